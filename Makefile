@@ -25,7 +25,7 @@ lint: .venv/.installed
 	$(BIN)/lint-imports
 
 docs: .venv/.installed
-	$(BIN)/python -m gitops_bg.spec.crd > deploy/crd.yaml
+	$(BIN)/python -m gitops_bg.spec.crd > deploy/crd.yaml.new && mv deploy/crd.yaml.new deploy/crd.yaml
 	$(BIN)/python -m tests.conformance --write-docs
 	$(BIN)/python -m tests.documentation --write-docs
 

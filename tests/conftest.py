@@ -6,21 +6,28 @@ seconds); each test has a namespace of its own.
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
+from gitops_bg.cli.demo.gitea import gitea_at_hand
 from tests.support.cluster.clusters import ControlPlaneCluster, SandboxCluster, TestCluster
 from tests.support.cluster.control_plane import HOW_TO_GET_THEM, assets
 from tests.support.forges import gitea
 from tests.support.git.remote import GitRemote
 
+# No test depends on speed: by itself a property fails where one example takes 200 ms, or where making them is slow.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip what needs the real control plane, or forge, where the machine has none, with the way to get it."""
-    needs = {"control_plane": (assets(), HOW_TO_GET_THEM), "real_forge": (gitea.assets(), gitea.HOW_TO_GET_IT)}
+    needs = {"control_plane": (assets(), HOW_TO_GET_THEM), "real_forge": (gitea_at_hand(), gitea.HOW_TO_GET_IT)}
     for marker, (found, how_to_get_it) in needs.items():
         if found is None:
             skip = pytest.mark.skip(reason=how_to_get_it)
@@ -53,6 +60,7 @@ def control_plane_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 def own_control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlaneCluster]:
     """A real control plane that nobody shares; all of it ends with the test."""
     yield from _control_plane(tmp_path_factory.mktemp("own-control-plane"))
+    gc.collect()  # What its death left open is told in this test, and not in one that comes later.
 
 
 def _control_plane(folder: Path) -> Iterator[ControlPlaneCluster]:
@@ -66,12 +74,12 @@ def _control_plane(folder: Path) -> Iterator[ControlPlaneCluster]:
 @pytest.fixture(scope="session")
 def real_forge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[gitea.Gitea]:
     """A real Gitea that the tests of a worker share, each with a repository of its own (mark `real_forge`)."""
-    binaries = gitea.assets()
-    if binaries is None:
+    forge = gitea_at_hand()
+    if forge is None:
         pytest.skip(gitea.HOW_TO_GET_IT)
     folder = tmp_path_factory.mktemp("forge")
     everybody = tmp_path_factory.getbasetemp().parent if "PYTEST_XDIST_WORKER" in os.environ else folder
-    with gitea.running(binaries, everybody / "forge-template", folder / "server") as server:
+    with gitea.running(forge, everybody / "forge-template", folder / "server") as server:
         yield server
 
 

@@ -1,4 +1,4 @@
-"""The list of verbs, in the order of `--help`. Their modules are imported here; each says itself what it does."""
+"""The list of verbs, in the order of `--help`. Their modules are imported here; each documents itself."""
 
 import typer
 
@@ -7,6 +7,7 @@ from gitops_bg.cli.commands.inspect import check, diff, explain, get, history, p
 from gitops_bg.cli.commands.operate import (
     abort,
     accept_history,
+    approve,
     freeze,
     gate,
     promote,
@@ -29,6 +30,7 @@ _VERBS = {
     DECIDE: (
         set_image.set_image,
         promote.promote,
+        approve.approve,
         rollback.rollback,
         undo.undo,
         abort.abort,

@@ -1,8 +1,8 @@
 """The engine: ``decide(spec, desired, observed, record, now) -> Decision`` (DESIGN §5).
 
-Read it top to bottom. First the record is brought up to date, step by step: each step takes a world and returns
-one with another record. Then the actions are read off as the difference between that record and what is live.
-The record is saved before the actions are carried out, so any of them may be the last one that happens.
+Read it top to bottom. First, steps bring the record up to date: each step takes a world and returns one with another
+record. Then the actions are the difference between that record and what is live. The record is saved before the actions
+are carried out, so any of them may be the last one that happens.
 """
 
 from collections.abc import Callable
@@ -46,7 +46,8 @@ from gitops_bg.core.status.waits import waits_of
 from gitops_bg.core.transitions.git.decisions import follow_primary, hear_what_passed, note_divergence
 from gitops_bg.core.transitions.git.looks import note_look, resume_emergency
 from gitops_bg.core.transitions.git.main import is_silent, learn
-from gitops_bg.core.transitions.git.offers import note_offer
+from gitops_bg.core.transitions.git.merges import hear_merges
+from gitops_bg.core.transitions.git.offers import note_beside, note_offer
 from gitops_bg.core.transitions.git.operator_requests import answer_older_retry, answer_request, answer_retry
 from gitops_bg.core.transitions.git.pulls import hear_pull_request
 from gitops_bg.core.transitions.git.reverts import follow_target_revert, lift_by_older_revert, lift_by_revert
@@ -74,55 +75,57 @@ from gitops_bg.core.transitions.versions.versions import choose_candidate, forge
 from gitops_bg.core.world import World
 
 STEPS: tuple[Callable[[World], World], ...] = (
-    acknowledge_ledger,  # what Git has by now need not be remembered
-    trust_no_future,  # no wait counts from a moment that is still to come
-    restore_memory,  # a record that begins takes what the ledger and the cluster still know
-    take_up,  # and live traffic, where that still is
-    resume_emergency,  # that main has not followed
+    acknowledge_ledger,  # forget the entries that Git has
+    trust_no_future,  # let no wait count from a moment in the future
+    restore_memory,  # fill a new record with what the ledger and the cluster still know
+    take_up,  # and with live traffic, where it still is
+    resume_emergency,  # continue a rollback that main has not followed
     remember_size,  # for the time when the target cannot be read
-    remember_auxiliary,  # for then, too; and what left Git, until it is gone
-    note_former_services,  # what app.yaml named before
+    remember_auxiliary,  # likewise; and what left Git, until it is deleted
+    note_former_services,  # the Services that app.yaml named before
     settle_switch,  # a switch decided before is true once the Service shows it
-    end_withdrawn,  # and one that was withdrawn is over once it can only come too late
+    end_withdrawn,  # a withdrawn switch is over once its writes can only fail
     note_endpoints_synced,  # the endpoints have followed the Service
-    hear_what_passed,  # what primary.yaml named between two looks is an answer to what is older
-    note_look,  # what main says was there before the emergency, or is an answer to it
-    answer_older_retry,  # one that was there before primary.yaml was changed
+    hear_what_passed,  # what primary.yaml named between two looks answers older decisions
+    note_look,  # tell what main said before an emergency from an answer to it
+    answer_older_retry,  # a retry older than the last change of primary.yaml
     lift_by_older_revert,  # the revert of a revert, likewise
     follow_primary,  # somebody changed primary.yaml: that is a decision
     answer_request,  # abort, rollback --offline
     answer_retry,  # retry
-    follow_target_revert,  # the push of the version that serves, or is about to, was reverted
-    lift_by_revert,  # that revert was reverted
+    follow_target_revert,  # somebody reverted the push of the version that serves, or is about to
+    lift_by_revert,  # somebody reverted that revert
     hear_pull_request,  # somebody closed the pull request, or reopened it
-    take_hook_answers,  # take in what hooks say, act on it
-    advance_analyses,  # take measurements in, act on the verdicts of analyses
-    choose_candidate,  # register, supersede, cancel, let go
-    end_full,  # promote --full has done what it was for
-    note_availability,  # who is ready since when, and who takes too long
-    begin_hooks,  # hooks that have a say in what is on its way
-    begin_runs,  # analyses of what is available, and of what has just been promoted
+    hear_merges,  # who merged the version that serves, and who approved it
+    take_hook_answers,  # read the answers of hooks, act on them
+    advance_analyses,  # read measurements, act on the verdicts of analyses
+    choose_candidate,  # register, supersede, cancel, retire
+    end_full,  # promote --full has reached its aim
+    note_availability,  # which versions are ready since when, and which take too long
+    begin_hooks,  # start the hooks of the version on its way
+    begin_runs,  # start the analyses of available versions, and of the one just promoted
     watch_active,  # pods that fail after the switch
     abort_late,  # progressDeadlineAbort
     abort_expired,  # expireAfterSeconds
-    decide_switch,  # every gate open: write the switch down
+    decide_switch,  # every gate is open: write the switch down
     note_restart,  # restartAt
-    follow_delays,  # somebody changed a delay: it holds for versions let go before, too
-    archive,  # warm versions whose time is up
-    choose_preview,  # where the preview Service points
-    note_ports,  # what each version is served with
-    forget,  # history beyond its limit
-    forget_runs,  # analyses beyond theirs
+    follow_delays,  # somebody changed a delay: it also holds for versions retired before
+    archive,  # warm versions whose delay is over
+    choose_preview,  # the target of the preview Service
+    note_ports,  # the ports that each version is served with
+    forget,  # versions beyond the history limit
+    forget_runs,  # analyses beyond their limit
     note_divergence,  # main refuses the commit of an emergency
-    note_offer,  # what the agent itself puts on the promotion branch
+    note_beside,  # what people add to the promotion branch
+    note_offer,  # the version that the agent itself puts on the promotion branch
     note_standing,  # suspended, invalid, orphaned, rewritten
     note_rollouts,  # when each rollout began, how long it waited, how it ended
-    enqueue,  # hooks that listen: what all these steps did
+    enqueue,  # notify the hooks that listen of what these steps did
 )
 
 
 def decide(spec: AppSpec, desired: Desired, observed: Observed, record: Record, now: datetime) -> Decision:
-    """What is to be done about one app now, and what is to be remembered. Pure; all times are UTC."""
+    """Decide what to do about one app now, and what to remember. Pure; all times are UTC."""
     world = World(spec, desired if desired.knowledge.counts else desired.unread(), observed, record, now)
     if desired.knowledge is Knowledge.OLDER:
         return Decision(actions=(), record=record, phase=phase_of(world), look_again=True, silent=True)
@@ -137,15 +140,15 @@ def decide(spec: AppSpec, desired: Desired, observed: Observed, record: Record, 
 
 
 def _begin(world: World) -> tuple[Action, ...]:
-    """There is nowhere to keep a record yet: create its object first, unless it is somebody else's."""
+    """Create the object that keeps the record first, unless it is somebody else's."""
     return () if world.observed.app_foreign or not world.desired.in_git else (ApplyApp(),)
 
 
 def _actions(world: World) -> tuple[Action, ...]:
-    """In the order that keeps every prefix safe: route, grow, shrink, what no traffic depends on, then Git.
+    """The actions, in an order that keeps every prefix safe: route, grow, shrink, what no traffic depends on, then Git.
 
-    The first that is refused ends a pass. So what traffic needs comes first: a switch that is decided, the pods of what
-    serves, the Services; only then what may be refused to a new version (by a quota, a policy, missing rights).
+    The first refused action ends a pass, so what traffic needs comes first: a decided switch, the pods of the serving
+    version, the Services; only then what may be refused to a new version (by a quota, a policy, missing rights).
     """
     if is_to_go(world):
         return write_to_git(world) or (() if world.record.ledger else (DeleteApp(),))
@@ -156,7 +159,10 @@ def _actions(world: World) -> tuple[Action, ...]:
 
 
 def _needs_no_owner(world: World, action: Action) -> bool:
-    """While somebody deletes the app's object nothing is made or repaired: what it would own would go with it."""
+    """Whether an action may run while somebody deletes the app's object.
+
+    Creating or repairing may not: owned objects would be deleted with it.
+    """
     match action:
         case ApplyApp() | CreateReplicaSet() | ApplyConfiguration() | ApplyService() | ApplyAuxiliaryObject():
             return False

@@ -1,6 +1,6 @@
 """Names, labels and annotations of live objects: one place for every word that Kubernetes sees (DESIGN §3.4).
 
-And the name of the promotion branch, which people are told as well.
+And the name of the promotion branch, which people read as well.
 """
 
 import hashlib
@@ -11,7 +11,10 @@ from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.version import AppKey, ConfigurationRef
 
 PROMOTION_PREFIX = "gitops-bg/promote/"
-"""Of promotion branches (DESIGN §3.2)."""
+"""The prefix of promotion branches (DESIGN §3.2)."""
+
+APPROVALS_PREFIX = "gitops-bg/approvals/"
+"""Of branches that hold the signed approvals of an app (policies.md §4)."""
 
 GROUP = "gitops-bg.dev"
 API_VERSION = f"{GROUP}/v1alpha1"
@@ -45,7 +48,7 @@ MEASUREMENT = f"{GROUP}/measurement"
 METRIC = f"{GROUP}/metric"
 DEADLINE = f"{GROUP}/deadline"
 
-# Annotations of releases before, read where the new one is not there; never written.
+# Annotations of older releases, read where the new one is missing; never written.
 APART_FROM = f"{GROUP}/apart-from"
 
 # Kubernetes: label values and most names are limited to 63 characters (concepts/overview/working-with-objects).
@@ -61,8 +64,17 @@ def promotion_branch(app: AppKey) -> str:
     return f"{PROMOTION_PREFIX}{app.namespace}/{app.name}"
 
 
+def approvals_branch(app: AppKey) -> str:
+    """The branch with the signed approvals of an app.
+
+    >>> approvals_branch(AppKey("shop", "web"))
+    'gitops-bg/approvals/shop/web'
+    """
+    return f"{APPROVALS_PREFIX}{app.namespace}/{app.name}"
+
+
 def fit(name: str) -> str:
-    """``name`` itself, or, where it would pass 63 characters, its start and a hash of the whole.
+    """Return ``name``, or, where it would exceed 63 characters, its start and a hash of the whole.
 
     >>> fit("web-primary-3f9c012345")
     'web-primary-3f9c012345'
@@ -88,7 +100,7 @@ def replica_set_name(app: AppKey, digest: str) -> str:
 
 
 def configuration_name(app: AppKey, configuration: ConfigurationRef) -> str:
-    """The name of the copy of a ConfigMap or Secret that pods use: another for each content, and for each app.
+    """The name of the copy of a ConfigMap or Secret that pods use: different for each content, and for each app.
 
     >>> configuration_name(AppKey("shop", "web"), ConfigurationRef("ConfigMap", "web-settings", "v1:3f9c0123456789"))
     'web-settings-f9fb90edb8'
@@ -99,7 +111,7 @@ def configuration_name(app: AppKey, configuration: ConfigurationRef) -> str:
 
 
 def pod_base(app: AppKey, digest: str) -> str:
-    """What the names of the pods of a version begin with; then come five random characters.
+    """The start of the names of a version's pods; five random characters follow.
 
     https://github.com/kubernetes/apiserver/blob/master/pkg/storage/names/generate.go
 
@@ -110,7 +122,7 @@ def pod_base(app: AppKey, digest: str) -> str:
 
 
 def job_name(app: AppKey, measurement: MeasurementId) -> str:
-    """The name of the Job of a measurement: always the same, so that it is found again and never made twice.
+    """The name of the Job of a measurement: always the same, so that the Job is found again and never created twice.
 
     >>> from gitops_bg.core.model.metrics import AnalysisStage
     >>> job_name(AppKey("shop", "web"), MeasurementId("e1", 3, AnalysisStage.PRE, 1, "Smoke test", 0))
@@ -128,5 +140,5 @@ def app_label(app: AppKey) -> str:
 
 
 def selector(app: AppKey, digest: str) -> dict[str, str]:
-    """What a Service or ReplicaSet selects the pods of one version by."""
+    """The labels by which a Service or ReplicaSet selects the pods of one version."""
     return {APP: app_label(app), DIGEST: short(digest)}

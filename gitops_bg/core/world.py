@@ -1,6 +1,6 @@
-"""The world of one app as `decide` sees it: all inputs in one value, and the questions everybody asks of it.
+"""The world of one app as `decide` sees it: all inputs in one value, and the questions that everything asks of it.
 
-Steps take a World and return one in which only the record differs; actions are then read off the result.
+Steps take a World and return one in which only the record differs; the actions then follow from the result.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,7 +24,9 @@ T = TypeVar("T")
 
 
 def resolve(record: Record, snapshot: Snapshot) -> str:
-    """The digest a record knows a snapshot by: its own, or that of an equal one with an unknown prefix."""
+    """The digest under which a record knows a snapshot: its own, or that of an equal snapshot with an
+    unknown prefix.
+    """
     if record.version(snapshot.digest):
         return snapshot.digest
     known = (version.snapshot for version in record.versions)
@@ -33,7 +35,7 @@ def resolve(record: Record, snapshot: Snapshot) -> str:
 
 @dataclass(frozen=True)
 class World:
-    """One app at one moment. ``now`` is UTC. What is asked a hundred times a decision is worked out once: no slots."""
+    """One app at one moment. ``now`` is UTC. Without slots, so that frequent answers can be cached."""
 
     spec: AppSpec
     desired: Desired
@@ -45,33 +47,35 @@ class World:
 
     @property
     def target(self) -> Target | Missing:
-        """The target of main, or why there is none to go by."""
+        """The target of main, or why it is unknown."""
         return self.desired.target
 
     @cached_property
     def target_digest(self) -> str:
-        """The digest the target names, or empty."""
+        """The digest that the target names, or empty."""
         return self.resolve(self.desired.target.snapshot) if self.desired.target else ""
 
     @cached_property
     def primary_digest(self) -> str:
-        """The digest ``primary.yaml`` names, or empty."""
+        """The digest that ``primary.yaml`` names, or empty."""
         return self.resolve(self.desired.primary.snapshot) if self.desired.primary else ""
 
     @property
     def named(self) -> str:
-        """The digest ``primary.yaml`` names, or named when it could be read last; empty where main has none."""
+        """The digest that ``primary.yaml`` names, or named when it could last be read; empty where main has none."""
         if self.desired.primary:
             return self.primary_digest
         return "" if self.desired.primary is Missing.ABSENT else self.record.git.primary
 
     def resolve(self, snapshot: Snapshot) -> str:
-        """The digest the record knows a snapshot by: its own, or that of an equal one with an unknown prefix."""
+        """The digest under which the record knows a snapshot: its own, or that of an equal snapshot with an unknown
+        prefix.
+        """
         return resolve(self.record, snapshot)
 
     @cached_property
     def full_size(self) -> int:
-        """The replicas the app is to have: those of today's load where an autoscaler says it, else the target's."""
+        """The replicas that the app should have: today's size where an autoscaler sets it, else the target's."""
         autoscaler = self.record.autoscaler
         if autoscaler is None:
             return self._size_asked_for
@@ -80,12 +84,15 @@ class World:
 
     @property
     def known_size(self) -> int | None:
-        """The replicas the target asks for, or asked for last; None where nobody knows. 0 is a size."""
+        """The replicas that the target asks for, or last asked for; None where that is unknown. 0 is a size."""
         return self.target.replicas if self.target else self.record.replicas
 
     @property
     def _size_asked_for(self) -> int:
-        """Where it is not known, as large as anything there is, and never 0: that nobody scaled it says nothing."""
+        """The size that the target asks for.
+
+        Where that is unknown, the largest ReplicaSet's and never 0: a missing target says nothing about the size.
+        """
         if self.known_size is not None:
             return self.known_size
         return max((1, *(view.replicas for view in self.observed.replica_sets if view.ours)))
@@ -99,21 +106,23 @@ class World:
 
     @cached_property
     def desired_digest(self) -> str:
-        """The digest live traffic is to follow: an override, else ``primary.yaml``, else where it is (DESIGN §4)."""
+        """The digest that live traffic should follow: an override, else ``primary.yaml``, else the present one (DESIGN
+        §4).
+        """
         if self.record.routing.override:
             return self.record.routing.override.to_digest
         return self.named or self.record.routing.traffic
 
     @cached_property
     def incoming(self) -> Version | None:
-        """The version traffic is on its way to, or None where it is where it should be."""
+        """The version that traffic should move to, or None where traffic is already there."""
         if self.desired_digest == self.record.routing.traffic:
             return None
         return self.record.version(self.desired_digest)
 
     @cached_property
     def switch_kind(self) -> SwitchKind:
-        """Why traffic would move to ``incoming``: forward unless it returns to where it may go without gates."""
+        """Why traffic would move to ``incoming``: forward, unless it goes back to a version without gates."""
         active, coming = self.active, self.incoming
         if active is None:
             return SwitchKind.FIRST
@@ -123,7 +132,7 @@ class World:
 
     @cached_property
     def candidate(self) -> Version | None:
-        """The version of the target, while it is wanted and not live."""
+        """The version that the target names, while it is wanted and not live."""
         version = self.record.version(self.target_digest)
         if version is None or version.retiring or version.digest == self.record.routing.traffic:
             return None
@@ -131,20 +140,24 @@ class World:
 
     @cached_property
     def rollback_target(self) -> Version | None:
-        """Where a rollback leads: the version that served last before the active one, and may be gone back to."""
+        """The target of a rollback: the version that served last before the active one, and that traffic may go back
+        to.
+        """
         return next(iter(self._good), None)
 
     @cached_property
     def last_proven(self) -> Version | None:
-        """Where an abort leads: the last of these that had proven itself and still has its pods, else the last."""
+        """The target of an abort: the last good version that was proven and still has its pods, else the
+        last good one.
+        """
         proven = (version for version in self._good if version.stage is Stage.LEGACY and not version.unproven)
         return next(proven, self.rollback_target)
 
     @cached_property
     def _good(self) -> tuple[Version, ...]:
-        """All that traffic may go back to, the one that served last first.
+        """All versions that traffic may go back to, the one that served last first.
 
-        Only those whose snapshot is still at hand: somebody may have deleted the ReplicaSet that kept it.
+        Only versions whose snapshot is still known: somebody may have deleted the ReplicaSet that kept it.
         """
         record, order = self.record, {digest: place for place, digest in enumerate(self.record.routing.activations)}
         served = [
@@ -157,7 +170,9 @@ class World:
 
     @cached_property
     def unproven(self) -> bool:
-        """Whether what serves has yet to prove itself: its probation, or the verdict after its promotion."""
+        """Whether the serving version is not proven yet: it is on probation, or its analysis after promotion is not
+        over.
+        """
         active, run = self.active, self.record.run(AnalysisStage.POST)
         if active is None:
             return False
@@ -174,36 +189,42 @@ class World:
 
     @property
     def retried_by(self) -> Source:
-        """Who asked for the retry in ``app.yaml``, and by which commit; main's by nobody where that is not known."""
+        """Who asked for the retry in ``app.yaml``, and in which commit; where unknown, main's head without
+        an author.
+        """
         return self.desired.retried_by or Source(self.desired.commit)
 
     @property
     def suspended_by(self) -> Source:
-        """The same of who suspended the app, or ended that."""
+        """Who suspended the app, or ended the suspension, and in which commit; where unknown, main's head without an
+        author.
+        """
         return self.desired.suspended_by or Source(self.desired.commit)
 
     @property
     def frozen(self) -> bool:
-        """Whether nothing new may start: suspended, bad input, nobody has looked at Git, or the app has left it."""
+        """Whether nothing new may start: the app is suspended, invalid, or gone from Git, or main has not been read."""
         desired = self.desired
         return self.suspended or bool(desired.problems) or not desired.in_git or not desired.seen
 
     @property
     def main_counts(self) -> bool:
-        """Whether main may be acted on and written to: it was read, is not older than the record's, went forward."""
+        """Whether main may be acted on and written to: it was read, is not older than the record's, and
+        went forward.
+        """
         return self.desired.knowledge.counts and not self.desired.history_rewritten
 
     # --- what is live ---------------------------------------------------------------------------------------
 
     def replica_set(self, digest: str) -> ReplicaSetView | None:
-        """The ReplicaSet of a version, if it is ours and not going away."""
+        """The ReplicaSet of a version, if it is ours and is not being deleted."""
         for view in self.observed.replica_sets:
             if view.snapshot.digest == digest and view.ours and not view.deleting:
                 return view
         return None
 
     def auxiliary_object(self, auxiliary_object: AuxiliaryObject) -> AuxiliaryView | None:
-        """An auxiliary object as it was seen; None where there is none."""
+        """The observed state of an auxiliary object; None where there is none."""
         return next(
             (view for view in self.observed.auxiliary_objects if view.auxiliary_object == auxiliary_object), None
         )
@@ -214,7 +235,7 @@ class World:
         return view.available if view else 0
 
     def snapshot(self, version: Version) -> Snapshot:
-        """The snapshot of a version with its text, wherever it is still to be had: record, Git, ReplicaSet."""
+        """The snapshot of a version with its text, from wherever it is still known: record, Git, ReplicaSet."""
         if version.snapshot.text:
             return version.snapshot
         text = next(filter(None, self._texts(version.digest)), "")
@@ -228,9 +249,9 @@ class World:
 
     @cached_property
     def active_services(self) -> tuple[tuple[str, ServiceView | None], ...]:
-        """Every Service that is to carry live traffic, by name, with what is live of it.
+        """Every Service that should carry live traffic, by name, with its live state.
 
-        Last those that Git names no longer, as far as they are still to follow.
+        Services that Git no longer names come last, as long as they still follow.
         """
         observed, strategy = self.observed, self.spec.strategy
         others = {view.name: view for view in observed.more_active_services}
@@ -239,7 +260,7 @@ class World:
 
     @property
     def _former_services(self) -> Iterator[tuple[str, ServiceView]]:
-        """None that is gone, or somebody else's: it would never move."""
+        """The former Services that still follow, without those that are deleted or not ours: these never move."""
         followed = {each.name for each in self.record.routing.former_services if self.follows(each)}
         for view in self.observed.former_services if followed else ():
             if view.name in followed and view.ours:
@@ -251,7 +272,10 @@ class World:
         return until is None or self.now < until
 
     def followed_until(self, former: FormerService) -> datetime | None:
-        """A whole delay after it left Git; None while it has not, or where the delay has no end."""
+        """When a former Service stops to follow: a whole delay after it left Git.
+
+        None while it is in Git, or where the delay has no end.
+        """
         seconds = self.spec.strategy.scale_down_delay_seconds
         return former.left_at + timedelta(seconds=seconds) if former.left_at and seconds is not None else None
 
@@ -260,28 +284,28 @@ class World:
         return any(view is not None and view.digest == short(digest) for _, view in self.active_services)
 
     def is_selected_by_all(self, digest: str) -> bool:
-        """Whether every active Service is there and selects a version."""
+        """Whether every active Service exists and selects a version."""
         return all(view is not None and view.digest == short(digest) for _, view in self.active_services)
 
     # --- answers --------------------------------------------------------------------------------------------
 
     @cached_property
     def answers(self) -> dict[tuple[object, ...], tuple[object, Any]]:
-        """What `answered_once` has worked out about this world."""
+        """The answers that `answered_once` has computed for this world."""
         return {}
 
     # --- copies ---------------------------------------------------------------------------------------------
 
     def with_record(self, record: Record) -> "World":
-        """The same world with another record."""
-        return replace(self, record=record)
+        """Return the same world with another record: this very world, and what it has answered, for its own record."""
+        return self if record is self.record else replace(self, record=record)
 
     def with_part(self, part: Part) -> "World":
-        """The same world in which ``part`` is the record's."""
-        return replace(self, record=self.record.with_part(part))
+        """Return the same world with ``part`` in its record."""
+        return self.with_record(self.record.with_part(part))
 
     def with_version(self, version: Version) -> "World":
-        """The same world with one version of the record replaced or added."""
+        """Return the same world with one version of the record replaced or added."""
         return self.with_record(self.record.with_version(version))
 
     def noting(
@@ -293,8 +317,9 @@ class World:
         commit: str = "",
         by: str = "",
         reason: str = "",
+        approved_by: tuple[str, ...] = (),
     ) -> "World":
-        """The same world with one more ledger entry on its way to Git."""
+        """Return the same world with one more ledger entry to write to Git."""
         entry = LedgerEntry(
             sequence=self.record.sequence + 1,
             at=self.now,
@@ -308,16 +333,17 @@ class World:
             source_commit=to.source.commit if to else "",
             by=by,
             reason=reason,
+            approved_by=approved_by,
         )
         record = replace(self.record, sequence=entry.sequence, ledger=(*self.record.ledger, entry))
         return self.with_record(record)
 
 
 def answered_once(question: Callable[Concatenate[World, P], T], /) -> Callable[Concatenate[World, P], T]:
-    """Work a question out once for each world and each thing it is asked about: steps ask the same again and again.
+    """Cache a question for each world and its arguments: steps ask the same questions again and again.
 
-    A world never changes, and whose record changes is another one. What is asked about is known by identity (to hash
-    a version costs more than most answers), and kept with its answer, so that no other can take its place.
+    A world never changes; another record makes another world. Arguments are compared by identity (hashing a version
+    costs more than most answers), and kept with the answer, so that no other object can get the same identity.
     """
 
     @wraps(question)

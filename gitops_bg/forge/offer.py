@@ -1,6 +1,6 @@
-"""What a finished look at an app knows of what its promotion branch offers: plain data, from which the texts are made.
+"""What a finished look at an app knows of its promotion branch: plain data, from which the texts are made.
 
-Nothing secret is in it: of ConfigMaps and Secrets the lines that commits have, which name keys and never values.
+It has nothing secret: of ConfigMaps and Secrets only the lines in commits, which name keys and never values.
 """
 
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from datetime import datetime
 from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.looks import NO_LOOKS, Looks
 from gitops_bg.core.model.version import AppKey, Source
+from gitops_bg.forge.heard import NO_ASKS, Asks
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +20,12 @@ class Side:
     digest: str
     source: Source
     template: str = ""
-    """Canonical JSON of its pod template; empty where nobody has it any more."""
+    """Canonical JSON of its pod template; empty where it no longer exists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What the branch offers, and how it stands. Times are UTC."""
+    """What the branch offers, and its state. Times are UTC."""
 
     app: AppKey
     cluster: str
@@ -35,45 +36,52 @@ class Offer:
     head: str
     """The commit of the branch."""
     since: datetime
-    """Since when it is on its way: the oldest is served first."""
+    """Since when the version is in progress: the oldest comes first."""
     to: Side
     before: Side | None = None
-    """What serves now."""
+    """The active version."""
     goes_back: bool = False
-    """Live traffic is there already, or on its way: main is to follow."""
+    """Whether live traffic is there already, or moving there: main must follow."""
     gates: tuple[GateResult, ...] = ()
     refused: str = ""
-    """Why it is not to be merged: a hold, or a rollout that failed; empty where nothing speaks against it."""
+    """Why it must not be merged: a hold, or a failed rollout; empty where it may be."""
     bad_before: str = ""
-    """Why it was on hold before, where that was lifted and not disproven since."""
+    """Why it was on hold before, if that was lifted and the version has not proven itself since."""
     merge: bool = False
-    """The agent is to merge it once nothing is in the way."""
+    """Whether the agent merges it once every gate is open."""
     configuration: tuple[str, ...] = ()
-    """What differs in ConfigMaps and Secrets, a line each."""
+    """The differences of ConfigMaps and Secrets, one line each."""
 
 
 @dataclass(frozen=True, slots=True)
 class PullSettings:
-    """What the repository's settings want every pull request to have."""
+    """The repository's settings for every pull request."""
 
     labels: tuple[str, ...] = ()
     reviewers: tuple[str, ...] = ()
     assignees: tuple[str, ...] = ()
     comment: bool = False
-    """Whether it is to have one comment, edited, for those who want a notification."""
+    """Whether it gets one comment, kept up to date, for people who want a notification."""
     max_open: int = 50
-    """How many may be open at a time; the rest stays a branch."""
+    """How many may be open at a time; the others stay branches."""
 
 
 @dataclass(frozen=True, slots=True)
 class DesiredPull:
-    """What one app wants of the forge, from its last finished look. Never said of an app that was not looked at."""
+    """What one app wants of the forge, from its last finished look. It does not exist for an app without a look."""
 
     offer: Offer | None = None
-    """None: nothing is to be offered."""
+    """None: no pull request is wanted."""
     declined: bool = False
-    """Somebody closed it, and it is on hold for that: its pull request stays as it is."""
+    """Somebody closed it, and the version is on hold for that: its pull request stays as it is."""
     looks: Looks = NO_LOOKS
-    """Which look at main it comes from."""
+    """The look at main that it comes from."""
+    asks: Asks = NO_ASKS
+    """What the app asks about people."""
     settled: bool = True
-    """Whether Git's branch is as decided: while it is about to be pushed or deleted, nothing is concluded."""
+    """Whether Git's branch is as decided: nothing is concluded while it waits to be pushed or deleted."""
+
+    @property
+    def needs_the_forge(self) -> bool:
+        """Whether users must learn that the forge cannot be reached."""
+        return self.offer is not None or self.asks.reviews or bool(self.asks.promotion)

@@ -1,7 +1,7 @@
-"""What the agent asks of a forge, in our words; each adapter turns it into one forge's REST API (forges.md §3, §4).
+"""What the agent asks of a forge, in our terms; each adapter translates it to one forge's REST API (forges.md §3, §4).
 
 Every call may raise the errors of `forge.errors`, and no others; none waits longer than its timeout, none repeats a
-write. Whoever calls decides on the pace: an adapter holds nothing back.
+write. The caller controls the pace: an adapter delays nothing.
 """
 
 from dataclasses import dataclass
@@ -11,16 +11,16 @@ from typing import Protocol
 
 
 class PullState(StrEnum):
-    """Where a pull request stands."""
+    """The state of a pull request."""
 
     OPEN = "open"
     MERGED = "merged"
     CLOSED = "closed"
-    """Closed without a merge: somebody said no."""
+    """Closed without a merge: somebody refused it."""
 
 
 class CheckState(StrEnum):
-    """What a commit status says."""
+    """The state of a commit status."""
 
     PENDING = "pending"
     SUCCESS = "success"
@@ -28,7 +28,7 @@ class CheckState(StrEnum):
 
 
 class Verdict(StrEnum):
-    """What a review says."""
+    """The verdict of a review."""
 
     APPROVED = "approved"
     CHANGES_REQUESTED = "changesRequested"
@@ -38,7 +38,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Somebody of the forge. ``id`` is stable; a login may be taken over by somebody else."""
+    """A user of the forge. ``id`` is stable; somebody else may take over a login."""
 
     id: str
     login: str
@@ -63,33 +63,33 @@ class Pull:
     updated_at: datetime
     labels: tuple[str, ...] = ()
     reviewers: tuple[str, ...] = ()
-    """Logins (and teams, as ``team:NAME``) that were asked, as far as the list says."""
+    """Logins (and teams, as ``team:NAME``) that were asked, as far as the list has them."""
     assignees: tuple[str, ...] = ()
     closed_by: User | None = None
-    """Who closed it without a merge, where the forge says; asked for one by one (`Forge.pull`)."""
+    """Who closed it without a merge, if the forge says; only for single reads (`Forge.pull`)."""
     merged_by: User | None = None
     merge_commit: str = ""
-    """The commit of the base by which it got there; empty where it is not merged or the forge does not say."""
+    """The commit in the base that merged it; empty if it is not merged or the forge does not say."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A pull request as it should be."""
+    """A pull request in its desired state."""
 
     branch: str
     base: str
     title: str
     body: str
     labels: tuple[str, ...] = ()
-    """Labels of ours: others that people put on it stay."""
+    """Our labels: labels that people add stay."""
     reviewers: tuple[str, ...] = ()
-    """Logins; ``team:NAME`` is a team of the owner. Who was asked by others stays asked."""
+    """Logins; ``team:NAME`` is a team of the owner. Reviewers whom others asked stay."""
     assignees: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class CheckStatus:
-    """One commit status. ``description`` is cut by the adapter to what its forge takes."""
+    """One commit status. The adapter cuts ``description`` to the limit of its forge."""
 
     commit: str
     context: str
@@ -100,20 +100,20 @@ class CheckStatus:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """The last word of one person on one pull request."""
+    """The last verdict of one person on one pull request."""
 
     user: User
     verdict: Verdict
     at: datetime
     commit: str
-    """The head that was looked at; where the forge does not say it, the newest one at that time."""
+    """The head that was reviewed; if the forge does not say, the newest at that time."""
     stale: bool = False
-    """The forge itself says that the head has moved on since."""
+    """Whether the forge itself says that the head has moved since."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What largest texts the forge takes, in characters."""
+    """The forge's limits for texts, in characters."""
 
     body: int
     description: int
@@ -123,45 +123,51 @@ class Forge(Protocol):
     """One repository on one forge."""
 
     limits: Limits
+    kind: str
+    """Its key of ``forge:`` in ``policies/people.yaml``."""
 
     def open_pulls(self, prefix: str) -> tuple[Pull, ...]:
-        """All open ones whose head branch begins so, of this repository (no forks): every page of them."""
+        """Return all open ones with this prefix of the head branch, from this repository (no forks): every page of
+        them.
+        """
 
     def closed_pulls(self, prefix: str, since: datetime) -> tuple[Pull, ...]:
-        """Those closed or merged that were updated since then, newest first."""
+        """Return the closed and merged ones that were updated since then, newest first."""
 
     def pull(self, number: int) -> Pull:
-        """One, with who merged or closed it."""
+        """Return one, with who merged or closed it."""
 
     def open(self, draft: Draft) -> Pull:
-        """Open one; where the branch has an open one already (409, 422), that one, edited to the draft.
+        """Open one; if the branch has an open one already (409, 422), edit that to the draft and return it.
 
-        Where the create itself got no clear answer (502, time over), it is looked for before anything is raised.
+        If the create itself got no clear answer (502, timeout), look for its result before raising.
         """
 
     def edit(self, pull: Pull, draft: Draft) -> None:
-        """Title, body, labels, reviewers, assignees, as far as they differ: no request where nothing does."""
+        """Set title, body, labels, reviewers, assignees, as far as they differ: no request if nothing does."""
 
     def close(self, pull: Pull) -> None:
-        """Close it without a merge; one that is not open any more is no error."""
+        """Close it without a merge; no error if it is not open any more."""
 
     def report(self, status: CheckStatus) -> None:
-        """Write a commit status; one that is there already is no error."""
+        """Write a commit status; no error if it exists already."""
 
     def reported(self, commit: str, context: str) -> CheckStatus | None:
-        """The newest status of a context on a commit, with its description as the forge has it; None where none is."""
+        """Return the newest status of a context on a commit, with its description on the forge; None if
+        there is none.
+        """
 
     def comment(self, pull: Pull, marker: str, body: str) -> None:
-        """The one comment that holds ``marker``: edited where it differs, or made."""
+        """Keep one comment that contains ``marker``: edit it if it differs, or create it."""
 
     def reviews(self, pull: Pull) -> tuple[Review, ...]:
-        """The last word of each person; one who only commented has none."""
+        """Return the last verdict of each person; none for those who only commented."""
 
     def merged(self, commit: str) -> Pull | None:
-        """The pull request by which a commit of main got there."""
+        """Return the pull request that merged a commit into main."""
 
     def merge(self, pull: Pull, head: str) -> None:
-        """Merge it if its head is still ``head``, by a method that the repository allows (a merge commit, if it may).
+        """Merge it if its head is still ``head``, by a method that the repository allows (preferably a merge commit).
 
-        Raises `HeadMoved` where the head is another, `MergeRefused` with the forge's words where it may not be merged.
+        Raises `HeadMoved` if the head differs, `MergeRefused` with the forge's message if it must not be merged.
         """

@@ -1,4 +1,4 @@
-"""What each app is told of its pull request, from what is known of the forge: plain data for the core. Pure."""
+"""What each app learns of its pull request, from what is known of the forge: plain data for the core. Pure."""
 
 from collections.abc import Iterator, Mapping
 
@@ -24,10 +24,10 @@ def views(
     troubles: Mapping[str, str],
     most: int,
 ) -> Iterator[tuple[AppKey, PullView]]:
-    """Of each app of which something is known; who is not named knows what it knew. ``troubles``: by branch."""
+    """Yield the view of each app of which something is known; other apps keep theirs. ``troubles``: by branch."""
     for app, desired in all_desired.items():
         branch = promotion_branch(app)
-        trouble = troubles.get(branch, troubles.get("", "")) if desired.offer else ""
+        trouble = troubles.get(branch, troubles.get("", "")) if desired.needs_the_forge else ""
         if known.listed_once and _is_asked(known, branch, desired):
             place = place_said(queued[app], most) if app in queued else ""
             yield app, PullView(_pull(known, branch), place, trouble)
@@ -52,7 +52,7 @@ def _pull(known: Known, branch: str) -> PullRequest | None:
 
 
 def place_said(place: int, most: int) -> str:
-    """Where in the queue it is: exactly near its head, else in round numbers, or each merge would be news to all.
+    """Return its place in the queue: exact near the head, else rounded, so that not every merge changes every text.
 
     >>> place_said(2, 50)
     'place 2 in the queue: 50 pull requests are open already (forge.maxOpenPullRequests); its branch can be merged'

@@ -1,7 +1,7 @@
-"""Makes pull requests what they should be, one request at a time: read, plan, write, as fast as the forge allows.
+"""Brings pull requests to their desired state, one request at a time: read, plan, write, as fast as the forge allows.
 
-Level-triggered: it is handed states, and reads what is there before it writes. It has no thread and no clock of its
-own, decides nothing about rollouts, and whatever goes wrong here delays a decoration.
+Level-triggered: it gets desired states, and reads the forge before it writes. It has no thread and no clock of its own
+and decides nothing about rollouts; its errors only delay what people see.
 """
 
 import logging
@@ -11,14 +11,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import ParamSpec, Protocol, TypeVar
 
-from gitops_bg.core.errors import GitopsBgError, InternalError, Refused, guarded
+from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.model.looks import Awaited
 from gitops_bg.core.model.pulls import PullView
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.names import PROMOTION_PREFIX, promotion_branch
-from gitops_bg.forge.budget import Budget
-from gitops_bg.forge.errors import HeadMoved, MergeRefused, NoRight, NotAccepted, RateLimited
+from gitops_bg.forge.asking import Answers, Question
+from gitops_bg.forge.budget import BETWEEN, Budget
+from gitops_bg.forge.errors import HeadMoved, MergeRefused, Nonsense, NoRight, NotAccepted, RateLimited
 from gitops_bg.forge.errors import NotFound as NotThere
+from gitops_bg.forge.failures import Failures
+from gitops_bg.forge.heard import Heard
 from gitops_bg.forge.known import Ended, Known, by_branch
 from gitops_bg.forge.offer import DesiredPull, PullSettings
 from gitops_bg.forge.plan import Kind, Plan, Step, plan, renderer
@@ -32,37 +35,31 @@ T = TypeVar("T")
 LOGGER = logging.getLogger(__name__)
 
 IDLE = timedelta(minutes=10)
-"""How often the list is read while nothing is offered and nothing is open."""
-FIRST_RETRY, LONGEST_RETRY = 5.0, 900.0
-"""Seconds until what failed is tried again: twice as long each time."""
-REFUSED_RETRY = 60.0
-"""The same to begin with where the forge said no."""
-FAILURES_TOLD = 3
-"""What passes is told to people once it has failed so often in a row; what is refused at once."""
+"""How often the list is read while no pull request is offered or open."""
 
 
 class Counting(Protocol):
-    """What is counted; the agent's metrics."""
+    """What is counted: the agent's metrics."""
 
     def forge_asked(self, call: str, outcome: str) -> None:
-        """One call of the forge came to this."""
+        """Count one call of the forge, by its outcome."""
 
     def forge_waits(self, count: int, oldest_seconds: float) -> None:
-        """So many writes wait, the oldest for so long."""
+        """Set how many writes wait, and how long the oldest has waited."""
 
     def pulls_open(self, count: int) -> None:
-        """So many pull requests of promotion branches are open."""
+        """Set how many pull requests of promotion branches are open."""
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What the agent does for it. Every function returns at once."""
+    """The functions that the agent provides. Every one returns at once."""
 
     cluster: str
     seen_now: Callable[[AppKey], Awaited]
     """The last look at main that has begun; the app is looked at again after the next one."""
     changed: Callable[[Mapping[AppKey, PullView]], None]
-    """These apps are told something new; `NOTHING` where there is nothing to tell any more."""
+    """These apps have a new view; `NOTHING` if there is none any more."""
     may_write: Callable[[], bool]
     """Whether this agent leads."""
 
@@ -82,16 +79,18 @@ class PullRequests:
         self._news: dict[AppKey, DesiredPull | None] = {}
         self._all_desired: dict[AppKey, DesiredPull] = {}
         self._known = Known(around.cluster)
+        self._answers = Answers(forge.kind, self._known)
+        self._unhurried_at: datetime | None = None
         self._budget = Budget()
-        self._failures = _Failures()
+        self._failures = Failures()
         self._render = renderer(settings, forge.limits)
-        self._list_at: datetime | None = None
+        self._listed_at: datetime | None = None
         self._made = Plan()
         self._told: dict[AppKey, PullView] = {}
         self._waiting: dict[tuple[Kind, str], datetime] = {}
 
     def set_desired(self, app: AppKey, desired: DesiredPull | None) -> bool:
-        """What the newest look at an app wants, in place of what an older one wanted; None: the app is gone.
+        """Set what the newest look at an app wants, replacing older wishes; None: the app is gone.
 
         Returns whether that is news.
         """
@@ -102,30 +101,36 @@ class PullRequests:
             return True
 
     def look_soon(self) -> None:
-        """Read the list with the next turn."""
-        self._list_at = None
+        """Read the list in the next turn."""
+        self._listed_at = None
+        self._answers.look_soon()
 
     def stand_by(self) -> None:
-        """Another agent leads: forget what was desired and known."""
+        """Forget what was desired and known: another agent leads."""
         with self._lock:
             self._news, self._all_desired = {}, {}
         self._known.forget()
-        self._list_at, self._made = None, Plan()
+        self._answers.forget()
+        self._listed_at, self._made = None, Plan()
 
     def take_over(self, before: "PullRequests") -> None:
-        """Go on with what apps wanted of another forge, or with other settings."""
+        """Take over what apps want from the worker of another forge, or of other settings."""
         with before._lock:
             self._news = {**before._all_desired, **before._news}
 
     @property
     def view(self) -> Mapping[AppKey, PullView]:
-        """What each app was told last."""
+        """The last view of each app."""
         return self._told
+
+    def heard(self, app: AppKey) -> Heard | None:
+        """Return the forge's last answers about people for an app; None if there are none yet. For any thread."""
+        return self._answers.heard.get(app)
 
     # --- a turn -----------------------------------------------------------------------------------------------------
 
     def turn(self, now: datetime) -> datetime:
-        """Do what is due, at most one write; when the next turn is due. Raises nothing of `core.errors`."""
+        """Do what is due, at most one write; return when the next turn is due. Raises nothing of `core.errors`."""
         news = self._take_news()
         if not self._around.may_write():
             return now + self._interval
@@ -142,11 +147,15 @@ class PullRequests:
             return now
 
     def _turn(self, now: datetime) -> datetime:
-        if self._list_at is None or self._list_at <= now:
+        if self._list_due(now) <= now:
             self._list(now)
         if not self._made.steps:
             self._plan(now)
         due, step = self._next(now)
+        question = self._question(now, is_idle=step is None)
+        if question is not None and (question.urgent or self._is_unhurried(now)):
+            self._answer(question, now)
+            return now
         if step is not None and not self._around.may_write():  # Reading may have taken a while.
             return now + self._interval
         if step is not None:
@@ -155,10 +164,11 @@ class PullRequests:
             self._carry_out(step, now)
             self._publish((step.app,))
             due = now
-        return min(filter(None, (due, self._list_at)))
+        asks_at = self._unhurried_at if question is not None else None
+        return min(filter(None, (due, self._list_due(now), asks_at)))
 
     def _take_news(self) -> bool:
-        """Whether there were any."""
+        """Take over new wishes; return whether there were any."""
         with self._lock:
             news, self._news = self._news, {}
         for app, desired in news.items():
@@ -167,16 +177,17 @@ class PullRequests:
                 was = before.offer.id if before.offer else ""
                 self._known.offer_changed(promotion_branch(app), was, now.offer.id if now.offer else "")
             elif not now.settled:
-                now = replace(now, offer=before.offer)  # Still the last one that was offered.
+                now = replace(now, offer=before.offer)  # The offer is still the last one.
             if before.offer and now.settled and now.offer is None:
-                self._list_at = None  # It may have been merged: that is looked at before anything is written there.
+                self._listed_at = None  # It may have been merged: read the list before any write to it.
             self._all_desired[app] = self._sound(app, now)
+            self._answers.set_asks(app, now.asks)
         if news:
             self._made = Plan()
         return bool(news)
 
     def _sound(self, app: AppKey, desired: DesiredPull) -> DesiredPull:
-        """What is desired, where its text can be made; a bug leaves the pull request of this app as it is."""
+        """Return the wish, if its text can be rendered; after a bug, this app's pull request stays as it is."""
         if desired.offer is None:
             return desired
         try:
@@ -188,7 +199,7 @@ class PullRequests:
         return desired
 
     def _plan(self, now: datetime) -> None:
-        """Anew with each list and all news; what is carried out in between takes nothing away from the rest of it."""
+        """Plan again for each list and all news; steps in between do not change the rest of the plan."""
         self._made = self._difference(now)
         if self._made.missing:
             self._look_up(self._made.missing)
@@ -200,7 +211,7 @@ class PullRequests:
         return plan(self._all_desired, self._known, self._settings, self._forge.limits, self._render, now)
 
     def _next(self, now: datetime) -> tuple[datetime | None, Step | None]:
-        """The first step that may be carried out now, else when the first may be."""
+        """Return the first step that is due now, else when the first is."""
         soonest = self._budget.free_at(1, 0, now)
         if self._made.steps and soonest > now:
             return soonest, None
@@ -223,12 +234,23 @@ class PullRequests:
             self._found(self._ask("pull", self._forge.pull, gone.number))
         self._made = Plan()
         self._known.forget_statuses({desired.offer.head for desired in self._all_desired.values() if desired.offer})
-        busy = self._known.open or any(desired.offer or desired.declined for desired in self._all_desired.values())
-        self._list_at = now + (self._interval if busy else max(IDLE, self._interval))
+        self._listed_at = now
+        self._hear(self._answers.listed(now))
         self._counts.pulls_open(len(self._known.open))
 
+    def _list_due(self, now: datetime) -> datetime:
+        """Return when to read the list again: rarely if no pull request exists or is wanted."""
+        if self._listed_at is None:
+            return now
+        busy = (
+            self._known.open
+            or self._answers
+            or any(desired.offer or desired.declined for desired in self._all_desired.values())
+        )
+        return self._listed_at + (self._interval if busy else max(IDLE, self._interval))
+
     def _look_up(self, missing: Mapping[str, datetime]) -> None:
-        """The last ended one of each of these branches, and who closed it."""
+        """Look up the last ended one of each of these branches, and who closed it."""
         since = min(missing.values())
         ended = self._ask("closed_pulls", self._forge.closed_pulls, PROMOTION_PREFIX, since)
         for pull in by_branch(ended, missing).values():
@@ -239,6 +261,44 @@ class PullRequests:
     def _found(self, pull: Pull) -> None:
         app = next((app for app in self._all_desired if promotion_branch(app) == pull.branch), None)
         self._known.found(pull, self._around.seen_now(app) if app else Awaited())
+
+    def _question(self, now: datetime, *, is_idle: bool) -> Question | None:
+        """Return the next question: those that promotions wait for before all writes, the others while no
+        write is due.
+        """
+        for question in self._answers.questions(now):
+            if (question.urgent or is_idle) and self._failures.until(question.key, now) is None:
+                return question
+        return None
+
+    def _is_unhurried(self, now: datetime) -> bool:
+        """Return whether a second has passed for questions without urgency: a thousand promotions stay within the
+        limits.
+        """
+        return self._unhurried_at is None or now >= self._unhurried_at
+
+    def _answer(self, question: Question, now: datetime) -> None:
+        if not question.urgent:
+            self._unhurried_at = now + BETWEEN
+        try:
+            if question.pull is not None:
+                reviews = self._ask("reviews", self._forge.reviews, question.pull)
+                news = self._answers.reviewed(question, reviews, now)
+            else:
+                news = self._answers.merged(question, self._ask("merged", self._forge.merged, question.commit), now)
+        except (NotAccepted, NotThere, NoRight, Nonsense) as error:
+            if self._failures.failed(question.key, error, now):
+                LOGGER.warning("the forge: %s", error)
+            self._publish((question.app,))
+            return
+        self._failures.over(question.key)
+        self._hear([question.app] if news else [])
+
+    def _hear(self, apps: Iterable[AppKey]) -> None:
+        """Note news about people for these apps."""
+        news = {app: self._told.get(app, NOTHING) for app in apps}
+        if news:
+            self._around.changed(news)
 
     # --- writing ----------------------------------------------------------------------------------------------------
 
@@ -255,7 +315,7 @@ class PullRequests:
             self._failures.over(key)
 
     def _is_said_already(self, step: Step) -> bool:
-        """Whether the status is there: of what is older than this process, the forge is asked once."""
+        """Return whether the status is set: for statuses older than this process, ask the forge once."""
         status = step.status
         if status is None or step.branch not in self._known.inherited or status.commit in self._known.statuses:
             return False
@@ -273,6 +333,7 @@ class PullRequests:
                 known.open[step.branch] = replace(made, title=draft.title, body=draft.body)
                 known.ended.pop(step.branch, None)
                 known.written[step.branch] = now
+                self._answers.opened(made)
                 LOGGER.info("opened pull request #%s for %s: %s", made.number, step.app, made.url)
             case Kind.STATUS if step.status:
                 status = step.status
@@ -300,7 +361,8 @@ class PullRequests:
         else:
             self._known.ended[pull.branch] = Ended(pull, self._known.ended[pull.branch].seen_at)
 
-    # --- what goes wrong, and what is told --------------------------------------------------------------------------
+    # --- errors, and what apps are told
+    # ---------------------------------------------------------------------------------
 
     def _ask(self, call: str, request: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
         try:
@@ -312,21 +374,21 @@ class PullRequests:
         return answer
 
     def _note(self, error: GitopsBgError, key: str, now: datetime) -> None:
-        """Something failed: it is tried again later, and told where that is worth it."""
+        """Note a failure: schedule another attempt, and report it if necessary."""
         if isinstance(error, RateLimited):
             self._made = Plan()
             self._budget.wait_until(error.until)
             LOGGER.warning("%s", error)
             return
-        # Whether a write came through is unknown: what is there is read before the next one.
-        self._list_at, self._made = None, Plan()
+        # It is unknown whether a write succeeded: read the list before the next one.
+        self._listed_at, self._made = None, Plan()
         if self._failures.failed(key, error, now):
             LOGGER.warning("the forge: %s", error)
         else:
             LOGGER.debug("the forge: %s, once more", error)
 
     def _publish(self, apps: Iterable[AppKey]) -> None:
-        """Tell what is news about these apps."""
+        """Publish the news about these apps."""
         troubles, all_desired = self._failures.troubles(), {app: self._all_desired[app] for app in apps}
         now = dict(views(all_desired, self._known, self._made.queued, troubles, self._settings.max_open))
         news = {app: view for app, view in now.items() if self._told.get(app, NOTHING) != view}
@@ -335,7 +397,7 @@ class PullRequests:
             self._around.changed(news)
 
     def _count(self, now: datetime) -> None:
-        """How many writes wait, and since when the oldest of them has been known."""
+        """Count the waiting writes, and the age of the oldest."""
         made, keys = self._made, [(step.kind, step.branch) for step in self._made.steps]
         self._waiting = {key: self._waiting.get(key, now) for key in keys}
         oldest = min(self._waiting.values(), default=now)
@@ -344,52 +406,3 @@ class PullRequests:
 
 def _key(step: Step) -> str:
     return f"{step.kind.name} {step.branch}"
-
-
-@dataclass(slots=True)
-class _Failure:
-    error: GitopsBgError
-    count: int
-    until: datetime
-
-
-class _Failures:
-    """What fails, by key: all of the forge (empty), a kind of write, or one write."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, _Failure] = {}
-
-    def failed(self, key: str, error: GitopsBgError, now: datetime) -> bool:
-        """Once more; whether it is worth telling: the first time, or another reason."""
-        before = self._known.get(key)
-        count = before.count + 1 if before else 1
-        first = REFUSED_RETRY if isinstance(error, Refused) else FIRST_RETRY
-        seconds = min(LONGEST_RETRY, first * 2 ** min(count - 1, 20))
-        seconds = max(seconds, getattr(error, "retry_after", None) or 0.0)
-        self._known[key] = _Failure(error, count, now + timedelta(seconds=seconds))
-        return before is None or before.error.reason != error.reason
-
-    def over(self, key: str) -> None:
-        """It went through."""
-        if self._known.pop(key, None) and not key:
-            LOGGER.info("the forge answers again")
-
-    def until(self, key: str, now: datetime) -> datetime | None:
-        """When it may be tried again; None: now."""
-        known = self._known.get(key)
-        return known.until if known and known.until > now else None
-
-    def troubles(self) -> dict[str, str]:
-        """What people are told: by branch, and under the empty name of all."""
-        told = {key: str(each.error) for key, each in self._known.items() if _is_worth_telling(each)}
-        of_all = told.get("") or next((said for key, said in told.items() if key in Kind.__members__), "")
-        found = {"": of_all} if of_all else {}
-        for key, said in told.items():
-            _, space, branch = key.partition(" ")
-            if space:
-                found[branch] = said
-        return found
-
-
-def _is_worth_telling(failure: _Failure) -> bool:
-    return isinstance(failure.error, Refused) or failure.count >= FAILURES_TOLD

@@ -7,11 +7,14 @@
     said_since(app, file, says)             which commit let that part of it into main
     said_before(app, file, enough)          what it said until then
     last_change(app, files) taken_back(...) how it came to be so, and what that says it reverts
+    commit_facts(shas) around(sha, paths)   what single commits say, and changed
+    beside_offer(app, head) …_promotion()   what a promotion brings along beside primary.yaml
     contains(sha) lost(shas) accept(sha)    whether main still has what was seen
     commit_primaries(changes)               promotions and rollbacks, to main
     commit_files(edits)                     people's edits, to main
     offer(changes) withdraw(apps)           the promotion branches
     publish(batch) history(app) memory(app) the ledger of this cluster; clusters() has the others
+    publish_policies() policy_changes()     what it tells of policies/
 
 It starts no thread and decides nothing. One lock makes every call safe from any thread; one process owns the
 directory. Every error is of the tree in ``core.errors``, without secrets in it.
@@ -35,6 +38,9 @@ from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
 from gitops_bg.repo.git.push import Pusher
 from gitops_bg.repo.read.app_index import AppIndex
+from gitops_bg.repo.read.approvals import ApprovalBranches, Statement
+from gitops_bg.repo.read.authors import Changes
+from gitops_bg.repo.read.beside import Beside
 from gitops_bg.repo.read.commits import Around, CommitReader
 from gitops_bg.repo.read.files import Entry, File, Files
 from gitops_bg.repo.read.history import Committed, History
@@ -43,15 +49,20 @@ from gitops_bg.repo.read.polling import Poll, Poller
 from gitops_bg.repo.read.promotion_branches import Promotion, PromotionBranches
 from gitops_bg.repo.read.provenance import LANDINGS, Details, Sources
 from gitops_bg.repo.read.reverts import Change, Reverts, TakenBack
+from gitops_bg.repo.read.signatures import Signature, Signatures
 from gitops_bg.repo.read.since import Says, contents, landing_of
 from gitops_bg.repo.read.trees import Trees
 from gitops_bg.repo.settings import RepositorySettings
+from gitops_bg.repo.write.approvals import ApprovalWriter
 from gitops_bg.repo.write.commits import Committer
 from gitops_bg.repo.write.edits import Edited, EditOrNew, Edits
 from gitops_bg.repo.write.ledger import Ledger, Published
 from gitops_bg.repo.write.ledger_file import LedgerBatch, Position
+from gitops_bg.repo.write.policy_file import PolicyChange
+from gitops_bg.repo.write.policy_log import PolicyLog
 from gitops_bg.repo.write.promotion import PrimaryChange, PrimaryOutcome, Promotions
-from gitops_bg.spec.app.layout import SETTINGS_FILE, app_file
+from gitops_bg.spec.app.layout import PRIMARY_FILE, SETTINGS_FILE, app_file
+from gitops_bg.spec.policies.changes import PoliciesAt
 
 
 def _now() -> datetime:
@@ -61,8 +72,8 @@ def _now() -> datetime:
 class Repository:
     """One remote. A context manager; close it at the end.
 
-    ``clock`` dates our commits, ``sleep`` waits between attempts to push. Raises ``InvalidInput`` for a URL that is
-    refused, ``MirrorInUse``, ``DiskProblem``; the remote is first asked by ``poll``.
+    ``clock`` dates the agent's commits, ``sleep`` waits between attempts to push. Raises ``InvalidInput`` for a refused
+    URL, ``MirrorInUse``, ``DiskProblem``; ``poll`` is the first call that contacts the remote.
     """
 
     def __init__(
@@ -81,6 +92,8 @@ class Repository:
         self._details = details = Details(mirror)
         self._sources, self._landings = Sources(mirror, details), Sources(mirror, details, LANDINGS)
         self._commits = CommitReader(mirror)
+        self._beside = Beside(mirror, trees)
+        self._changes = Changes(mirror, self._commits)
         self._mainline = Mainline(mirror)
         self._reverts = Reverts(mirror, self._mainline)
         self._poller = Poller(mirror, trees, self._index, (self._sources, self._landings))
@@ -93,6 +106,10 @@ class Repository:
         self._edits = Edits(mirror, self._files, committer, pusher)
         self._ledger = Ledger(mirror, trees, blobs, committer, pusher)
         self._history = History(mirror, blobs)
+        self._signatures = Signatures(mirror)
+        self._approvals = ApprovalBranches(mirror, self._commits)
+        self._approval_writer = ApprovalWriter(mirror, committer, pusher)
+        self._policy_log = PolicyLog(mirror, trees, self._files, self._mainline, details, committer, pusher)
 
     def __enter__(self) -> "Repository":
         return self
@@ -103,7 +120,7 @@ class Repository:
         self.close()
 
     def close(self) -> None:
-        """Let go of the directory."""
+        """Release the directory."""
         with self._lock:
             self._mirror.close()
 
@@ -129,43 +146,43 @@ class Repository:
                 return self._poller.poll()
 
     def begin_again(self) -> None:
-        """Have the next poll report everything, as the first one does."""
+        """Make the next poll report everything, as the first one does."""
         with self._lock:
             self._poller.begin_again()
 
     def take_back(self) -> None:
-        """Have the next poll report again what the last one found: it could not be taken over."""
+        """Make the next poll repeat the last report, which could not be used."""
         with self._lock:
             self._poller.take_back()
 
     @property
     def head(self) -> str:
-        """The head of main as reported last. Raises ``RemoteMoved`` before the first poll."""
+        """The head of main as last reported. Raises ``RemoteMoved`` before the first poll."""
         with self._lock:
             return self._poller.head()
 
     def accept(self, commit: str) -> None:
-        """Take main's rewritten history for good, named by a commit of it. Raises ``HistoryNotAccepted``."""
+        """Accept main's rewritten history, named by one of its commits. Raises ``HistoryNotAccepted``."""
         with self._guarded():
             self._poller.accept(commit)
 
     def forget_seen(self) -> None:
-        """What the last poll found is no main to compare later ones with."""
+        """Forget the main of the last poll: later ones are not compared with it."""
         with self._guarded():
             self._mirror.forget_seen()
 
     def contains(self, commit: str) -> bool:
-        """Whether main contains a commit; an unknown one it does not."""
+        """Whether main contains a commit; False for an unknown one."""
         with self._guarded():
             return self._mirror.is_ancestor(commit, self._poller.head())
 
     def is_ancestor(self, ancestor: str, descendant: str) -> bool:
-        """Whether one commit contains another."""
+        """Whether ``descendant`` contains ``ancestor``."""
         with self._guarded():
             return self._mirror.is_ancestor(ancestor, descendant)
 
     def lost(self, commits: Iterable[str]) -> frozenset[str]:
-        """Those of the commits that main does not contain; for many at once (after a restart)."""
+        """The commits that main does not contain; for many at once (after a restart)."""
         with self._guarded():
             left = set(commits) - {self._poller.head()}
             if left:
@@ -185,7 +202,7 @@ class Repository:
             return self._index.at(commit or self._poller.head())
 
     def entries_of(self, apps: Iterable[AppKey], commit: str = "") -> Mapping[AppKey, Mapping[str, Entry]]:
-        """The files of apps by name, unread, with blob ids that parses can be cached by."""
+        """The files of apps by name, unread, with blob ids by which parses can be cached."""
         with self._guarded():
             return self._files.entries(apps, commit or self._poller.head())
 
@@ -200,7 +217,7 @@ class Repository:
             return self._files.of(apps, commit or self._poller.head())
 
     def files(self, app: AppKey, commit: str = "") -> Mapping[str, bytes | Problem]:
-        """The files of one app by name; a Problem in place of what must not be read."""
+        """The files of one app by name; a Problem in place of a file that must not be read."""
         return {name: file.content for name, file in self.files_of([app], commit)[app].items()}
 
     def settings_file(self, commit: str = "") -> bytes | Problem | None:
@@ -215,24 +232,60 @@ class Repository:
             return self._files.below(folder, commit or self._poller.head())
 
     def file_before(self, path: str, most: int = 20) -> Sequence[bytes]:
-        """What a file of main said before, newest first, up to ``most`` contents; what was no file is left out."""
+        """The former contents of a file of main, newest first, up to ``most``; without states in which it
+        was no file.
+        """
         with self._guarded():
             head = self._poller.head()
             found = contents(self._mirror, self._mainline, self._files, path, head)
             return [content for _, content in islice(found, most) if content is not None]
 
     def commit_facts(self, commits: Iterable[str]) -> Mapping[str, CommitFacts]:
-        """By whom commits are, and what they say, by their ids; those that are not here are left out."""
+        """Authors and messages of commits, by id; missing commits are left out."""
         with self._guarded():
             return self._commits.facts(commits)
 
+    def changes_of(self, app: AppKey, before: str, after: str) -> tuple[CommitFacts, ...] | None:
+        """The commits that changed an app between two, promotions aside; None where the mirror lacks one of them."""
+        with self._guarded():
+            return self._changes.between(app, before, after)
+
+    def wrote_content(self, app: AppKey, before: str, after: str, commit: str) -> bool:
+        """Whether one of those commits changed a file of the app other than ``primary.yaml``."""
+        with self._guarded():
+            return self._changes.wrote_content(app, before, after, commit)
+
+    def landing_of(self, commit: str) -> str:
+        """The commit of main's own line that merged another one; empty where main does not have it."""
+        with self._guarded():
+            return self._mainline.landing(commit, self._poller.head())
+
+    def primary_at(self, app: AppKey, commit: str) -> bytes | None:
+        """``primary.yaml`` at any commit in the mirror, of any branch; None where it cannot be read."""
+        with self._guarded():
+            file = self._files.at(app_file(app, PRIMARY_FILE), commit) if self._mirror.has(commit) else None
+            return file.content if file is not None and isinstance(file.content, bytes) else None
+
     def around(self, commit: str, paths: tuple[str, ...]) -> Around:
-        """A commit's first parent, and the ids of what was at these paths before it and with it."""
+        """A commit's first parent, and the ids at these paths before it and with it."""
         with self._guarded():
             return self._commits.around(commit, paths)
 
+    def beside_offer(self, app: AppKey, head: str) -> tuple[str, ...]:
+        """Files that an app's promotion branch would bring to main beside its ``primary.yaml``; a few of them."""
+        with self._guarded():
+            return self._beside.on_branch(app, head, self._poller.head())
+
+    def beside_promotion(self, app: AppKey, commit: str) -> tuple[str, ...]:
+        """Files that a commit of main brought beside any ``primary.yaml``, where it merges the app's promotion branch.
+
+        A few of them; none where it was written by hand.
+        """
+        with self._guarded():
+            return self._beside.in_promotion(app, commit, self._commits.around(commit, ()).parent)
+
     def misplaced(self, commit: str = "") -> tuple[Problem, ...]:
-        """What stands under ``apps/`` and can be no app: bad names, links, submodules, stray files."""
+        """The entries under ``apps/`` that cannot be apps: bad names, links, submodules, stray files."""
         with self._guarded():
             return self._index.misplaced(commit or self._poller.head())
 
@@ -241,13 +294,15 @@ class Repository:
         return {file: made for file, (made, _) in self.origins(files, commit).items()}
 
     def landings(self, files: Iterable[tuple[AppKey, str]], commit: str = "") -> Mapping[tuple[AppKey, str], Source]:
-        """The commit that let the present content of each file into main: a merge is by whoever approved it."""
+        """The commit that brought the present content of each file into main: the author of a merge approved it."""
         return {file: let_in for file, (_, let_in) in self.origins(files, commit).items()}
 
     def origins(
         self, files: Iterable[tuple[AppKey, str]], commit: str = ""
     ) -> Mapping[tuple[AppKey, str], tuple[Source, Source]]:
-        """Both of each file: the commit that made its content, and the one that let that into main, with its place."""
+        """For each file the commit that made its content, and the one that brought that into main, with its
+        position.
+        """
         with self._guarded():
             at, wanted = commit or self._poller.head(), list(files)
             listed = self._files.entries({app for app, _ in wanted}, at)
@@ -256,7 +311,7 @@ class Repository:
             return {file: self._placed(made[file], let_in[file], at) for file in made}
 
     def _placed(self, made: Source, let_in: Source, head: str) -> tuple[Source, Source]:
-        """What stands in main's line itself let itself in, whatever a merge that swapped its parents looks like."""
+        """A commit of main's own line brought itself in, whatever a merge with swapped parents looks like."""
         if self._mainline.place(made.commit, head) is not None:
             let_in = made
         elif self._mainline.place(let_in.commit, head) is None:
@@ -266,7 +321,7 @@ class Repository:
         return replace(made, landed=place), replace(let_in, landed=place)
 
     def said_since(self, app: AppKey, file: str, says: Says, commit: str = "") -> Source | None:
-        """Who made a file say what it ``says``, and where main let that in; None where it does not say so."""
+        """Who made a file say what it ``says``, and where that came into main; None where it does not say so."""
         with self._guarded():
             at, path = commit or self._poller.head(), app_file(app, file)
             landing = landing_of(self._mirror, self._mainline, self._files, path, says, at)
@@ -275,7 +330,7 @@ class Repository:
     def said_before(
         self, app: AppKey, file: str, enough: Callable[[bytes], bool], commit: str = ""
     ) -> Sequence[tuple[Source, bytes]]:
-        """What a file has said on main, newest first, each with who made it so; up to what is ``enough``."""
+        """The contents of a file on main, newest first, each with its author; up to the one that is ``enough``."""
         with self._guarded():
             at, path, found = commit or self._poller.head(), app_file(app, file), []
             for landing, content in contents(self._mirror, self._mainline, self._files, path, at):
@@ -287,13 +342,13 @@ class Repository:
             return found
 
     def _made(self, path: str, landing: str, head: str) -> Source:
-        """Who made a file what it is at a commit of main's line; its place is that commit's."""
+        """Who made a file what it is at a commit of main's line; its position is that commit's."""
         made = self._reverts.last_change([path], landing)
         commit = made.commit if made else landing
         return replace(self._details.of([commit])[commit], landed=self._mainline.place(landing, head))
 
     def last_change(self, app: AppKey, files: Iterable[str], start: str) -> Change | None:
-        """The commit that made these files of an app what they are at ``start``; None for files that never were."""
+        """The commit that made these files of an app what they are at ``start``; None for files that never existed."""
         with self._guarded():
             return self._reverts.last_change([app_file(app, name) for name in files], start)
 
@@ -338,24 +393,78 @@ class Repository:
         with self._guarded():
             return self._history.primaries_since(app, since, commit)
 
+    # Signatures.
+
+    def follow_approvals(self, wanted: bool) -> bool:
+        """Set whether polls also fetch the branches of signed approvals; return whether the next poll must
+        look again.
+        """
+        with self._lock:
+            changed = self._mirror.follow_approvals(wanted)
+            if changed:
+                self._poller.look_again()
+            return changed
+
+    def approval_tips(self) -> Mapping[AppKey, str]:
+        """The heads of the branches of signed approvals, in their last fetched state."""
+        with self._guarded():
+            return self._approvals.tips()
+
+    def approvals(self, app: AppKey) -> Sequence[Statement]:
+        """The statements in an app's branch of signed approvals, newest first, within limits; believes no signature."""
+        with self._guarded():
+            tip = self._approvals.tips().get(app)
+            return self._approvals.statements(tip) if tip else ()
+
+    def withdrawn_approvals(self) -> frozenset[str]:
+        """The withdrawn signed approvals, as far as this mirror has seen them."""
+        with self._guarded():
+            return self._approvals.withdrawn()
+
+    def remember_withdrawn(self, approval: str, by: str) -> None:
+        """Remember for ever that the commit ``by``, which has a valid signature, withdraws an approval."""
+        with self._guarded():
+            self._approvals.remember_withdrawn(approval, by)
+
+    def signatures(self, commits: Iterable[str], signers: bytes) -> Mapping[str, Signature]:
+        """The signature of each commit, by a file of allowed signers. Raises ``NoSshKeygen``."""
+        with self._guarded():
+            return self._signatures.of(commits, signers)
+
+    def text_file(self, path: str, commit: str = "") -> bytes | Problem | None:
+        """One file anywhere in the repository, or None."""
+        with self._guarded():
+            file = self._files.at(path, commit or self._poller.head())
+            return file.content if file is not None else None
+
     # What is written.
 
+    def approve(self, app: AppKey, digest: str, *, label: str, reason: str = "") -> str:
+        """Append a signed approval to the app's branch; returns the commit. Raises as ``commit_primaries``."""
+        with self._guarded(), self._writing():
+            return self._approval_writer.approve(app, digest, self._poller.head(), label=label, reason=reason)
+
+    def withdraw_approval(self, app: AppKey, approval: str, *, reason: str = "") -> str:
+        """Append a signed withdrawal of an approval; returns the commit. Raises as ``commit_primaries``."""
+        with self._guarded(), self._writing():
+            return self._approval_writer.withdraw(app, approval, self._poller.head(), reason=reason)
+
     def commit_as(self, name: str, email: str) -> None:
-        """Who our commits are by from now on, in place of the author of the settings."""
+        """Set the author of the agent's commits, instead of the one in the settings."""
         with self._lock:
             self._committer.commit_as(name, email)
 
     def commit_primaries(self, changes: Sequence[PrimaryChange]) -> Mapping[AppKey, PrimaryOutcome]:
-        """Commit ``primary.yaml`` of apps to main: one commit an app, one push, compare-and-swap.
+        """Commit ``primary.yaml`` of apps to main: one commit for each app, one push, compare-and-swap.
 
-        Raises ``PushRefused`` (protected main), ``RemoteMoved``, ``RemoteUnreachable``; then none was committed,
-        except perhaps after ``RemoteTimedOut``: the next poll shows it.
+        Raises ``PushRefused`` (protected main), ``RemoteMoved``, ``RemoteUnreachable``; then none was committed, except
+        possibly after ``RemoteTimedOut``: the next poll shows it.
         """
         with self._guarded(), self._writing():
             return self._promotions.commit(changes)
 
     def commit_files(self, edits: Mapping[str, EditOrNew], message: str) -> Edited:
-        """Commit edits of files of main, and new ones, by path. Raises as ``commit_primaries``, and as the edits."""
+        """Commit edits of files of main, and new files, by path. Raises as ``commit_primaries``, and as the edits."""
         with self._guarded(), self._writing():
             return self._edits.commit(edits, message)
 
@@ -365,21 +474,43 @@ class Repository:
             return self._promotions.offer(changes)
 
     def withdraw(self, apps: Iterable[AppKey]) -> None:
-        """Delete the promotion branches of apps, where there are any. Raises as ``commit_primaries``."""
+        """Delete the promotion branches of apps, where they exist. Raises as ``commit_primaries``."""
         with self._guarded(), self._writing():
             self._promotions.withdraw(apps)
 
     def promotions(self) -> Mapping[AppKey, Promotion]:
-        """The promotion branches as fetched last, with ``primary.yaml`` there and where they leave main."""
+        """The promotion branches as last fetched, with ``primary.yaml`` there and where they leave main."""
         with self._guarded():
             return self._offers.promotions()
 
     # The ledger.
 
     def publish(self, batch: Mapping[AppKey, LedgerBatch]) -> Published:
-        """Write to the ledger what it does not have yet; may be repeated. Raises as ``commit_primaries``."""
+        """Write what the ledger does not have yet; may be repeated. Raises as ``commit_primaries``."""
         with self._guarded(), self._writing():
             return self._ledger.publish(batch)
+
+    def publish_policies(self) -> bool:
+        """Write to the ledger what main changed of its policies since the last entry; returns whether there was
+        anything.
+
+        Costs nothing if ``policies/`` is unchanged. Raises as ``commit_primaries``.
+        """
+        with self._guarded():
+            wrote = self._policy_log.publish(self._poller.head())
+            if wrote:
+                self._poller.look_again()
+            return wrote
+
+    def policy_changes(self) -> Sequence[PolicyChange]:
+        """The changes of policies in the ledger of this cluster, newest first."""
+        with self._guarded():
+            return self._policy_log.document().history[::-1]
+
+    def policies_at(self, commit: str) -> PoliciesAt:
+        """The policies at a commit, with people and signers."""
+        with self._guarded():
+            return self._policy_log.at(commit)
 
     def positions(self) -> Mapping[AppKey, Position]:
         """How far the ledger got, by app."""
@@ -387,12 +518,12 @@ class Repository:
             return self._ledger.positions()
 
     def memory(self, app: AppKey) -> LedgerMemory | None:
-        """What the ledger knows of an app whose record is gone; None where it knows nothing."""
+        """What the ledger knows of an app whose record is lost; None where it knows nothing."""
         with self._guarded():
             return self._ledger.memory(app)
 
     def history(self, app: AppKey, limit: int | None = None) -> Sequence[Committed]:
-        """The ledger entries of an app, newest first, all of them or the first ``limit``."""
+        """The ledger entries of an app, newest first, all or the first ``limit``."""
         with self._guarded():
             return list(islice(self._history.ledger(app), limit))
 
@@ -403,7 +534,7 @@ class Repository:
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
-        """One call at a time; after one that met a damaged mirror, the next poll clones it again."""
+        """Allow one call at a time; after one that hit a damaged mirror, the next poll clones it again."""
         with self._lock:
             try:
                 yield
@@ -413,7 +544,7 @@ class Repository:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Afterwards the next poll compares refs even if the remote says what it said before: we moved ours."""
+        """Make the next poll compare refs even if the remote says nothing new: the agent moved its own."""
         try:
             yield
         finally:

@@ -10,15 +10,20 @@ from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.looks import Awaited, Looks
 from gitops_bg.core.model.observed import PromotionBranch
+from gitops_bg.core.model.policies.facts import Policing
+from gitops_bg.core.model.policies.rules import Approvals, Policy, Role, Separation
 from gitops_bg.core.model.pulls import PullRequest, PullState, offer_of
-from gitops_bg.core.model.record import Cause, Hold, Override
+from gitops_bg.core.model.record import AskedMerge, Cause, Hold, Override
 from gitops_bg.core.model.spec import PromoteVia
 from gitops_bg.core.model.version import Stage
 from gitops_bg.core.world import World
+from gitops_bg.forge.heard import Asks
 from gitops_bg.forge.offer import DesiredPull
+from gitops_bg.forge.port import CheckState
+from gitops_bg.forge.wanted import status_of
 from gitops_bg.spec.app.load import AppConfig
 from tests.core.simulation import APP, manual
-from tests.core.worlds import EARLIER, NOW, active, candidate, digest, legacy, pods, rising, version, world
+from tests.core.worlds import EARLIER, NOW, active, candidate, digest, legacy, pods, primary, rising, version, world
 
 HEAD = "a" * 40
 
@@ -58,6 +63,48 @@ def test_what_is_superseded_keeps_its_pull_request_and_says_not_to_merge_it() ->
     assert offer.refused == f"superseded by v3 ({digest(3)[3:13]}), which this will offer once it is ready"
 
 
+def test_a_branch_that_carries_other_files_is_not_to_be_merged() -> None:
+    """Where a policy is for the app; branch protection that demands the status keeps them out of main."""
+    state = world(active(1), candidate(2), spec=replace(manual(), merge_when_green=True))
+    policing = Policing((Policy("calm"),), beside=("README.md",))
+    offer = desired_pull(replace(state, desired=replace(state.desired, policing=policing))).offer
+    assert offer.refused == "its promotion branch carries other files: README.md"
+    assert status_of(offer).state is CheckState.FAILURE
+    assert not desired_pull(state).offer.refused
+
+
+MAIN = "c" * 40
+EYES = Policing((Policy("eyes", (Approvals(),)),), mergers_asked=("d" * 40,))
+
+
+@pytest.mark.parametrize(
+    ("policing", "record", "asks"),
+    [
+        (None, {}, Asks()),
+        (Policing((Policy("calm"),)), {}, Asks()),
+        (EYES, {}, Asks(reviews=True, mergers=("d" * 40,))),
+        (Policing((Policy("roles", (Separation((Role.AUTHOR, Role.MERGER)),)),)), {}, Asks()),
+        (None, {"asked_merges": (AskedMerge(MAIN, digest(2), NOW),)}, Asks(merges=(MAIN,))),
+    ],
+)
+def test_people_are_asked_about_only_where_a_policy_does_or_a_promotion_has_come_true(policing, record, asks) -> None:
+    state = world(active(1), candidate(2), record=record)
+    assert desired_pull(replace(state, desired=replace(state.desired, policing=policing))).asks == asks
+
+
+def test_an_app_that_has_nothing_to_promote_asks_nothing() -> None:
+    state = world(active(1))
+    assert desired_pull(replace(state, desired=replace(state.desired, policing=EYES)), offers=None).asks == Asks()
+
+
+def test_what_waits_for_its_gates_asks_who_merged_it() -> None:
+    state = world(active(1), candidate(2), desired={"primary": primary(2)})
+    both = Policing((Policy("roles", (Separation((Role.AUTHOR, Role.MERGER)),)),))
+    for policing, reviews in ((EYES, True), (both, False)):
+        asks = desired_pull(replace(state, desired=replace(state.desired, policing=policing)), offers=None).asks
+        assert (asks.reviews, asks.promotion) == (reviews, state.desired.primary.changed_by.commit)
+
+
 NOTHING_CONCLUDED = {
     "nobody has looked at main": world(
         active(1), candidate(2), desired={"target": Missing.UNSEEN, "primary": Missing.UNSEEN}
@@ -91,6 +138,11 @@ def test_when_nothing_is_concluded_of_the_pull_request_that_is_there(state: Worl
 
 def test_with_no_branch_and_nothing_to_offer_nothing_is_to_be_open() -> None:
     assert desired_pull(world(active(1)), offers=None) == DesiredPull()
+
+
+def test_what_main_names_is_offered_no_longer_though_its_branch_is_still_there() -> None:
+    state = world(active(1), candidate(2), wants=2, names_=2)
+    assert desired_pull(state) == DesiredPull()
 
 
 def test_what_was_closed_keeps_its_pull_request() -> None:

@@ -1,4 +1,4 @@
-"""What holds of ``policies/``: good files as they are, broken ones as they were last, required ones or shut."""
+"""Which policies are in force: valid files as they are, broken ones with their last content, required ones or shut."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from gitops_bg.agent.desired import policy_shelf
 from gitops_bg.agent.desired.peers import PeerBoard
 from gitops_bg.agent.desired.policing import PolicingFacts
 from gitops_bg.agent.desired.policy_shelf import PolicyShelf, PolicyView
+from gitops_bg.agent.desired.reading import Reading
+from gitops_bg.core.errors import Transient
 from gitops_bg.core.model.desired import Desired, Missing
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.repo.read.promotion_branches import Promotion
 from gitops_bg.spec.app.load import AppConfig
 from tests.fixtures.repos.texts import policy
 
@@ -131,7 +134,30 @@ def test_a_bug_in_what_an_app_is_told_shuts_its_promotions_only() -> None:
     repository: Any = None
     facts = PolicingFacts(repository, PeerBoard(tuple))
     told = facts.of(
-        Broken(), WEB, AppConfig(WEB, None, {}, None, None), Desired("", Missing.ABSENT, Missing.ABSENT), Record()
+        Reading(policies=Broken()),
+        WEB,
+        AppConfig(WEB, None, {}, None, None),
+        Desired("", Missing.ABSENT, Missing.ABSENT),
+        Record(),
     )
     assert told is not None
     assert [each.name for each in told.policies if each.broken] == ["policies"]
+
+
+def test_a_promotion_branch_that_cannot_be_read_may_hold_any_file() -> None:
+    class Away:
+        def beside_offer(self, app: AppKey, head: str) -> tuple[str, ...]:
+            raise Transient("the mirror lacks a folder")
+
+    made = shelf()
+    made.take({FILE: GOOD}, ())
+    repository: Any = Away()
+    told = PolicingFacts(repository, PeerBoard(tuple)).of(
+        Reading(policies=made.view, promotions={WEB: Promotion("a" * 40, None, None)}),
+        WEB,
+        AppConfig(WEB, None, {}, None, None),
+        Desired("", Missing.ABSENT, Missing.ABSENT),
+        Record(),
+    )
+    assert told is not None
+    assert told.beside == ("files that nobody can read (the mirror lacks a folder)",)

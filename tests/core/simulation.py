@@ -33,7 +33,7 @@ from gitops_bg.core.model.observed import (
 )
 from gitops_bg.core.model.policies.facts import Policing
 from gitops_bg.core.model.policies.rules import Policy, Span, Windows
-from gitops_bg.core.model.pulls import PullRequest, PullState, offer_of
+from gitops_bg.core.model.pulls import Merge, PullRequest, PullState, offer_of
 from gitops_bg.core.model.record import Event, LedgerEntry, Record
 from gitops_bg.core.model.spec import AppSpec, PromoteVia, Retry, Strategy, Suspension
 from gitops_bg.core.model.version import NO_METADATA, AppKey, ConfigurationRef, PodMetadata, Snapshot, Source
@@ -111,6 +111,9 @@ class Simulation:
     branch_base: str = ""
     pull: PullRequest | None = None
     """The pull request of the branch, as the forge shows it."""
+    has_forge: bool = False
+    merges: tuple[Merge, ...] = ()
+    """What the forge answers of who merged."""
     protected: bool = False
     reachable: bool = True
     commits: int = 0
@@ -410,6 +413,8 @@ class Simulation:
         return GitView(
             promotion=branch,
             pull=self.pull,
+            has_forge=self.has_forge,
+            merges=self.merges,
             main_refused="protected branch" if self.protected else "",
             unreachable="" if self.reachable else "connection refused",
             ledger_epoch=self.record.epoch,

@@ -18,7 +18,9 @@ Written by `{COMMAND}` (`make docs`) from [the one table](../gitops_bg/core/mode
 event is one entry of the ledger (the trailer `Bg-Event` of its commit, `gitops-bg history`), one Kubernetes
 Event of the app (`kubectl describe bgd`), one count of `gitops_bg_events_total`, and one message to everybody
 whose [alerts](alerts.md) are that grave. What [only Kubernetes is told](#what-only-kubernetes-is-told) has no
-entry: what an action did, and how rollouts and analyses go.
+entry: what an action did, and how rollouts and analyses go. `policy-changed` is of the repository: the ledger has it
+once for each commit of main that changed promotion policies (`policies.json` of the state branch), and `history` shows
+it between the entries of every app; no object, alert or metric does.
 
 ## Entries of the ledger
 
@@ -63,6 +65,8 @@ def _cells(event: Event, row: EventRow) -> tuple[str, ...]:
     sentence = row.sentence.format(to="vY", origin="vX")
     remedy = row.remedy.format(app="APP")
     told = f"`{row.reason}`, {_type(row.severity)}"
+    if row.of_repository:
+        return (f"`{event}`", "policies: freeze added", "", _severity(row), "", "", remedy)
     return (f"`{event}`", f"web {row.verb}", sentence, _severity(row), told, _argo(row.argo), remedy)
 
 

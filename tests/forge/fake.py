@@ -22,10 +22,13 @@ class FakeForge(Forge):
     """``fails`` is asked before each call, and raises what the forge answers."""
 
     limits: Limits = LIMITS
+    kind: str = "gitea"
     now: datetime = NOW
     pulls: dict[int, Pull] = field(default_factory=dict)
     statuses: dict[tuple[str, str], list[CheckStatus]] = field(default_factory=dict)
     comments: dict[tuple[int, str], str] = field(default_factory=dict)
+    given: dict[int, list[Review]] = field(default_factory=dict)
+    """The reviews of each pull request."""
     calls: list[tuple[datetime, str]] = field(default_factory=list)
     fails: Callable[[str], GitopsBgError | None] = lambda call: None
     loses: set[str] = field(default_factory=set)
@@ -79,10 +82,12 @@ class FakeForge(Forge):
         self.comments[pull.number, marker] = body
 
     def reviews(self, pull: Pull) -> tuple[Review, ...]:
-        return ()
+        self._called("reviews")
+        return tuple(self.given.get(pull.number, ()))
 
     def merged(self, commit: str) -> Pull | None:
-        return None
+        self._called("merged")
+        return next((each for each in self.pulls.values() if each.merge_commit == commit), None)
 
     def merge(self, pull: Pull, head: str) -> None:
         self._called("merge")
@@ -94,6 +99,10 @@ class FakeForge(Forge):
     @property
     def opened(self) -> list[Pull]:
         return [each for each in self.pulls.values() if each.state is PullState.OPEN]
+
+    def reviewed(self, number: int, *reviews: Review) -> None:
+        self.given[number] = list(reviews)
+        self.pulls[number] = replace(self.pulls[number], updated_at=self.now)
 
     def ends(self, number: int, state: PullState, by: User = ADA) -> None:
         who = {"closed_by": by} if state is PullState.CLOSED else {"merged_by": by}

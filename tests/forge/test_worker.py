@@ -14,7 +14,7 @@ from gitops_bg.forge.errors import ForgeDown, MergeRefused, NoRight, NotAccepted
 from gitops_bg.forge.marker import marker_in
 from gitops_bg.forge.offer import DesiredPull, Offer, PullSettings
 from gitops_bg.forge.port import CheckState, PullState
-from tests.forge.fake import Scene
+from tests.forge.fake import ADA, Scene
 from tests.forge.offers import APPROVAL, AVAILABLE, NOW, offer, side, template
 
 WEB = AppKey("shop", "web")
@@ -84,6 +84,16 @@ def test_a_status_is_written_when_state_or_description_changes_and_for_each_head
     scene.run()
     said = {commit: [each.state for each in all_] for (commit, _), all_ in scene.forge.statuses.items()}
     assert said == {offer().head: [CheckState.PENDING, CheckState.SUCCESS], "e" * 40: [CheckState.SUCCESS]}
+
+
+def test_a_no_is_heard_within_an_interval_also_after_hours_without_any_pull_request() -> None:
+    scene = Scene()
+    scene.run(4 * 3600 + 100)
+    scene.worker.set_desired(WEB, DesiredPull(offer()))
+    scene.run(1)
+    scene.forge.closes(1, ADA)
+    scene.run(scene.interval + 1)
+    assert view(scene).state is State.CLOSED
 
 
 def test_nothing_is_concluded_of_an_app_that_nobody_has_looked_at() -> None:

@@ -1,4 +1,4 @@
-"""The core's types as JSON: a round trip loses nothing, and what does not fit is named."""
+"""The core's types as JSON: a round trip loses nothing, and an error names what does not fit."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("kind", [Record, Observed, Decision, Desired, AppSpec])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_a_round_trip_loses_nothing(kind: type[Any], data: st.DataObject) -> None:
     value = data.draw(st.from_type(kind))

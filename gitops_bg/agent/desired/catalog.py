@@ -1,7 +1,7 @@
-"""What Git says about every app: refreshed by the Git thread, asked by all others.
+"""What Git says about every app: refreshed by the Git thread, read by all others.
 
-The Git thread puts a whole `Reading` in the place of the one before. What workers ask beyond it (how main stands to a
-record, what an app's history says) is answered for the reading that they hold. Decides nothing, writes nothing.
+The Git thread replaces a whole `Reading` at a time. Further questions of workers (how main relates to a record, what an
+app's history says) are answered for the reading that they hold. Decides nothing, writes nothing.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -12,6 +12,7 @@ from gitops_bg.agent.desired.askers import Askers
 from gitops_bg.agent.desired.lineage import LASTING_POLLS, Followed, Lineage
 from gitops_bg.agent.desired.lookout import LookCounter
 from gitops_bg.agent.desired.peers import PeerBoard
+from gitops_bg.agent.desired.people import HeardOf
 from gitops_bg.agent.desired.policing import PolicingFacts
 from gitops_bg.agent.desired.provenance import Provenances, passed_of
 from gitops_bg.agent.desired.reader import Reader
@@ -39,16 +40,16 @@ Document = TypeVar("Document", Target, Primary)
 
 @dataclass(frozen=True, slots=True)
 class Refresh:
-    """What a look at the remote found: apps to look at again, and whether main moved."""
+    """The result of a look at the remote: the apps to look at again, and whether main moved."""
 
     dirty: frozenset[AppKey]
     moved: bool
 
 
 class Catalog:
-    """The apps of one repository that this agent is to care for; ``namespaces`` empty means all.
+    """The apps of one repository that this agent manages; ``namespaces`` empty means all.
 
-    ``remembered`` gives the mains that live records name: a mirror that is new has seen nothing itself.
+    ``remembered`` gives the mains that live records name, because a new mirror has seen none itself.
     """
 
     def __init__(
@@ -70,13 +71,15 @@ class Catalog:
         self._lookout = LookCounter()
         self._late: set[AppKey] = set()
         self.reading = Reading()
-        """The last one; whoever decides takes it once."""
+        """The last reading; a decision takes it once."""
         self.unreachable = ""
         self.main_refused = ""
         self.refusal_of: Callable[[str], str] = lambda _: ""
-        """Why the remote does not take a branch, or empty; told by whoever writes (`closed_refs`)."""
-        self.pull_view: Callable[[AppKey], PullView | None] = lambda _: None
-        """What a forge shows of an app; None where nobody has asked one. Told by the forge's thread."""
+        """Why the remote refuses a branch, or empty; set by the writer (`closed_refs`)."""
+
+    def hear_forge(self, pull_view: Callable[[AppKey], PullView | None], heard: HeardOf) -> None:
+        """What a forge shows of an app, and says of people, is asked here from now on."""
+        self._policing.pull_view, self._policing.heard = pull_view, heard
 
     # --- read by everybody ------------------------------------------------------------------------------------
 
@@ -87,21 +90,21 @@ class Catalog:
 
     @property
     def commit(self) -> str:
-        """The head of main that is followed; empty before the first answer."""
+        """The head of main that is followed; empty before the first reading."""
         return self.reading.followed.commit
 
     @property
     def rewritten(self) -> str:
-        """The commit that main no longer contains, though it was seen; empty while main goes forward."""
+        """The commit that main no longer contains although it was seen; empty while main goes forward."""
         return self.reading.followed.lost
 
     @property
     def standing(self) -> tuple[bool, str, bool]:
-        """What every app is looked at again for, when it changes."""
+        """The state of main whose change makes every app be looked at again."""
         return self.reading.followed.standing
 
     def apps(self) -> frozenset[AppKey]:
-        """The apps of main that are ours to care for."""
+        """The apps of main that this agent manages."""
         return self.reading.apps
 
     def cares_for(self, app: AppKey) -> bool:
@@ -111,7 +114,9 @@ class Catalog:
     # --- asked by workers -------------------------------------------------------------------------------------
 
     def relation(self, reading: Reading, app: AppKey, record: Record) -> Knowledge:
-        """How main stands to the one that the record of an app was decided from, and to what agents lost since."""
+        """How main relates to the one that an app's record was decided from, and to commits that agents have lost
+        since.
+        """
         followed, reachable = reading.followed, not self.unreachable
         if followed.lost and not self._may_report(followed, app, record):
             return Knowledge.REWRITTEN
@@ -122,7 +127,7 @@ class Catalog:
         return self._lineage.relation(followed, app, lost, reachable=reachable)
 
     def record_saved(self, app: AppKey, before: Record, after: Record) -> None:
-        """A record was saved: what it says of a lost main since, this process said."""
+        """Note a saved record: if it newly names a lost main, this process reported it."""
         if after.git.lost and not before.git.lost:
             self._rewrite_reports.reported(app, self.rewritten, self.reading.followed.polls)
 
@@ -130,20 +135,20 @@ class Catalog:
         return self._rewrite_reports.may_report(app, followed.lost, followed.polls, shown=bool(record.git.lost))
 
     def looks(self) -> Looks:
-        """How often main was looked at, for who dates by that what is no part of Git."""
+        """The count of looks at main, to date observations outside of Git."""
         return self._lookout.looks(self.reading.look)
 
     def waits_for_look(self, app: AppKey) -> bool:
-        """An app waits for the next look at main; whether that is news."""
+        """Note that an app waits for the next look at main; return whether that is new."""
         return self._lookout.wait(app)
 
     def desired(
         self, reading: Reading, app: AppKey, config: AppConfig, record: Record, knowledge: Knowledge
     ) -> Desired:
-        """What the core is to be told of an app described by ``config``; one that main lacks is not ``in_git``.
+        """Return what the core needs to know of the app described by ``config``; one that main lacks is not ``in_git``.
 
-        The ledger is asked only where there is no record (DESIGN §4.7). As long as the remote was not read in this
-        process, nothing is known of main, and nothing is concluded from that.
+        The ledger is read only where there is no record (DESIGN §4.7). Until this process has read the remote, nothing
+        is known of main, and nothing is concluded from that.
         """
         followed, auxiliary_objects, entry = reading.followed, config.auxiliary_objects, reading.found(app)
         never_described = entry is not None and entry.config.spec is None and not record.routing.traffic
@@ -174,12 +179,12 @@ class Catalog:
     def _with_policing(
         self, desired: Desired, reading: Reading, app: AppKey, config: AppConfig, record: Record
     ) -> Desired:
-        """What policies say, and the facts that they ask for; nothing where none is for the app."""
-        policing = self._policing.of(reading.policies, app, config, desired, record)
+        """Add the policies of the app, and the facts that they ask for; nothing where no policy is for it."""
+        policing = self._policing.of(reading, app, config, desired, record)
         return desired if policing is None else replace(desired, policing=policing)
 
     def _with_askers(self, desired: Desired, app: AppKey, spec: AppSpec | None, record: Record) -> Desired:
-        """Who asked for what app.yaml asks for; only where that is news to the record."""
+        """Add who made the requests of app.yaml, only where they are new to the record."""
         if spec and record.operator.suspended is (spec.suspend is None):
             desired = replace(desired, suspended_by=self._askers.of(app, "suspend", desired.commit))
         if spec and spec.retry and spec.retry.number > record.operator.retry:
@@ -190,7 +195,7 @@ class Catalog:
         return desired
 
     def _with_history(self, desired: Desired, entry: Entry, app: AppKey, record: Record) -> Desired:
-        """What main's history says beyond the files as they are; only where the core asks for it."""
+        """Add what main's history says beyond its present files, only where the core asks for it."""
         if since := asks_what_passed(desired, record):
             desired = replace(desired, passed=passed_of(self._repository, app, since, entry.commit))
         if desired.target and asks_for_provenance(desired, record):
@@ -198,12 +203,14 @@ class Catalog:
             desired = replace(desired, provenance=told)
         return desired
 
-    def git_view(self, reading: Reading, app: AppKey, remembered: PullRequest | None = None) -> GitView:
-        """What Git showed last of an app's promotion branch and ledger, and a forge of its pull request.
+    def git_view(
+        self, reading: Reading, app: AppKey, desired: Desired, record: Record, remembered: PullRequest | None = None
+    ) -> GitView:
+        """What Git last showed of an app's promotion branch and ledger, and a forge of its pull request.
 
-        ``remembered`` is what the app's status says of that: it stands as long as nobody in this process knows better.
+        ``remembered`` is the pull request in the app's status: it counts until this process knows better.
         """
-        position, shown = self._positions.get(app, NOWHERE), self.pull_view(app) or PullView(remembered)
+        position, shown = self._positions.get(app, NOWHERE), self._policing.pull_view(app) or PullView(remembered)
         return GitView(
             promotion=reading.promotions.get(app),
             main_refused=self.main_refused,
@@ -215,26 +222,35 @@ class Catalog:
             pull=shown.pull,
             pull_queued=shown.queued,
             pull_trouble=shown.trouble,
+            has_forge=reading.settings.forge is not None,
+            merges=self._policing.merges(reading, app, desired, record),
         )
 
     # --- refreshed by the Git thread --------------------------------------------------------------------------
 
     def refresh(self) -> Refresh:
-        """Look at the remote and take over what moved. Raises the errors of ``Repository.poll``."""
+        """Look at the remote and read what moved. Raises the errors of ``Repository.poll``."""
         awaited, look = self._lineage.awaited(), self._lookout.begin()
+        moved = self._look(awaited, look)
+        if self._repository.follow_approvals(self._reader.follows_approvals()):
+            moved = self._look(awaited, look) or moved  # the branches that somebody asks about by now
+        dirty, self._late = frozenset(self._late), set()
+        return Refresh(dirty | self._lookout.end(), moved)
+
+    def _look(self, awaited: frozenset[str], look: int) -> bool:
+        """Look once, and take over what moved; whether anything did."""
         poll = self._repository.poll()
         self._reader.note(poll)
         try:
             self._take_over(poll, awaited, look)
         except Exception:
             if poll.moved:
-                self._repository.take_back()  # or the next poll would find nothing new, and this were lost
+                self._repository.take_back()  # or the next poll would find nothing new, losing this
             raise
-        dirty, self._late = frozenset(self._late), set()
-        return Refresh(dirty | self._lookout.end(), poll.moved)
+        return poll.moved
 
     def _take_over(self, poll: Poll, awaited: frozenset[str], look: int) -> None:
-        """Read what moved, then put all of it in the place of what was known; `_late` keeps whom that concerns."""
+        """Read what moved, then replace the reading at once; `_late` keeps the apps concerned."""
         before = self.reading.followed
         followed = self._lineage.contains(self._lineage.judge(poll, self._reader.generation))
         if poll.moved or not before.commit:
@@ -242,6 +258,8 @@ class Catalog:
         if not followed.lost:
             self._late |= self._reader.read()
             self._rewrite_reports.forget()
+        if poll.moved:
+            self._late |= self._reader.read_approvals()
         policies = self.reading.policies
         self.reading = replace(self._reader.reading(self.reading), followed=followed, look=look)
         if policies is not self.reading.policies:
@@ -256,7 +274,7 @@ class Catalog:
         return self._lineage.awaiting()
 
     def read_positions(self) -> set[AppKey]:
-        """Take over how far the ledger got; the apps whose position moved."""
+        """Read how far the ledger got; return the apps whose position moved."""
         before, now = self._positions, self._repository.positions()
         if before is now:
             return set()
@@ -269,7 +287,7 @@ def _needs_memory(reading: Reading, record: Record) -> bool:
 
 
 def _document(document: Document | None, reading: Reading, *, there: bool) -> Document | Missing:
-    """What main says in a file, or why it says nothing to go by; ``there``: whether main has the file."""
+    """The content of a file in main, or why it cannot be used; ``there``: whether main has the file."""
     if not reading.followed.commit:
         return Missing.UNSEEN
     if document is not None:

@@ -1,6 +1,6 @@
-"""The one thread that talks to Git: it polls when told to, and writes what decisions want.
+"""The one thread that talks to Git: it polls on request, and writes what decisions ask for.
 
-Traffic never waits for it. It schedules nothing itself: how long until the next poll is told to `polled`.
+Traffic never waits for it. It schedules nothing itself: it passes the time until the next poll to `polled`.
 """
 
 import logging
@@ -28,27 +28,27 @@ LOGGER = logging.getLogger(__name__)
 GATHER = timedelta(milliseconds=20)
 """How long a promotion waits for others to share its push."""
 GATHER_LEDGER = timedelta(milliseconds=500)
-"""The same for the ledger, which nobody waits for."""
+"""How long a write to the ledger waits for others; nobody waits for the ledger."""
 REFUSED_FOR = timedelta(minutes=10)
-"""How long a main that refused is believed to refuse; then it is asked again."""
+"""How long a refusal of main counts; then main is tried again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Whom the Git thread tells what it finds. Every function returns at once."""
+    """Callbacks for what the Git thread finds. Every function returns at once."""
 
     wake: Callable[[Iterable[AppKey]], None]
-    """Git has news for these apps."""
+    """Git has changes for these apps."""
     wake_later: Callable[[Iterable[AppKey], float], None]
-    """Look at these apps again in so many seconds."""
+    """Look at these apps again after this many seconds."""
     polled: Callable[[float | None], None]
-    """A poll is over; the seconds until the next where the remote did not answer, else None."""
+    """A poll has ended; the seconds until the next where the remote did not answer, else None."""
     crashed: Callable[[BaseException], None]
     """A bug ended the thread."""
 
 
 class GitLoop:
-    """Start it, tell it, stop it. ``clock`` gives UTC; ``may_write`` is asked before every batch: whether we lead."""
+    """The Git thread. ``clock`` gives UTC; ``may_write`` is asked before every batch: whether this agent leads."""
 
     def __init__(  # noqa: PLR0913 - the wiring, by keyword
         self,
@@ -76,6 +76,7 @@ class GitLoop:
         self._asked: dict[AppKey, tuple[GitAction, ...]] = {}
         self._flush_at: datetime | None = None
         self._poll_due = False
+        self._policies_due, self._policies_trouble = True, ""
         self._stopping = False
         self._busy = False
         self._refused_at: datetime | None = None
@@ -83,7 +84,7 @@ class GitLoop:
         self._thread = threading.Thread(target=self._run, name="git", daemon=True)
 
     def start(self) -> None:
-        """Begin; returns at once."""
+        """Start the thread; returns at once."""
         self._thread.start()
 
     def stop(self, timeout: float) -> None:
@@ -94,7 +95,7 @@ class GitLoop:
         self._thread.join(timeout)
 
     def stand_by(self) -> None:
-        """This agent no longer leads: forget what waits to be written. It goes on reading."""
+        """Drop what waits to be written, because this agent no longer leads. Reading goes on."""
         with self._changed:
             self._changes_waiting, self._asked, self._flush_at = {}, {}, None
 
@@ -105,32 +106,32 @@ class GitLoop:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing waits to be read or written, but for branches that the remote did not take lately."""
+        """Whether nothing waits to be read or written, except for branches that the remote refused lately."""
         with self._changed:
             ready = any(self._split(app, change)[0] for app, change in self._changes_waiting.items())
             return not (ready or self._poll_due or self._busy)
 
     def trouble(self, app: AppKey) -> InternalError | None:
-        """The bug that kept the last change of an app from being written; it is tried again, later and later."""
+        """The bug that kept the last change of an app from being written; the write is retried with backoff."""
         return self._broken.get(app)
 
     def poll_soon(self) -> None:
-        """Look at the remote as soon as the thread is free; many calls are one poll."""
+        """Look at the remote as soon as the thread is free; many calls make one poll."""
         with self._changed:
             self._poll_due = True
             self._changed.notify_all()
 
     def try_again(self) -> None:
-        """Look at the remote, and try also what it refused, as soon as the thread is free: somebody asked."""
+        """Look at the remote as soon as the thread is free, and retry refused branches: somebody asked."""
         self._closed.forgive()
         with self._changed:
             self._flush_at = self._clock()
         self.poll_soon()
 
     def submit(self, app: AppKey, change: GitChange) -> bool:
-        """What the newest decision about an app wants of Git, in place of what an older one wanted.
+        """Replace what an older decision about the app wanted of Git by what the newest wants.
 
-        Returns whether it is another change than that of the decision before.
+        Return whether it differs from the decision before.
         """
         self._forget_branches(app, change)
         with self._changed:
@@ -147,7 +148,7 @@ class GitLoop:
             return is_new
 
     def _forget_branches(self, app: AppKey, change: GitChange) -> None:
-        """What nobody wants to write any more is not in trouble any more."""
+        """Clear the failures of branches that nobody wants to write any more."""
         unwanted = {promotion_branch(app)} - {branch_of(self._repository, app, each) for each in change.actions}
         if self._closed.taken(unwanted):
             self._listener.wake([app])
@@ -177,7 +178,7 @@ class GitLoop:
         return not stopping
 
     def _next(self) -> tuple[bool, dict[AppKey, GitChange], bool]:
-        """Wait until there is something to do; what that is."""
+        """Wait until there is something to do, and return it."""
         with self._changed:
             while not (self._stopping or self._poll_due or self._is_due()):
                 self._changed.wait(self._patience())
@@ -189,7 +190,7 @@ class GitLoop:
             return poll, changes, self._stopping
 
     def _take_open(self) -> dict[AppKey, GitChange]:
-        """What may be written now; the rest stays until its branches are to be tried again."""
+        """Take the changes that may be written now; the others stay until their branches are tried again."""
         changes, self._changes_waiting, self._flush_at = self._changes_waiting, {}, None
         split = {app: self._split(app, change) for app, change in changes.items()}
         for app, (_, later) in split.items():
@@ -197,12 +198,12 @@ class GitLoop:
         return {app: replace(changes[app], actions=ready) for app, (ready, _) in split.items() if ready}
 
     def _split(self, app: AppKey, change: GitChange) -> tuple[tuple[GitAction, ...], tuple[GitAction, ...]]:
-        """The actions that may be carried out now, and those whose branch was not taken lately."""
+        """The actions that may be carried out now, and those whose branch was refused lately."""
         later = tuple(each for each in change.actions if self._closed.opens_at(branch_of(self._repository, app, each)))
         return tuple(each for each in change.actions if each not in later), later
 
     def _put_back(self, app: AppKey, change: GitChange) -> None:
-        """Keep what is to be tried again, unless a newer decision wants something by now."""
+        """Keep a change to retry, unless a newer decision has replaced it."""
         if not change.actions:
             return
         opens = (self._closed.opens_at(branch_of(self._repository, app, each)) for each in change.actions)
@@ -230,16 +231,31 @@ class GitLoop:
         self._metrics.polled("moved" if refresh.moved else "quiet", (self._clock() - started).total_seconds())
         self._back(refresh.dirty)
         self._listener.polled(None)
+        self._tell_of_policies(refresh)
+
+    def _tell_of_policies(self, refresh: Refresh) -> None:
+        """Write to the ledger what became of ``policies/``. Nobody waits for it: what fails is tried at later polls."""
+        self._policies_due = self._policies_due or refresh.moved
+        if not self._policies_due or self._catalog.rewritten or not self._may_write():
+            return
+        try:
+            with guarded("writing to the ledger what became of policies"):
+                self._repository.publish_policies()
+                self._policies_due, self._policies_trouble = False, ""
+        except GitopsBgError as error:
+            news = self._policies_trouble != str(error)
+            self._policies_trouble = str(error)
+            LOGGER.log(logging.WARNING if news else logging.DEBUG, "the ledger lacks changes of policies: %s", error)
 
     def _refresh(self) -> Refresh:
-        """A mirror that turns out to be damaged while main is read is cloned again by the next look: that is now."""
+        """Read main. A mirror that turns out to be damaged is cloned again by the next look, which follows at once."""
         try:
             return self._catalog.refresh()
         except MirrorBroken:
             return self._catalog.refresh()
 
     def _away(self, error: GitopsBgError) -> None:
-        """The remote does not answer: say so, keep serving, ask again later."""
+        """The remote does not answer: report it, keep serving, schedule a retry."""
         if isinstance(error, InternalError):
             log_bug(error)
         news = self._catalog.unreachable != str(error)
@@ -265,9 +281,9 @@ class GitLoop:
         self._listener.wake(dirty)
 
     def _write(self, changes: dict[AppKey, GitChange]) -> None:
-        if not self._may_write():  # whoever leads now decides what Git is to get; what is told is in the records
+        if not self._may_write():  # the agent that leads now decides what to write; the records hold the ledger entries
             return
-        if self._catalog.rewritten:  # what was decided before it was known is not built on what main is now
+        if self._catalog.rewritten:  # a decision made before the loss was known must not build on the present main
             changes = only_ledger(changes)
         written = write(self._repository, changes)
         self._note_bugs(changes, written)
@@ -288,7 +304,7 @@ class GitLoop:
             self._backoff.succeeded("incomplete")
 
     def _note_bugs(self, changes: Container[AppKey], written: GitWriteResult) -> None:
-        """Keep what struck an app, so that its next pass says it; to begin with, soon."""
+        """Keep the bug that hit an app, so that its next pass, which comes soon, reports it."""
         before = self._broken
         struck = {app: each for app, each in written.incomplete.items() if isinstance(each, InternalError)}
         self._broken = {app: each for app, each in before.items() if app not in changes} | struck
@@ -297,7 +313,7 @@ class GitLoop:
         )
 
     def _take_note(self, changes: Mapping[AppKey, GitChange], written: GitWriteResult) -> frozenset[AppKey]:
-        """Remember which branches are taken and which are not; the apps to which that is news."""
+        """Note which branches were accepted and which were not; return the apps whose status changes by it."""
         moved = {name: each for name, each in written.failed.items() if isinstance(each, WorldChanged)}
         closed = {name: error for name, error in written.failed.items() if name not in moved}
         reopened, refused = self._closed.taken(written.taken), self._closed.failed(closed)
@@ -321,12 +337,12 @@ class GitLoop:
         return any(branch_of(self._repository, app, action) in branches for action in change.actions)
 
     def _kind(self, branch: str) -> str:
-        """In a word, for metrics."""
+        """The kind of a branch in one word, for metrics."""
         settings = self._repository.settings
         return {settings.branch: "main", settings.state_branch: "ledger"}.get(branch, "offer")
 
     def _decide_again(self, incomplete: Mapping[AppKey, GitopsBgError]) -> None:
-        """The apps decide again later: what they want of Git may be another thing by then."""
+        """Make the apps decide again later: they may want something else of Git by then."""
         for app, error in incomplete.items():
             if isinstance(error, InternalError):
                 log_bug(error, app)

@@ -1,15 +1,17 @@
-"""What each app is told of policies: those that match it, those that held before its promotion, the facts they ask for.
+"""What each app gets of policies: those that match it, those before its promotion, and the facts that they ask for.
 
-Asked by workers. Only where the core wants to know it, and remembered by commit. Decides nothing.
+Called by workers; computed only if the core asks for it, and cached by commit. Decides nothing.
 """
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from cachetools import LRUCache
 
 from gitops_bg.agent.desired.peers import PeerBoard
-from gitops_bg.agent.desired.policy_shelf import PolicyView
+from gitops_bg.agent.desired.people import Circumstances, HeardOf, PeopleFacts
+from gitops_bg.agent.desired.reading import Reading
+from gitops_bg.agent.desired.signed import SignedFacts
 from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.core.checks.policies.facts import awaits_promotion, commits_asked_about
 from gitops_bg.core.checks.policies.match import matching
@@ -17,6 +19,7 @@ from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.model.desired import Desired, Problem
 from gitops_bg.core.model.policies.facts import CommitFacts, Policing
 from gitops_bg.core.model.policies.rules import PoliciesThen, Policy
+from gitops_bg.core.model.pulls import Merge, PullView
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.repository import Repository
@@ -24,6 +27,7 @@ from gitops_bg.spec.app.layout import POLICIES_FOLDER, SETTINGS_FILE
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.app.settings import read_settings
 from gitops_bg.spec.policies.load import load_policies
+from gitops_bg.spec.policies.people import Directory
 
 Labels = tuple[tuple[str, str], ...]
 _PATHS = (POLICIES_FOLDER, SETTINGS_FILE)
@@ -31,37 +35,75 @@ _REMEMBERED = 64
 
 
 class PolicingFacts:
-    """Answers for one repository; the repository's lock makes it safe."""
+    """Answers for one repository, whose lock makes it thread-safe."""
 
     def __init__(self, repository: Repository, board: PeerBoard) -> None:
         self._repository = repository
         self._board = board
-        self._then: LRUCache[str, tuple[tuple[Policy, ...], bool]] = LRUCache(_REMEMBERED)
+        self._signed = SignedFacts(repository)
+        self._people = PeopleFacts(repository)
+        self._then: LRUCache[str, _Then] = LRUCache(_REMEMBERED)
+        self.heard: HeardOf = lambda _: None
+        """The forge's answers on who approved and who merged. Set by the forge's thread."""
+        self.pull_view: Callable[[AppKey], PullView | None] = lambda _: None
+        """The forge's view of an app; None if no forge was asked. Set by the forge's thread."""
 
-    def of(self, view: PolicyView, app: AppKey, config: AppConfig, desired: Desired, record: Record) -> Policing | None:
-        """All of it; None where no policy is for the app, nor was when its promotion was committed.
+    def of(self, reading: Reading, app: AppKey, config: AppConfig, desired: Desired, record: Record) -> Policing | None:
+        """Return all of it; None if no policy is for the app, nor was at the commit of its promotion.
 
-        A bug in here shuts its promotions, and leaves the way back open, which asks no policy.
+        A bug in here shuts the app's promotions; rollbacks ask no policy and continue.
         """
         try:
             with guarded(f"asking what policies say of {app}"):
-                return self._of(view, app, config, desired, record)
+                return self._of(reading, app, config, desired, record)
         except InternalError as error:
             log_bug(error, app)
             return Policing((Policy("policies", broken=str(error)),))
 
     def _of(
-        self, view: PolicyView, app: AppKey, config: AppConfig, desired: Desired, record: Record
+        self, reading: Reading, app: AppKey, config: AppConfig, desired: Desired, record: Record
     ) -> Policing | None:
-        labels, annotations = config.labels, config.annotations
+        view, labels, annotations = reading.policies, config.labels, config.annotations
         promotion = awaits_promotion(desired, record)
         then = self._before(promotion, app, labels) if promotion else None
         policies, troubles = view.of(app, labels), view.troubles_of(app, labels)
         if not (policies or troubles or then):
             return None
-        policing = Policing(policies, then, troubles, labels, annotations)
+        branch = reading.promotions.get(app)
+        beside = self._beside(app, branch.commit) if branch and branch.commit else ()
+        if promotion:
+            then = self._with_beside(then or PoliciesThen(promotion), app)
+        policing = Policing(policies, then, beside, troubles, labels, annotations)
         policing = replace(policing, commits=self._commits(commits_asked_about(desired, record, policing)))
-        return self._board.with_peers(policing, app)
+        policing = self._people.of(policing, self._circumstances(reading, app, desired, record, promotion))
+        return self._board.with_peers(self._signed.added(policing, app, desired, record), app)
+
+    def merges(self, reading: Reading, app: AppKey, desired: Desired, record: Record) -> tuple[Merge, ...]:
+        """Return who merged what the record asks about, as far as the forge answered; nothing after a bug in here."""
+        if not record.git.asked_merges:
+            return ()
+        try:
+            with guarded(f"asking who merged what {app} serves"):
+                return self._people.merges(self._circumstances(reading, app, desired, record, ""))
+        except InternalError as error:
+            log_bug(error, app)
+            return ()
+
+    def _circumstances(
+        self, reading: Reading, app: AppKey, desired: Desired, record: Record, promotion: str
+    ) -> Circumstances:
+        view = self.pull_view(app)
+        return Circumstances(
+            app=app,
+            desired=desired,
+            record=record,
+            people=reading.policies.people,
+            people_then=self._people_before(promotion) if promotion else None,
+            agent=reading.settings.commit_author.email.lower(),
+            has_forge=reading.settings.forge is not None,
+            trouble=view.trouble if view else "",
+            heard=self.heard(app),
+        )
 
     def _commits(self, asked: tuple[str, ...]) -> tuple[CommitFacts, ...]:
         if not asked:
@@ -69,36 +111,66 @@ class PolicingFacts:
         try:
             return tuple(self._repository.commit_facts(asked).values())
         except GitopsBgError:
-            return ()  # What nobody can read is no fact: the rules say so.
+            return ()  # A commit that cannot be read is no fact: the rules report that.
+
+    def _beside(self, app: AppKey, head: str) -> tuple[str, ...]:
+        """Return the files besides ``primary.yaml`` on the promotion branch; an unreadable branch may hold any."""
+        try:
+            return self._repository.beside_offer(app, head)
+        except GitopsBgError as error:
+            return (f"files that nobody can read ({error})",)
+
+    def _with_beside(self, then: PoliciesThen, app: AppKey) -> PoliciesThen:
+        try:
+            return replace(then, beside=self._repository.beside_promotion(app, then.commit))
+        except GitopsBgError as error:
+            return replace(then, unread=then.unread or str(error))
 
     def _before(self, commit: str, app: AppKey, labels: Labels) -> PoliciesThen | None:
-        """Those at the promotion's first parent; None where there were none, and it changed none."""
+        """Return the policies at the promotion's first parent; None if there were none, and it changed none."""
         try:
-            policies, changed = self._at(commit)
+            then = self._at(commit)
         except GitopsBgError as error:
             return PoliciesThen(commit, unread=str(error))
-        found = matching(policies, app, labels)
-        return PoliciesThen(commit, found, changed) if found or changed else None
+        found = matching(then.policies, app, labels)
+        return PoliciesThen(commit, found, then.changed) if found or then.changed else None
 
-    def _at(self, commit: str) -> tuple[tuple[Policy, ...], bool]:
+    def _people_before(self, commit: str) -> Directory:
+        """Return the people at that time; none if they cannot be read: the gate is shut for that, too."""
+        try:
+            return self._at(commit).people
+        except GitopsBgError:
+            return Directory()
+
+    def _at(self, commit: str) -> "_Then":
         if commit not in self._then:
             around = self._repository.around(commit, _PATHS)
             parent, (folder, settings) = around.parent, around.before
-            policies = self._policies_at(parent) if folder else ()
+            policies, people = self._policies_at(parent) if folder else ((), Directory())
             if settings != around.after[1]:
                 policies += _lacking(policies, self._repository.settings_file(parent) if settings else None)
-            self._then[commit] = policies, bool(parent) and folder != around.after[0]
+            self._then[commit] = _Then(policies, people, bool(parent) and folder != around.after[0])
         return self._then[commit]
 
-    def _policies_at(self, commit: str) -> tuple[Policy, ...]:
+    def _policies_at(self, commit: str) -> tuple[tuple[Policy, ...], Directory]:
         files: Mapping[str, bytes | Problem] = {
             path: file.content for path, file in self._repository.files_below(POLICIES_FOLDER, commit).items()
         }
-        return tuple(each.policy for each in load_policies(files).written)
+        folder = load_policies(files)
+        return tuple(each.policy for each in folder.written), Directory(folder.people.people)
+
+
+@dataclass(frozen=True, slots=True)
+class _Then:
+    """The policies before a commit, and whether that commit changed them."""
+
+    policies: tuple[Policy, ...]
+    people: Directory
+    changed: bool
 
 
 def _lacking(policies: tuple[Policy, ...], content: bytes | Problem | None) -> tuple[Policy, ...]:
-    """What was required then and was not there: nobody stops to require it and promotes in one commit."""
+    """Return required policies that were missing: nobody can drop a requirement and promote in one commit."""
     settings = read_settings(content)[0] if isinstance(content, bytes) else None
     names = set(settings.require or ()) - {policy.name for policy in policies} if settings else set()
     why = f"{SETTINGS_FILE} required it, and policies/ did not have it"

@@ -1,13 +1,14 @@
-"""The policies of main as they hold: good files as they are, broken ones as they were last, required ones or shut.
+"""The policies of main in force: valid files as they are, broken ones with their last valid content, required ones or
+shut.
 
-One thread takes the folder over; what holds is a value that is replaced, never changed. Judges nothing.
+One thread takes the folder over; the view is a value that is replaced, never changed. Judges nothing.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from gitops_bg.agent.runtime.boundaries import log_bug
-from gitops_bg.core.checks.policies.match import matches, matching, scopes_asked_about
+from gitops_bg.core.checks.policies.match import asked_of_people, matches, matching, scopes_asked_about
 from gitops_bg.core.errors import InternalError, guarded
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.policies.rules import After, Expression, Policy
@@ -21,16 +22,17 @@ from gitops_bg.spec.policies.load import (
     load_people,
     load_policy_file,
 )
+from gitops_bg.spec.policies.people import Directory
 
 Earlier = Callable[[str], Iterable[bytes]]
-"""What a file of main said before, newest first; empty where it cannot be read."""
+"""The former contents of a file in main, newest first; empty where they cannot be read."""
 
 Labels = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What is wrong with a file, and for whom it counts: those that its policies match; None: everybody."""
+    """What is wrong with a file, and which apps it affects: those that its policies match; None: all."""
 
     said: str
     policies: tuple[Policy, ...] | None = None
@@ -38,19 +40,26 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class PolicyView:
-    """What holds now."""
+    """What is in force now."""
 
     policies: tuple[Policy, ...] = ()
     troubles: tuple[Trouble, ...] = ()
+    people: Directory = field(default_factory=Directory)
+    """The people, for the rules on people."""
     asks_about_others: bool = field(default=False, compare=False)
-    """Whether a rule asks about other apps than the one it is for."""
+    """Whether a rule asks about apps other than the one it is for."""
+
+    @property
+    def asks_who_approved(self) -> bool:
+        """Whether a rule asks for approvals."""
+        return asked_of_people(self.policies).approvals
 
     def of(self, app: AppKey, labels: Labels) -> tuple[Policy, ...]:
-        """The policies that are for an app."""
+        """Return the policies that are for an app."""
         return matching(self.policies, app, labels) if self.policies else ()
 
     def troubles_of(self, app: AppKey, labels: Labels) -> tuple[str, ...]:
-        """What is wrong with files that are for an app, or may be."""
+        """Return the errors in files that are, or may be, for an app."""
         return tuple(each.said for each in self.troubles if _concerns(each, app, labels))
 
 
@@ -59,7 +68,7 @@ def _concerns(trouble: Trouble, app: AppKey, labels: Labels) -> bool:
 
 
 class PolicyShelf:
-    """Keeps the last good state of each file, as this process saw it, or, where it saw none, as main had it before."""
+    """Keeps the last valid state of each file: as this process saw it, otherwise from main's history."""
 
     def __init__(self, earlier: Earlier) -> None:
         self._earlier = earlier
@@ -68,12 +77,15 @@ class PolicyShelf:
         self.view = PolicyView()
 
     def take(self, files: Mapping[str, File], required: Iterable[str]) -> bool:
-        """Take over the folder, and what gitops-bg.yaml requires; whether something else holds now."""
+        """Take over the folder, and the requirements of gitops-bg.yaml; return whether the policies in
+        force changed.
+        """
         people, written = self._people_of(files.get(PEOPLE_FILE)), _load_people(files.get(PEOPLE_FILE))
         paths = sorted(path for path in files if is_policy_file(path))
         found = {path: _load(path, files[path], people) for path in paths}
         self._good = {path: file for path, file in self._remembered(found, people) if not file.problems}
-        before, self.view = self.view, self._view(found, written, frozenset(required))
+        view = self._view(found, written, frozenset(required))
+        before, self.view = self.view, replace(view, people=Directory(people.people))
         return before != self.view
 
     def _people_of(self, content: File | None) -> PeopleFile:
@@ -105,11 +117,13 @@ class PolicyShelf:
             policies += kept
             troubles += (Trouble(str(problem), kept) for problem in file.problems)
         policies += _missing(policies, required)
-        return PolicyView(tuple(policies), tuple(troubles), asks_about_others(policies))
+        return PolicyView(tuple(policies), tuple(troubles), asks_about_others=asks_about_others(policies))
 
 
 def _load(path: str, content: File, people: PeopleFile) -> PolicyFile:
-    """One file. A bug that it meets is a problem of this file: what it said last holds, and all others are read."""
+    """Load one file. A bug on it is a problem of this file: its last content stays in force, and all others
+    are read.
+    """
     try:
         with guarded(f"reading {path}"):
             return load_policy_file(path, content, people)
@@ -132,7 +146,7 @@ def _bug_in(path: str, error: InternalError) -> Problem:
 
 
 def _kept(file: PolicyFile, good: PolicyFile | None, required: frozenset[str]) -> tuple[Policy, ...]:
-    """What a broken file said last; shut where that is not known, or where it is required."""
+    """Return the last valid content of a broken file; shut if that is unknown, or if the file is required."""
     why = f"{file.path} cannot be read: {file.problems[0]}"
     if good is None:
         return tuple(Policy(name, broken=why) for name in file.names or (file.path,))
@@ -146,7 +160,7 @@ def _missing(policies: Iterable[Policy], required: frozenset[str]) -> list[Polic
 
 
 def asks_about_others(policies: Iterable[Policy]) -> bool:
-    """Whether a rule of these policies asks about other apps."""
+    """Return whether a rule of these policies asks about other apps."""
     policies = tuple(policies)
     named = any(isinstance(rule, After | Expression) for policy in policies for rule in policy.rules)
     return named or bool(scopes_asked_about(policies))

@@ -1,7 +1,7 @@
-"""Reads what moved in the remote: apps, what they share, promotion branches. Only the Git thread asks it.
+"""Reads what moved in the remote: apps, what they share, promotion branches. Only the Git thread calls it.
 
-Turns files into the core's types; decides nothing, writes nothing. What it found is given away as copies, and only
-once all of it is read (`reading`): what a failure interrupted is read again with the next poll.
+Turns files into the core's types; decides nothing, writes nothing. It hands out copies, and only once everything is
+read (`reading`): the next poll reads again what a failure interrupted.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,6 +26,7 @@ from gitops_bg.spec.app.layout import (
     POLICIES_FOLDER,
     PRIMARY_FILE,
     SETTINGS_FILE,
+    SIGNERS_FILE,
     app_file,
     folder_of,
     is_manifest,
@@ -36,7 +37,7 @@ from gitops_bg.spec.app.settings import default_settings, read_settings
 from gitops_bg.spec.yaml.reader import read_one
 
 _Offered = tuple[str, tuple[ServicePorts, ...]]
-"""The digest that a ``primary.yaml`` names, and the ports."""
+"""The digest and the ports that a ``primary.yaml`` names."""
 _NOTHING: _Offered = ("", ())
 _CONFIGURATION = (b"ConfigMap", b"Secret")
 _NO_POLL = Poll("", 0, moved=False)
@@ -57,11 +58,13 @@ class Reader:
         self._settings = default_settings()
         self._settings_problems: tuple[Problem, ...] = ()
         self._good_settings: bytes | None = None
+        self._has_signers = False
+        self._approvals: Mapping[AppKey, str] = {}
         self._promotions: Mapping[AppKey, PromotionBranch] = {}
         self._parsed_offers: dict[tuple[AppKey, str], _Offered] = {}
 
     def reading(self, before: Reading) -> Reading:
-        """All that was read so far, in place of what was known ``before``."""
+        """Return a copy of ``before`` with everything read so far."""
         return replace(
             before,
             entries=dict(self._entries),
@@ -75,11 +78,11 @@ class Reader:
         )
 
     def note(self, poll: Poll) -> None:
-        """What a poll found is to be read."""
+        """Note the result of a poll, to be read."""
         self._unread = _both(self._unread, poll)
 
     def generation(self) -> int:
-        """That of main's head, whether it is followed or not; 0 where its settings cannot be read."""
+        """The generation of main's head, followed or not; 0 where its settings cannot be read."""
         content = self._repository.settings_file()
         settings = read_settings(content, SETTINGS_FILE)[0] if isinstance(content, bytes) else None
         return settings.history_generation if settings else 0
@@ -87,7 +90,7 @@ class Reader:
     # --- main -------------------------------------------------------------------------------------------------
 
     def read(self) -> set[AppKey]:
-        """Take over all of main that changed since it was read last; the apps that are to be looked at."""
+        """Read everything in main that changed since the last reading; return the apps to look at."""
         poll = self._unread
         if not (poll.moved or self._broken):
             return set()
@@ -103,13 +106,14 @@ class Reader:
         return (changed | removed) | (set(self._entries) if all_look else set())
 
     def _read_policies(self, poll: Poll) -> bool:
-        """Take over ``policies/``; whether something else holds now."""
+        """Read ``policies/``; return whether the policies in force changed."""
         if POLICIES_FOLDER not in poll.others_changed and not poll.settings_changed:
             return False
+        self._has_signers = self._repository.text_file(SIGNERS_FILE) is not None
         return self._policies.take(self._files_below(POLICIES_FOLDER), self._settings.require or ())
 
     def _said_before(self, path: str) -> Iterable[bytes]:
-        """What a file that is broken now said before; where that cannot be read, nothing is known of it."""
+        """What a file that is broken now said before; nothing where that cannot be read."""
         try:
             return self._repository.file_before(path)
         except GitopsBgError:
@@ -130,7 +134,7 @@ class Reader:
         self._repository.commit_as(author.name, author.email)
 
     def _read_shared(self, poll: Poll) -> set[AppKey]:
-        """Take over what apps share; the apps for which it is different."""
+        """Read what apps share; return the apps for which it changed."""
         apps: set[AppKey] = set()
         if ANALYSIS_FOLDER in poll.others_changed:
             apps |= self._sharing.take_templates(self._files_below(ANALYSIS_FOLDER))
@@ -153,7 +157,7 @@ class Reader:
                 self._enter(app, entry)
 
     def _read_entries(self, apps: set[AppKey]) -> dict[AppKey, Entry]:
-        """Those of all apps at once; where that meets a bug, each by itself: it strikes only whose files they are."""
+        """Read the entries of all apps at once; if that hits a bug, one by one, so that it affects only one app."""
         try:
             with guarded("reading the files of apps"):
                 return self._entries_of(apps)
@@ -175,7 +179,7 @@ class Reader:
         files = self._repository.files_of(apps)
         targets = [(app, name) for app in apps for name in _making_versions(files[app])]
         primaries = [(app, PRIMARY_FILE) for app in apps if PRIMARY_FILE in files[app]]
-        # A target is by whoever made it; a promotion is by whoever let it into main.
+        # The author of a target made it; the author of a promotion is who brought it into main.
         origins = self._repository.origins([*targets, *primaries])
         sources = {file: of[file[1] == PRIMARY_FILE] for file, of in origins.items()}
         trees = self._repository.apps()
@@ -185,7 +189,7 @@ class Reader:
         return entries
 
     def _enter(self, app: AppKey, entry: Entry | None) -> None:
-        """Keep what main says of an app, or that it says nothing, and what it shares with others."""
+        """Keep what main says of an app, or that it says nothing, and what the app shares with others."""
         before = self._entries.pop(app, None)
         self._sharing.enter(app, before.config if before else None, entry.config if entry else None)
         if entry is not None:
@@ -208,7 +212,10 @@ class Reader:
         return Entry(config, PRIMARY_FILE in files, has_target, made, self._repository.head, tree)
 
     def _newest(self, sources: Mapping[str, Source]) -> Source:
-        """The commit that came into main last; of what came in together, the one that has the others. None: nothing."""
+        """The commit that came into main last; of commits that came in together, the one that contains the others.
+
+        Empty: none.
+        """
         newest = Source("")
         for each in sources.values():
             later = each.landed_after(newest)
@@ -217,10 +224,20 @@ class Reader:
             newest = each if later else newest
         return newest
 
+    def follows_approvals(self) -> bool:
+        """Whether the branches of signed approvals are of interest: a policy asks, and main has signers."""
+        return self._policies.view.asks_who_approved and self._has_signers
+
+    def read_approvals(self) -> set[AppKey]:
+        """Take over where the branches of signed approvals are; the apps for which that is another place."""
+        before, self._approvals = self._approvals, self._repository.approval_tips() if self.follows_approvals() else {}
+        touched = (app for app in before.keys() | self._approvals.keys() if before.get(app) != self._approvals.get(app))
+        return {app for app in touched if self._cares_for(app)}
+
     # --- promotion branches -----------------------------------------------------------------------------------
 
     def read_promotions(self) -> set[AppKey]:
-        """Take over what the promotion branches hold; the apps for which that is different."""
+        """Read the promotion branches; return the apps for which they changed."""
         before = self._promotions
         offered = self._repository.promotions()
         found = {app: PromotionBranch("", "") for app in offered if self._cares_for(app)}
@@ -236,7 +253,7 @@ class Reader:
         return PromotionBranch(digest, base, services, offer.asks_for, offer.commit)
 
     def _named(self, app: AppKey, file: File | None) -> _Offered:
-        """What a ``primary.yaml`` names; nothing where it is absent or broken."""
+        """What a ``primary.yaml`` names; nothing where the file is absent or broken."""
         if file is None or not isinstance(file.content, bytes):
             return _NOTHING
         key = (app, file.blob)
@@ -248,7 +265,7 @@ class Reader:
 
 
 def _both(before: Poll, now: Poll) -> Poll:
-    """What two polls found, as one; the later one says what is there now."""
+    """Combine the results of two polls; the later one says what exists now."""
     return replace(
         now,
         changed=(before.changed - now.removed) | now.changed,
@@ -260,13 +277,13 @@ def _both(before: Poll, now: Poll) -> Poll:
 
 
 def _struck(app: AppKey, error: InternalError) -> Entry:
-    """What stands for an app whose files meet a bug."""
+    """The entry of an app whose files hit a bug."""
     remedy = "report it, with the traceback in the agent's log"
     return unreadable(app, Problem(folder_of(app), str(error), remedy=remedy))
 
 
 def _making_versions(files: Mapping[str, File]) -> Iterator[str]:
-    """The files that versions come from: the target, and what may hold configuration. All are asked for in one walk."""
+    """The files that versions come from: the target, and files that may hold configuration. One walk asks for all."""
     for name, file in files.items():
         holds = isinstance(file.content, bytes) and any(word in file.content for word in _CONFIGURATION)
         if name == DEFAULT_TARGET_FILE or (name != PRIMARY_FILE and is_manifest(name) and holds):

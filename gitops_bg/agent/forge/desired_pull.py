@@ -1,11 +1,15 @@
 """What a finished look at an app wants of the forge: from facts and decision to plain data. Reads and writes nothing.
 
-What the branch holds is offered only where it is what the agent itself offers: what a person put there is theirs.
+A branch is offered only with the content that the agent itself offers: commits of people on it are theirs.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gitops_bg.agent.reconcile.facts import Facts
+from gitops_bg.core.checks.gating.policies import offered_alone
+from gitops_bg.core.checks.policies.facts import awaits_promotion
+from gitops_bg.core.checks.policies.match import asked_of_people
 from gitops_bg.core.checks.pulls import is_held_by_closing, is_superseded_in_place
 from gitops_bg.core.model.actions import CommitPrimary, OfferPromotion, WithdrawPromotion, label
 from gitops_bg.core.model.decision import Decision, GateResult
@@ -14,6 +18,7 @@ from gitops_bg.core.model.spec import PromoteVia
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.core.world import World
+from gitops_bg.forge.heard import Asks
 from gitops_bg.forge.offer import DesiredPull, Offer, Side
 from gitops_bg.spec.manifests.configuration import find
 from gitops_bg.spec.manifests.configuration_changes import ConfigurationChange, configuration_changes
@@ -22,18 +27,36 @@ _ON_THE_BRANCH = (OfferPromotion, WithdrawPromotion, CommitPrimary)
 
 
 def desired_pull_of(facts: Facts, decision: Decision, world: World, cluster: str, base: str) -> DesiredPull | None:
-    """None where nothing is to be concluded: nobody knows what main says, or another agent knows more.
+    """Return the wish; None if nothing can be concluded: main is unknown, or another agent knows more.
 
-    ``world`` has the record that was decided; ``base`` is the branch that promotions are merged into.
+    ``world`` has the decided record; ``base`` is the branch that promotions are merged into.
     """
     if decision.silent or not facts.desired.seen or not world.main_counts:
         return None
+    return replace(_desired(facts, decision, world, cluster, base), asks=_asks(world))
+
+
+def _asks(world: World) -> Asks:
+    """Return what rules ask about people, and who merged what traffic has just followed."""
+    policing, record = world.desired.policing, world.record
+    merges = tuple(each.commit for each in record.git.asked_merges)
+    is_next = record.routing.traffic and (world.incoming or world.candidate)
+    asked = asked_of_people(policing.all_policies) if policing and is_next else None
+    if policing is None or not asked:
+        return Asks(merges=merges)
+    promotion = awaits_promotion(world.desired, record) if asked.approvals or asked.merger else ""
+    return Asks(asked.approvals, promotion, policing.mergers_asked, merges)
+
+
+def _desired(facts: Facts, decision: Decision, world: World, cluster: str, base: str) -> DesiredPull:
     branch, looks = facts.observed.git.promotion, facts.desired.looks
     if is_held_by_closing(world, world.target_digest):
         return DesiredPull(declined=True, looks=looks)
     if branch is None:
         is_pending = any(isinstance(action, _ON_THE_BRANCH) for action in decision.actions)
         return DesiredPull(looks=looks, settled=not is_pending and not facts.observed.git.unreachable)
+    if world.primary_digest == branch.digest:
+        return DesiredPull(looks=looks)  # It is merged. Its branch may exist for a moment longer: that is no new offer.
     version = world.record.version(branch.digest)
     is_ours = version is not None and (_is_offered_by_us(world, version) or _superseding(world, version))
     if version is None or not branch.commit or not is_ours:
@@ -42,7 +65,7 @@ def desired_pull_of(facts: Facts, decision: Decision, world: World, cluster: str
 
 
 def awaits_look(facts: Facts) -> bool:
-    """Whether a closing waits for the first look at main that begins after it was seen; a look may be under way."""
+    """Return whether a closing waits for the first look at main that begins after it was seen."""
     pull = facts.observed.git.pull
     if pull is None or pull.seen_at is None or pull.state is not PullState.CLOSED:
         return False
@@ -50,7 +73,7 @@ def awaits_look(facts: Facts) -> bool:
 
 
 def _is_offered_by_us(world: World, version: Version) -> bool:
-    """Whether it is what the agent wants merged: the candidate, or the version that serves where main says another."""
+    """Return whether the agent wants it merged: the candidate, or the active version if main has another."""
     is_first = version.digest == world.record.routing.traffic and not world.record.git.primary
     if is_first or _goes_back(world, version):
         return True
@@ -60,7 +83,7 @@ def _is_offered_by_us(world: World, version: Version) -> bool:
 
 
 def _superseding(world: World, version: Version) -> Version | None:
-    """The newer candidate that takes its place on the branch, once it is ready; None where nothing does."""
+    """Return the newer candidate that replaces it on the branch once it is ready; None without one."""
     return world.candidate if is_superseded_in_place(world, version.digest) else None
 
 
@@ -97,7 +120,7 @@ def _side(world: World, version: Version) -> Side:
 
 
 def _gates(world: World, decision: Decision, version: Version) -> tuple[GateResult, ...]:
-    """Those that the decision shows, where they are of this version."""
+    """Return the gates of the decision, if they are of this version."""
     shown = world.incoming or world.record.version(world.target_digest)
     return decision.gates if shown is not None and shown.digest == version.digest else ()
 
@@ -106,11 +129,16 @@ def _refused(world: World, version: Version) -> str:
     hold, newer = world.record.held(version.digest), _superseding(world, version)
     if newer is not None:
         return f"superseded by {label(newer.number, newer.digest)}, which this will offer once it is ready"
+    alone = offered_alone(world, version)
+    if alone is not None and not hold:
+        return alone.reason
     return f"on hold: {hold.reason}" if hold else version.failure
 
 
 def _configuration(facts: Facts, before: Version, to: Version) -> Iterator[str]:
-    """A line for each ConfigMap and Secret that differs, as commits have it; where a content is lost, that it does."""
+    """Yield a line for each ConfigMap and Secret that differs, as in commits; for a lost content, only that
+    it differs.
+    """
     sides = [[find(facts.config.configuration, ref) for ref in each.snapshot.configuration] for each in (before, to)]
     old, new = (tuple(filter(None, side)) for side in sides)
     if len(old) == len(sides[0]) and len(new) == len(sides[1]):

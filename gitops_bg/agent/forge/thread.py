@@ -1,7 +1,7 @@
 """The thread that talks to the forge. Nothing waits for it: Git carries every promotion (decision 32).
 
-It takes what workers desire, hands them to `forge.worker`, and puts what that sees where gathering finds it. Which
-forge there is, the settings of the repository say; until they say one, it does nothing at all.
+It passes the wishes of workers to `forge.worker`, and stores the results for the next facts. The repository's settings
+name the forge; without one, it does nothing.
 """
 
 import logging
@@ -20,6 +20,7 @@ from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.looks import Awaited, awaited
 from gitops_bg.core.model.pulls import PullView
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.forge.heard import Heard
 from gitops_bg.forge.offer import DesiredPull, PullSettings
 from gitops_bg.forge.port import Forge
 from gitops_bg.forge.worker import PullRequests, Surroundings
@@ -28,26 +29,26 @@ from gitops_bg.spec.app.models import ForgeSettings
 LOGGER = logging.getLogger(__name__)
 
 CONNECT_AGAIN = timedelta(seconds=60)
-"""After so long a forge that could not be connected to is tried again."""
+"""After this time, connecting to a failed forge is tried again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A forge that can be asked."""
+    """A connected forge."""
 
     forge: Forge
     close: Callable[[], None]
     remaining: Callable[[], int | None] = lambda: None
-    """How many requests the forge takes until its limit is over; None where it does not say."""
+    """How many requests remain until its limit; None where it does not say."""
 
 
 Connect = Callable[[ForgeSettings], Connection]
-"""Raises the errors of ``core.errors``."""
+"""Connects to a forge; raises the errors of ``core.errors``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wiring:
-    """What the agent gives the thread. Every function returns at once."""
+    """What the agent provides to the thread. Every function returns at once."""
 
     catalog: Catalog
     metrics: Metrics
@@ -59,14 +60,14 @@ class Wiring:
     clock: Callable[[], datetime]
     may_write: Callable[[], bool]
     wake: Callable[[Iterable[AppKey]], None]
-    """These apps have something new to look at."""
+    """Queue these apps for a look."""
     poll_soon: Callable[[], None]
     """Look at main as soon as possible."""
     crashed: Callable[[BaseException], None]
 
 
 class ForgeThread:
-    """Start it, tell it what is desired, stop it."""
+    """Start it, set what is desired, stop it."""
 
     def __init__(self, wiring: Wiring) -> None:
         self._wiring = wiring
@@ -79,15 +80,15 @@ class ForgeThread:
         self._connection: Connection | None = None
         self._worker: PullRequests | None = None
         self._trouble = ""
-        wiring.catalog.pull_view = self.view
+        wiring.catalog.hear_forge(self.view, self.heard)
         self._thread = threading.Thread(target=self._run, name="forge", daemon=True)
 
     def start(self) -> None:
-        """Begin; returns at once."""
+        """Start the thread; return at once."""
         self._thread.start()
 
     def stop(self, timeout: float) -> None:
-        """Begin no request any more; what is being asked may end within ``timeout`` seconds."""
+        """Start no further request; a running one may end within ``timeout`` seconds."""
         with self._changed:
             self._stopping = True
             self._changed.notify_all()
@@ -100,7 +101,7 @@ class ForgeThread:
         return self._thread.is_alive()
 
     def take(self, facts: Facts, decision: Decision, now: datetime) -> None:
-        """A look at an app is finished. Where there is no forge, nothing is worked out."""
+        """Take over a finished look at an app. Without a forge, nothing is computed."""
         if self._wiring.catalog.reading.settings.forge is None:
             return
         if awaits_look(facts) and self._wiring.catalog.waits_for_look(facts.app):
@@ -111,7 +112,7 @@ class ForgeThread:
             self.set_desired(facts.app, desired)
 
     def set_desired(self, app: AppKey, desired: DesiredPull | None) -> None:
-        """What the newest look at an app wants, in place of what an older one wanted; None: the app is gone."""
+        """Set what the newest look at an app wants, replacing older wishes; None: the app is gone."""
         with self._changed:
             before = self._all_desired.get(app)
             if before == desired:
@@ -122,35 +123,40 @@ class ForgeThread:
                 self._changed.notify_all()
 
     def stand_by(self) -> None:
-        """This agent no longer leads: forget what was desired."""
+        """Forget what was desired: this agent no longer leads."""
         with self._changed:
             self._all_desired = {}
             self._forgotten = True
             self._changed.notify_all()
 
     def look_soon(self) -> None:
-        """Something may be different there: a webhook came, or somebody asked."""
+        """Read the list soon: a webhook arrived, or somebody asked."""
         with self._changed:
             self._look, self._due = True, None
             self._changed.notify_all()
 
     def main_was_read(self) -> None:
-        """The repository's settings may name another forge."""
+        """Read the repository's settings again: they may name another forge."""
         with self._changed:
             if self._wiring.catalog.reading.settings.forge != self._wanted:
                 self._due = None
                 self._changed.notify_all()
 
     def view(self, app: AppKey) -> PullView | None:
-        """What the forge shows of an app; None where nobody has asked it, nothing where there is none any more."""
+        """Return the forge's view of an app; None if it was not asked, empty if there is none any more."""
         catalog = self._wiring.catalog
         if catalog.seen and catalog.reading.settings.forge is None:
             return PullView()
         if self._trouble and self._worker is None:
             desired = self._all_desired.get(app)
-            return PullView(trouble=self._trouble) if desired and desired.offer else None
+            return PullView(trouble=self._trouble) if desired and desired.needs_the_forge else None
         worker = self._worker
         return worker.view.get(app) if worker else None
+
+    def heard(self, app: AppKey) -> Heard | None:
+        """Return the forge's answers on who approved and who merged; None if it was not asked."""
+        worker = self._worker
+        return worker.heard(app) if worker else None
 
     # --- the thread -------------------------------------------------------------------------------------------
 
@@ -164,7 +170,7 @@ class ForgeThread:
             self._disconnect()
 
     def _wait(self) -> bool:
-        """Until something is due; False to end."""
+        """Wait until something is due; return False to end."""
         with self._changed:
             while not self._stopping and not self._is_due():
                 self._changed.wait(self._patience())
@@ -179,7 +185,7 @@ class ForgeThread:
     def _turn(self) -> None:
         now = self._wiring.clock()
         with self._changed:
-            self._due = now + timedelta(days=1)  # Whoever has news from here on sets it back.
+            self._due = now + timedelta(days=1)  # News from here on resets it.
             look, self._look = self._look, False
             forgotten, self._forgotten = self._forgotten, False
         self._follow_settings()
@@ -207,7 +213,7 @@ class ForgeThread:
     # --- which forge ------------------------------------------------------------------------------------------
 
     def _follow_settings(self) -> None:
-        """Connect to the forge that the settings name, where they name another than before."""
+        """Connect to the forge in the settings, if that has changed."""
         wanted = self._wiring.catalog.reading.settings.forge
         if wanted == self._wanted and (self._worker is not None or not self._trouble):
             return
@@ -217,7 +223,7 @@ class ForgeThread:
         if wanted is not None:
             self._connect(wanted, before)
         if self._trouble != before:
-            self._wiring.wake([app for app, desired in self._all_desired.items() if desired.offer])
+            self._wiring.wake([app for app, desired in self._all_desired.items() if desired.needs_the_forge])
 
     def _connect(self, wanted: ForgeSettings, before: str) -> None:
         try:
@@ -252,10 +258,10 @@ class ForgeThread:
         if worker is not None:
             self._wiring.wake(app for app, view in worker.view.items() if view != PullView())
 
-    # --- what it hears ----------------------------------------------------------------------------------------
+    # --- what it reports -------------------------------------------------------------------------------------------
 
     def _seen_now(self, app: AppKey) -> Awaited:
-        """Whatever main says after the next look was there when this was seen, or is newer."""
+        """Return the next look: what main has after that existed when this was seen, or is newer."""
         seen_at = awaited(self._wiring.catalog.looks())
         self._wiring.catalog.waits_for_look(app)
         self._wiring.poll_soon()

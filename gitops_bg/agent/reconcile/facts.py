@@ -22,7 +22,7 @@ from gitops_bg.spec.app.load import AppConfig
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """All that is known of one app at one moment: the arguments of `decide`, and what carries out its answer."""
+    """All that is known of one app at one moment: the arguments of `decide`, and what its actions need."""
 
     app: AppKey
     spec: AppSpec
@@ -35,21 +35,23 @@ class Facts:
 
     @property
     def decided_from(self) -> str:
-        """The commit of main whose files of the app were read; empty where none were: nothing is written over them."""
+        """The commit of main whose files of the app were read; empty where none were, so that nothing
+        overwrites them.
+        """
         return self.desired.commit if self.desired.tree else ""
 
     def world(self, now: datetime) -> World:
-        """The same as the core's own steps see it."""
+        """The same facts as the core's steps see them."""
         return World(self.spec, self.desired, self.observed, self.record, now)
 
     def decide(self, now: datetime) -> Decision:
-        """What the engine says to it."""
+        """Return what the engine decides on these facts."""
         return decide(self.spec, self.desired, self.observed, self.record, now)
 
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """What a cluster shows of an app, read now or earlier. ``manifest`` is its BlueGreenDeployment, if there is one."""
+    """What a cluster shows of an app, now or earlier. ``manifest`` is its BlueGreenDeployment, if there is one."""
 
     manifest: Object | None
     record: Record
@@ -75,17 +77,19 @@ def look(cluster: Cluster, app: AppKey, reading: Reading) -> Live:
 
 
 def facts_of(catalog: Catalog, reading: Reading, app: AppKey, live: Live) -> Facts | None:
-    """Main and what was seen live, as one; None for an app that neither of them describes."""
+    """Combine main and the live state; None for an app that neither of them describes."""
     knowledge = catalog.relation(reading, app, live.record)
     entry = reading.entry(app) if knowledge.counts else None
     config = config_for(app, entry.config if entry else None, live.manifest, reading.alerting)
     if config is None or config.spec is None:
         return None
+    desired = catalog.desired(reading, app, config, live.record, knowledge)
+    git = catalog.git_view(reading, app, desired, live.record, live.pull)
     return Facts(
         app=app,
         spec=config.spec,
-        desired=catalog.desired(reading, app, config, live.record, knowledge),
-        observed=replace(live.observed, git=catalog.git_view(reading, app, live.pull)),
+        desired=desired,
+        observed=replace(live.observed, git=git),
         record=live.record,
         config=config,
         decided_on=live.decided_on,
@@ -93,7 +97,7 @@ def facts_of(catalog: Catalog, reading: Reading, app: AppKey, live: Live) -> Fac
 
 
 def gather(catalog: Catalog, cluster: Cluster, app: AppKey) -> Facts | None:
-    """Read everything, of one reading of main; None for an app that neither Git nor the cluster has."""
+    """Read everything about an app, with one reading of main; None for an app that neither Git nor the cluster has."""
     reading = catalog.reading
     facts = facts_of(catalog, reading, app, look(cluster, app, reading))
     if facts is None or reading.entry(app) or not facts.desired.knowledge.counts:

@@ -1,4 +1,4 @@
-"""`init`: a new configuration repository from the template. Copies files; makes no commit and no remote."""
+"""`init`: a new configuration repository from the template. Copies files; creates no commit and no remote."""
 
 import shutil
 from collections.abc import Iterator
@@ -13,11 +13,11 @@ from gitops_bg.cli.session.template import policy_library, template_folder
 from gitops_bg.cli.views.output import Output
 
 LIBRARY = Path("policies") / "library"
-"""Where ready policies lie that do nothing until somebody copies them."""
+"""The folder of ready policies; they have no effect until somebody copies them."""
 
 
 def init(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="An empty folder, or one that is to be made.")],
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="An empty folder, or a new one.")],
     out: OutputOptions,
 ) -> None:
     """Copy the template of a configuration repository into DIR.
@@ -49,7 +49,7 @@ def _files_in(directory: Path) -> Iterator[Path]:
 
 
 def _demand_empty(directory: Path) -> None:
-    """Nothing, an empty folder, or a git repository without a file: anything else is somebody's work."""
+    """Accept a missing or empty folder, or a git repository without files; anything else is somebody's work."""
     if not directory.exists():
         return
     if not directory.is_dir():

@@ -1,4 +1,4 @@
-"""`policies test` and `policies replay`: what policies say of written cases, and of the past. Reads only."""
+"""`policies test` and `policies replay`: the verdicts of policies on test cases, and on the past. Reads only."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -23,9 +23,10 @@ from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.policies.rules import Policy
 from gitops_bg.core.text.foreign_json import read_json
-from gitops_bg.spec.app.layout import POLICIES_FOLDER, POLICY_TEST_SUFFIX, is_manifest
+from gitops_bg.spec.app.layout import PEOPLE_FILE, POLICIES_FOLDER, POLICY_TEST_SUFFIX, is_manifest
 from gitops_bg.spec.policies.cases import CaseResult, run_cases
-from gitops_bg.spec.policies.load import load_policies
+from gitops_bg.spec.policies.load import load_people, load_policies
+from gitops_bg.spec.policies.people import Directory
 
 
 def run_tests(
@@ -62,7 +63,9 @@ def _case_json(each: CaseResult) -> dict[str, Any]:
 
 
 def _folder(path: Path) -> tuple[tuple[Policy, ...], dict[str, bytes]]:
-    """The policies right in a folder, and its files as if it were ``policies/``. Raises where one is broken."""
+    """Return the policies directly in a folder, and its files as if it were ``policies/``. Raises where one
+    is broken.
+    """
     if not path.is_dir():
         raise ObjectNotFound(f"{path} is no folder; name one with policies")
     names = sorted(each.name for each in path.iterdir() if each.is_file() and is_manifest(each.name))
@@ -80,24 +83,35 @@ def replay(
     policies: Annotated[
         Path | None, typer.Option("--policies", metavar="DIR", help="The policies to try. Default: those of main.")
     ] = None,
+    as_they_were: Annotated[
+        bool, typer.Option("--as-they-were", help="Judge each promotion by the policies that main had before it.")
+    ] = False,
     since: Annotated[str, typer.Option("--since", metavar="TIME", help="How far back: 90d, 12h.")] = "90d",
     expect: Annotated[
         Path | None,
-        typer.Option("--expect", metavar="FILE", help="Exit 1 where it differs from this: a former -o json."),
+        typer.Option("--expect", metavar="FILE", help="Compare with an earlier -o json; exit 1 if it differs."),
     ] = None,
 ) -> int:
     """Judge every promotion of the ledger by policies, as of its own time: allowed, would have waited, refused.
 
-    What the past does not say (who approved, how long a version was up) is unknown, and is never counted as allowed.
+    What the past does not say (how long a version was up; who approved, where no forge told) is unknown, and is never
+    counted as allowed.
 
     Example: gitops-bg policies replay --since 90d --policies ./policies
     """
     with Session(git, place=place, with_ledger=True) as session:
-        given = _folder(policies)[0] if policies else _of_main(session)
+        if policies and as_they_were:
+            raise UsageError("--policies and --as-they-were say which policies to judge by: give one of them")
+        given = () if as_they_were else _folder(policies)[0] if policies else _of_main(session)
         apps = [app for app in session.repository.apps() if place.namespace in ("", app.namespace)]
         begin = datetime.now(UTC) - timedelta(seconds=seconds(since))
-        past = [each for app in sorted(apps) for each in past_promotions(session.repository, app, begin)]
-    found = replayed(given, sorted(past, key=lambda each: each.at))
+        people = _people(session, policies)
+        past = [each for app in sorted(apps) for each in past_promotions(session.repository, app, begin, people)]
+        past.sort(key=lambda each: each.at)
+        if as_they_were:
+            found = [each for one in past for each in replayed(_before(session, one.commit), [one])]
+        else:
+            found = replayed(given, past)
     data = {"promotions": [_json(each) for each in found], "policies": _by_policy(found)}
     output = Output(out)
     if output.json:
@@ -119,6 +133,31 @@ def _of_main(session: Session) -> tuple[Policy, ...]:
     if not folder.written:
         raise CommandFailed("main has no policies; name a folder with --policies")
     return tuple(each.policy for each in folder.written)
+
+
+def _people(session: Session, policies: Path | None) -> Directory:
+    """Return the people of the tried folder, or, if it has none, of main."""
+    file = policies / Path(PEOPLE_FILE).name if policies else None
+    if file is not None and file.is_file():
+        return Directory(load_people(file.read_bytes()).people)
+    found = session.repository.files_below(POLICIES_FOLDER).get(PEOPLE_FILE)
+    return Directory(load_people(found.content).people) if found else Directory()
+
+
+def _before(session: Session, commit: str) -> tuple[Policy, ...]:
+    """Return the policies that main had before a commit; those that could not be read then are shut, as they were."""
+    parent = session.repository.around(commit, ()).parent
+    if not parent:
+        why = f"nobody can read commit {commit[:10]} any more, and what policies said before it"
+        return (Policy("policies", broken=why),)
+    folder = load_policies(session.repository.policies_at(parent).files)
+    broken = (
+        Policy(name, broken=str(file.problems[0]))
+        for file in folder.files.values()
+        if file.problems
+        for name in file.names or (file.path,)
+    )
+    return (*(each.policy for each in folder.written), *broken)
 
 
 def _promotions_of(file: Path) -> object:

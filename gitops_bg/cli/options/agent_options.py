@@ -13,14 +13,14 @@ HTTP_OFF = "off"
 
 
 class LogFormat(StrEnum):
-    """How log lines look."""
+    """The format of log lines."""
 
     JSON = "json"
     TEXT = "text"
 
 
 class LogLevel(StrEnum):
-    """What is worth a log line."""
+    """The least severity that is logged."""
 
     DEBUG = "debug"
     INFO = "info"
@@ -34,7 +34,7 @@ class AgentOptions:
 
     namespace: Annotated[
         list[str] | None,
-        typer.Option(envvar="GITOPS_BG_NAMESPACE", metavar="NS", help="Care for this namespace only; may be repeated."),
+        typer.Option(envvar="GITOPS_BG_NAMESPACE", metavar="NS", help="Manage only this namespace; may be repeated."),
     ] = None
     poll: Annotated[
         float,
@@ -53,7 +53,7 @@ class AgentOptions:
             parser=positive_seconds,
             metavar="DURATION",
             show_default="10m",
-            help="How often to look at every app, whatever the watches say.",
+            help="How often to reconcile every app, besides what the watches report.",
         ),
     ] = 600.0
     workers: Annotated[
@@ -81,7 +81,7 @@ class AgentOptions:
         typer.Option(
             envvar="GITOPS_BG_LEASE_NAMESPACE",
             metavar="NS",
-            help="Where it is. Default: the agent's own namespace, else the first --namespace, else default.",
+            help="The namespace of the Lease. Default: the agent's own, else the first --namespace, else default.",
         ),
     ] = ""
     lease_duration: Annotated[
@@ -138,7 +138,7 @@ class AgentOptions:
         ),
     ] = ""
     github_app_id: Annotated[
-        str, typer.Option(envvar="GITOPS_BG_GITHUB_APP_ID", metavar="ID", help="Ask GitHub as this App.")
+        str, typer.Option(envvar="GITOPS_BG_GITHUB_APP_ID", metavar="ID", help="Authenticate at GitHub as this App.")
     ] = ""
     github_app_key_file: Annotated[
         Path | None,
@@ -146,7 +146,10 @@ class AgentOptions:
     ] = None
     webhook_secret_file: Annotated[
         Path | None,
-        typer.Option(envvar="GITOPS_BG_WEBHOOK_SECRET_FILE", help="What webhooks are signed with; none: no webhooks."),
+        typer.Option(
+            envvar="GITOPS_BG_WEBHOOK_SECRET_FILE",
+            help="The secret that signs webhooks. Default: no webhooks.",
+        ),
     ] = None
     log_format: Annotated[
         LogFormat | None,

@@ -34,7 +34,7 @@ class GitOptions:
         ),
     ] = ""
     branch: Annotated[
-        str, typer.Option(envvar="GITOPS_BG_BRANCH", help="The branch that holds.", rich_help_panel=GIT)
+        str, typer.Option(envvar="GITOPS_BG_BRANCH", help="The branch that is deployed.", rich_help_panel=GIT)
     ] = "main"
     cluster: Annotated[
         str,
@@ -80,14 +80,14 @@ class GitOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthorOptions:
-    """Who a commit is by."""
+    """The author of a commit."""
 
     author: Annotated[
         str,
         typer.Option(
             envvar="GITOPS_BG_AUTHOR",
             metavar="'NAME <MAIL>'",
-            help="Who the commit is by. Default: user.name and user.email of git.",
+            help="The author of the commit. Default: user.name and user.email of git.",
             rich_help_panel=GIT,
         ),
     ] = ""
@@ -95,7 +95,7 @@ class AuthorOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterOptions:
-    """Which cluster; without a kubeconfig the pod's own service account, or kubectl's default file."""
+    """Which cluster; without a kubeconfig: the pod's own service account, or kubectl's default file."""
 
     kubeconfig: Annotated[
         Path | None,
@@ -131,14 +131,56 @@ class OutputOptions:
     """How to print."""
 
     output: Annotated[
-        Format, typer.Option("--output", "-o", help="For people, or for programs.", rich_help_panel=OUTPUT)
+        Format,
+        typer.Option("--output", "-o", help="The output format: for people, or for programs.", rich_help_panel=OUTPUT),
     ] = Format.TEXT
     no_color: Annotated[bool, typer.Option("--no-color", help="Print without colours.", rich_help_panel=OUTPUT)] = False
 
 
+class PlanFormat(StrEnum):
+    """How a plan is printed."""
+
+    TEXT = "text"
+    JSON = "json"
+    SARIF = "sarif"
+    MARKDOWN = "markdown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanOutputOptions:
+    """How to print a plan."""
+
+    output: Annotated[
+        PlanFormat,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The output format: for people, programs, a forge's code scanning, or a comment in a pull request.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = PlanFormat.TEXT
+    no_color: Annotated[bool, typer.Option("--no-color", help="Print without colours.", rich_help_panel=OUTPUT)] = False
+
+    @property
+    def ordinary(self) -> OutputOptions:
+        """The options that every verb has."""
+        output = Format.JSON if self.output is PlanFormat.JSON else Format.TEXT
+        return OutputOptions(output=output, no_color=self.no_color)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanOptions:
+    """For `plan`, which prints in more ways."""
+
+    git: GitOptions
+    kube: ClusterOptions
+    place: PlaceOptions
+    out: PlanOutputOptions
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveOptions:
-    """For verbs that need the cluster alone."""
+    """Options of verbs that need the cluster alone."""
 
     kube: ClusterOptions
     place: PlaceOptions
@@ -147,7 +189,7 @@ class LiveOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileOptions:
-    """For verbs that need Git alone."""
+    """Options of verbs that need Git alone."""
 
     git: GitOptions
     place: PlaceOptions
@@ -156,7 +198,7 @@ class FileOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppOptions:
-    """For verbs that need both."""
+    """Options of verbs that need both Git and the cluster."""
 
     git: GitOptions
     kube: ClusterOptions
@@ -166,7 +208,7 @@ class AppOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitOptions:
-    """Who a commit is by, and why."""
+    """The author of a commit, and the reason."""
 
     person: AuthorOptions
     message: Annotated[
@@ -213,6 +255,6 @@ class WaitOptions:
     ] = 600.0
 
 
-_NAME = "NAME or NAMESPACE/NAME."
-App = Annotated[str, typer.Argument(parser=an_app, metavar="APP", help=_NAME, show_default=False)]
-Apps = Annotated[list[str], typer.Argument(parser=an_app, metavar="APP...", help=_NAME, show_default=False)]
+NAME = "NAME or NAMESPACE/NAME."
+App = Annotated[str, typer.Argument(parser=an_app, metavar="APP", help=NAME, show_default=False)]
+Apps = Annotated[list[str], typer.Argument(parser=an_app, metavar="APP...", help=NAME, show_default=False)]

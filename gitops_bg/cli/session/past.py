@@ -1,26 +1,33 @@
-"""The promotions that the ledger tells of, with what Git still knows of each. Reads only."""
+"""The promotions in the ledger, with what Git still has of each. Reads only."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 
+from gitops_bg.agent.desired.signed import SignedFacts
 from gitops_bg.core.checks.policies.facts import described_by
 from gitops_bg.core.checks.policies.replay import PastPromotion
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.model.policies.facts import CommitFacts, Facts, PastMove, VersionFacts
+from gitops_bg.core.model.policies.facts import Approval, CommitFacts, Facts, PastMove, VersionFacts
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.version import AppKey, Source
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.app.load import AppConfig, load_app
+from gitops_bg.spec.policies.people import Directory, names, written_by
 
 _BACK = (Event.ROLLED_BACK, Event.ABORTED)
 
 
-def past_promotions(repository: Repository, app: AppKey, since: datetime) -> Iterator[PastPromotion]:
-    """Those of an app since a moment, oldest first."""
+def past_promotions(repository: Repository, app: AppKey, since: datetime, people: Directory) -> Iterator[PastPromotion]:
+    """Yield the promotions of an app since a moment, oldest first. ``people`` identifies people and their groups."""
     entries = [each.entry for each in reversed(repository.history(app))]
     for place, entry in enumerate(entries):
         if entry.event is Event.PROMOTED and entry.at >= since:
-            yield PastPromotion(entry.at, entry.commit, _facts(repository, app, entry, entries[:place]))
+            facts = _facts(repository, app, entry, entries[:place])
+            merged = _merged(entry, entries[place + 1 :])
+            if merged is not None:
+                facts = _with_people(facts, repository, entry, merged, people)
+            yield PastPromotion(entry.at, entry.commit, facts)
 
 
 def _facts(repository: Repository, app: AppKey, entry: LedgerEntry, before: Sequence[LedgerEntry]) -> Facts:
@@ -44,12 +51,52 @@ def _facts(repository: Repository, app: AppKey, entry: LedgerEntry, before: Sequ
     )
 
 
+def _merged(entry: LedgerEntry, after: Sequence[LedgerEntry]) -> LedgerEntry | None:
+    """Return the entry with who merged and approved a promotion; None if no forge answered."""
+    found = (each for each in after if each.event is Event.MERGED and each.commit == entry.commit)
+    return next((each for each in found if each.to_digest == entry.to_digest and (each.by or each.approved_by)), None)
+
+
+def _with_people(
+    facts: Facts, repository: Repository, entry: LedgerEntry, merged: LedgerEntry, people: Directory
+) -> Facts:
+    approvals = tuple(Approval(by, entry.to_digest, entry.at, groups=people.groups_of(by)) for by in merged.approved_by)
+    authors = _authors(repository, facts.app, entry, people)
+    return replace(facts, approvals=approvals, authors=authors, merger=merged.by or None)
+
+
+def _authors(repository: Repository, app: AppKey, entry: LedgerEntry, people: Directory) -> frozenset[str] | None:
+    """Return the authors; None where Git lacks a commit, or one is a bot: the ledger does not have who merged that."""
+    try:
+        since = _source_of(repository, app, entry.from_digest)
+        commits = repository.changes_of(app, since, entry.source_commit) if since else None
+    except GitopsBgError:
+        return None
+    writers = [people.writer(person) for commit in commits or () for person in written_by(commit)]
+    return None if commits is None or any(each.bot for each in writers) else names(writers)
+
+
+def _source_of(repository: Repository, app: AppKey, digest: str) -> str:
+    """Return the commit that brought a version, from the ledger; empty if that does not have it."""
+    told = (each.entry for each in repository.history(app) if each.entry.to_digest == digest)
+    return next((each.source_commit for each in told if each.source_commit), "")
+
+
 def _commits(repository: Repository, entry: LedgerEntry) -> dict[str, CommitFacts]:
-    return dict(repository.commit_facts(filter(None, (entry.commit, entry.source_commit))))
+    found = dict(repository.commit_facts(filter(None, (entry.commit, entry.source_commit))))
+    return {id_: _signed(repository, each) if id_ == entry.commit else each for id_, each in found.items()}
+
+
+def _signed(repository: Repository, promotion: CommitFacts) -> CommitFacts:
+    """Add the signer, if the promotion overrode a policy; if signatures cannot be checked, there is none."""
+    try:
+        return SignedFacts(repository).signed_before(promotion)
+    except GitopsBgError:
+        return promotion
 
 
 def _config(repository: Repository, app: AppKey, commit: str) -> AppConfig | None:
-    """The app as main had it when it was promoted; None where that cannot be read any more."""
+    """Return the configuration of the app in main when it was promoted; None where it can no longer be read."""
     try:
         if not commit or not repository.contains(commit):
             return None
@@ -59,5 +106,5 @@ def _config(repository: Repository, app: AppKey, commit: str) -> AppConfig | Non
 
 
 def _moves(entries: Sequence[LedgerEntry], *events: Event) -> tuple[PastMove, ...]:
-    """Newest first."""
+    """Return the moves, newest first."""
     return tuple(PastMove(each.at, each.to_digest, each.reason) for each in reversed(entries) if each.event in events)

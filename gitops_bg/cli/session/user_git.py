@@ -1,7 +1,7 @@
-"""The user's own git: the origin of the current directory, and who they are. Never reads a secret.
+"""The user's own git: the origin of the current directory, and the user's name and mail address. Never reads a secret.
 
-It is theirs, so it sees their environment. But variables that name a repository in place of the current directory
-(git sets them for hooks), or change what git does there, stay out: the current directory is what is meant.
+It runs with the user's environment, except variables that name a repository other than the current directory (git sets
+them for hooks) or change what git does there: the current directory is what is meant.
 """
 
 import os
@@ -16,13 +16,13 @@ _THEIRS = {
     *("GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS"),
     *("GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_SSL_CERT", "GIT_SSL_KEY", "GIT_SSL_NO_VERIFY"),
 }
-"""Where their settings are, and how they reach their remote."""
+"""The variables that locate the user's settings and say how to reach the remote."""
 
 _PERSON = re.compile(r"\s*([^<>]*[^<>\s])\s*<([^<>\s]+)>\s*")
 
 
 def repository_url(given: str) -> str:
-    """The URL to use: ``given``, a path made absolute, or the origin of the current directory."""
+    """Return the URL to use: ``given``, a path made absolute, or the origin of the current directory."""
     url = given or asked("remote", "get-url", "origin")
     if not url:
         raise UsageError("which repository? Give --repo, set GITOPS_BG_REPO, or run it in a clone that has an origin")
@@ -33,7 +33,7 @@ def repository_url(given: str) -> str:
 
 
 def author(given: str) -> tuple[str, str]:
-    """The name and mail address of who a commit is by: ``Name <mail>``, or who git itself would name."""
+    """Return the name and mail address of the author: of ``Name <mail>``, or those that git itself would use."""
     if given:
         match = _PERSON.fullmatch(given)
         if match is None:
@@ -47,7 +47,7 @@ def author(given: str) -> tuple[str, str]:
 
 
 def who(given: str = "") -> str:
-    """The same as one text, for requests and suspensions; the name of the account where git knows nobody."""
+    """Return the author as one text, for requests and suspensions; the name of the account if git has no author."""
     try:
         return "{} <{}>".format(*author(given))
     except UsageError:
@@ -58,20 +58,32 @@ def who(given: str = "") -> str:
         return getpass.getuser()
 
 
+def signing_key(given: Path | None) -> Path:
+    """The SSH key to sign with: ``given``, or the one that git itself would sign with. Raises `UsageError`."""
+    if given is not None:
+        return given
+    key = Path(asked("config", "--type=path", "user.signingkey"))
+    if asked("config", "gpg.format") == "ssh" and key.is_file():
+        return key
+    raise UsageError(
+        "which key? Give --signing-key FILE, an SSH key, or set gpg.format to ssh and user.signingkey of git"
+    )
+
+
 def asked(*arguments: str) -> str:
-    """What git answers in the current directory; empty where it answers nothing."""
+    """Return git's output in the current directory; empty where git fails."""
     done = _run(*arguments, seconds=10)
     return done.stdout.strip() if done and done.returncode == 0 else ""
 
 
 def succeeds(*arguments: str) -> bool:
-    """Whether git does something in the current directory; it asks nobody for a password."""
+    """Return whether a git command succeeds in the current directory; it asks for no password."""
     done = _run(*arguments, seconds=60, GIT_TERMINAL_PROMPT="0")
     return done is not None and done.returncode == 0
 
 
 def _run(*arguments: str, seconds: float, **environment: str) -> subprocess.CompletedProcess[str] | None:
-    """Run git; None where there is none, or none that answers."""
+    """Run git; None where it is not installed or does not answer in time."""
     theirs = {name: value for name, value in os.environ.items() if name in _THEIRS or not name.startswith("GIT_")}
     env = theirs | environment
     try:

@@ -1,4 +1,4 @@
-"""Reads a work tree as the agent reads a commit: links are not followed, huge files not read. Knows no manifest."""
+"""Reads a work tree as the agent reads a commit: it follows no links and reads no huge files. Knows no manifest."""
 
 import os
 from collections.abc import Iterator
@@ -6,17 +6,19 @@ from pathlib import Path
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.repo.git.blobs import LARGEST_BYTES
-from gitops_bg.spec.app.layout import is_manifest
+from gitops_bg.spec.app.layout import SIGNERS_FILE, is_manifest
 
 
 def files_of(root: Path) -> Iterator[tuple[str, bytes | Problem]]:
-    """Every YAML file below ``root``, by its path from there; hidden folders are left out."""
+    """Yield every YAML file below ``root``, by its relative path, except those in hidden folders."""
     for folder, subfolders, files in os.walk(root, followlinks=False):
         links = [name for name in subfolders if (Path(folder) / name).is_symlink()]
         subfolders[:] = sorted(name for name in subfolders if not name.startswith(".") and name not in links)
-        for name in sorted([*links, *filter(is_manifest, files)]):
+        for name in sorted([*links, *files]):
             file = Path(folder) / name
             path = file.relative_to(root).as_posix()
+            if name in files and not is_manifest(name) and path != SIGNERS_FILE:
+                continue
             yield path, _content(file, path)
 
 

@@ -1,8 +1,8 @@
-"""The chains of gates: what must be open before traffic moves, in the order in which it comes up (DESIGN §4).
+"""The chains of gates: what must be open before traffic moves, in the order in which it is checked (DESIGN §4).
 
-A gate is a function ``(world, version) -> GateResult``. It says whether it is open, why, if known until when, and
-what a person can do about it; None where nothing is asked for. The gates are in `checks.gating`; the chains below say
-which of them count when, and why. A new gate is one function there, and one line here.
+A gate is a function ``(world, version) -> GateResult``. It says whether it is open, why, until when if that is known,
+and what a person can do about it; None where the app asks for nothing. The gates are in `checks.gating`; the chains
+below say which of them count when, and why. A new gate is one function there, and one line here.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,7 +17,7 @@ from gitops_bg.core.checks.gating.analyses import (
 from gitops_bg.core.checks.gating.hooks import confirm_promotion, confirm_rollout, confirm_switch, pods_checked
 from gitops_bg.core.checks.gating.people import approval, countdown
 from gitops_bg.core.checks.gating.pods import candidate_available, endpoints_ready, enough_available
-from gitops_bg.core.checks.gating.policies import policies, policies_of_first
+from gitops_bg.core.checks.gating.policies import offered_alone, policies, policies_of_first
 from gitops_bg.core.checks.gating.standing import (
     files_valid,
     folder_in_main,
@@ -33,51 +33,52 @@ from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World, answered_once
 
 Answer = GateResult | tuple[GateResult, ...] | None
-"""One; several where the author of the app wrote several (hooks); None where nothing is asked for."""
+"""One result; several where the author of the app wrote several hooks; None where the app asks for nothing."""
 
 Gate = Callable[[World, Version], Answer]
 Chain = tuple[Gate, ...]
 AppGate = Callable[[World, Version | None], Answer]
-"""A gate of the app as a whole: it is asked also where there is no version."""
+"""A gate of the app as a whole: it is checked even where there is no version."""
 
 V = TypeVar("V")
 
 OF_THE_APP: tuple[AppGate, ...] = (
     suspension,  # somebody wants nothing to move
-    main_looked_at,  # before that nobody knows what is wanted
+    main_looked_at,  # before the first look at main, what it wants is unknown
     files_valid,  # bad input is never partly applied
-    folder_in_main,  # nor is an app that nobody describes any more
+    folder_in_main,  # nor is an app moved that main no longer describes
     history_kept,  # and a main that moved backwards moves nothing
 )
 
 STANDING: Chain = (
-    hold,  # what was taken back is not promoted again until somebody says so
+    hold,  # what was rolled back is not promoted again until somebody says so
     *OF_THE_APP,
 )
 
 FIRST_DEPLOYMENT: Chain = (
     candidate_available,  # nothing serves yet: nobody is asked, and nothing is compared
-    policies_of_first,  # but what holds for any version holds for the first, too
+    policies_of_first,  # but rules that hold for every version hold for the first as well
     *STANDING,
 )
 
 BEFORE_COMMIT: Chain = (
-    confirm_rollout,  # before it has pods
+    confirm_rollout,  # before the version has pods
     candidate_available,  # there is something to check
-    pods_checked,  # beside the analysis, and before it
-    pre_promotion,  # what was measured of its pods
-    live_version_judged,  # one version at a time is on trial with live traffic
-    confirm_promotion,  # when all checks have passed, somebody is asked
-    countdown,  # and has time to say no
+    pods_checked,  # parallel to the analysis, and before it
+    pre_promotion,  # the measurements of its pods
+    live_version_judged,  # only one version at a time is on trial with live traffic
+    confirm_promotion,  # when all checks have passed, a person is asked
+    countdown,  # and has time to object
     *STANDING,
 )
 
 BEFORE_OWN_COMMIT: Chain = (
-    policies,  # whether it may be promoted now; what is offered to people is offered regardless
+    policies,  # whether the agent may promote it now; an offer to people is made regardless
 )
 
 SHOWN_BEFORE_COMMIT: Chain = (
     *BEFORE_OWN_COMMIT,
+    offered_alone,  # what people merge is what they were shown
     approval,  # who promotes it once all of that is open
 )
 
@@ -87,30 +88,30 @@ BEFORE_SWITCH: Mapping[SwitchKind, Chain] = {
     ),
     SwitchKind.PROMOTION: (
         enough_available,  # pods for all of the traffic (I1)
-        endpoints_ready,  # to which Kubernetes routes
+        endpoints_ready,  # and Kubernetes routes to them
         confirm_rollout,  # a person may have written primary.yaml, so every check counts again, whoever wrote it
         pods_checked,
         pre_promotion,
-        live_version_not_being_measured,  # but somebody who merges may overrule a paused analysis
-        policies,  # time may have passed, and main may have other ones since
+        live_version_not_being_measured,  # but a person who merges may overrule a paused analysis
+        policies,  # time may have passed, and the policies of main may have changed
         confirm_switch,  # asked once more: the commit may be old
-        *STANDING,  # no pause: who wrote primary.yaml has decided
+        *STANDING,  # no pause: the author of primary.yaml has decided
     ),
     SwitchKind.ROLLBACK: (
-        enough_available,  # nothing else may stand in the way back (I6)
+        enough_available,  # nothing else may stop a rollback (I6)
     ),
 }
 
 SWITCH_BEGUN: Chain = (
-    enough_available,  # of several Services some have moved: it goes through while there are pods to go to
+    enough_available,  # some of several Services have moved: the switch goes on while there are pods to go to
 )
 
 AT_REST: tuple[AppGate, ...] = (
-    live_verdict,  # nothing is next: the verdict on what serves is shown
+    live_verdict,  # no version is next: show the verdict on the serving one
 )
 
 HOOKS: tuple[Gate, ...] = (confirm_rollout, pods_checked, confirm_promotion, confirm_switch)
-"""Those that hooks open, and people at manual gates."""
+"""The gates that hooks open, or people where the gate is manual."""
 
 
 @answered_once
@@ -120,7 +121,7 @@ def gates_before_commit(world: World, version: Version) -> tuple[GateResult, ...
 
 
 def gates_before_own_commit(world: World, version: Version) -> tuple[GateResult, ...]:
-    """What the agent waits for beyond that where it promotes by itself, and offers nothing to anybody."""
+    """What the agent waits for in addition before it commits a promotion by itself, without an offer to anybody."""
     return _results(BEFORE_OWN_COMMIT, world, version)
 
 
@@ -130,7 +131,7 @@ def gates_before_switch(world: World, version: Version) -> tuple[GateResult, ...
 
 
 def gates_of_begun_switch(world: World, version: Version) -> tuple[GateResult, ...]:
-    """The same where some of several Services have moved already."""
+    """What must be open where some of several Services have already moved to ``version``."""
     return _results(SWITCH_BEGUN, world, version)
 
 
@@ -140,7 +141,9 @@ def gates_before_first(world: World, version: Version) -> tuple[GateResult, ...]
 
 
 def shut_after_commit(world: World, version: Version) -> tuple[GateResult, ...]:
-    """What traffic waits for even once a promotion is committed: all but the countdown, which a person cuts short."""
+    """What still keeps traffic from moving after the commit: every gate but the countdown, which a commit
+    cuts short.
+    """
     return _shut(_results((*_without(BEFORE_COMMIT, countdown), policies), world, version))
 
 
@@ -164,12 +167,12 @@ def gates_to_show(world: World) -> tuple[GateResult, ...]:
 
 
 def standing_gates(world: World, digest: str) -> tuple[GateResult, ...]:
-    """Those that have nothing to do with pods, of a digest whose version may be forgotten."""
+    """The gates that do not depend on pods, for a digest whose version may be forgotten."""
     return tuple(_flat((hold_on(world, digest), *(gate(world, None) for gate in OF_THE_APP))))
 
 
 def all_open(gates: tuple[GateResult, ...]) -> bool:
-    """Whether nothing stands in the way."""
+    """Whether no gate is shut."""
     return all(gate.open for gate in gates)
 
 

@@ -1,6 +1,6 @@
 """How far a rollout has got, and how long each stage took: push → available → promoted → switched → settled.
 
-The times are kept in the record, so that a stage is measured once, whoever restarts. Decides nothing.
+The record keeps the times, so that a restart of the agent does not measure a stage twice. Decides nothing.
 """
 
 from collections.abc import Iterator
@@ -14,23 +14,23 @@ from gitops_bg.core.world import World
 
 
 class RolloutStage(StrEnum):
-    """The part of a rollout that ends with a milestone, and the whole of it."""
+    """The part of a rollout that ends with a milestone; `TOTAL` is the whole."""
 
     AVAILABLE = "available"
-    """From the push, as the agent saw it (or the retry), to available pods."""
+    """From the push, as the agent saw it (or from the retry), to available pods."""
     PROMOTED = "promoted"
-    """To the commit that names the version in ``primary.yaml``: analysis, pauses, people."""
+    """From there to the commit that names the version in ``primary.yaml``: analysis, pauses, people."""
     SWITCHED = "switched"
-    """To the moved Service."""
+    """From there to the moved Service."""
     SETTLED = "settled"
-    """To endpoints that have followed and an analysis after promotion that went well."""
+    """From there to endpoints that have followed, and a successful analysis after promotion."""
     TOTAL = "total"
-    """From the push to settled."""
+    """From the push to the end of `SETTLED`."""
 
 
 @dataclass(frozen=True, slots=True)
 class StageDuration:
-    """One stage that a rollout has just come to the end of."""
+    """One stage that has just ended for a rollout."""
 
     rollout: int
     stage: RolloutStage
@@ -38,22 +38,23 @@ class StageDuration:
 
 
 def reached(world: World, rollout: Rollout) -> Rollout:
-    """The rollout with the milestones that it has reached by now; one that was reached stays."""
+    """Return the rollout with the milestones reached by now; a milestone once reached stays."""
     if rollout.settled_at or (rollout.outcome and not rollout.outcome.good):
         return rollout
     version = world.record.version(rollout.digest)
     if version is None or version.rollout != rollout.number:
         return rollout
     named = world.desired.primary if world.primary_digest == version.digest else None
-    return replace(
-        rollout,
-        available_at=rollout.available_at or version.available_since,
-        promoted_at=rollout.promoted_at or (world.now if named else None),
-        commit=rollout.commit or (named.changed_by.commit if named else ""),
-        switched_at=rollout.switched_at
-        or (version.activated_at if version.digest == world.record.routing.traffic else None),
-        settled_at=_settled_at(rollout, version),
-    )
+    serves = version.digest == world.record.routing.traffic
+    moments = {
+        "available_at": rollout.available_at or version.available_since,
+        "promoted_at": rollout.promoted_at or (world.now if named else None),
+        "commit": rollout.commit or (named.changed_by.commit if named else ""),
+        "switched_at": rollout.switched_at or (version.activated_at if serves else None),
+        "settled_at": _settled_at(rollout, version),
+    }
+    news = {name: moment for name, moment in moments.items() if moment != getattr(rollout, name)}
+    return replace(rollout, **news) if news else rollout  # type: ignore[arg-type]
 
 
 def passed(before: Record, after: Record) -> Iterator[StageDuration]:
@@ -64,7 +65,10 @@ def passed(before: Record, after: Record) -> Iterator[StageDuration]:
 
 
 def _passed(rollout: Rollout, known: dict[RolloutStage, datetime]) -> Iterator[StageDuration]:
-    """A milestone out of order (somebody merged before the pods were available) ends a stage of no length."""
+    """Return the durations of the stages that ended.
+
+    A milestone out of order (somebody merged before the pods were available) ends a stage of length 0.
+    """
     begun = rollout.started_at
     for stage, moment in _milestones(rollout).items():
         if stage not in known:

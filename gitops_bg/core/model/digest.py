@@ -14,6 +14,10 @@ from gitops_bg.core.text.foreign_json import read_json
 
 PREFIX = "v1:"
 
+_GENUINE: set[bytes] = set()
+"""Fingerprints of snapshots that were found genuine; a set of hashes, since a snapshot never changes."""
+_MOST_REMEMBERED = 20_000
+
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
 
@@ -21,7 +25,7 @@ _COMPACT: dict[str, Any] = {"sort_keys": True, "separators": (",", ":"), "ensure
 
 
 def without_empties(value: Json) -> Json:
-    """``value`` without the map entries that say nothing: nulls and empty maps, also those that become empty.
+    """Return ``value`` without empty map entries: nulls, empty maps, and maps that become empty.
 
     List items keep their places: an empty map in a list is an item.
 
@@ -37,9 +41,9 @@ def without_empties(value: Json) -> Json:
 
 
 def canonical_json(value: Json) -> str:
-    """The one text for a value: sorted keys, no white space, no nulls, no empty maps, UTF-8 as it is.
+    """The canonical text of a value: sorted keys, no white space, no nulls, no empty maps, UTF-8 unescaped.
 
-    Raises ``ValueError`` for numbers JSON does not have (NaN, infinity).
+    Raises ``ValueError`` for numbers that JSON lacks (NaN, infinity).
 
     >>> canonical_json({"b": 1, "a": {"x": None}})
     '{"b":1}'
@@ -48,16 +52,16 @@ def canonical_json(value: Json) -> str:
 
 
 def digest_of(text: str, configuration: Sequence[ConfigurationRef] = ()) -> str:
-    """The digest of a JSON text: ``v1:`` and 64 hex digits of the SHA-256 of its canonical form.
+    """The digest of a JSON text: ``v1:`` and the 64 hex digits of the SHA-256 of its canonical form.
 
-    With configuration, of the canonical form of both: the text, and kind, name and digest of each in order. Raises
-    ``ValueError`` where the text is no JSON.
+    With configuration, the digest covers both: the text, and kind, name and digest of each object in order. Raises
+    ``ValueError`` where the text is not JSON.
     """
     return _sha256({"template": read_json(text), **_listed(configuration)} if configuration else read_json(text))
 
 
 def content_digest(content: Mapping[str, Json]) -> str:
-    """The digest of what a ConfigMap or Secret holds, in the form that `spec.manifests.configuration` gives it."""
+    """The digest of the content of a ConfigMap or Secret, in the form that `spec.manifests.configuration` gives it."""
     return _sha256(content)
 
 
@@ -73,14 +77,16 @@ def snapshot_of(template: Mapping[str, Json], configuration: Iterable[Configurat
     """The snapshot of a pod template as written in Git (never of a live, server-defaulted object).
 
     The text keeps empty maps, which mean something to Kubernetes (``namespaceSelector: {}`` is every namespace); the
-    digest leaves them out, as DESIGN §3.3 has it. Nulls say nothing to either.
+    digest leaves them out (DESIGN §3.3). Both leave out nulls.
     """
     text, uses = json.dumps(_without_nulls(template), **_COMPACT), tuple(sorted(configuration))
     return Snapshot(digest=digest_of(text, uses), text=text, configuration=uses)
 
 
 def with_configuration(snapshot: Snapshot, configuration: Iterable[ConfigurationRef]) -> Snapshot:
-    """The same pod template with other configuration: another version, unless it is the same one."""
+    """Return the same pod template with this configuration: a different version, unless the configuration
+    is unchanged.
+    """
     uses = tuple(sorted(configuration))
     if uses == snapshot.configuration:
         return snapshot
@@ -96,7 +102,7 @@ def _without_nulls(value: Json) -> Json:
 
 
 def short(digest: str) -> str:
-    """The first ten hex digits: what names and labels carry.
+    """The first ten hex digits of a digest, as names and labels carry them.
 
     >>> short("v1:3f9c0123456789abcdef")
     '3f9c012345'
@@ -105,22 +111,37 @@ def short(digest: str) -> str:
 
 
 def is_genuine(snapshot: Snapshot) -> bool:
-    """Whether text and configuration are what the digest says, as far as this agent can tell.
+    """Whether text and configuration match the digest, as far as this agent can tell; True for an unknown prefix.
 
-    It cannot for an unknown prefix. For texts that came from the cluster, where anybody may have changed an annotation.
+    For texts read from the cluster, where anybody may have changed an annotation. Each look at an app asks again for
+    the same texts, so those that were genuine are remembered, by a hash: it costs a tenth of the digest, and no memory.
     """
     if not snapshot.digest.startswith(PREFIX):
         return True
+    fingerprint = _fingerprint(snapshot)
+    if fingerprint in _GENUINE:
+        return True
     try:
-        return digest_of(snapshot.text, snapshot.configuration) == snapshot.digest
+        genuine = digest_of(snapshot.text, snapshot.configuration) == snapshot.digest
     except ValueError:
         return False
+    if genuine:
+        if len(_GENUINE) >= _MOST_REMEMBERED:
+            _GENUINE.clear()
+        _GENUINE.add(fingerprint)
+    return genuine
+
+
+def _fingerprint(snapshot: Snapshot) -> bytes:
+    """A hash of text, configuration and digest: nobody can make another snapshot with the same one."""
+    named = json.dumps([snapshot.digest, [[ref.kind, ref.name, ref.digest] for ref in snapshot.configuration]])
+    return hashlib.sha256(f"{named}\n{snapshot.text}".encode(errors="surrogatepass")).digest()
 
 
 def same_snapshot(one: Snapshot, other: Snapshot) -> bool:
-    """Whether two snapshots are the same version: by digest, or by what they say where a prefix is not ours.
+    """Whether two snapshots are the same version: by digest, or by content where the prefix of a digest is unknown.
 
-    An agent that does not know a prefix must not start a rollout because of it (DESIGN §3.3).
+    An agent must not start a rollout because of a prefix that it does not know (DESIGN §3.3).
     """
     if one.digest == other.digest:
         return True

@@ -1,7 +1,7 @@
-"""The one table of events: what the ledger, the alerts, the commits and Kubernetes say of each, and how grave it is.
+"""The one table of events: the words of the ledger, alerts, commits and Kubernetes for each event, and its severity.
 
-A new event is a row here and a name in `record.Event`, or in `Notice` where only Kubernetes is told. Nothing else may
-know a word or a severity of one.
+A new event is a row here and a name in `record.Event`, or in `Notice` where only Kubernetes shows it. No other file
+holds a word or a severity of an event.
 """
 
 from collections.abc import Mapping
@@ -20,21 +20,23 @@ class EventRow:
     """One event. In a sentence, {to} and {origin} are versions, and {app} is the app."""
 
     verb: str
-    """What the commit of the ledger says, between the app and the versions."""
+    """The verb in the commit of the ledger, between the app and the versions."""
     sentence: str
-    """What an alert says (flagger.md §3.7)."""
+    """The sentence of an alert (flagger.md §3.7)."""
     severity: Severity = Severity.INFO
     reason: str
-    """Of the Kubernetes Event: one CamelCase word, Argo Rollouts' where it has one (argo-rollouts.md §4)."""
+    """The reason of the Kubernetes Event: one CamelCase word, Argo Rollouts' where it has one (argo-rollouts.md §4)."""
     remedy: str = ""
-    """What people can do then."""
+    """What people can do about it."""
     asks: str = ""
-    """What the commit says that asks for it, where a commit does."""
+    """The verb in the commit that asks for the event, where a commit does."""
     moves_traffic: bool = False
+    of_repository: bool = False
+    """The ledger has it once for the repository: no app's object, alert or metric shows it."""
     by_hand: Severity | None = None
-    """How grave it is where somebody asked for it; None: as where nobody did."""
+    """The severity where a person asked for it; None: the same as ``severity``."""
     argo: str = ""
-    """What Argo Rollouts calls its Event for it (argo-rollouts.md §4); empty where it has none."""
+    """The name of Argo Rollouts' Event for it (argo-rollouts.md §4); empty where there is none."""
 
 
 _RETRY = "`gitops-bg retry {app}` tries it again"
@@ -61,7 +63,7 @@ EVENTS: Mapping[Event, EventRow] = {
         asks="roll back",
         sentence="live traffic went back from {origin} to {to}",
         severity=ERROR,
-        # Flagger's manual rollback is a warning, too.
+        # Flagger's manual rollback is a warning as well.
         by_hand=WARN,
         reason="RolledBack",
         remedy=_RETRY,
@@ -158,6 +160,15 @@ EVENTS: Mapping[Event, EventRow] = {
         severity=ERROR,
         reason="PolicyOverridden",
     ),
+    Event.POLICY_CHANGED: EventRow(
+        verb="has other policies",
+        sentence="promotion policies changed",
+        reason="PolicyChanged",
+        of_repository=True,
+    ),
+    Event.MERGED: EventRow(
+        verb="merged", sentence="who merged {to}, and who approved it, is known", reason="PromotionMerged"
+    ),
     Event.HISTORY_REWRITTEN: EventRow(
         verb="history rewritten",
         sentence="main moved backwards",
@@ -173,7 +184,7 @@ EVENTS: Mapping[Event, EventRow] = {
 
 
 class Notice(StrEnum):
-    """What only Kubernetes is told, by the reason of its Event: what actions did, how rollouts and analyses go."""
+    """Events that only Kubernetes shows, by reason: results of actions, progress of rollouts and analyses."""
 
     ROLLOUT_STARTED = "RolloutStarted"
     ROLLOUT_PAUSED = "RolloutPaused"
@@ -212,7 +223,7 @@ class Notice(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoticeRow:
-    """One thing that only Kubernetes is told."""
+    """One event that only Kubernetes shows."""
 
     when: str
     severity: Severity = Severity.INFO
@@ -278,20 +289,20 @@ NOTICES: Mapping[Notice, NoticeRow] = {
 
 
 def analysis_notice(phase: AnalysisPhase) -> Notice:
-    """The notice of an analysis run that comes to ``phase``."""
+    """The notice of an analysis run that reached ``phase``."""
     return Notice(f"AnalysisRun{phase}")
 
 
 def metric_notice(phase: AnalysisPhase) -> Notice:
-    """The notice of a metric that came to ``phase``."""
+    """The notice of a metric that reached ``phase``."""
     return Notice(f"Metric{phase}")
 
 
 MOVES = frozenset(event for event, row in EVENTS.items() if row.moves_traffic)
-"""The events by which live traffic goes elsewhere."""
+"""The events that move live traffic."""
 
 
 def severity_of(entry: LedgerEntry) -> Severity:
-    """How grave a ledger entry is: a failure, unless somebody asked for it, is a warning (flagger.md §3.7)."""
+    """The severity of a ledger entry. A failure that a person asked for is a warning (flagger.md §3.7)."""
     row = EVENTS[entry.event]
     return row.by_hand if row.by_hand is not None and entry.by else row.severity

@@ -1,4 +1,4 @@
-"""What Kubernetes and Git show of one app right now, as plain data. Adapters fill it; only the core reads it."""
+"""What Kubernetes and Git show of one app at present, as plain data. Adapters fill it; only the core reads it."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -7,76 +7,76 @@ from enum import StrEnum
 from gitops_bg.core.model.analysis_runs import MeasurementResult
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.hooks import HookResponse
-from gitops_bg.core.model.pulls import PullRequest
+from gitops_bg.core.model.pulls import Merge, PullRequest
 from gitops_bg.core.model.stored import STORED_AS
 from gitops_bg.core.model.version import NO_METADATA, Color, PodMetadata, ServicePorts, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
 class ReplicaSetView:
-    """One ReplicaSet that has the name or the labels of a version of the app."""
+    """One ReplicaSet with the name or the labels of a version of the app."""
 
     name: str
     snapshot: Snapshot
-    """From the annotations; an empty text where somebody removed it."""
+    """Read from the annotations; the text is empty where somebody removed it."""
     replicas: int
     available: int
     number: int = 0
-    """The version number it is labelled with; 0 where the label is gone."""
+    """The version number of its label; 0 where the label is missing."""
     ours: bool = True
-    """Labelled as ours and controlled by our BlueGreenDeployment (or by nobody: it is taken back)."""
+    """It has our labels, and our BlueGreenDeployment controls it (or nobody does: the agent adopts it)."""
     owner: str = ""
-    """Whose it is, for the condition, where it is not ours."""
+    """The owner where it is not ours, for the condition."""
     deleting: bool = False
     min_ready_seconds: int = 0
     color: Color | None = None
-    """The colour it is labelled with; None where the label is gone."""
+    """The colour of its label; None where the label is missing."""
     drifted: bool = False
     """Labels, annotations or template differ from what the version renders to."""
     pods: int = 0
-    """How many pods there are, whatever their state."""
+    """The number of pods, whatever their state."""
     ready: int = 0
     failure: str = ""
-    """Why it cannot make or delete its pods: reason and message of its condition ReplicaFailure."""
+    """Why it cannot create or delete pods: reason and message of its condition ReplicaFailure."""
     metadata: PodMetadata = NO_METADATA
-    """What its template gives to new pods, beside what the snapshot says."""
+    """What its template gives to new pods in addition to the snapshot."""
     pods_outdated: bool = False
-    """Older pods may not carry that yet, and no more of them are made."""
+    """Older pods may lack that metadata, and no pod is created without it any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationView:
-    """A live copy of a ConfigMap or Secret. Never what it holds."""
+    """A live copy of a ConfigMap or Secret, without its content."""
 
     kind: str
     name: str
     digest: str
-    """Of what it really holds, whatever its annotations say."""
+    """The digest of its real content, whatever its annotations say."""
     ours: bool = True
     owner: str = ""
-    """Whose it is, for the condition, where it is not ours."""
+    """The owner where it is not ours, for the condition."""
     deleting: bool = False
     drifted: bool = False
-    """It is not immutable, or its labels or its owner are gone."""
+    """It is not immutable, or its labels or its owner are missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class PodView:
-    """One live pod that has not ended. ``digest`` is the short one of its label."""
+    """One live pod that has not ended. ``digest`` is the short digest of its label."""
 
     name: str
     uid: str
     digest: str
     created_at: datetime
     ready_since: datetime | None = None
-    """None where it is not ready."""
+    """None where the pod is not ready."""
     leaving: bool = False
-    """It is being deleted."""
+    """The pod is being deleted."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceView:
-    """A live Service. ``digest`` is the short digest its selector carries, or empty where it is not one of ours."""
+    """A live Service. ``digest`` is the short digest of its selector, or empty where that is none of ours."""
 
     name: str
     digest: str
@@ -84,42 +84,46 @@ class ServiceView:
     ours: bool = True
     owner: str = ""
     drifted: bool = False
-    """Ports, type, labels differ from what Git asks for (the selector apart)."""
+    """Ports, type or labels differ from what Git asks for (the selector is not compared)."""
     ready_endpoints: int = 0
-    """Ready addresses in its EndpointSlices: those that every one of its ports leads to."""
+    """The ready addresses in its EndpointSlices that every one of its ports leads to."""
     other_endpoints: bool = False
-    """Among them are some that are not pods of the version it selects."""
+    """Some ready addresses are not pods of the version that it selects."""
     ports: str = ""
-    """Its ports, as JSON."""
+    """The JSON of its ports."""
     withdrawn: str = ""
-    """The mark of the last switch that was withdrawn (``Record.withdrawn``)."""
+    """The mark of the last withdrawn switch (``Record.withdrawn``)."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuxiliaryView:
-    """An auxiliary object that is live, or of which nobody can say whether it is."""
+    """An auxiliary object that is live, or whose existence is unknown."""
 
     auxiliary_object: AuxiliaryObject
     owner: str = ""
-    """Whose it is, where it is not ours."""
+    """The owner where it is not ours."""
     drifted: bool = False
-    """It differs from what Git says, apart from what it scales."""
+    """It differs from what Git says; its scale target is not compared."""
     scale_target: str = ""
     """Of an autoscaler: the name of the ReplicaSet that it scales."""
     deleting: bool = False
     trouble: str = ""
-    """Why it cannot be made or read: the server does not have the kind, or the agent lacks the rights."""
+    """Why it cannot be created or read: the server lacks the kind, or the agent lacks the rights."""
 
 
 class OperatorCommand(StrEnum):
     """What an operator may ask of the cluster directly (``gitops-bg abort``, ``promote``, ``rollback --offline``)."""
 
     PROMOTE = "promote"
-    """Answer the pause of an inconclusive analysis, before or after promotion: a fresh run. It moves nothing itself."""
+    """Answer the pause of an inconclusive analysis, before or after promotion, with a new run. Moves no
+    traffic itself.
+    """
     PROMOTE_FULL = "promote-full"
-    """Open pause and analyses, before and after promotion, and ``previewReplicaCount``, for the version that is on its
-    way; with none on its way, end the analysis of what serves. It still waits for all pods and every other gate, and
-    who promotes stays as it is: the agent where ``autoPromotionEnabled``, else a commit of ``primary.yaml``."""
+    """Open pause and analyses, before and after promotion, and lift ``previewReplicaCount``, for the version on its
+    way; with none on its way, end the analysis of the serving version. The version still waits for all pods and every
+    other gate, and the promoter stays the same: the agent where ``autoPromotionEnabled``, else a commit of
+    ``primary.yaml``.
+    """
     ABORT = "abort"
     ROLLBACK = "rollback"
     OPEN_GATE = "open-gate"
@@ -128,7 +132,7 @@ class OperatorCommand(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """An operator's request, kept as an annotation of the BlueGreenDeployment until it was carried out once."""
+    """An operator's request, kept as an annotation of the BlueGreenDeployment until it has been carried out once."""
 
     id: str
     verb: OperatorCommand
@@ -139,26 +143,26 @@ class Request:
     gate: str = ""
     """The manual gate to open or close."""
     force: bool = False
-    """Of a rollback: also to a version that is on hold, or that came forward after the one that serves."""
+    """Of a rollback: allow a version on hold, or one that was first promoted after the serving one."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromotionBranch:
-    """What the promotion branch of the app holds: the digest it would promote, and main's digest it starts from."""
+    """The content of the app's promotion branch: the digest it would promote, and main's digest that it starts from."""
 
     digest: str
     base_digest: str
     services: tuple[ServicePorts, ...] = ()
     """The ports that it would promote with the digest."""
     asks_for: str = ""
-    """What its commit says it asks for (the trailer ``Bg-Event``); empty where it does not say."""
+    """The event that its commit asks for (the trailer ``Bg-Event``); empty where the commit does not say."""
     commit: str = ""
-    """Its head."""
+    """The head of the branch."""
 
 
 @dataclass(frozen=True, slots=True)
 class GitView:
-    """What Git showed last: the promotion branch, what main refused, how far the ledger got."""
+    """What Git showed last: the promotion branch, the refusals of main, the progress of the ledger."""
 
     promotion: PromotionBranch | None = None
     main_refused: str = ""
@@ -166,18 +170,22 @@ class GitView:
     unreachable: str = ""
     """Why the remote cannot be reached, or empty."""
     offer_refused: str = ""
-    """Why the remote does not take the promotion branch of this app, in its words, or empty."""
+    """Why the remote refuses the promotion branch of this app, in its words, or empty."""
     ledger_refused: str = ""
-    """Why it does not take the ledger of this cluster, or empty."""
+    """Why the remote refuses the ledger of this cluster, or empty."""
     ledger_epoch: str = ""
     ledger_sequence: int = 0
     """The last ledger entry of this app that is in Git, with the epoch it belongs to."""
     pull: PullRequest | None = None
-    """The pull request of the promotion branch; None where there is none, or no forge is known."""
+    """The pull request of the promotion branch; None where there is none, or no forge is configured."""
     pull_queued: str = ""
-    """Why there is none yet, though nothing is wrong: others are before it; else empty."""
+    """Why the pull request does not exist yet although nothing is wrong: others come first. Empty otherwise."""
     pull_trouble: str = ""
-    """Why the forge cannot be told or asked, and who must do what; empty where it can, or none is known."""
+    """Why the forge cannot be read or written, and who must do what; empty where it can, or none is configured."""
+    has_forge: bool = False
+    """Whether main names a forge that can be asked."""
+    merges: tuple[Merge, ...] = ()
+    """What the forge answered of the promotions that the record asks about (``SeenInGit.asked_merges``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,36 +194,38 @@ class Observed:
 
     app_uid: str = ""
     app_drifted: bool = False
-    """The live spec of the BlueGreenDeployment is not what Git says."""
+    """The live spec of the BlueGreenDeployment differs from Git."""
     app_going: bool = False
-    """Somebody deletes it: it is still there, and owns nothing any more."""
+    """Somebody is deleting the BlueGreenDeployment: it still exists, and owns nothing any more."""
     app_foreign: str = ""
-    """Whose BlueGreenDeployment it is, where it is not ours."""
+    """The owner of the BlueGreenDeployment where it is not ours."""
     app_claimed: str = ""
-    """Which other repository has this app, too, and leaves it alone; empty where none does."""
+    """The other repository that has this app as well, and leaves it alone; empty where none does."""
     replica_sets: tuple[ReplicaSetView, ...] = ()
     configurations: tuple[ConfigurationView, ...] = ()
-    """The copies of ConfigMaps and Secrets, as far as they may be listed."""
+    """The copies of ConfigMaps and Secrets, as far as the agent may list them."""
     unlisted: tuple[str, ...] = ()
-    """The kinds of them that may not be: nothing is concluded from one that is not here."""
+    """The kinds of copies that the agent may not list: nothing is concluded from a missing copy of them."""
     active_service: ServiceView | None = None
     more_active_services: tuple[ServiceView, ...] = ()
-    """The others that carry live traffic, as far as they exist."""
+    """The existing ones of the other Services that carry live traffic."""
     former_services: tuple[ServiceView, ...] = ()
-    """Those that the live BlueGreenDeployment or the record names as active, and Git no longer names."""
+    """Services that the live BlueGreenDeployment or the record names as active, and Git no longer does."""
     preview_service: ServiceView | None = None
     auxiliary_objects: tuple[AuxiliaryView, ...] = field(default=(), metadata={STORED_AS: "companions"})
     pods: tuple[PodView, ...] | None = None
-    """The pods of the app; None unless a restart has begun: nobody else looks at them."""
+    """The pods of the app; None unless a restart has begun, because nothing else needs them."""
     pods_refused: str = ""
-    """Why the pods may not be listed, or empty."""
+    """Why the agent may not list the pods, or empty."""
     request: Request | None = None
     refused: str = ""
     """Why a write that the app needs was refused last (missing rights, an invalid object), or empty."""
     clock_skew: int = 0
-    """Seconds by which the API server's clock is ahead of ours (behind: negative); 0 where that is nothing to tell."""
+    """Seconds by which the API server's clock is ahead of ours (negative: behind); 0 where that is too little to
+    report.
+    """
     calls: tuple[HookResponse, ...] = ()
-    """What hooks answered since the record was saved; also others, which are passed over."""
+    """The answers of hooks since the record was saved; answers that do not matter are ignored."""
     measurements: tuple[MeasurementResult, ...] = ()
-    """Those that were taken since the record was saved; also others, which are passed over."""
+    """The measurements since the record was saved; measurements that do not matter are ignored."""
     git: GitView = field(default_factory=GitView)

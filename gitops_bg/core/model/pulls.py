@@ -1,6 +1,6 @@
 """The pull request of a promotion branch, as the core knows it: plain data from a forge, which decorates what Git says.
 
-A merge is none of it: that is known by what main's ``primary.yaml`` names (decision 32).
+It does not tell a merge: main's ``primary.yaml`` does (decision 32).
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from gitops_bg.core.model.version import Version
 
 
 class PullState(StrEnum):
-    """Where a pull request stands."""
+    """The state of a pull request."""
 
     OPEN = "open"
     MERGED = "merged"
@@ -22,17 +22,31 @@ class PullState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PullRequest:
-    """The last one of an app's promotion branch."""
+    """The last pull request of an app's promotion branch."""
 
     number: int
     url: str = ""
     state: PullState = PullState.OPEN
     offer: str = ""
-    """What it offers (`offer_of`), as its text says; empty where it does not say, or was withdrawn by the agent."""
+    """The offer that its text states (`offer_of`); empty where it states none, or the agent withdrew it."""
     closed_by: str = ""
-    """Who closed it without a merge; empty where nobody did, or the forge does not say."""
+    """The person who closed it without a merge; empty where nobody did, or the forge does not say."""
     seen_at: Awaited | None = None
-    """The last look at main that had begun when the forge said so. None: it was so once, and nobody has asked since."""
+    """The last look at main that had begun when the forge reported it. None: an old report, not asked again since."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """By which pull request a commit of main got there, and by whom. People are named as policies name them."""
+
+    commit: str
+    number: int = 0
+    """0: by none that the forge knows."""
+    url: str = ""
+    by: str = ""
+    """Who merged it; empty where the forge does not say."""
+    approved_by: tuple[str, ...] = ()
+    """Whose approvals of this very content stand, the oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +55,16 @@ class PullView:
 
     pull: PullRequest | None = None
     queued: str = ""
-    """Why there is none yet, though nothing is wrong: others are before it; else empty."""
+    """Why the pull request does not exist yet although nothing is wrong: others come first. Empty otherwise."""
     trouble: str = ""
-    """Why the forge cannot be told or asked, and who must do what; empty where it can."""
+    """Why the forge cannot be read or written, and who must do what; empty where it can."""
 
 
 def offer_of(version: Version, spec: AppSpec) -> str:
-    """What tells one offer of a version from a later one of the same: what brought it to main, and its last retry.
+    """The id of an offer: it tells two offers of the same version apart by what brought it to main, and by its last
+    retry.
 
-    All of it is from main, so every cluster that follows it says the same. A closing of one offer is no answer to
+    All parts are from main, so every cluster that follows it computes the same id. Closing one offer does not answer
     another.
     """
     retry = spec.retry.number if spec.retry and spec.retry.digest == version.digest else 0

@@ -1,7 +1,7 @@
 """The record: what the agent must remember of an app because nobody can observe it (DESIGN §2, §5).
 
-It is the status of the BlueGreenDeployment, saved before the actions it leads to and locked by its
-resourceVersion. Whatever can be seen in the cluster or in Git is not in it.
+It is the status of the BlueGreenDeployment, saved before the actions that it leads to, and locked by its
+resourceVersion. It holds nothing that can be seen in the cluster or in Git.
 """
 
 from dataclasses import dataclass, field, fields, replace
@@ -53,12 +53,14 @@ class Event(StrEnum):
     GATE_OPENED = "gate-opened"
     GATE_CLOSED = "gate-closed"
     OVERRIDDEN = "overridden"
+    POLICY_CHANGED = "policy-changed"
+    MERGED = "merged"
     HISTORY_REWRITTEN = "history-rewritten"
     HISTORY_ACCEPTED = "history-accepted"
 
 
 class SwitchKind(StrEnum):
-    """Why traffic moves: first deployment, forward through every gate, or back through none."""
+    """Why traffic moves: the first deployment, forward through every gate, or back through one."""
 
     FIRST = "first"
     PROMOTION = "promotion"
@@ -67,7 +69,7 @@ class SwitchKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """One line of an app's history, on its way to the state branch."""
+    """One line of an app's history, to be written to the state branch."""
 
     sequence: int
     at: datetime
@@ -83,13 +85,15 @@ class LedgerEntry:
     """The commit that brought the template."""
     by: str = ""
     reason: str = ""
+    approved_by: tuple[str, ...] = ()
+    """Who approved it, by name; of `Event.MERGED`."""
 
 
 class Cause(StrEnum):
     """What put a hold on a digest."""
 
     ROLLED_BACK = "rolled-back"
-    """Somebody sent traffic back from it: a revert, `rollback`."""
+    """A person moved traffic away from the digest: a revert, `rollback`."""
     ABORTED = "aborted"
     ANALYSIS_FAILED = "analysis-failed"
     HOOK_REFUSED = "hook-refused"
@@ -100,25 +104,25 @@ class Cause(StrEnum):
     EXPIRED = "expired"
     """Nobody promoted it in time (``expireAfterSeconds``)."""
     TAKEN_BACK = "taken-back"
-    """Its promotion was taken back in Git before traffic moved."""
+    """Somebody reverted its promotion in Git before traffic moved."""
     CLOSED = "closed"
-    """Somebody closed what offered it."""
+    """Somebody closed the pull request that offered it."""
     UNKNOWN = "unknown"
-    """An older release did not write it down."""
+    """An older release did not record the cause."""
 
     @property
     def is_bad(self) -> bool:
-        """Whether it speaks against the version itself, and not only against promoting it then."""
+        """Whether the cause speaks against the version itself, and not only against promoting it at that time."""
         return self not in (Cause.EXPIRED, Cause.TAKEN_BACK, Cause.CLOSED)
 
 
 class Lift(StrEnum):
-    """Why a hold stops no promotion any more."""
+    """Why a hold no longer stops a promotion."""
 
     PASSED_OVER = "passed-over"
-    """The target named a new version. Nobody said so for this digest: named again, it is on hold again."""
+    """The target named a new version. Nobody cleared this digest: if it is named again, it is on hold again."""
     SAID_SO = "said-so"
-    """Somebody said so for this digest: `resume`, `retry`."""
+    """Somebody cleared this digest: `resume`, `retry`."""
     NAMED = "named"
     """``primary.yaml`` names it again: a promotion, through every gate."""
 
@@ -127,8 +131,8 @@ class Lift(StrEnum):
 class Hold:
     """This digest is not to be promoted again until somebody says so.
 
-    That it was bad is a fact about the digest: it stays when the hold is lifted (``Record.past_holds``), until live
-    traffic came to it again (decision 16).
+    Its badness is a fact about the digest: it stays when the hold is lifted (``Record.past_holds``), until live traffic
+    has come to it again (decision 16).
     """
 
     digest: str
@@ -136,31 +140,31 @@ class Hold:
     since: datetime
     cause: Cause = Cause.UNKNOWN
     lifted: Lift | None = None
-    """None while it is in force."""
+    """None while the hold is in force."""
     awaits: Awaited | None = None
-    """Set until main was looked at after it was put by the agent or an operator."""
+    """Set by a decision of the agent or an operator, until main has been looked at after it."""
     sequence: int = 0
-    """The ledger entry that says so; 0 where an older release did not write it down."""
+    """The ledger entry of the hold; 0 where an older release did not record it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """Traffic goes where Git does not say yet: an emergency, waiting for Git to follow (DESIGN §4.5)."""
+    """Traffic goes where Git does not say yet: an emergency, until Git follows (DESIGN §4.5)."""
 
     from_digest: str
-    """What ``primary.yaml`` named, as far as anybody had seen, when the override was made."""
+    """What ``primary.yaml`` named when the override was made, as far as anybody had seen."""
     to_digest: str
     reason: str
     by: str
     at: datetime
     cause: Cause = Cause.ROLLED_BACK
-    """What the hold on the version that traffic leaves will say."""
+    """The cause of the hold that the version left by traffic gets."""
     awaits: Awaited | None = None
-    """Set until main was looked at after it was made; until then nothing there is an answer to it."""
+    """Set until main has been looked at after the override was made; until then main cannot answer it."""
     baseline: str = ""
     """What ``primary.yaml`` named at that look; only a later change of it ends the override. Empty: ``from_digest``."""
     diverged: bool = False
-    """Main refused the commit; it is offered on the promotion branch and the ledger says so."""
+    """Main refused the commit; the promotion branch offers it, and the ledger says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,12 +173,12 @@ class FormerService:
 
     name: str
     left_at: datetime | None = None
-    """When it left Git; None while its manifest is still in the folder."""
+    """When its manifest left Git; None while the manifest is still in the folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """A switch that was decided and may or may not have reached the Service yet: the write-ahead of I4."""
+    """A switch that was decided, and that the Service may or may not show yet: the write-ahead of I4."""
 
     from_digest: str
     to_digest: str
@@ -184,11 +188,11 @@ class Switch:
     by: str = ""
     reason: str = ""
     withdrawn: bool = False
-    """Not wanted any more, and over once no write of it can come through (``end_withdrawn``)."""
+    """The switch is no longer wanted; it is over once none of its writes can succeed any more (``end_withdrawn``)."""
 
 
 class RolloutOutcome(StrEnum):
-    """How a rollout ended; Argo Rollouts' words where it has one (argo-rollouts.md §4, completionStatus)."""
+    """How a rollout ended; in Argo Rollouts' words where it has one (argo-rollouts.md §4, completionStatus)."""
 
     PROMOTED = "Promoted"
     FAST_PROMOTED = "FastPromoted"
@@ -199,54 +203,56 @@ class RolloutOutcome(StrEnum):
 
     @property
     def good(self) -> bool:
-        """Whether its version came to serve, and still did when it ended."""
+        """Whether its version came to serve, and still served when the rollout ended."""
         return self in (RolloutOutcome.PROMOTED, RolloutOutcome.FAST_PROMOTED)
 
 
 @dataclass(frozen=True, slots=True)
 class Rollout:
-    """One attempt to bring one version forward: when it began, how long it waited for people, how it ended."""
+    """One attempt to promote one version: when it began, how long it waited for people, how it ended."""
 
     number: int
     version: int
     digest: str
     started_at: datetime
     waiting_since: datetime | None = None
-    """Since when it waits for somebody to promote it, or to end a suspension; None while it does not."""
+    """Since when it has been waiting for a promotion by a person, or for the end of a suspension; None
+    while it is not.
+    """
     waited_seconds: int = 0
-    """How long it did so before."""
+    """How many seconds it had waited before."""
     hurried: bool = False
     """Somebody asked for `promote --full`."""
     finished_at: datetime | None = None
     outcome: RolloutOutcome | None = None
-    """None while it is under way."""
+    """None while the rollout is under way."""
     available_at: datetime | None = None
     """When its pods were available for the first time."""
     promoted_at: datetime | None = None
     """When ``primary.yaml`` was first seen to name its version."""
     commit: str = ""
-    """The commit of main that did so."""
+    """The commit of main since which ``primary.yaml`` names it."""
     switched_at: datetime | None = None
-    """When live traffic moved to it."""
+    """When live traffic moved to its version."""
     settled_at: datetime | None = None
     """When it was promoted for good, and the endpoints had followed (``core.checks.milestones``)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """The restart that is asked for: scheduled, or ``begun``. It is of the rollout in which it was asked for."""
+    """The requested restart: scheduled, or ``begun``. It belongs to the rollout in which it was requested."""
 
     at: datetime
-    """Pods that were made before this are restarted."""
+    """Pods created before this are restarted."""
     rollout: int
     begun: bool = False
     youngest: datetime | None = None
-    """When the youngest pod was made that there was to restart, by the cluster's clock; later ones are new."""
+    """When the youngest pod to restart was created, by the cluster's clock; pods created later are new."""
     asked: tuple[str, ...] = ()
-    """The uids of the pods whose eviction was asked for last, at ``asked_at``."""
+    """The uids of the pods that the agent last asked to evict, at ``asked_at``."""
     asked_at: datetime | None = None
     count: int = 0
-    """How many evictions were asked for so far."""
+    """How many evictions the agent has requested so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,22 +260,34 @@ class Routing:
     """Where live traffic goes, and how it came there."""
 
     traffic: str = ""
-    """The digest live traffic goes to; empty until the first switch."""
+    """The digest that live traffic goes to; empty until the first switch."""
     preview: str = ""
-    """The digest the preview Service goes to."""
+    """The digest that the preview Service selects."""
     switch: Switch | None = None
     override: Override | None = None
     former_services: tuple[FormerService, ...] = ()
-    """Sorted by name, each as long as it exists."""
+    """Sorted by name; each stays as long as its Service exists."""
     activations: tuple[str, ...] = ()
-    """Every digest that carried live traffic, in the order in which they came forward first; a way back changes nothing
-    in it. So "older" is what came forward before, whatever its number (decision 17)."""
+    """Every digest that carried live traffic, in the order in which they were first promoted; a rollback does not
+    change it. "Older" means promoted before, whatever the number (decision 17).
+    """
     past_digests: tuple[str, ...] = ()
-    """Of an older release (``core.transitions.record.upgrade``)."""
+    """Written by an older release (``core.transitions.record.upgrade``)."""
     moves: int = 0
-    """How often live traffic moved."""
+    """How often live traffic has moved."""
     withdrawals: int = 0
-    """How often a switch that was decided was withdrawn before the Services showed it: the number of the mark."""
+    """How often a decided switch was withdrawn before the Services showed it: the number of the mark."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedMerge:
+    """A promotion that traffic followed, and of which the forge is asked who merged and who approved it."""
+
+    commit: str
+    """Of main, which promoted it."""
+    digest: str
+    since: datetime
+    """When traffic was there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,57 +295,67 @@ class SeenInGit:
     """What Git said last, and what the agent itself wrote there."""
 
     main: Main = NO_MAIN
-    """The main that this was decided from (``core.transitions.git.main``); empty in a record of the code of before."""
+    """The main that this was decided from (``core.transitions.git.main``); empty in a record of an older release."""
     primary: str = ""
     """The digest of ``primary.yaml`` seen last."""
     named_before: tuple[str, ...] = ()
-    """What it named before that and main did not take back, oldest first (``transitions.git.naming``)."""
+    """What ``primary.yaml`` named earlier and main did not revert, oldest first (``transitions.git.naming``)."""
     primary_by: str = ""
-    """The commit that let into main what it named then; empty in a record of the code of before."""
+    """The commit that brought the last seen ``primary.yaml`` into main; empty in a record of an older release."""
     offered: str = ""
-    """The digest that the agent itself put on the promotion branch; what else is there, a person offers."""
+    """The digest that the agent itself put on the promotion branch; a person offers any other digest there."""
+    beside: str = ""
+    """The digest that the promotion branch offered together with other files, where a policy applies to the app.
+
+    A squash may leave no trace of those files (``core.transitions.git.offers``).
+    """
     target_revert: str = ""
-    """The commit that reverted the target back to an older version, and was carried out."""
+    """The commit that reverted the target to an older version, and that the agent carried out."""
     history: str = ""
-    """The rewritten history the ledger already knows of."""
+    """The rewritten history that the ledger already knows of."""
     lost: str = ""
-    """The commit that main lacks though it was seen: who said so first names it, a main that counts takes it back."""
+    """The commit that main lacks although it was seen.
+
+    The first agent to notice notes it; a main that counts clears it.
+    """
+    asked_merges: tuple[AskedMerge, ...] = ()
+    """Oldest first, each until the forge answered or nobody waits for it any longer (``transitions.git.merges``)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Analyses:
-    """What was measured."""
+    """The analysis runs."""
 
     runs: tuple[AnalysisRun, ...] = field(default=(), metadata={STORED_AS: "analysis"})
-    """At most one run a stage: the last."""
+    """The last run of each stage."""
     past: tuple[AnalysisRun, ...] = field(default=(), metadata={STORED_AS: "past_runs"})
-    """Those that made room for these, oldest first, without what was asked and with the last answers only."""
+    """The runs that these replaced, oldest first, without queries and with the last answers only."""
 
 
 @dataclass(frozen=True, slots=True)
 class HookState:
-    """What hooks that gate a rollout have answered, and which manual gates are open."""
+    """The answers of the hooks that gate a rollout, and the open manual gates."""
 
     runs: tuple[HookRun, ...] = field(default=(), metadata={STORED_AS: "hooks"})
-    """For the rollouts that are on their way."""
+    """The runs of the rollouts under way."""
     open_gates: tuple[OpenGate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Outbox:
-    """What hooks are still to be told (``core.transitions.notifications``)."""
+    """The messages that hooks have not received yet (``core.transitions.notifications``)."""
 
     messages: tuple[OutboxMessage, ...] = field(default=(), metadata={STORED_AS: "deliveries"})
     """Oldest first."""
     last_number: int = field(default=0, metadata={STORED_AS: "delivery"})
-    """The number of the last of them."""
+    """The number of the newest message."""
     notified_sequence: int = field(default=0, metadata={STORED_AS: "told"})
-    """The last ledger entry that hooks are told of, or need not be."""
+    """The last ledger entry that hooks were notified of, or need not be."""
     notified_phase: str = field(default="", metadata={STORED_AS: "told_phase"})
     alerted: int = 0
-    """The last rollout that alerts told of as waiting for a person."""
+    """The last rollout that alerts reported as waiting for a person."""
     undelivered: tuple[str, ...] = ()
-    """Hooks that did not take what they were told last."""
+    """Hooks that did not accept their last message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,9 +363,9 @@ class OperatorState:
     """What people asked for outside of ``primary.yaml`` and the target, as far as it was carried out."""
 
     request: str = ""
-    """The id of the last operator request carried out."""
+    """The id of the last operator request that was carried out."""
     retry: int = 0
-    """The number of the last ``spec.retry`` carried out."""
+    """The number of the last ``spec.retry`` that was carried out."""
     promote_full: str = field(default="", metadata={STORED_AS: "in_full"})
     """The digest that somebody promotes without pause and analyses (``core.transitions.traffic.promote_full``)."""
     suspended: bool = False
@@ -349,17 +377,19 @@ class OperatorState:
 Part = Routing | SeenInGit | Analyses | HookState | Outbox | OperatorState
 
 _INLINED = {INLINED: ""}
-"""Stored beside the record's other fields, as before the record had parts: releases on both sides read each other's."""
+"""Stored beside the record's other fields, as before the record had parts, so that releases on both sides
+can read it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """All the agent remembers of one app. A new app has the empty record."""
+    """All that the agent remembers of one app. A new app has the empty record."""
 
     epoch: str = ""
-    """Tells the ledger entries of one life of the record from those of another; from the object's uid."""
+    """Tells the ledger entries of one life of the record from those of another; made from the object's uid."""
     sequence: int = 0
-    """Of the last ledger entry made."""
+    """The sequence number of the newest ledger entry."""
     rollout: int = 0
     last_version: int = 0
     versions: tuple[Version, ...] = ()
@@ -367,9 +397,9 @@ class Record:
     rollouts: tuple[Rollout, ...] = ()
     """The last ones, oldest first (``core.transitions.record.rollouts``)."""
     holds: tuple[Hold, ...] = ()
-    """Those in force."""
+    """The holds in force."""
     past_holds: tuple[Hold, ...] = ()
-    """Lifted ones whose digests did not serve since, oldest first: no traffic goes there without gates."""
+    """Lifted holds whose digests have not served since, oldest first: no rollback leads to these digests."""
     routing: Routing = field(default=Routing(), metadata=_INLINED)
     git: SeenInGit = field(default=SeenInGit(), metadata=_INLINED)
     analyses: Analyses = field(default=Analyses(), metadata=_INLINED)
@@ -377,13 +407,15 @@ class Record:
     outbox: Outbox = field(default=Outbox(), metadata=_INLINED)
     operator: OperatorState = field(default=OperatorState(), metadata=_INLINED)
     replicas: int | None = None
-    """The size the target asked for last; None where none was seen. A target that breaks must not shrink the app."""
+    """The size that the target last asked for; None where none was seen. A target that breaks must not
+    shrink the app.
+    """
     auxiliary_objects: tuple[AuxiliaryObject, ...] = field(default=(), metadata={STORED_AS: "companions"})
-    """Those that Git names, and those that it named and that may still be live; sorted."""
+    """The auxiliary objects that Git names, or that it named before and that may still be live; sorted."""
     autoscaler: Autoscaler | None = None
-    """Who decides how many pods the live version has; None: the target's ``replicas``."""
+    """What sizes the live version; None: the target's ``replicas``."""
     unrecalled: bool = False
-    """It began while nobody could ask the ledger what it knows."""
+    """The record began while the ledger could not be read."""
     invalid: str = ""
     """The problems that the ledger already knows of."""
     orphaned: bool = False
@@ -406,46 +438,49 @@ class Record:
         return next((run for run in self.analyses.runs if run.stage is stage), None)
 
     def keeps_warm(self, digest: str) -> bool:
-        """Whether a version stays up because the verdict about its successor is not in yet."""
+        """Whether a version stays up because its successor has no verdict yet."""
         run = self.run(AnalysisStage.POST)
         return run is not None and run.fallback == digest and (run.running or run.paused)
 
     def held(self, digest: str) -> Hold | None:
-        """The hold on this digest that is in force, or None."""
+        """The hold in force on this digest, or None."""
         return next((hold for hold in self.holds if hold.digest == digest), None)
 
     def objection(self, digest: str) -> Hold | None:
-        """What speaks against this digest: the hold on it, or one that was lifted and not disproven; else None."""
+        """What speaks against this digest: the hold on it, or a lifted hold since which it has not served;
+        else None.
+        """
         return self.held(digest) or next((hold for hold in self.past_holds if hold.digest == digest), None)
 
     @property
     def withdrawn(self) -> str:
-        """The mark that the active Services are to wear since the last withdrawal; empty where there was none."""
+        """The mark that the active Services must carry since the last withdrawal; empty where there was none."""
         return f"{self.epoch}-{self.routing.withdrawals}" if self.routing.withdrawals else ""
 
     @property
     def awaits_look(self) -> bool:
-        """Whether a decision waits for the first look at main that begins after it."""
+        """Whether a decision still waits for the first look at main that begins after it."""
         pending = self.routing.override
         return bool(pending and pending.awaits) or any(hold.awaits for hold in self.holds)
 
     def came_before(self, digest: str, other: str) -> bool:
-        """Whether traffic came forward to one digest before it came to another; both are known to have served."""
+        """Whether ``digest`` was first promoted before ``other``; both must have served."""
         order = self.routing.activations
         return digest in order and other in order and order.index(digest) < order.index(other)
 
     def gate(self, name: str) -> OpenGate | None:
-        """The manual gate of this name, if somebody opened it."""
+        """The manual gate of this name if it is open, else None."""
         return next((gate for gate in self.hook_state.open_gates if gate.name == name), None)
 
     def with_version(self, changed: Version) -> "Record":
-        """A copy in which ``changed`` stands in place of the version with its digest, or is added."""
+        """Return a copy in which ``changed`` replaces the version with its digest, or is added."""
         others = [version for version in self.versions if version.digest != changed.digest]
         return replace(self, versions=tuple(sorted([*others, changed], key=lambda version: version.number)))
 
     def with_part(self, part: Part) -> "Record":
-        """A copy with ``part`` in place of its own of that kind."""
-        return replace(self, **{_NAMES[type(part)]: part})  # type: ignore[arg-type]
+        """Return a copy with ``part`` in place of the part of that type; this very record where it has that part."""
+        name = _NAMES[type(part)]
+        return self if getattr(self, name) == part else replace(self, **{name: part})  # type: ignore[arg-type]
 
 
 _NAMES = {type(each.default): each.name for each in fields(Record) if INLINED in each.metadata}

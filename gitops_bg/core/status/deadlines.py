@@ -1,7 +1,8 @@
-"""All that an app waits for, in one list: when the engine looks again (`timers`) and what people are told (`waits`).
+"""Everything that an app waits for, in one list: behind the next time to decide (`timers`) and the waits shown
+(`waits`).
 
-In the order in which it is told: what is in the way of the next version, what stops the app as a whole, what the
-versions behind wait for; last what only the engine waits for. Nothing here decides anything.
+In the order in which it is shown: what blocks the next version, what stops the app as a whole, what earlier versions
+wait for; last, what only the engine waits for. Nothing here decides anything.
 """
 
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from gitops_bg.core.checks.draining import drained_at, former_moments, may_still
 from gitops_bg.core.checks.gates import gates_before_commit, standing_gates
 from gitops_bg.core.checks.gating.analyses import live_verdict
 from gitops_bg.core.checks.hook_timing import delivery_deadlines, query_deadlines
+from gitops_bg.core.checks.merges import moments_of_merges
 from gitops_bg.core.checks.policies.facts import moments as policy_moments
 from gitops_bg.core.checks.restart import recheck_at
 from gitops_bg.core.checks.stabilization import stabilization_ends
@@ -23,32 +25,32 @@ from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World, answered_once
 
 GIT, PROBATION, DRAINING, RESTART, SCALE_DOWN = "git", "probation", "draining", "restart", "scaleDown"
-"""What is waited for besides gates, and told."""
+"""The waits besides gates that are shown."""
 
-MESSAGE, FORMER_SERVICE = "message", "formerService"
-"""What only the engine waits for."""
+MESSAGE, FORMER_SERVICE, MERGE = "message", "formerService", "merge"
+"""The waits of the engine alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """One thing that is waited for, and when time alone ends it."""
+    """One wait, and when time alone ends it."""
 
     gate: str
     """A `GateKind`, or one of the words above."""
     version: Version | None
-    """Whose it is; None: the app's."""
+    """The version that waits; None: the app."""
     reason: str
     at: datetime | None
-    """None: only an event ends it."""
+    """When time ends the wait; None: only an event does."""
     shown: bool = True
-    """Whether people are told of it."""
+    """Whether the status shows it."""
     while_suspended: bool = False
-    """Whether its clock goes on in a suspension: what ends that, and what may lead back."""
+    """Whether its clock runs during a suspension: the end of the suspension, and what may lead to a rollback."""
 
 
 @answered_once
 def deadlines_of(world: World, gates: tuple[GateResult, ...]) -> tuple[Deadline, ...]:
-    """All there are now, also those whose time has passed; ``gates`` are those that are shown."""
+    """All present waits, including those whose time has passed; ``gates`` are the gates shown."""
     shut = [gate for gate in gates if not gate.open]
     return (
         *_ahead(world, shut),
@@ -60,7 +62,7 @@ def deadlines_of(world: World, gates: tuple[GateResult, ...]) -> tuple[Deadline,
 
 
 def _ahead(world: World, shut: list[GateResult]) -> Iterator[Deadline]:
-    """The shut gates of the version that is next."""
+    """The shut gates of the next version."""
     concerned = world.incoming or world.record.version(world.target_digest) or world.active
     for gate in shut:
         until = gate.until
@@ -70,13 +72,13 @@ def _ahead(world: World, shut: list[GateResult]) -> Iterator[Deadline]:
 
 
 def _late_at(world: World, version: Version) -> datetime | None:
-    """When a version on its way has failed by its progress deadline; None where it has already, or has none."""
+    """When a version on its way fails by its progress deadline; None where it has failed, or has no deadline."""
     deadline = progress_deadline(world, version)
     return deadline if deadline and not version.failure and is_in_flight(world, version) else None
 
 
 def _of_the_app(world: World, told: set[str]) -> Iterator[Deadline]:
-    """What stops the app as a whole, where no version on its way says so; none of it stops the way back."""
+    """What stops the app as a whole, where no version on its way says so; nothing of it stops a rollback."""
     active, away = world.active, world.observed.git.unreachable
     if active is None or world.incoming:
         return
@@ -137,6 +139,8 @@ def _unseen(world: World) -> Iterator[Deadline]:
     yield from _measurements(world)
     for moment in policy_moments(world):
         yield _hidden(GateKind.POLICY, "a policy says something else", moment)
+    for moment in moments_of_merges(world):
+        yield _hidden(MERGE, "the forge is no longer asked who merged", moment)
     for moment in former_moments(world):
         yield _hidden(FORMER_SERVICE, "a Service that Git names no longer is not followed any more", moment)
 
@@ -160,5 +164,5 @@ def _measurements(world: World) -> Iterator[Deadline]:
 
 
 def _hidden(gate: str, reason: str, at: datetime) -> Deadline:
-    """One of the app that a suspension does not stop."""
+    """A wait of the app that is not shown, and that a suspension does not stop."""
     return Deadline(gate, None, reason, at, shown=False, while_suspended=True)

@@ -18,19 +18,20 @@ _METHODS = (
     ("rebase", "allow_rebase"),
     ("fast-forward-only", "allow_fast_forward_only_merge"),
 )
-"""In the order in which they are taken: a merge commit names who merged."""
+"""In order of preference: a merge commit names who merged."""
 _STATES = {CheckState.PENDING: "pending", CheckState.SUCCESS: "success", CheckState.FAILURE: "failure"}
 _VERDICTS = {"APPROVED": Verdict.APPROVED, "REQUEST_CHANGES": Verdict.CHANGES_REQUESTED}
 
 
 class Gitea(IssueForge):
-    """One repository there."""
+    """One repository on Gitea."""
 
     page: ClassVar = {"limit": "50"}
+    kind = "gitea"
     limits = Limits(body=65_536, description=255)
 
     def pull(self, number: int) -> Pull:
-        """See `Forge.pull`. Who closed it stands in the timeline of its issue only."""
+        """See `Forge.pull`. Only the timeline of its issue says who closed it."""
         found = self._api.get(f"{self._path}/pulls/{number}", f"look at pull request {number}")
         return pull_in(found, _DIALECT, self._closed_by(number) if _state(found) is PullState.CLOSED else None)
 
@@ -41,7 +42,9 @@ class Gitea(IssueForge):
         return closings[-1] if closings else None
 
     def _labels_as_asked(self, names: list[str]) -> list[int]:
-        """By their ids, made where they are missing. A name that is not known would be left out silently (measured)."""
+        """Return the ids of the labels, created if missing. Gitea would silently leave out an unknown name
+        (measured).
+        """
         known = {label["name"].text(): label["id"].number() for label in self._labels()}
         for name in missing(names, known):
             body = {"name": name, "color": _COLOUR}
@@ -51,14 +54,16 @@ class Gitea(IssueForge):
         return [ids[name.casefold()] for name in names]
 
     def _labels(self) -> Iterator[Shape]:
-        """Those of the owner first, where that is an organization and the token may see it; ours take their place."""
+        """Yield the owner's labels first, if that is an organization and the token may see it; the repository's
+        override them.
+        """
         found = self._api.find(f"/orgs/{self._owner}/labels", "list labels", also=(403,), **self.page)
         if found is not None:
             yield from found.items()
         yield from self._api.each(f"{self._path}/labels", "list labels", **self.page)
 
     def close(self, pull: Pull) -> None:
-        """See `Forge.close`. A merged one cannot be closed: 412."""
+        """See `Forge.close`. Closing a merged pull request fails: 412."""
         doing = f"close pull request {pull.number}"
         path = f"{self._path}/pulls/{pull.number}"
         refusal = self._api.attempt("PATCH", path, doing, {"state": "closed"}, (412,))
@@ -112,7 +117,7 @@ class Gitea(IssueForge):
         return [method for method, key in _METHODS if repository[key].flag()]
 
     def _find(self, branch: str, base: str) -> Pull | None:
-        """By the list: asked by base and head, it gives the oldest, also where that is closed (measured)."""
+        """Search the list: a query by base and head returns the oldest, even if that is closed (measured)."""
         listed = self._list(state="open", sort="newest")
         return next((pull for pull in listed if (pull.branch, pull.base) == (branch, base)), None)
 
@@ -130,7 +135,7 @@ class Gitea(IssueForge):
 
 
 def _verdict(review: Shape) -> Verdict | None:
-    """What was dismissed keeps its state."""
+    """Return the verdict; a dismissed review keeps its state."""
     verdict = _VERDICTS.get(review["state"].text())
     return Verdict.WITHDRAWN if verdict and review["dismissed"].flag() else verdict
 
@@ -142,17 +147,17 @@ def _state(found: Shape) -> PullState:
 
 
 def _user(found: Shape) -> User:
-    """Gitea does not say who is a bot; an account that is gone has an id below one."""
+    """Gitea does not say who is a bot; a deleted account has an id below one."""
     return User(str(found["id"].number()), found["login"].text()) if found and found["id"].number() > 0 else NOBODY
 
 
 def _list_or_none(found: Shape) -> Iterator[Shape]:
-    """Gitea writes null for an empty list."""
+    """Gitea returns null for an empty list."""
     return found.items() if found else iter(())
 
 
 _DIALECT = PullDialect(
-    branch="label",  # also the branch where that is gone; ``ref`` is ``refs/pull/…`` then (measured)
+    branch="label",  # also the branch after its deletion; ``ref`` is ``refs/pull/…`` then (measured)
     teams="requested_reviewers_teams",
     team_name="name",
     state=_state,

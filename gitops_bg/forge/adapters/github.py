@@ -12,7 +12,7 @@ from gitops_bg.forge.port import CheckState, CheckStatus, Limits, Pull, PullStat
 
 HEADERS = (("Accept", "application/vnd.github+json"), ("X-GitHub-Api-Version", "2022-11-28"))
 _METHODS = (("merge", "allow_merge_commit"), ("squash", "allow_squash_merge"), ("rebase", "allow_rebase_merge"))
-"""In the order in which they are taken: a merge commit names who merged."""
+"""In order of preference: a merge commit names who merged."""
 _METHOD_REFUSED = re.compile(r"(merge commits|squash merges|rebase merges) are not allowed", re.IGNORECASE)
 _STATES = {CheckState.PENDING: "pending", CheckState.SUCCESS: "success", CheckState.FAILURE: "failure"}
 _VERDICTS = {
@@ -23,9 +23,10 @@ _VERDICTS = {
 
 
 class GitHub(IssueForge):
-    """One repository there."""
+    """One repository on GitHub."""
 
     page: ClassVar = {"per_page": "100"}
+    kind = "github"
     limits = Limits(body=65_536, description=140)
 
     def pull(self, number: int) -> Pull:
@@ -62,7 +63,7 @@ class GitHub(IssueForge):
         )
 
     def merged(self, commit: str) -> Pull | None:
-        """See `Forge.merged`. The list has pull requests that only hold the commit, too."""
+        """See `Forge.merged`. The list also has pull requests that only contain the commit."""
         doing = f"find the pull request of commit {commit[:10]}"
         listed = self._api.find(f"{self._path}/commits/{commit}/pulls", doing)
         found = [pull_in(item, _DIALECT) for item in listed.items()] if listed is not None else []
@@ -71,7 +72,9 @@ class GitHub(IssueForge):
         return self.pull(merged[0].number) if merged else None
 
     def merge(self, pull: Pull, head: str) -> None:
-        """See `Forge.merge`. A protected branch may refuse a method that the repository allows: then the next one."""
+        """See `Forge.merge`. A protected branch may refuse a method that the repository allows; then try
+        the next one.
+        """
         refused = "the repository allows no way of merging that is known"
         for method in self._methods():
             doing = f"merge pull request {pull.number}"
@@ -87,7 +90,7 @@ class GitHub(IssueForge):
         raise MergeRefused(self._api.place, pull.number, refused)
 
     def _methods(self) -> list[str]:
-        """Those the repository allows; where the token may not see that, all of them are tried."""
+        """Return the methods that the repository allows; all, if the token may not read that."""
         repository = self._api.get(self._path, "see how it merges")
         return [method for method, key in _METHODS if repository[key].flag(True)]
 
@@ -96,7 +99,7 @@ class GitHub(IssueForge):
         return found[0] if found else None
 
     def _open(self) -> Iterator[Pull]:
-        """The oldest first: a new one changes the last page only, the others are 304."""
+        """List the oldest first: a new one changes only the last page, the others answer 304."""
         return self._list(state="open", sort="created", direction="asc")
 
     def _closed(self) -> Iterator[Pull]:
@@ -119,7 +122,7 @@ def _state(found: Shape) -> PullState:
 
 
 def _user(found: Shape) -> User:
-    """An account that is gone is null."""
+    """A deleted account is null."""
     if not found:
         return NOBODY
     login = found["login"].text()

@@ -1,4 +1,4 @@
-"""GitLab, of gitlab.com or one's own: REST, v4 (forges.md §3). A pull request is a merge request there."""
+"""GitLab, on gitlab.com or self-managed: REST, v4 (forges.md §3). Its pull requests are called merge requests."""
 
 from collections.abc import Iterator
 from urllib.parse import quote
@@ -19,8 +19,9 @@ _CHECKING = ("unchecked", "checking", "preparing", "approvals_syncing", "cannot_
 
 
 class GitLab(RestForge):
-    """One project there."""
+    """One project on GitLab."""
 
+    kind = "gitlab"
     limits = Limits(body=1_048_576, description=255)
 
     def __init__(self, api: Api, owner: str, name: str) -> None:
@@ -44,7 +45,7 @@ class GitLab(RestForge):
         return f"{self._path}/merge_requests/{number}"
 
     def edit(self, pull: Pull, draft: Draft) -> None:
-        """See `Forge.edit`. What may be refused for one wrong name comes last."""
+        """See `Forge.edit`. Changes that fail on one wrong name come last."""
         wanted = {
             "title": (pull.title, draft.title),
             "description": (pull.body, draft.body),
@@ -58,7 +59,7 @@ class GitLab(RestForge):
         self._edit_people(pull, draft)
 
     def _edit_people(self, pull: Pull, draft: Draft) -> None:
-        """Without a licence one reviewer and one assignee are all that GitLab keeps, so each is asked for once."""
+        """Without a licence GitLab keeps only one reviewer and one assignee, so each is requested once."""
         reviewers = self._not_asked(pull.number, "review", missing(draft.reviewers, pull.reviewers))
         assignees = self._not_asked(pull.number, "assign", missing(draft.assignees, pull.assignees))
         if not reviewers and not assignees:
@@ -92,7 +93,7 @@ class GitLab(RestForge):
             raise NotAccepted(self._api.place, doing, refusal.words)
 
     def report(self, status: CheckStatus) -> None:
-        """See `Forge.report`. The same state again is a 400 there, and changes nothing: the older words stay."""
+        """See `Forge.report`. GitLab answers 400 to an unchanged state and changes nothing: the older text stays."""
         body = {
             "state": _STATES[status.state],
             "name": status.context,
@@ -118,7 +119,7 @@ class GitLab(RestForge):
         return self.pull(merged[0].number) if merged else None
 
     def merge(self, pull: Pull, head: str) -> None:
-        """See `Forge.merge`. The project has one way of merging; whether to squash is asked where it must be."""
+        """See `Forge.merge`. The project has one merge method; squash is requested where the project requires it."""
         project = self._api.get(self._path, "see how it merges")
         body = {"sha": head, "squash": project["squash_option"].text("") == "always"}
         doing = f"merge merge request {pull.number}"
@@ -131,7 +132,9 @@ class GitLab(RestForge):
         raise self._why_not(pull.number, refusal.status, refusal.words)
 
     def _why_not(self, number: int, status: int, words: str) -> Refused | StillChecking:
-        """Its own words are those of the status (`405 Method Not Allowed`); why stands in the merge request."""
+        """GitLab's answer has only the text of the status (`405 Method Not Allowed`); the merge request has
+        the reason.
+        """
         why = self._one(number)["detailed_merge_status"].text("")
         if why in _CHECKING:
             return StillChecking(self._api.place, number)
@@ -157,7 +160,9 @@ class GitLab(RestForge):
         return self._list(state="all", order_by="updated_at", sort="desc")
 
     def _list(self, **query: str) -> Iterator[Pull]:
-        """Those from this project: a fork's branch may have the name of one of ours, and is nothing of ours."""
+        """Yield the merge requests from this project: a branch of a fork may have the name of one of ours, but is not
+        ours.
+        """
         for item in self._api.each(f"{self._path}/merge_requests", "list merge requests", **query, **_PAGE):
             if item["target_project_id"].number() == item["source_project_id"].number(0):
                 yield _pull(item)
@@ -167,7 +172,7 @@ class GitLab(RestForge):
         return self._api.each(f"{self._mr(number)}/{what}", doing, **query, **_PAGE)
 
     def _statuses(self, commit: str, context: str) -> Iterator[Shape]:
-        """The newest of each name."""
+        """Yield the newest status of each name."""
         path = f"{self._path}/repository/commits/{commit}/statuses"
         found = self._api.find(path, f"read status {context}", name=context)
         return found.items() if found is not None else iter(())
@@ -191,7 +196,7 @@ def _ids(people: Shape) -> list[int]:
 
 
 def _pull(found: Shape) -> Pull:
-    """After a squash, or fast-forward, the merge commit is empty and another field has it (forges.md §3)."""
+    """After a squash or fast-forward, the merge commit is empty and another field has the commit (forges.md §3)."""
     state = _PULL_STATES.get(found["state"].text(), PullState.OPEN)
     commits = [found[key].text("") for key in ("merge_commit_sha", "squash_commit_sha", "sha")]
     merger = found["merge_user"] or found["merged_by"]

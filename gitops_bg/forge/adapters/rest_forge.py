@@ -1,4 +1,4 @@
-"""What the three adapters have in common: look before creating again, one comment, the last word of each person."""
+"""Common to the three adapters: look before creating again, one comment, the last verdict of each person."""
 
 from abc import ABC, abstractmethod
 from collections import OrderedDict
@@ -17,20 +17,21 @@ TEAM = "team:"
 _MOST_ASKED = 10_000
 """How many requests for a review or an assignment are remembered."""
 NOBODY = User("", "ghost")
-"""Whose account is gone."""
+"""The user of a deleted account."""
 _CHECK_STATES = {
     "pending": CheckState.PENDING,
     "running": CheckState.PENDING,
     "success": CheckState.SUCCESS,
 }
-"""What a status says in any forge's words; all others (`failed`, `error`, `warning`, …) are failures."""
+"""The states of all forges; every other one (`failed`, `error`, `warning`, …) is a failure."""
 T = TypeVar("T")
 
 
 class RestForge(ABC):
-    """One repository on one forge. Implements what of `forge.port.Forge` needs no forge's own words."""
+    """One repository on one forge. Implements the parts of `forge.port.Forge` that are the same for all forges."""
 
     limits: Limits
+    kind: str
 
     def __init__(self, api: Api, owner: str, name: str) -> None:
         self._api = api
@@ -38,15 +39,15 @@ class RestForge(ABC):
         self._people_asked: OrderedDict[tuple[int, str, str], None] = OrderedDict()
 
     def rate(self) -> Rate:
-        """What the forge said last of how much more may be asked."""
+        """Return what the forge last said about its rate limit."""
         return self._api.rate
 
     def close_connections(self) -> None:
-        """At the end of the thread that asks."""
+        """Close the connections, at the end of the thread."""
         self._api.close()
 
     def open(self, draft: Draft) -> Pull:
-        """See `Forge.open`. A create without a clear answer may have worked: it is looked for (forges.md §5)."""
+        """See `Forge.open`. A create without a clear answer may have worked: look for its result (forges.md §5)."""
         pull = self._created(draft)
         self.edit(pull, draft)
         labels = tuple(dict.fromkeys((*pull.labels, *draft.labels)))
@@ -62,7 +63,7 @@ class RestForge(ABC):
             return found
 
     def _look_for(self, draft: Draft) -> Pull | None:
-        """None also where looking fails: then the error of the create tells more."""
+        """Return None also if the search fails: the error of the create says more."""
         try:
             return self._find(draft.branch, draft.base)
         except (ForgeDown, Nonsense):
@@ -79,7 +80,7 @@ class RestForge(ABC):
         self._add_comment(pull.number, body)
 
     def reported(self, commit: str, context: str) -> CheckStatus | None:
-        """See `Forge.reported`. Where there are several of a context, the newest one comes first."""
+        """See `Forge.reported`. Of several with one context, the newest comes first."""
         for status in self._statuses(commit, context):
             said = self._read_status(status)
             if said.context == context:
@@ -92,7 +93,9 @@ class RestForge(ABC):
         return tuple(pull for pull in recent if pull.branch.startswith(prefix) and pull.state is not PullState.OPEN)
 
     def _not_asked(self, number: int, to: str, names: list[str]) -> list[str]:
-        """Those who were not asked yet by this process: whom a person, or the forge, took off again stays off."""
+        """Return those whom this process has not asked yet: a person, or the forge, may have removed the others on
+        purpose.
+        """
         return [name for name in names if (number, to, name) not in self._people_asked]
 
     def _asked(self, number: int, to: str, names: Iterable[str]) -> None:
@@ -135,26 +138,26 @@ class RestForge(ABC):
 
     @abstractmethod
     def _create(self, draft: Draft) -> Pull:
-        """Ask for one, with title and body."""
+        """Create a pull request, with title and body."""
 
     @abstractmethod
     def _find(self, branch: str, base: str) -> Pull | None:
-        """The open one of a branch."""
+        """Return the open pull request of a branch."""
 
     @abstractmethod
     def _closed(self) -> Iterator[Pull]:
-        """Those not open, the one updated last first."""
+        """Yield the pull requests that are not open, the last updated first."""
 
     @abstractmethod
     def _statuses(self, commit: str, context: str) -> Iterable[Shape]:
-        """Those of a commit, the newest first; none where the commit is not known."""
+        """Return the statuses of a commit, newest first; none for an unknown commit."""
 
     @abstractmethod
     def _read_status(self, found: Shape) -> CheckStatus: ...
 
     @abstractmethod
     def _comments(self, number: int) -> Iterator[Shape]:
-        """What people and we said, the oldest first."""
+        """Yield all comments, oldest first."""
 
     @abstractmethod
     def _edit_comment(self, number: int, comment: int, body: str) -> None: ...
@@ -164,7 +167,7 @@ class RestForge(ABC):
 
 
 def cut(text: str, most: int) -> str:
-    """A text of at most so many characters.
+    """Cut a text to at most this many characters.
 
     >>> cut("soak until 12:00", 8)
     'soak un…'
@@ -173,7 +176,7 @@ def cut(text: str, most: int) -> str:
 
 
 def until(ends: Callable[[T], bool], items: Iterable[T]) -> Iterator[T]:
-    """The items before the first one for which this holds; no more of them are asked for."""
+    """Yield the items before the first for which this holds; request no more of them."""
     for item in items:
         if ends(item):
             return
@@ -181,13 +184,13 @@ def until(ends: Callable[[T], bool], items: Iterable[T]) -> Iterator[T]:
 
 
 def missing(wanted: Iterable[str], there: Iterable[str]) -> list[str]:
-    """What is wanted and not there yet, whatever the case of its letters (forges do not tell `Ana` from `ana`)."""
+    """Return the wanted names that are missing; case does not matter (forges do not distinguish `Ana` from `ana`)."""
     have = {name.casefold() for name in there}
     return [name for name in dict.fromkeys(wanted) if name.casefold() not in have]
 
 
 def people_and_teams(names: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Logins, and the names of teams.
+    """Return the logins, and the names of teams.
 
     >>> people_and_teams(["ana", "team:ops"])
     (['ana'], ['ops'])
@@ -198,7 +201,7 @@ def people_and_teams(names: Iterable[str]) -> tuple[list[str], list[str]]:
 
 
 def last_words(reviews: Iterable[Review]) -> tuple[Review, ...]:
-    """The last review of each person that says anything; the reviews come in their order."""
+    """Return the last review with a verdict of each person; the reviews come in their order."""
     last: dict[str, Review] = {}
     for review in reviews:
         last.pop(review.user.id, None)
@@ -207,11 +210,11 @@ def last_words(reviews: Iterable[Review]) -> tuple[Review, ...]:
 
 
 def check_status(found: Shape, state: str, context: str) -> CheckStatus:
-    """A status in an answer; ``state`` and ``context`` are the fields with these."""
+    """Return a status of an answer; ``state`` and ``context`` are the names of these fields."""
     said = _CHECK_STATES.get(found[state].text(), CheckState.FAILURE)
     return CheckStatus("", found[context].text(), said, found["description"].text(""), found["target_url"].text(""))
 
 
 def described(status: CheckStatus, limits: Limits) -> str:
-    """The description of a status, as long as the forge takes it."""
+    """Return the description of a status, cut to the forge's limit."""
     return cut(" ".join(status.description.split()), limits.description)

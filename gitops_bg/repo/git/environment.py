@@ -1,7 +1,7 @@
-"""What of the machine's environment may reach git: a short list of names, each with its reason. All else stays out.
+"""The variables of the machine's environment that may reach git: a short list of names, each with its reason.
 
-GitPython hands its own process's environment down whole and reads variables of its own, so what is not on the list
-is taken away in front of each command, by name: a value may be a secret, and arguments are visible to everybody.
+GitPython passes its own process's environment on and reads variables of its own, so every other variable is removed by
+name before each command: a value may be a secret, and arguments are visible to everybody.
 """
 
 import os
@@ -23,7 +23,7 @@ LET_THROUGH: Mapping[str, str] = {
     **_PROXIES,
     **{name.lower(): why for name, why in _PROXIES.items()},
 }
-"""No ``GIT_…`` and no ``XDG_…``: what the agent's git does is said by its own settings alone."""
+"""No ``GIT_…`` and no ``XDG_…``: only the agent's own settings control its git."""
 
 LOCKED_DOWN: Mapping[str, str] = {
     "GIT_TERMINAL_PROMPT": "0",
@@ -37,18 +37,18 @@ LOCKED_DOWN: Mapping[str, str] = {
     "LC_ALL": "C",
     "LANGUAGE": "C",
 }
-"""What every git command is told: no file of the machine, no question to anybody, one language."""
+"""The environment of every git command: no configuration of the machine, no prompt, one language."""
 
 
 def without_the_machine(ours: Mapping[str, str]) -> list[str]:
-    """The words before a command that take away what is neither ours nor let through (pitfalls.md §2.1)."""
+    """The words before a command that remove variables that are neither ours nor let through (pitfalls.md §2.1)."""
     foreign = (name for name in os.environ if name not in ours and name not in LET_THROUGH)
-    return ["env", *(part for name in foreign for part in ("-u", name))]
+    return ["env", *(f"-u{name}" for name in foreign)]
 
 
 @contextmanager
 def no_git_variables() -> Iterator[None]:
-    """For the moment in which GitPython is imported: it reads ``GIT_PYTHON_…`` and runs git then."""
+    """Hide git's variables while GitPython is imported: it then reads ``GIT_PYTHON_…`` and runs git."""
     kept = {name: value for name, value in os.environ.items() if name.startswith("GIT_")}
     for name in kept:
         del os.environ[name]

@@ -1,12 +1,15 @@
-"""The mirror's git configuration: written whole at every start, so that nobody else's setting survives in it."""
+"""The mirror's git configuration: written whole at every start, so that no other setting survives in it."""
 
-from gitops_bg.core.names import PROMOTION_PREFIX
+from gitops_bg.core.names import APPROVALS_PREFIX, PROMOTION_PREFIX
 from gitops_bg.repo.layout import TRACKING_PREFIX
 from gitops_bg.repo.settings import RepositorySettings
 
 PARTIAL = ("-c", "remote.origin.promisor=true", "-c", "remote.origin.partialclonefilter=blob:none")
-"""For commands that may deal with a partial clone: fetch, gc, fsck. The file does not say it, so that every other
-command reports a missing blob instead of going to the remote for it, one by one (gitops.md §1.1)."""
+"""For commands that may deal with a partial clone: fetch, gc, fsck.
+
+The file leaves it out, so that every other command reports a missing blob instead of fetching blobs from the remote one
+by one (gitops.md §1.1).
+"""
 
 
 def configuration(settings: RepositorySettings, url: str) -> str:
@@ -23,10 +26,10 @@ def configuration(settings: RepositorySettings, url: str) -> str:
         },
         "gc": {"auto": "0"},
         "repack": {"writeBitmaps": "false"},
-        # What the remote has is marked folder by folder, not path by path: of these there may be any number (`trees`).
+        # What the remote has is marked by folder, not by path: there may be any number of paths (`trees`).
         "pack": {"useSparse": "false"},
         "maintenance": {"auto": "false"},
-        # Who walks the history reads parents and folders from the graph: a commit's message may have any length.
+        # Walks over the history read parents and folders from the graph: a commit's message may have any length.
         "fetch": {"writeCommitGraph": "true", "recurseSubmodules": "false"},
         "push": {"default": "nothing", "recurseSubmodules": "no", "followTags": "false", "gpgSign": "false"},
         "protocol": {"version": "2"},
@@ -41,7 +44,7 @@ def configuration(settings: RepositorySettings, url: str) -> str:
 
 
 def _http(settings: RepositorySettings) -> dict[str, str]:
-    # A redirect to another host would be asked for, and given, the token.
+    # A redirect to another host would send the token there.
     options = {"sslVerify": "true", "followRedirects": "false", "lowSpeedLimit": "1000", "lowSpeedTime": "30"}
     if settings.ca_file is not None:
         options["sslCAInfo"] = str(settings.ca_file)
@@ -49,8 +52,8 @@ def _http(settings: RepositorySettings) -> dict[str, str]:
 
 
 def _refspecs(settings: RepositorySettings) -> str:
-    """What the mirror tracks; a push of ours moves these refs as well."""
-    branches = (settings.branch, settings.state_branch, f"{PROMOTION_PREFIX}*")
+    """The refspecs of the tracked branches; a push of the agent moves these refs as well."""
+    branches = (settings.branch, settings.state_branch, f"{PROMOTION_PREFIX}*", f"{APPROVALS_PREFIX}*")
     lines = (f"\tfetch = +refs/heads/{name}:{TRACKING_PREFIX}{name}\n" for name in branches)
     return '[remote "origin"]\n' + "".join(lines)
 

@@ -1,6 +1,6 @@
-"""The bare partial mirror of the remote: asks for refs, fetches, and tells a dead remote from a damaged mirror.
+"""The bare partial mirror of the remote: lists refs, fetches, and tells a dead remote from a damaged mirror.
 
-It knows commits, branches and blobs, not apps. Nothing but `fetch` and `fetch_blobs` ever brings objects in.
+It knows commits, branches and blobs, not apps. Only `fetch` and `fetch_blobs` bring objects in.
 """
 
 import re
@@ -9,7 +9,7 @@ from types import TracebackType
 
 from cachetools import LRUCache
 
-from gitops_bg.core.names import PROMOTION_PREFIX
+from gitops_bg.core.names import APPROVALS_PREFIX, PROMOTION_PREFIX
 from gitops_bg.repo.git.commit_objects import CommitObjects
 from gitops_bg.repo.git.directory import MirrorDirectory
 from gitops_bg.repo.git.errors import (
@@ -29,6 +29,7 @@ from gitops_bg.repo.layout import (
     STATE_PREFIX,
     TRACKING_PREFIX,
     app_of_branch,
+    approvals_app_of,
     is_commit_id,
 )
 from gitops_bg.repo.settings import RepositorySettings
@@ -36,9 +37,9 @@ from gitops_bg.repo.write.messages import one_line
 
 _HEADS = "refs/heads/"
 _REMEMBERED = 10_000
-"""So many answers of git are kept: which commit contains which other, and which commits are here."""
+"""How many answers of git are cached: which commit contains which other, and which commits exist."""
 _FETCH = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--filter=blob:none")
-# git has one exit status for all of it; the words only choose which of two errors of a *read* is shown.
+# git has one exit status for all of these; the words only choose which of two errors of a *read* is shown.
 _DENIED = re.compile(
     r"Authentication failed|could not read (Username|Password)|Permission denied|Host key verification failed"
     r"|The requested URL returned error: 40[13]"
@@ -46,13 +47,14 @@ _DENIED = re.compile(
 
 
 class Mirror:
-    """One remote's branches, here. A context manager; not thread-safe."""
+    """The local mirror of one remote's branches. A context manager; not thread-safe."""
 
     def __init__(self, settings: RepositorySettings) -> None:
         self.settings = settings
         self._directory = MirrorDirectory(settings.directory)
         self._transport = transport_for(settings, self._directory.askpass)
         self._seen: str | None = None
+        self._with_approvals = False
         self._tracked: dict[str, str] | None = None
         self._ancestry: LRUCache[tuple[str, str], bool] = LRUCache(_REMEMBERED)
         self._here: LRUCache[str, bool] = LRUCache(_REMEMBERED)
@@ -78,7 +80,7 @@ class Mirror:
         self._directory.release()
 
     def rebuild(self) -> None:
-        """Throw the mirror away and begin an empty one; the next fetch fills it."""
+        """Delete the mirror and begin an empty one; the next fetch fills it."""
         self._tracked = None
         self._ancestry.clear()
         self._here.clear()
@@ -97,9 +99,15 @@ class Mirror:
 
     # What the remote says.
 
+    def follow_approvals(self, wanted: bool) -> bool:
+        """Whether the branches of signed approvals are asked for, too; returns whether that is another answer now."""
+        before, self._with_approvals = self._with_approvals, wanted
+        return before is not wanted
+
     def advertised(self) -> bytes:
-        """The remote's answer about our branches, as it came: equal bytes mean that nothing moved."""
-        wanted = (self.settings.branch, self.settings.state_branch, f"{PROMOTION_PREFIX}*")
+        """The remote's answer about our branches, unparsed: equal bytes mean that nothing moved."""
+        approvals = (f"{APPROVALS_PREFIX}*",) if self._with_approvals else ()
+        wanted = (self.settings.branch, self.settings.state_branch, f"{PROMOTION_PREFIX}*", *approvals)
         return self._asked("ls-remote", "--heads", "origin", *(_HEADS + name for name in wanted))
 
     def remote_branches(self) -> dict[str, str]:
@@ -107,10 +115,13 @@ class Mirror:
         return self.ours(self.advertised())
 
     def ours(self, advertised: bytes) -> dict[str, str]:
-        """The branches we deal with in an answer: the patterns of ls-remote match more than was asked for."""
+        """The branches of ours in an answer: the patterns of ls-remote match further branches."""
         named = (self.settings.branch, self.settings.state_branch)
         branches = branches_in(advertised).items()
-        return {name: commit for name, commit in branches if name in named or app_of_branch(name) is not None}
+        return {name: commit for name, commit in branches if name in named or self._is_of_app(name)}
+
+    def _is_of_app(self, branch: str) -> bool:
+        return app_of_branch(branch) is not None or (self._with_approvals and approvals_app_of(branch) is not None)
 
     def clusters(self) -> list[str]:
         """The clusters that have a ledger on the remote, asked now."""
@@ -118,7 +129,7 @@ class Mirror:
         return sorted(name.removeprefix(STATE_PREFIX) for name in ledgers if name.startswith(STATE_PREFIX))
 
     def explain_missing(self) -> BranchMissing:
-        """Why the tracked branch is not there: an empty remote, or others in its place."""
+        """Why the tracked branch is missing: the remote is empty, or has other branches."""
         there = sorted(branches_in(self._asked("ls-remote", "--heads", "origin")))
         branch = self.settings.branch
         if not there:
@@ -135,13 +146,13 @@ class Mirror:
     # What is fetched.
 
     def tracked(self) -> dict[str, str]:
-        """The branches as they were fetched (or pushed by us) last; read anew only after either."""
+        """The branches as last fetched (or pushed by the agent); read anew only after either."""
         if self._tracked is None:
             self._tracked = self._read_tracked()
         return dict(self._tracked)
 
     def _track(self, branches: Iterable[str]) -> None:
-        """Take over where git has put these; where it does not say it in a file of each, all are read anew."""
+        """Read the new positions of these branches; where one is not in a file of its own, read all anew."""
         for name in branches if self._tracked is not None else ():
             commit = self._directory.ref(TRACKING_PREFIX + name)
             if self._tracked is None or not is_commit_id(commit):
@@ -155,7 +166,7 @@ class Mirror:
         return {text(name).removeprefix(TRACKING_PREFIX): text(commit) for commit, _, name in refs}
 
     def follow(self, remote: Mapping[str, str]) -> dict[str, str]:
-        """Bring what is tracked up to ``remote`` and return what was really fetched, which may be newer."""
+        """Fetch up to ``remote`` and return what was really fetched, which may be newer."""
         before = self.tracked()
         self.forget([name for name in before if name not in remote])
         moved = [name for name, commit in remote.items() if before.get(name) != commit]
@@ -176,7 +187,7 @@ class Mirror:
         self._fetched("".join(f"{blob}\n" for blob in blobs), "-c", "fetch.negotiationAlgorithm=noop")
 
     def forget(self, branches: Iterable[str]) -> None:
-        """Stop tracking branches that the remote no longer has."""
+        """Stop tracking branches that the remote has deleted."""
         gone = list(branches)
         if gone:
             before, self._tracked = self._tracked, None
@@ -199,7 +210,7 @@ class Mirror:
     # What is pushed.
 
     def push(self, leases: Iterable[str], refspecs: Iterable[str], branches: Iterable[str]) -> Finished:
-        """Push to the remote; what it took of ``branches`` is tracked as if it had been fetched."""
+        """Push to the remote; accepted ``branches`` are tracked as if they had been fetched."""
         before, self._tracked = self._tracked, None
         finished = self.git.attempt("push", "--porcelain", "--no-verify", *leases, "origin", *refspecs)
         if finished.status == 0:
@@ -210,14 +221,14 @@ class Mirror:
     # What is here.
 
     def local(self, *arguments: str, stdin: bytes = b"", environment: Mapping[str, str] | None = None) -> bytes:
-        """Run a command that needs no remote. Raises ``MirrorBroken`` or ``DiskProblem``: no other cause is left."""
+        """Run a command that needs no remote. Raises ``MirrorBroken`` or ``DiskProblem``, the only causes left."""
         try:
             return self.git.run(*arguments, stdin=stdin, environment=environment)
         except GitFailed as error:
             raise self.broken(error) from error
 
     def stream(self, *arguments: str, longest: int = LONGEST_PART, stdin: bytes = b"") -> Iterator[bytes]:
-        """`local` for what ``-z`` prints, part by part, each cut off after ``longest`` bytes."""
+        """As `local`, for ``-z`` output, part by part, each cut after ``longest`` bytes."""
         try:
             with self.git.parts(*arguments, stdin=stdin, longest=longest) as parts:
                 yield from parts
@@ -225,35 +236,37 @@ class Mirror:
             raise self.broken(error) from error
 
     def headers(self, names: Iterable[str]) -> list[Header | None]:
-        """Id, kind and size of each object that is here, in order. Raises as `local` does."""
+        """Id, kind and size of each object in the mirror, in order. Raises as `local`."""
         try:
             return self._objects.headers(names)
         except GitFailed as error:
             raise self.broken(error) from error
 
     def contents(self, names: Iterable[str]) -> Iterator[tuple[Header | None, bytes]]:
-        """The same with their contents, however large they are."""
+        """Header and content of each object, whatever its size. Raises as `local`."""
         try:
             yield from self._objects.contents(names)
         except GitFailed as error:
             raise self.broken(error) from error
 
     def commits(self, ids: Iterable[str]) -> dict[str, Commit]:
-        """Those of these commits that are here, small and ordinary; of the others git itself is to be asked."""
+        """Return the commits of these ids that the mirror has, small and in the usual form; for the others, ask git
+        itself.
+        """
         try:
             return self._commits.read(ids)
         except GitFailed as error:
             raise self.broken(error) from error
 
     def first_parents(self, head: str, known: Container[str]) -> list[tuple[str, Commit]] | None:
-        """The line of first parents from ``head`` down to what is ``known``; None where that is far."""
+        """The line of first parents from ``head`` down to one that is ``known``; None where that is far."""
         try:
             return self._commits.first_parents(head, known)
         except GitFailed as error:
             raise self.broken(error) from error
 
     def between(self, before: str, head: str) -> Mapping[str, tuple[str, ...]]:
-        """The commits that ``head`` contains and ``before`` does not, with their parents. Raises as `local` does."""
+        """The commits that ``head`` contains and ``before`` does not, with their parents. Raises as `local`."""
         try:
             near = self._commits.between(before, head)
         except GitFailed as error:
@@ -264,11 +277,11 @@ class Mirror:
         return {commit: tuple(parents) for commit, *parents in (text(line).split(" ") for line in printed)}
 
     def broken(self, error: GitFailed) -> Exception:
-        """What a failed local command means."""
+        """The error for a failed local command."""
         return self._directory.trouble() or MirrorBroken(str(error))
 
     def has(self, commit: str) -> bool:
-        """Whether the mirror has this commit. False for anything that is no full commit id. Nothing of it is read."""
+        """Whether the mirror has this commit, without reading it. False for anything but a full commit id."""
         if not is_commit_id(commit):
             return False
         if commit not in self._here:
@@ -279,12 +292,12 @@ class Mirror:
         return True
 
     def commit(self, name: str) -> str:
-        """The full id of a commit that is here, from it or an abbreviation that is unique; empty without one."""
+        """The full id of a commit in the mirror, from the id or a unique abbreviation; empty without one."""
         finished = self.git.attempt("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
         return text(finished.output.strip()) if finished.status == 0 else ""
 
     def is_ancestor(self, ancestor: str, descendant: str) -> bool:
-        """Whether ``descendant`` contains ``ancestor``; an unknown commit is contained in nothing."""
+        """Whether ``descendant`` contains ``ancestor``; an unknown commit is contained in none."""
         if ancestor == descendant:
             return True
         if not is_commit_id(ancestor) or not is_commit_id(descendant):
@@ -295,14 +308,14 @@ class Mirror:
         return self._asked_ancestry(ancestor, descendant) if known is None else known
 
     def _is_near(self, ancestor: str, descendant: str) -> bool:
-        """Whether a few steps lead from one to the other: then git need not be asked."""
+        """Whether a few steps lead from one to the other, so that git need not be asked."""
         try:
             return self._commits.between(ancestor, descendant) is not None
         except GitFailed:
             return False
 
     def _asked_ancestry(self, ancestor: str, descendant: str) -> bool:
-        """What git answers never changes: it reads both commits for that, with all that they say."""
+        """Ask git, whose answer never changes: it reads both commits for it, with their whole messages."""
         finished = self.git.attempt("merge-base", "--is-ancestor", ancestor, descendant)
         if finished.status > 1 and self.has(ancestor) and self.has(descendant):
             raise self.broken(GitFailed("merge-base", finished))
@@ -311,30 +324,30 @@ class Mirror:
         return finished.status == 0
 
     def seen(self) -> str:
-        """The head of main that was seen last and not rewritten since; empty at first. Outlives ``rebuild``."""
+        """The head of main that was last seen and not rewritten since; empty at first. Outlives ``rebuild``."""
         if self._seen is None:
             finished = self.git.attempt("rev-parse", "--verify", "--quiet", SEEN_REF)
             self._seen = text(finished.output.strip()) if finished.status == 0 else ""
         return self._seen
 
     def remember_seen(self, commit: str) -> None:
-        """Keep ``commit`` as seen, also from gc."""
+        """Keep ``commit`` as seen, and safe from gc."""
         self.local("update-ref", SEEN_REF, commit)
         self._seen = commit
 
     def forget_seen(self) -> None:
-        """Nothing was seen of main."""
+        """Forget what was seen of main."""
         self.local("update-ref", "-d", SEEN_REF)
         self._seen = ""
 
     def tidy(self) -> None:
-        """Pack what many small fetches left; for once a week."""
+        """Pack the results of many small fetches; for once a week."""
         self._here.clear()
         self._objects.close()
         self.local(*PARTIAL, "gc", "--quiet")
 
     def remote_error(self, command: str, finished: Finished) -> Exception:
-        """What a failed exchange with the remote means."""
+        """The error for a failed exchange with the remote."""
         said = finished.summary
         if finished.timed_out:
             return RemoteTimedOut(f"git {command}: no answer within {finished.deadline_seconds:g} s")

@@ -1,4 +1,4 @@
-"""Builds commits without a work tree: one `git fast-import` for a whole chain, signed afterwards where asked for.
+"""Builds commits without a work tree: one `git fast-import` for a whole chain, signed afterwards if configured.
 
 It knows paths, contents and messages; not apps, branches or pushes. Nothing here moves a branch.
 """
@@ -10,8 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.model.desired import Problem
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
+from gitops_bg.repo.git.runner import Finished, GitFailed
 from gitops_bg.repo.write.messages import one_line
 
 _BUILD_REF = "refs/gitops-bg/build"
@@ -19,7 +22,7 @@ _BUILD_REF = "refs/gitops-bg/build"
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A commit to be: what is different from its parent (None removes a file), and what it says.
+    """A commit to build: the files that differ from its parent (None removes a file), and its message.
 
     ``parent`` is a commit id, the number of an earlier draft of the same call, or None for a root commit.
     """
@@ -30,7 +33,7 @@ class Draft:
 
 
 class Committer:
-    """Makes commits in the mirror's object store."""
+    """Builds commits in the mirror's object store."""
 
     def __init__(self, mirror: Mirror, clock: Callable[[], datetime]) -> None:
         self._mirror = mirror
@@ -38,11 +41,11 @@ class Committer:
         self._author = (_plain(mirror.settings.author_name), _plain(mirror.settings.author_email))
 
     def commit_as(self, name: str, email: str) -> None:
-        """Who the commits are by from now on."""
+        """Set the author of later commits."""
         self._author = (_plain(name), _plain(email))
 
     def build(self, drafts: Sequence[Draft]) -> list[str]:
-        """Make the commits, in order, and return their ids. The caller has left out drafts that change nothing."""
+        """Build the commits, in order, and return their ids. The caller leaves out drafts that change nothing."""
         if not drafts:
             return []
         stamp = f"{self._identity()} {int(self._clock().timestamp())} +0000"
@@ -60,18 +63,32 @@ class Committer:
         return f"{name} <{email}>"
 
     def _signed(self, commits: list[str], drafts: Sequence[Draft]) -> list[str]:
-        """The same commits with a signature each; one process a commit, since fast-import cannot sign."""
+        """Return the commits with a signature each; one process for each commit, because fast-import cannot sign."""
         signed: list[str] = []
         environment = self._identity_environment()
         for commit, draft in zip(commits, drafts, strict=True):
             parent = signed[draft.parent] if isinstance(draft.parent, int) else draft.parent
             arguments = ("-p", parent) if parent is not None else ()
-            output = self._mirror.local(
+            finished = self._mirror.git.attempt(
                 "commit-tree", "-S", f"{commit}^{{tree}}", *arguments,
                 stdin=draft.message.encode(), environment=environment,
             )  # fmt: skip
-            signed.append(text(output.strip()))
+            if finished.status != 0:
+                raise self._cannot_sign(finished)
+            signed.append(text(finished.output.strip()))
         return signed
+
+    def _cannot_sign(self, finished: Finished) -> Exception:
+        key = self._mirror.settings.signing_key
+        if (
+            key is not None
+            and key.is_file()
+            and "ssh-keygen" not in finished.complaint
+            and "sign" not in finished.complaint
+        ):
+            return self._mirror.broken(GitFailed("commit-tree", finished))
+        remedy = "give an SSH key without a passphrase, or load it into your ssh agent and give its .pub file"
+        return InvalidInput(Problem("--signing-key", f"{key} cannot sign: {finished.summary}", remedy=remedy))
 
     def _identity_environment(self) -> dict[str, str]:
         seconds, (name, mail) = int(self._clock().timestamp()), self._author
@@ -83,7 +100,7 @@ class Committer:
 
 
 def blob_id(content: bytes, like: str) -> str:
-    """The object id that git gives to this content, in the hash of the id ``like``."""
+    """The object id that git gives to this content, in the hash algorithm of the id ``like``."""
     algorithm = hashlib.sha256 if len(like) == 64 else hashlib.sha1
     return algorithm(b"blob %d\0" % len(content) + content).hexdigest()
 
@@ -113,5 +130,5 @@ def _in_order(marks: bytes) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """A name or mail address that cannot break out of its place in a commit."""
+    """A name or mail address that cannot break out of its field in a commit."""
     return one_line(text).translate(str.maketrans("", "", "<>"))

@@ -1,6 +1,6 @@
-"""The file of an app on the state branch: its form, and how it takes in new entries. Pure data, no Git.
+"""The file of an app on the state branch: its format, and how it takes new entries. Pure data, no Git.
 
-camelCase JSON, sorted and indented, so that a diff of two commits reads well.
+camelCase JSON, sorted and indented, so that a diff of two commits is readable.
 """
 
 import json
@@ -24,7 +24,7 @@ _MOST = 2**53
 
 @dataclass(frozen=True, slots=True)
 class VersionState:
-    """One version, as far as the ledger tells."""
+    """One version, as far as the ledger shows it."""
 
     version: int
     digest: str
@@ -37,9 +37,11 @@ class VersionState:
 
 @dataclass(frozen=True, slots=True)
 class AppState:
-    """Where an app is: what the record says and the ledger shows. ``active_digests`` as ``Record.routing.activations``.
+    """The state of an app: the part of the record that the ledger shows.
 
-    ``primary_by`` is the commit of main that let in what ``primary.yaml`` named then.
+    ``active_digests`` as ``Record.routing.activations``.
+
+    ``primary_by`` is the commit that brought the ``primary.yaml`` of that time into main.
     """
 
     rollout: int = 0
@@ -54,7 +56,7 @@ class AppState:
 
 @dataclass(frozen=True, slots=True)
 class LedgerBatch:
-    """What one app has for the ledger: entries of this epoch that Git may not have yet, and where the app is."""
+    """What one app has for the ledger: entries of this epoch that Git may not have yet, and the app's state."""
 
     epoch: str
     entries: tuple[LedgerEntry, ...]
@@ -63,7 +65,7 @@ class LedgerBatch:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Position:
-    """The last entry of an app that the ledger has, and the epoch it belongs to."""
+    """The last entry of an app in the ledger, with its epoch."""
 
     epoch: str
     sequence: int
@@ -71,7 +73,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class PublishedEntry:
-    """An entry with its epoch: what tells it from every other entry of the app."""
+    """An entry with its epoch, which tells it from every other entry of the app."""
 
     epoch: str
     entry: LedgerEntry
@@ -91,7 +93,7 @@ class Document:
     history: tuple[PublishedEntry, ...] = ()
 
     def taking(self, batch: LedgerBatch) -> tuple["Document", tuple[LedgerEntry, ...]]:
-        """The file with what is new in the batch, and the entries that were new: each is taken once."""
+        """The file with the new entries of the batch, and those entries: each is taken once."""
         last = self.position.sequence if batch.epoch == self.position.epoch else -1
         known = {published.position for published in self.history}
         said = {_unnumbered(published.entry) for published in self.history if published.epoch == batch.epoch}
@@ -127,12 +129,14 @@ class Document:
 
 
 def _unnumbered(entry: LedgerEntry) -> LedgerEntry:
-    """What a record of an earlier backup has under another number (``core.transitions.record.restore``)."""
+    """The entry without its number, which differs in a record of an earlier backup
+    (``core.transitions.record.restore``).
+    """
     return replace(entry, sequence=0)
 
 
 def state_of(record: Record) -> AppState:
-    """What the ledger shows of a record."""
+    """The part of a record that the ledger shows."""
     candidates = [v for v in record.versions if v.stage is Stage.CANDIDATE and not v.retiring]
     active = record.version(record.routing.traffic) if record.routing.traffic else None
     return AppState(
@@ -153,7 +157,7 @@ def _version_state(version: Version) -> VersionState:
 
 
 def _merged(before: Iterable[str], now: Iterable[str]) -> tuple[str, ...]:
-    """Both lists, each digest where it stood last, the newest kept."""
+    """Both lists as one, each digest at its last place, the newest kept."""
     newest_first = dict.fromkeys([*reversed([*before, *now])])
     return tuple(reversed(list(newest_first)[:_KEPT_DIGESTS]))
 
@@ -178,7 +182,7 @@ def render(document: Document) -> bytes:
 
 
 def parse(text: bytes) -> Document:
-    """The file behind a text. Raises ``ValueError`` for one that is not ours: the state branch is open to others."""
+    """Parse a file. Raises ``ValueError`` for one that is not ours: others may write the state branch."""
     try:
         value: Mapping[str, Any] = read_json(text, UNIQUE)
         state = AppState(
@@ -219,7 +223,7 @@ def _hold_json(hold: Hold) -> dict[str, Any]:
 
 
 def _hold_of(value: Mapping[str, Any]) -> Hold:
-    """A cause that this release does not know is not one to forget the hold for."""
+    """Parse a hold; it stays a hold even if this release does not know its cause."""
     known = {"cause": tuple(map(str, Cause)), "lifted": tuple(map(str, Lift))}
     kept = {key: item for key, item in value.items() if key not in known or item in known[key]}
     return from_json(Hold, {"reason": "", "cause": Cause.UNKNOWN.value, **kept})
@@ -254,6 +258,7 @@ _ENTRY_FIELDS = {
     "source_commit": "sourceCommit",
     "by": "by",
     "reason": "reason",
+    "approved_by": "approvedBy",
 }
 
 
@@ -267,12 +272,12 @@ def _entry_json(published: PublishedEntry) -> dict[str, Any]:
 
 def _published(value: Mapping[str, Any]) -> PublishedEntry:
     epoch = _text(value["epoch"])
-    if not epoch:  # an empty text is left out when it is written again, and then nobody could read the file
+    if not epoch:  # an empty text is left out when the file is written again, and the file would become unreadable
         raise TypeError("an entry has an empty epoch")
     return PublishedEntry(epoch, from_json(LedgerEntry, value))
 
 
 def _plain(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what says nothing; times in ISO 8601."""
-    said = {name: item for name, item in value.items() if item not in (None, "")}
+    """Drop empty values; format times in ISO 8601."""
+    said = {name: item for name, item in value.items() if item not in (None, "", ())}
     return {name: item.isoformat() if isinstance(item, datetime) else item for name, item in said.items()}

@@ -1,4 +1,6 @@
-"""What commits say: a subject for people, a reason, trailers for machines. No text from outside can forge a trailer."""
+"""The messages of commits: a subject for people, a reason, trailers for machines. No foreign text can forge
+a trailer.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +16,7 @@ _LONGEST_VALUE = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Movement:
-    """One thing that happened to an app, or is asked for, as commits tell it."""
+    """One event of an app, or a request for one, as commits describe it."""
 
     app: AppKey
     event: Event
@@ -29,8 +31,10 @@ class Movement:
     rollout: int = 0
     by: str = ""
     reason: str = ""
+    approved_by: tuple[str, ...] = ()
+    """Who approved it, a trailer each."""
     overrides: tuple[str, ...] = ()
-    """The policies in spite of which it is asked for (policies.md §6)."""
+    """The policies in spite of which it is requested (policies.md §6)."""
 
 
 _MOST_IN_SUBJECT = 3
@@ -51,6 +55,7 @@ def of_entry(app: AppKey, entry: LedgerEntry) -> Movement:
         rollout=entry.rollout,
         by=entry.by,
         reason=entry.reason,
+        approved_by=entry.approved_by,
     )
 
 
@@ -63,9 +68,9 @@ def asking(movement: Movement, cluster: str, changes: Sequence[object] = ()) -> 
 
 
 def ledger_message(movements: Sequence[Movement], cluster: str, anew: Sequence[object] = ()) -> str:
-    """The message of a ledger commit: one event, or several, each with a line and a block of trailers of its own.
+    """The message of a ledger commit: one event, or several, each with its own line and block of trailers.
 
-    ``anew`` says, a line each, which files somebody had damaged.
+    ``anew`` lists, a line each, the files that somebody had damaged.
     """
     damaged = "\n".join(f"Written anew: {one_line(str(each))}" for each in anew)
     if len(movements) == 1:
@@ -79,7 +84,7 @@ def ledger_message(movements: Sequence[Movement], cluster: str, anew: Sequence[o
 
 
 def _many(movements: Sequence[Movement]) -> str:
-    """All sentences where they are of one app and few, so that `git log --oneline` tells them; else how many."""
+    """All sentences where they are few and of one app, so that `git log --oneline` shows them; else their number."""
     apps = {movement.app for movement in movements}
     if len(apps) > 1 or len(movements) > _MOST_IN_SUBJECT:
         return f"{len(movements)} events of {len(apps)} app{'s' if len(apps) > 1 else ''}"
@@ -88,7 +93,7 @@ def _many(movements: Sequence[Movement]) -> str:
 
 
 def trailers(movement: Movement) -> list[str]:
-    """The trailers of one movement; the block begins with ``Bg-App``, and values are always one line."""
+    """The trailers of one movement; the block begins with ``Bg-App``, and every value is one line."""
     values: list[tuple[str, str]] = [
         ("Bg-App", str(movement.app)),
         ("Bg-Event", movement.event),
@@ -98,6 +103,7 @@ def trailers(movement: Movement) -> list[str]:
         ("Bg-Commit", movement.commit),
         ("Bg-Rollout", str(movement.rollout) if movement.rollout else ""),
         ("Bg-By", movement.by),
+        *(("Bg-Approved-By", each) for each in movement.approved_by),
         ("Bg-Reason", movement.reason),
         ("Bg-Override", ", ".join(movement.overrides)),
     ]
@@ -105,7 +111,7 @@ def trailers(movement: Movement) -> list[str]:
 
 
 def event_in(message: str) -> str:
-    """What a commit of ours says in its trailer ``Bg-Event``; empty for a message without one.
+    """The trailer ``Bg-Event`` of a commit message; empty for a message without one.
 
     >>> event_in("web: promote v2\\n\\nBg-App: shop/web\\nBg-Event: promoted\\n"), event_in("web 2")
     ('promoted', '')
@@ -115,7 +121,7 @@ def event_in(message: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """``text`` as one printable line of at most 500 characters.
+    """Return ``text`` as one printable line of at most 500 characters.
 
     >>> one_line("looks good\\n\\nBg-Approved-By: root")
     'looks good Bg-Approved-By: root'
@@ -128,7 +134,7 @@ def _message(movement: Movement, verb: str, cluster: str, changes: Sequence[obje
     parts = [f"{_sentence(movement, verb)} [{one_line(cluster)}]"]
     reason = one_line(movement.reason)
     if reason:
-        # "Reason:" keeps the text from standing at the start of a line, where it could pass for a revert's marker.
+        # "Reason:" keeps the text from the start of a line, where it could pass for a revert's marker.
         parts.append(f"Reason: {reason}")
     if changes:
         parts.append("\n".join(["Configuration:", *(f"- {one_line(str(change))}" for change in changes)]))

@@ -10,6 +10,7 @@ from typing import Any
 Manifest = dict[str, Any]
 """One object, or a part of one, exactly as JSON has it."""
 
+_HOLDERS = (dict, list)
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -21,9 +22,9 @@ def to_json(value: Any) -> bytes:
 def copy_of(value: Any) -> Any:
     """Return a deep copy of a JSON value, several times faster than `copy.deepcopy`."""
     if isinstance(value, dict):
-        return {key: copy_of(item) for key, item in value.items()}
+        return {key: copy_of(item) if isinstance(item, _HOLDERS) else item for key, item in value.items()}
     if isinstance(value, list):
-        return [copy_of(item) for item in value]
+        return [copy_of(item) if isinstance(item, _HOLDERS) else item for item in value]
     return value
 
 

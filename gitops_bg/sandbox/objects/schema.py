@@ -130,13 +130,12 @@ def _scalar(value: Any, schema: Manifest, path: str) -> Iterator[Manifest]:
 
 
 def _string(value: str, schema: Manifest, path: str) -> Iterator[Manifest]:
-    shown = _shown(value)
     pattern = schema.get("pattern")
     if pattern and not re.search(pattern, value):
-        yield cause(path, f"Invalid value: {shown}: {path} in body should match '{pattern}'")
+        yield cause(path, f"Invalid value: {_shown(value)}: {path} in body should match '{pattern}'")
     if "minLength" in schema and len(value) < schema["minLength"]:
         least = schema["minLength"]
-        yield cause(path, f"Invalid value: {shown}: {path} in body should be at least {least} chars long")
+        yield cause(path, f"Invalid value: {_shown(value)}: {path} in body should be at least {least} chars long")
     if "maxLength" in schema and len(value) > schema["maxLength"]:
         yield cause(path, f"Too long: may not be more than {schema['maxLength']} bytes", "FieldValueTooLong")
 

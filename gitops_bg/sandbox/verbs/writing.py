@@ -21,7 +21,7 @@ from gitops_bg.sandbox.http.errors import (
 )
 from gitops_bg.sandbox.objects import rules
 from gitops_bg.sandbox.objects.kinds import NAMESPACES, Kind, Kinds
-from gitops_bg.sandbox.objects.objects import Manifest, copy_of
+from gitops_bg.sandbox.objects.objects import Manifest
 from gitops_bg.sandbox.objects.store import Store, Stored
 from gitops_bg.sandbox.verbs import managers
 from gitops_bg.sandbox.verbs.managers import Manager
@@ -32,7 +32,7 @@ Edit = Callable[[Manifest], Manifest]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a write is to be done; the query parameters of the same names."""
+    """The options of a write; the query parameters of the same names."""
 
     manager: str = "unknown"
     dry_run: bool = False
@@ -93,7 +93,7 @@ class Writer:
             old = self.store.get(kind.key, (namespace, name))
             if old is None:
                 raise not_found(kind.qualified, name)
-            new: Manifest = copy_of(rules.in_order(kind, edit(served_as(kind, old.obj)), namespace))
+            new = rules.in_order(kind, edit(served_as(kind, old.obj)), namespace)
             self._check_version(kind, old, new)
             new = rules.carry_over(kind, old.obj, new, options.subresource)
             rules.settle(kind, new, old.obj, options.strict)
@@ -182,7 +182,7 @@ def _own_part(kind: Kind, intent: Manifest, subresource: str) -> Manifest:
 
 
 def _versioned(merged: Manifest, intent: Manifest) -> Manifest:
-    """An apply with a resourceVersion is a compare-and-swap."""
+    """Add the resourceVersion of an apply, which makes it a compare-and-swap."""
     version = intent["metadata"].get("resourceVersion")
     return {**merged, "metadata": {**merged["metadata"], "resourceVersion": version}} if version else merged
 

@@ -1,6 +1,6 @@
-"""What app.yaml says about analysis, in the words of Argo Rollouts and of Flagger.
+"""The analysis blocks of app.yaml, in the words of Argo Rollouts and of Flagger.
 
-Only the shapes (argo-rollouts.md §1.2, flagger.md §3); what they come to with the templates is `plans`.
+Only their schemas (argo-rollouts.md §1.2, flagger.md §3); `plans` combines them with the templates.
 """
 
 import re
@@ -15,7 +15,7 @@ from gitops_bg.spec.notifications.alert import Alert, check_alert_names
 from gitops_bg.spec.notifications.webhooks import Webhook
 
 MOST_MEASUREMENTS = 100
-"""Measurements that a record keeps of a metric; a status must stay far below what etcd takes."""
+"""The most measurements of a metric in a record; a status must stay far below the limit of etcd."""
 
 
 def _pattern(text: str) -> str:
@@ -56,7 +56,7 @@ class ArgSource(Model):
 
 
 class TemplateArg(Model):
-    """An arg that a template declares; without a value, whoever uses the template must give one."""
+    """An arg that a template declares; without a value, the user of the template must give one."""
 
     name: ArgName = Field(description="Written {{args.NAME}} in metrics.")
     value: str | None = Field(None, description="Its value, unless the app gives another.")
@@ -70,7 +70,7 @@ class TemplateArg(Model):
 
 
 class Arg(TemplateArg):
-    """An arg that an app gives to the templates it uses."""
+    """An arg that an app gives to its templates."""
 
     @model_validator(mode="after")
     def _given(self) -> Self:
@@ -80,7 +80,7 @@ class Arg(TemplateArg):
 
 
 class TemplateRef(Model):
-    """Which template to use."""
+    """The template to use."""
 
     template_name: Text = Field(description="The name of an AnalysisTemplate in analysis/.")
     cluster_scope: bool = Field(
@@ -89,7 +89,7 @@ class TemplateRef(Model):
 
 
 class DryRun(Model):
-    """Metrics that are measured and have no say."""
+    """Metrics that are measured without effect on the verdict."""
 
     metric_name: MetricPattern = Field(description="A regular expression that finds the names of metrics.")
 
@@ -111,13 +111,13 @@ class RunMetadata(Model):
 
 
 class Analysis(Model):
-    """What is measured before a promotion, or after it."""
+    """The measurements before a promotion, or after it."""
 
     templates: list[TemplateRef] | None = Field(
         None, description="The templates whose metrics are measured, all at the same time; none: no analysis."
     )
     args: list[Arg] | None = Field(None, description="Values for the args that the templates declare.")
-    dry_run: list[DryRun] | None = Field(None, description="Metrics that are measured and have no say.")
+    dry_run: list[DryRun] | None = Field(None, description="Metrics that are measured without effect on the verdict.")
     measurement_retention: list[MeasurementRetention] | None = Field(
         None, description="How many measurements are remembered."
     )
@@ -125,7 +125,7 @@ class Analysis(Model):
 
 
 class ThresholdRange(Model):
-    """Values that are good, as in Flagger; any other is a failure."""
+    """The range of good values, as in Flagger; any other value is a failure."""
 
     min: float | None = Field(None, description="The least.")
     max: float | None = Field(None, description="The most.")
@@ -140,7 +140,7 @@ class ThresholdRange(Model):
 
 
 class MetricTemplateRef(Model):
-    """Which template a metric is measured by."""
+    """The template that measures a metric."""
 
     name: Text = Field(description="The name of an AnalysisTemplate in analysis/ that has one metric.")
     namespace: str | None = Field(
@@ -163,13 +163,13 @@ class FlaggerMetric(Model):
 
 
 MOST_RUNS = 50
-"""Of each kind; ``core.transitions.verdicts.run_history`` bounds what they take, too."""
+"""The most runs of each kind; ``core.transitions.verdicts.run_history`` limits their size as well."""
 
 RunLimit = Annotated[int, Field(ge=0, le=MOST_RUNS)]
 
 
 class FlaggerAnalysis(Model):
-    """Flagger's words for what is measured before a promotion; and Argo Rollouts' limits of the history of all runs."""
+    """The measurements before a promotion in Flagger's words, and Argo Rollouts' limits of the history of all runs."""
 
     successful_run_history_limit: RunLimit = Field(
         5,
@@ -198,7 +198,7 @@ class FlaggerAnalysis(Model):
 
     @property
     def speaks_of_measuring(self) -> bool:
-        """Whether anything of Flagger's is in it that is measured, not only the limits of the history and alerts."""
+        """Whether the block contains measurements of Flagger, and not only history limits and alerts."""
         return bool(
             self.model_fields_set - {"successful_run_history_limit", "unsuccessful_run_history_limit", "alerts"}
         )

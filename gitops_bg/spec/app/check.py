@@ -1,4 +1,4 @@
-"""Checks a whole repository, file by file and across apps: what `gitops-bg check` says. Fetches and changes nothing."""
+"""Checks a whole repository, file by file and across apps, for `gitops-bg check`. Fetches and changes nothing."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -7,7 +7,16 @@ from datetime import datetime
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey, Source
 from gitops_bg.spec.analysis.template_index import load_templates
-from gitops_bg.spec.app.layout import APP_FILE, APPS_FOLDER, PRIMARY_FILE, SETTINGS_FILE, app_file, app_of, is_manifest
+from gitops_bg.spec.app.layout import (
+    APP_FILE,
+    APPS_FOLDER,
+    PRIMARY_FILE,
+    SETTINGS_FILE,
+    SIGNERS_FILE,
+    app_file,
+    app_of,
+    is_manifest,
+)
 from gitops_bg.spec.app.load import AppConfig, load_app
 from gitops_bg.spec.app.models import Settings
 from gitops_bg.spec.app.settings import alerting_of, read_settings
@@ -17,18 +26,19 @@ from gitops_bg.spec.manifests.service_fields import service_fields
 from gitops_bg.spec.notifications.alert_providers import Alerting, check_defaults, load_providers
 from gitops_bg.spec.policies.check import check_policies
 from gitops_bg.spec.policies.load import load_policies
+from gitops_bg.spec.policies.signers import check_signers
 from gitops_bg.spec.yaml.reader import Document, read, read_one
 
 File = bytes | Problem
 
 
 Lint = Callable[[Document], Iterable[Problem]]
-"""What an expert for Kubernetes' own objects says of one of them; it is given, because it needs a library."""
+"""A linter of Kubernetes' own objects; passed in, because it needs a library."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a check found, both by path. ``notes`` are no errors."""
+    """The result of a check, sorted by path. ``notes`` are not errors."""
 
     problems: list[Problem]
     notes: list[Problem]
@@ -37,16 +47,18 @@ class Checked:
 def check_repository(
     files: Iterable[tuple[str, File]], lint: Lint = lambda _document: (), now: datetime | None = None
 ) -> Checked:
-    """Everything there is to say of a repository. Paths have slashes and start at its root.
+    """Check a repository. Paths have slashes and start at its root.
 
-    ``now``: windows of policies are to open within a year from then; None: nobody asks.
+    ``now``: every window of a policy must open within a year from then; None: that is not checked.
     """
     contents = dict(files)
     apps = _by_app(contents)
     library = load_templates(contents)
     alerting = _alerting(contents)
     configs = [load_app(app, found, _no_source, library, alerting) for app, found in sorted(apps.items())]
-    policies = check_policies(load_policies(contents), configs, _settings(contents), now)
+    folder = load_policies(contents)
+    policies = check_policies(folder, configs, _settings(contents), now)
+    signers, nobody_s = check_signers(folder.people, contents.get(SIGNERS_FILE))
     problems = [
         *library.all_problems(),
         *alerting.providers.all_problems(),
@@ -56,11 +68,14 @@ def check_repository(
         *(problem for config in configs for problem in config.problems),
         *_check_shared_services(configs, apps),
         *policies.problems,
+        *signers,
     ]
     manifests = {config.app: _manifests(config, apps[config.app]) for config in configs}
     linted = (problem for each in manifests.values() for document in each.values() for problem in lint(document))
     notes = (note for config in configs for note in _notes(config, manifests[config.app], apps[config.app]))
-    return Checked(_in_order([*problems, *_not_said_yet(linted, problems)]), _in_order([*notes, *policies.notes]))
+    return Checked(
+        _in_order([*problems, *_not_said_yet(linted, problems)]), _in_order([*notes, *policies.notes, *nobody_s])
+    )
 
 
 def _alerting(contents: dict[str, File]) -> Alerting:
@@ -76,18 +91,18 @@ def _settings(contents: Mapping[str, File]) -> tuple[Settings, Document] | None:
 
 
 def _in_order(problems: Iterable[Problem]) -> list[Problem]:
-    """By place. What is wrong with what apps share is said once, however many apps use it."""
+    """The problems by place. A problem of a shared file occurs once, however many apps use the file."""
     return sorted(dict.fromkeys(problems), key=lambda problem: (problem.file, problem.line or 0, problem.column or 0))
 
 
 def _not_said_yet(linted: Iterable[Problem], problems: Iterable[Problem]) -> Iterator[Problem]:
-    """Those about fields that nobody complained about before."""
+    """The problems with fields that have no other problem."""
     known = {(problem.file, problem.line, problem.field) for problem in problems}
     return (problem for problem in linted if (problem.file, problem.line, problem.field) not in known)
 
 
 def _manifests(config: AppConfig, files: Mapping[str, File]) -> dict[tuple[str, int], Document]:
-    """The documents of an app's files that are Kubernetes' own, by file name and number."""
+    """The documents of an app's files that are Kubernetes' own objects, by file name and number."""
     found = {}
     for name, content in files.items():
         if is_manifest(name) and name not in (APP_FILE, PRIMARY_FILE) and isinstance(content, bytes):
@@ -99,7 +114,7 @@ def _manifests(config: AppConfig, files: Mapping[str, File]) -> dict[tuple[str, 
 def _notes(
     config: AppConfig, manifests: Mapping[tuple[str, int], Document], files: Mapping[str, File]
 ) -> Iterator[Problem]:
-    """None where the folder has errors: what is said of it then may be wrong."""
+    """The notes on an app; none where its folder has errors, because the notes could then be wrong."""
     if config.problems:
         return iter(())
     content = files.get(APP_FILE)
@@ -117,7 +132,7 @@ def _by_app(contents: dict[str, File]) -> dict[AppKey, dict[str, File]]:
 
 
 def _no_source(*filenames: str) -> Source:
-    """A check needs no commits."""
+    """A source without a commit: a check needs none."""
     return Source(commit=f"none: {', '.join(filenames)} only checked")
 
 
@@ -132,7 +147,7 @@ def _check_settings(contents: dict[str, File]) -> Iterator[Problem]:
 
 
 def _check_places(contents: dict[str, File]) -> Iterator[Problem]:
-    """Manifests below apps/ at a depth where nobody reads them; elsewhere people may keep what they like."""
+    """Report manifests below apps/ at a depth where they are not read; elsewhere people may keep any files."""
     for path, content in contents.items():
         if path.startswith(f"{APPS_FOLDER}/") and app_of(path) is None:
             if is_manifest(path):
@@ -145,7 +160,7 @@ def _check_places(contents: dict[str, File]) -> Iterator[Problem]:
 def _check_shared_services(
     configs: Iterable[AppConfig], apps: Mapping[AppKey, Mapping[str, File]]
 ) -> Iterator[Problem]:
-    """No Service may be moved by two apps: each would repair what the other did."""
+    """Report Services that two apps would move: each would revert the other."""
     owners: dict[tuple[str, str], AppKey] = {}
     for config in configs:
         document = _app_document(config, apps[config.app])
@@ -158,7 +173,7 @@ def _check_shared_services(
 
 
 def _app_document(config: AppConfig, files: Mapping[str, File]) -> Document:
-    """The app.yaml of an app, with its lines; an empty one where it cannot be read."""
+    """The app.yaml of an app, with its lines; an empty document where it cannot be read."""
     file, content = app_file(config.app, APP_FILE), files.get(APP_FILE)
     document, _ = read_one(file, content) if isinstance(content, bytes) else (None, ())
     return document or Document(file, {})

@@ -1,4 +1,4 @@
-"""Where things stand in a configuration repository (DESIGN §3.1), and what they may be called. Reads no file."""
+"""The paths of a configuration repository (DESIGN §3.1), and the names that are allowed in it. Reads no file."""
 
 import re
 
@@ -10,6 +10,7 @@ ANALYSIS_FOLDER = "analysis"
 ALERTS_FOLDER = "alerts"
 POLICIES_FOLDER = "policies"
 PEOPLE_FILE = "policies/people.yaml"
+SIGNERS_FILE = "policies/allowed_signers"
 FREEZE_FILE = "policies/freeze.yaml"
 POLICY_TEST_SUFFIX = ".test.yaml"
 APP_FILE = "app.yaml"
@@ -25,7 +26,7 @@ _DNS_LABEL = re.compile(DNS_LABEL)
 
 
 def is_dns_label(name: str) -> bool:
-    """Whether Kubernetes takes ``name`` for a namespace; we ask the same of an app.
+    """Whether Kubernetes accepts ``name`` for a namespace; apps follow the same rule.
 
     >>> is_dns_label("web-2"), is_dns_label("Web"), is_dns_label("web_2"), is_dns_label("")
     (True, False, False, False)
@@ -34,7 +35,7 @@ def is_dns_label(name: str) -> bool:
 
 
 def folder_of(app: AppKey) -> str:
-    """The folder of an app, without a slash at its end.
+    """The folder of an app, without a trailing slash.
 
     >>> folder_of(AppKey("shop", "web"))
     'apps/shop/web'
@@ -66,7 +67,7 @@ def app_of(path: str) -> tuple[AppKey, str] | None:
 
 
 def is_manifest(filename: str) -> bool:
-    """Whether a file is read at all; a README or OWNERS beside the manifests is nobody's business.
+    """Whether a file is read at all; a README or OWNERS beside the manifests is ignored.
 
     >>> is_manifest("service.yaml"), is_manifest("README.md")
     (True, False)

@@ -1,4 +1,4 @@
-"""Test cases of policies, as files (``*.test.yaml``): facts, and the verdicts that are expected. Judges by the core."""
+"""Test cases of policies, in files (``*.test.yaml``): facts and the expected verdicts, which the core judges."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ from gitops_bg.core.model.policies.facts import (
     PastMove,
     Peer,
     Person,
+    SignedBy,
     Verdict,
     VersionFacts,
 )
@@ -37,10 +38,11 @@ class CommitCase(Model):
     by: Text = "somebody <somebody@example.com>"
     message: str = ""
     trailers: dict[str, str] | None = None
+    signed_by: Annotated[Text | None, Field(description="Whose key signed it, as people.yaml calls them.")] = None
 
 
 class VersionCase(Model):
-    """The version that is to be promoted."""
+    """The version to be promoted."""
 
     images: list[Text] | None = None
     label: str = ""
@@ -49,13 +51,13 @@ class VersionCase(Model):
 
 
 class PastCase(Model):
-    """A movement of traffic that has been."""
+    """A past movement of traffic."""
 
     ago: Period
 
 
 class HistoryCase(Model):
-    """What has been, newest first."""
+    """The past, newest first."""
 
     promotions: list[PastCase] | None = None
     rollbacks: list[PastCase] | None = None
@@ -73,7 +75,7 @@ class PeerCase(Model):
 
 
 class ApprovalCase(Model):
-    """Somebody said yes."""
+    """An approval."""
 
     by: Text
     groups: list[Text] | None = None
@@ -83,7 +85,7 @@ class ApprovalCase(Model):
 
 
 class Case(Model):
-    """One case: all that is not written is as in an app that could be promoted at once."""
+    """One case; what is omitted has the values of an app that could be promoted at once."""
 
     name: Text
     now: Moment
@@ -114,7 +116,7 @@ class PromotionPolicyTest(Model):
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """What came of one case; ``wrong`` is empty where all is as expected."""
+    """The result of one case; ``wrong`` is empty if all is as expected."""
 
     file: str
     line: int
@@ -123,7 +125,7 @@ class CaseResult:
 
 
 def run_cases(file: str, data: bytes, policies: tuple[Policy, ...]) -> tuple[list[CaseResult], list[Problem]]:
-    """The cases of a file, judged by ``policies``; and what is wrong with the file."""
+    """Return the results of the cases of a file, judged by ``policies``; and the errors in the file."""
     reading = read(file, data)
     results: list[CaseResult] = []
     problems = list(reading.problems)
@@ -173,7 +175,7 @@ def _answer(matches: bool, verdicts: list[Verdict]) -> Answer:
 
 
 def facts_of_case(case: Case) -> Facts:
-    """The facts that a case writes down."""
+    """Return the facts that a case describes."""
     namespace, _, name = case.app.partition("/")
     available = case.now - _ago(case.available_for) if case.available_for is not None else None
     return Facts(
@@ -213,7 +215,8 @@ def _pairs(written: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
 def _commit(written: CommitCase, id_: str, now: datetime) -> CommitFacts:
     name, _, mail = written.by.partition("<")
     by = Person(name.strip(), mail.rstrip("> "))
-    return CommitFacts(id_, by, by, now.astimezone(UTC), written.message, _pairs(written.trailers))
+    signed = SignedBy(written.signed_by) if written.signed_by else None
+    return CommitFacts(id_, by, by, now.astimezone(UTC), written.message, _pairs(written.trailers), signed)
 
 
 def _peers(case: Case) -> Iterator[Peer]:

@@ -1,6 +1,6 @@
-"""Reads the files of ``policies/``: each as a whole, good or not. Fetches nothing, and knows no last good state.
+"""Reads the files of ``policies/``, each as a whole, valid or not. Fetches nothing, and keeps no last valid state.
 
-Only files right in the folder count: what is in a folder of it does nothing, until somebody copies it.
+Only files directly in the folder count: files in its subfolders have no effect until somebody copies them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,18 +8,20 @@ from dataclasses import dataclass, field
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.policies.rules import Policy
-from gitops_bg.spec.app.layout import PEOPLE_FILE, POLICIES_FOLDER, POLICY_TEST_SUFFIX, is_manifest
+from gitops_bg.spec.app.layout import PEOPLE_FILE, POLICIES_FOLDER, POLICY_TEST_SUFFIX, SIGNERS_FILE, is_manifest
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.policies.models import People, PersonEntry, PromotionPolicy
 from gitops_bg.spec.policies.to_core import GROUP, members, policy_of
 from gitops_bg.spec.yaml.reader import Document, read, read_one
+
+TEAM = "team:"
 
 File = bytes | Problem
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenPolicy:
-    """A good policy, and where it is written."""
+    """A valid policy, and where it is written."""
 
     policy: Policy
     document: Document
@@ -28,18 +30,18 @@ class WrittenPolicy:
 
 @dataclass(frozen=True, slots=True)
 class PolicyFile:
-    """One file. With ``problems`` none of its policies is used: bad input is never partly applied."""
+    """One file. With ``problems``, none of its policies is used: bad input is never partly applied."""
 
     path: str
     policies: tuple[WrittenPolicy, ...] = ()
     problems: tuple[Problem, ...] = ()
     names: tuple[str, ...] = ()
-    """Of its policies, as far as they can be told, also where it is not good."""
+    """The names of its policies, as far as they can be read, even if the file is not valid."""
 
 
 @dataclass(frozen=True, slots=True)
 class PeopleFile:
-    """Who is who; nobody where there is no such file."""
+    """The people; none if there is no such file."""
 
     people: tuple[PersonEntry, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -47,30 +49,30 @@ class PeopleFile:
 
     @property
     def groups(self) -> frozenset[str]:
-        """Every group that somebody is in."""
+        """Every group that has a member."""
         return frozenset(group for person in self.people for group in person.groups or ())
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyFolder:
-    """All of the folder, at one commit."""
+    """The whole folder, at one commit."""
 
     files: Mapping[str, PolicyFile] = field(default_factory=dict)
     people: PeopleFile = PeopleFile()
 
     @property
     def written(self) -> tuple[WrittenPolicy, ...]:
-        """The policies of good files."""
+        """The policies of valid files."""
         return tuple(each for file in self.files.values() for each in file.policies)
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """Everything that is wrong with single files."""
+        """The problems of all single files."""
         return (*self.people.problems, *(problem for file in self.files.values() for problem in file.problems))
 
 
 def is_policy_file(path: str) -> bool:
-    """Whether a file holds policies that count.
+    """Return whether a file has policies that count.
 
     >>> is_policy_file("policies/calm.yaml"), is_policy_file("policies/library/calm.yaml")
     (True, False)
@@ -83,14 +85,14 @@ def is_policy_file(path: str) -> bool:
 
 
 def load_policies(files: Mapping[str, File]) -> PolicyFolder:
-    """The folder from its files by path. A Problem stands for a file that Git found unusable."""
+    """Load the folder from its files by path. A Problem stands for a file that Git found unusable."""
     people = load_people(files.get(PEOPLE_FILE))
     found = {path: load_policy_file(path, files[path], people) for path in sorted(files) if is_policy_file(path)}
     return PolicyFolder(found, people)
 
 
 def load_people(content: File | None) -> PeopleFile:
-    """``policies/people.yaml``; None: there is none."""
+    """Load ``policies/people.yaml``; None: there is none."""
     if content is None:
         return PeopleFile()
     if isinstance(content, Problem):
@@ -101,7 +103,7 @@ def load_people(content: File | None) -> PeopleFile:
 
 
 def load_policy_file(path: str, content: File, people: PeopleFile) -> PolicyFile:
-    """One file of policies; with everything that is wrong with it."""
+    """Load one file of policies, with all its problems."""
     if isinstance(content, Problem):
         return PolicyFile(path, problems=(content,))
     reading = read(path, content)
@@ -124,20 +126,31 @@ def _name_of(document: Document) -> str:
 
 
 def _check_people(model: PromotionPolicy, document: Document, people: PeopleFile) -> Iterator[Problem]:
-    """Names that nobody has, groups without members, people without an address to be known by."""
+    """Report unknown names, groups without members, and people without an address that identifies them."""
     if people.problems:
-        return  # What they say is not known: that file says so itself.
+        return  # The people are unknown: their own file reports why.
     override = model.spec.override
     if override:
         path = ("spec", "override", "by")
         yield from _unknown(override.by, document, path, people)
         found = members(override.by, people.people)
-        if found and not any(person.emails for person in found):
+        if override.proof == "signed":
+            yield from _unsigned(found, document, path)
+        elif found and not any(person.emails for person in found):
             message = "none of them has an e-mail address, so nobody can override it"
             yield document.problem(path, message, f"add emails in {PEOPLE_FILE}")
     for number, rule in enumerate(model.spec.rules):
         if rule.approvals and rule.approvals.by:
-            yield from _unknown(rule.approvals.by, document, ("spec", "rules", number, "approvals", "by"), people)
+            where: tuple[str | int, ...] = ("spec", "rules", number, "approvals", "by")
+            yield from _unknown(rule.approvals.by, document, where, people)
+            if rule.approvals.proof == "signed":
+                yield from _unsigned(members(rule.approvals.by, people.people), document, where)
+
+
+def _unsigned(found: tuple[PersonEntry, ...], document: Document, path: tuple[str | int, ...]) -> Iterator[Problem]:
+    if found and not any(person.signers for person in found):
+        remedy = f"add signers in {PEOPLE_FILE}, and their keys in {SIGNERS_FILE}"
+        yield document.problem(path, "none of them has a name in the file of signers, so nobody can sign", remedy)
 
 
 def _unknown(
@@ -145,9 +158,10 @@ def _unknown(
 ) -> Iterator[Problem]:
     names = {person.name for person in people.people}
     for number, each in enumerate(by):
-        if each.startswith("team:"):
-            continue
-        if each.startswith(GROUP) and each.removeprefix(GROUP) not in people.groups:
+        if each.startswith(TEAM):
+            message = f"{each}: teams of a forge are not supported, so nobody would count"
+            yield document.problem((*path, number), message, f"name a group of {PEOPLE_FILE}, as group:NAME")
+        elif each.startswith(GROUP) and each.removeprefix(GROUP) not in people.groups:
             message = f"nobody is in the group {each.removeprefix(GROUP)}"
             yield document.problem((*path, number), message, f"add it to somebody's groups in {PEOPLE_FILE}")
         elif not each.startswith(GROUP) and each not in names:

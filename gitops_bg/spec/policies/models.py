@@ -1,6 +1,6 @@
 """What users write in ``policies/*.yaml``: the schemas of `PromotionPolicy` and `People`. Descriptions are for users.
 
-Decides nothing; `to_core` makes the core's types of them, `load` reads files.
+Decides nothing; `to_core` converts them to the core's types, `load` reads files.
 """
 
 import re
@@ -17,7 +17,7 @@ from gitops_bg.spec.policies.cron import read_cron
 from gitops_bg.spec.policies.expressions import compile_expression, compile_pattern
 
 LONGEST_WINDOW = 31 * 86400
-"""Seconds that a window with a cron expression may last."""
+"""The maximum duration, in seconds, of a window with a cron expression."""
 
 Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 DAYS: tuple[str, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -39,7 +39,7 @@ def _time(text: str) -> str:
 
 
 _YEARS = (1970, 9000)
-"""Further off there is no room for a zone, or for a look ahead."""
+"""Years beyond these leave no room for a zone, or for a look ahead."""
 
 
 def _wall(text: str) -> str:
@@ -106,7 +106,7 @@ Globs = Annotated[list[Glob], Field(min_length=1)]
 
 
 class PolicyMetadata(Model):
-    """What the policy is called, here and in `require`."""
+    """The name of the policy, here and in `require`."""
 
     name: DnsLabel
     labels: dict[str, str] | None = None
@@ -114,7 +114,7 @@ class PolicyMetadata(Model):
 
 
 class Match(Model):
-    """Whom the policy is for: all that is given must match; nothing given matches every app."""
+    """Which apps the policy is for: every given field must match; without any, it matches every app."""
 
     namespaces: Globs | None = Field(None, description="Globs of namespaces.")
     apps: Globs | None = Field(None, description="Globs of names of apps.")
@@ -187,13 +187,13 @@ class Windows(Model):
 
 
 class Soak(Model):
-    """How long this very version has been available without a break, before traffic may move to it."""
+    """How long this very version must be available without interruption before traffic may move to it."""
 
     for_: Period = Field(alias="for", description="30m, 2h, 1d.")
 
 
 class Images(Model):
-    """Where every image of the pod template comes from."""
+    """Where every image of the pod template must come from."""
 
     allow: Names | None = Field(None, description="Globs; each image must fit one.")
     deny: Names | None = Field(None, description="Globs; no image may fit one.")
@@ -207,7 +207,9 @@ class Images(Model):
 
 
 class Message(Model):
-    """What the commit that brought the version says, or that of its promotion; one of the two is enough."""
+    """Required text in the message of the commit that brought the version, or of its promotion; one of the two
+    suffices.
+    """
 
     matches: Annotated[str, AfterValidator(_pattern)] | None = Field(
         None, description="A regular expression (RE2's syntax), found anywhere in the message."
@@ -224,7 +226,7 @@ class Message(Model):
 
 
 class Concurrency(Model):
-    """How many apps at most are between their promotion and the end of their analysis."""
+    """The maximum number of apps between their promotion and the end of their analysis."""
 
     max: Positive
     scope: Annotated[str, Field(pattern=r"^(all|namespace|group:[A-Za-z0-9][-A-Za-z0-9_./]*)$")] = Field(
@@ -233,7 +235,7 @@ class Concurrency(Model):
 
 
 class After(Model):
-    """Another app is where it is to be."""
+    """Another app must be in a certain state."""
 
     app: Annotated[str, AfterValidator(_app)] = Field(description="namespace/name, or a name in the same namespace.")
     state: Literal["healthy"] = Field("healthy", description="What it is to be.")
@@ -255,7 +257,7 @@ class Cel(Model):
 
 
 class Approvals(Model):
-    """Who must have said yes to this very version."""
+    """Who must have approved this very version."""
 
     count: Positive = 1
     by: Names | None = Field(None, description="Names of policies/people.yaml, and groups as group:leads.")
@@ -266,7 +268,7 @@ class Approvals(Model):
 
 
 class Separation(Model):
-    """Nobody has two of these roles."""
+    """No person may have two of these roles."""
 
     between: Annotated[list[Literal["author", "approver", "merger"]], Field(min_length=2)]
 
@@ -300,16 +302,18 @@ class Rule(Model):
 
 
 class Override(Model):
-    """Who may promote in spite of the policy: each time with a reason, in the ledger for all to see."""
+    """Who may promote in spite of the policy: each time with a reason, which the ledger shows to all."""
 
     by: Names = Field(description="Names of policies/people.yaml, and groups as group:incident.")
-    proof: Literal["merge"] = Field(
-        "merge", description="What is believed of who it was: merge, the e-mail address that the promotion is by."
+    proof: Literal["merge", "signed"] = Field(
+        "merge",
+        description="What is believed of who it was: merge, the e-mail address that the promotion is by; signed, the "
+        "SSH key that signed the promotion.",
     )
 
 
 class PolicySpec(Model):
-    """What must be so before traffic moves to a new version. Nothing of it stands in the way back."""
+    """What must hold before traffic moves to a new version. No policy stops a rollback."""
 
     match: Match | None = None
     mode: Literal["enforce", "warn"] = Field("enforce", description="warn: it is shown, and nothing waits.")
@@ -326,14 +330,35 @@ class PromotionPolicy(Model):
     spec: PolicySpec
 
 
+FORGES = {"github": ("github",), "gitlab": ("gitlab",), "gitea": ("gitea", "forgejo"), "forgejo": ("forgejo", "gitea")}
+"""The keys of ``forge`` in people.yaml, each with its equivalents: Forgejo is a Gitea with another name."""
+
+
 class PersonEntry(Model):
-    """Somebody, and how others know them."""
+    """A person, and how others identify them."""
 
     name: Text
     emails: list[Text] | None = Field(None, description="Addresses that their commits are by.")
     forge: dict[str, str | int] | None = Field(None, description="Their stable ids, by forge: {github: 12345}.")
+    bot: bool = Field(False, description="It is a program: it may write changes, and approves none.")
     signers: list[Text] | None = Field(None, description="Names in policies/allowed_signers.")
     groups: list[DnsLabel] | None = Field(None, description="The groups that they are in.")
+
+    @model_validator(mode="after")
+    def _by_ids(self) -> Self:
+        for kind, number in (self.forge or {}).items():
+            if kind not in FORGES:
+                raise Conflict(f"forge.{kind}", f"{kind} is no forge", f"write one of {', '.join(FORGES)}")
+            if not re.fullmatch(r"[1-9][0-9]{0,18}", str(number)):
+                remedy = "write the number that the forge has for the account: a login can be taken over"
+                raise Conflict(f"forge.{kind}", f"{number} is no id", remedy)
+        return self
+
+    def known_by(self) -> set[str]:
+        """The names, addresses and ids that identify them."""
+        ids = {f"{kind} id {number}" for key, number in (self.forge or {}).items() for kind in FORGES[key]}
+        keys = {f"signer {name}" for name in self.signers or ()}
+        return ids | keys | {email.lower() for email in self.emails or ()}
 
 
 class People(Model):
@@ -349,4 +374,14 @@ class People(Model):
         for place, name in enumerate(names):
             if name in names[:place]:
                 raise Conflict(f"people.{place}.name", f"{name} is there twice", "rename one, or join the two")
+        self._tell_apart()
         return self
+
+    def _tell_apart(self) -> None:
+        seen: dict[str, str] = {}
+        for place, person in enumerate(self.people):
+            for known in sorted(person.known_by()):
+                if known in seen:
+                    message = f"{known} is that of {seen[known]}, too"
+                    raise Conflict(f"people.{place}", message, "leave it with one of the two")
+            seen |= dict.fromkeys(person.known_by(), person.name)

@@ -1,4 +1,4 @@
-"""From the schemas of policies to the core's types: zones are loaded here, and expressions compiled."""
+"""Converts the schemas of policies to the core's types: loads zones and compiles expressions."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, time, timedelta, tzinfo
@@ -15,7 +15,7 @@ GROUP = "group:"
 
 
 def policy_of(name: str, spec: models.PolicySpec, people: Iterable[models.PersonEntry]) -> core.Policy:
-    """A policy as the core judges by it. ``people`` are those of ``policies/people.yaml``."""
+    """Return a policy for the core. ``people`` are those of ``policies/people.yaml``."""
     return core.Policy(
         name=name,
         rules=tuple(_rule(each.given) for each in spec.rules),
@@ -31,7 +31,7 @@ def _match(written: models.Match) -> core.Match:
 
 
 def members(by: Iterable[str], people: Iterable[models.PersonEntry]) -> tuple[models.PersonEntry, ...]:
-    """The people that names and groups mean."""
+    """Return the people that names and groups stand for."""
     wanted = set(by)
     return tuple(
         person
@@ -41,8 +41,10 @@ def members(by: Iterable[str], people: Iterable[models.PersonEntry]) -> tuple[mo
 
 
 def _break_glass(written: models.Override, people: tuple[models.PersonEntry, ...]) -> core.BreakGlass:
-    emails = (email.lower() for person in members(written.by, people) for email in person.emails or ())
-    return core.BreakGlass(tuple(written.by), frozenset(emails))
+    allowed = members(written.by, people)
+    emails = (email.lower() for person in allowed for email in person.emails or ())
+    names = frozenset(person.name for person in allowed)
+    return core.BreakGlass(tuple(written.by), frozenset(emails), core.Proof(written.proof), names)
 
 
 def _rule(written: object) -> core.Rule:  # noqa: PLR0911 - one line for each kind

@@ -12,7 +12,7 @@ from gitops_bg.core.checks.policies.facts import awaits_promotion, commits_asked
 from gitops_bg.core.model.decision import Decision, GateKind
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.observed import GitView, PromotionBranch
-from gitops_bg.core.model.policies.facts import CommitFacts, Person, Policing
+from gitops_bg.core.model.policies.facts import CommitFacts, Person, Policing, SignedBy
 from gitops_bg.core.model.policies.rules import (
     BreakGlass,
     Expression,
@@ -21,6 +21,7 @@ from gitops_bg.core.model.policies.rules import (
     Mode,
     PoliciesThen,
     Policy,
+    Proof,
     Rule,
     Soak,
     Span,
@@ -211,7 +212,42 @@ def test_a_switch_that_has_begun_is_not_stopped() -> None:
     assert decided(under(begun, FREEZE)).record.routing.switch == switch
 
 
+MOMENT = Soak(timedelta(seconds=1))
+OURS = Images(("web:*",))
+SAYS_FROZEN = "freeze: INC-4711: shut until Thu 2026-01-01 13:00 UTC"
+
+
+def test_an_open_policy_is_one_gate_with_all_its_reasons_and_a_shut_one_has_a_gate_for_each_shut_rule() -> None:
+    calm, ours, half = Policy("calm", (MOMENT, OURS)), Policy("ours", (OURS,)), Policy("half", (MOMENT, NOWHERE))
+    assert shown(decided(under(named(), calm, ours, half, FREEZE))) == [
+        (True, "calm: available for 1s; every image is allowed"),
+        (True, "ours: every image is allowed"),
+        (False, "half: web:2 is none of nowhere/*"),
+        (False, SAYS_FROZEN),
+    ]
+
+
 ADA = Person("Ada", "ada@example.com")
+
+
+def gates_before_switch_of(policy: Policy, commit: CommitFacts) -> list[tuple[bool, str]]:
+    """What policies say of v2, whose promotion is this commit."""
+    state = under(world(active(1), candidate(2), names_=2), policy, commits=(commit,))
+    version = state.record.version(digest(2))
+    assert version is not None
+    return [(gate.open, gate.reason) for gate in policies(state, version)]
+
+
+def test_who_signed_what_breaks_the_glass_is_in_the_ledger() -> None:
+    commit = CommitFacts(
+        primary(2).changed_by.commit,
+        trailers=(("Bg-Override", "freeze"), ("Bg-Reason", "INC-1")),
+        signed=SignedBy("ada"),
+    )
+    lets = replace(FREEZE, override=BreakGlass(("ada",), frozenset(), Proof.SIGNED, frozenset(["ada"])))
+    decision = decided(under(world(active(1), candidate(2), names_=2), lets, commits=(commit,)))
+    (entry,) = [each for each in decision.record.ledger if each.event == "overridden"]
+    assert (entry.by, entry.reason) == ("ada", "freeze (windows, signed): INC-1")
 
 
 def test_who_breaks_the_glass_is_in_the_ledger() -> None:
@@ -220,6 +256,9 @@ def test_who_breaks_the_glass_is_in_the_ledger() -> None:
     lets = replace(FREEZE, override=BreakGlass(("ada",), frozenset(["ada@example.com"])))
     decision = decided(under(world(active(1), candidate(2), names_=2), lets, commits=(commit,)))
     assert is_switched(decision)
+    assert gates_before_switch_of(lets, commit) == [
+        (True, f"{SAYS_FROZEN}; overridden by Ada <ada@example.com>: INC-4711")
+    ]
     (entry,) = [each for each in decision.record.ledger if each.event == "overridden"]
     assert (entry.by, entry.reason, entry.commit) == (
         "Ada <ada@example.com>",

@@ -1,10 +1,12 @@
-"""The digest is for ever: a change of any value here starts a rollout in every repository (DESIGN §3.3)."""
+"""The digest never changes: another value here would start a rollout in every repository (DESIGN §3.3)."""
 
 import hashlib
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
+from gitops_bg.core.model import digest as digests
 from gitops_bg.core.model.digest import (
     canonical_json,
     digest_of,
@@ -186,6 +188,20 @@ GENUINE = {
 def test_is_genuine(name):
     snapshot, genuine = GENUINE[name]
     assert is_genuine(snapshot) is genuine
+
+
+def test_what_was_genuine_once_vouches_for_nothing_else(monkeypatch):
+    remembered = set()
+    monkeypatch.setattr(digests, "_GENUINE", remembered)
+    monkeypatch.setattr(digests, "_MOST_REMEMBERED", 2)
+    many = [snapshot_of({"spec": {"nodeName": str(number)}}) for number in range(5)]
+    for one, other in pairwise(many):
+        assert is_genuine(one)
+        assert is_genuine(one), "asked again"
+        assert not is_genuine(Snapshot(other.digest, one.text))
+        assert not is_genuine(Snapshot(one.digest, other.text))
+        assert not is_genuine(replace(one, configuration=USED))
+        assert len(remembered) <= 2
 
 
 USED = (ConfigurationRef("ConfigMap", "web", "v1:aa"), ConfigurationRef("Secret", "web", "v1:bb"))

@@ -1,4 +1,4 @@
-"""Promotion policies, told by a user's verbs: what a shut one holds up, what it never does, what breaks one."""
+"""Promotion policies, by a user's verbs: what a shut one delays, what it never delays, and what overrides one."""
 
 from tests.fixtures.repos.texts import policy
 from tests.support.scenario import App
@@ -66,6 +66,35 @@ def test_a_commit_that_changes_its_own_policy_waits(web: App) -> None:
     web.scenario.publish("Loosen and promote", {FILE: None, f"{web.folder}/primary.yaml": offered})
     wait_shut(web, "promotes it and changes its own policy")
     assert web.live_tag() == "v1"
+
+
+def test_a_promotion_branch_that_carries_other_files_waits_until_it_comes_alone(web: App) -> None:
+    """Also where the squash keeps nothing of what the branch said, because the agent had seen it."""
+    publish(web, "Calm", policies__calm=policy("calm", "- soak: {for: 1s}"))
+    web.push_image("v2")
+    web.wait_offered("v2")
+    remote = web.scenario.remote
+    web.scenario.pull()
+    remote.run("fetch", "origin")
+    remote.checkout(web.promotion_branch)
+    remote.write("README.md", "and this")
+    remote.commit("And this")
+    remote.push(web.promotion_branch)
+    web.scenario.wake()
+    wait_shut(web, "its promotion branch carries other files: README.md")
+
+    remote.checkout("main")
+    remote.run("merge", "--squash", web.promotion_branch)
+    remote.commit("Promote web (#3)")
+    merged = web.scenario.push()
+    wait_shut(web, f"its promotion branch held other files when {merged[:10]} promoted it")
+    web.scenario.wait_idle()
+    assert web.live_tag() == "v1"
+
+    web.revert(merged)
+    web.push_image("v3")
+    web.merge_promotion("v3")
+    web.wait_live("v3")
 
 
 def test_an_app_waits_for_another_and_goes_on_by_itself_when_that_is_healthy(web: App) -> None:

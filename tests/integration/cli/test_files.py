@@ -121,6 +121,11 @@ def test_check_reads_what_is_not_committed_and_skips_git_s_own_files(tmp_path: P
     assert ".git" not in shown
 
 
+def test_check_reads_the_file_of_allowed_signers(tmp_path: Path) -> None:
+    root = written(tmp_path, {"gitops-bg.yaml": SETTINGS, "policies/allowed_signers": b"no key\n"})
+    assert "policies/allowed_signers:1: is no line of a signer" in run("check", str(root), code=1).stdout
+
+
 BAD = {
     "broken-yaml": "apps/shop/broken/target.yaml:",
     "duplicate-keys": "apps/shop/twice/target.yaml:6",

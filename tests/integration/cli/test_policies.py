@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.forge.heard import Heard, Merged
+from gitops_bg.forge.port import Draft, Review, User, Verdict
 from gitops_bg.web.metrics import render
 from tests.fixtures.repos.texts import policy
-from tests.integration.cli.conftest import Cli, with_candidate
+from tests.forge.offers import NOW, pull_of
+from tests.integration.cli.conftest import AUTHOR, Cli, with_candidate
 from tests.support.scenario import App
+from tests.support.signers import PEOPLE as SIGNING_PEOPLE
+from tests.support.signers import Key, make_key
 
 PEOPLE = """apiVersion: gitops-bg.dev/v1alpha1
 kind: People
@@ -16,11 +24,17 @@ people:
 - {name: grace, emails: [grace@example.com], groups: [incident]}
 - {name: ada, emails: [ada@example.com], groups: [leads]}
 """
+SETTINGS = "apiVersion: gitops-bg.dev/v1alpha1\nkind: Settings\n"
 STOP = '- windows: {deny: [{start: "2020-01-01", reason: INC-4711}]}'
 
 
 def gates(web: App) -> list[str]:
     return [each["reason"] for each in web.status.get("gates", []) if each["kind"] == "policy" and not each["open"]]
+
+
+def sarif_results(cli: Cli) -> list[Any]:
+    results: list[Any] = json.loads(cli("plan", "-o", "sarif"))["runs"][0]["results"]
+    return results
 
 
 def test_freeze_stops_a_promotion_and_unfreeze_lets_it_go_on(cli: Cli, web: App) -> None:
@@ -31,6 +45,9 @@ def test_freeze_stops_a_promotion_and_unfreeze_lets_it_go_on(cli: Cli, web: App)
     web.wait(lambda: gates(web), "a policy is shut")
     assert gates(web) == ['freeze: INC-4711: "ask" Ada: shut with no end within a year (UTC)']
     assert 'freeze: INC-4711: "ask" Ada' in cli("explain", str(web.key))
+    (frozen,) = [each for each in sarif_results(cli) if each["ruleId"] == "gate-policy"]
+    assert frozen["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "policies/freeze.yaml"
+    assert "1 app: 1 waiting." in cli("plan", str(web.key), "-o", "markdown")
     assert "is on main already" in cli("freeze", "--reason", "again", code=1)
     assert web.live_tag() == "v1"
     cli("unfreeze")
@@ -69,6 +86,79 @@ def test_the_glass_is_broken_by_who_may_and_all_can_see_it(cli: Cli, web: App) -
     series = render(web.scenario.agent.metrics.registry, "")[0].decode()
     assert "gitops_bg_policy_overrides_total{" in series
 
+    assert "--overrides" in cli("history", code=2)
+    assert "stop (windows): INC-4712 needs it" in " ".join(cli("history", "--overrides").split())
+    (overridden,) = cli.json("history", "--overrides")["entries"]
+    assert (overridden["app"], overridden["event"]) == (str(web.key), "overridden")
+    entries = cli.json("history", str(web.key))["entries"]
+    (changed,) = [each for each in entries if each["event"] == "policy-changed"]
+    assert changed["changed"] == ["stop added", "people changed"]
+    assert "policy-changed" in cli("history", str(web.key))
+    (replayed,) = cli.json("policies", "replay", "--as-they-were")["promotions"]
+    assert replayed["policies"] == {"stop": "overridden"}
+
+
+EYES = "- approvals: {by: [grace], proof: signed}"
+
+
+def publish_signed(web: App, key: Key, **policies: str) -> None:
+    files: dict[str, str | None] = {f"policies/{name}.yaml": text for name, text in policies.items()}
+    files |= {"policies/people.yaml": SIGNING_PEOPLE, "policies/allowed_signers": key.line("grace")}
+    web.scenario.publish("Two pairs of eyes", files)
+
+
+def test_an_approval_by_signature_needs_git_alone_and_is_taken_back(cli: Cli, web: App, tmp_path: Path) -> None:
+    key, other = make_key(tmp_path, "key of grace"), make_key(tmp_path, "another key")
+    approve = ("approve", str(web.key), "--signing-key")
+    publish_signed(web, key, eyes=policy("eyes", EYES))
+    with_candidate(web)
+    cli.env["GITOPS_BG_KUBECONFIG"] = str(tmp_path / "no cluster")
+    refused = cli(*approve, str(other.private), code=1)
+    assert "the key that signed it is not in policies/allowed_signers" in refused
+    assert "registry.example/web:v2, offered by its promotion branch; commit" in cli(
+        *approve, str(key.private), "-m", "looks good"
+    )
+    assert "is withdrawn by commit" in cli(*approve, str(key.private), "--withdraw")
+    web.merge_promotion("v2")
+    web.wait(lambda: any("grace took the approval back" in each for each in gates(web)), "it was taken back")
+    assert web.live_tag() == "v1"
+    answer = cli.json(*approve, str(key.private))
+    assert (answer["digest"], answer["counts"]) == (web.digest("v2"), True)
+    web.scenario.wake()
+    web.wait_live("v2")
+    assert "has no approval of" in cli(*approve, str(key.private), "--withdraw", "--author", "Eve <e@x.com>", code=1)
+    assert "Git names no version v1:77" in cli(*approve, str(key.private), "--digest", "v1:77", code=5)
+
+
+def test_a_glass_that_asks_for_a_signature_is_broken_by_the_key_and_not_by_the_address(
+    cli: Cli, web: App, tmp_path: Path
+) -> None:
+    key = make_key(tmp_path, "key of grace")
+    publish_signed(web, key, stop=policy("stop", STOP, more="  override: {by: [grace], proof: signed}\n"))
+    with_candidate(web)
+    promote = ("promote", str(web.key), "--override", "stop", "--reason", "INC-4712")
+    assert "stop is overridden by a signature only: add --sign" in cli(*promote, code=2)
+    assert "which key?" in cli(*promote, "--sign", code=2)
+    remote = web.scenario.remote
+    offered = remote.show(web.promotion_branch, f"{web.folder}/primary.yaml")
+    trailers = "Bg-Override: stop\nBg-Reason: I am Grace"
+    web.scenario.pull()
+    remote.write(f"{web.folder}/primary.yaml", offered or "")
+    remote.commit(f"Promote\n\n{trailers}", author=AUTHOR)
+    forged = web.scenario.push()
+    web.wait(lambda: any("its override counts only signed, and it is not signed" in each for each in gates(web)), "no")
+    web.revert(forged)
+    web.push_image("v3")
+    web.wait_offered("v3")
+    web.wait_phase("AwaitingPromotion")
+    cli(*promote, "--sign", "--signing-key", str(key.private))
+    web.wait_live("v3")
+    web.wait_told("overridden")
+    (entry,) = [each for each in web.ledger() if each["Event"] == "overridden"]
+    assert (entry["By"], entry["Reason"]) == ("grace", "stop (windows, signed): INC-4712")
+    replayed = cli.json("policies", "replay", "--as-they-were")["promotions"]
+    assert [each["outcome"] for each in replayed] == ["overridden"]
+
 
 def test_replay_says_what_policies_would_have_done(cli: Cli, web: App, tmp_path: Path) -> None:
     web.promote("v2")
@@ -89,6 +179,45 @@ def test_replay_says_what_policies_would_have_done(cli: Cli, web: App, tmp_path:
     (tried / "ours.yaml").unlink()
     assert "it is not as" in cli("policies", "replay", "--policies", str(tried), "--expect", str(expected), code=1)
     assert "main has no policies" in cli("policies", "replay", code=1)
+    assert "no policy was overridden" in cli("history", "--overrides")
+    both = ("--policies", str(tried), "--as-they-were")
+    assert "give one of them" in cli("policies", "replay", *both, code=2)
+
+
+def test_what_a_forge_told_after_the_switch_is_history_and_known_to_a_replay(
+    cli: Cli, web: App, tmp_path: Path
+) -> None:
+    web.scenario.publish("A forge", {"gitops-bg.yaml": f"{SETTINGS}forge: {{}}\n"})
+    ben = User("4", "ben")
+
+    def heard(_: AppKey) -> Heard:
+        asked = web.record.git.asked_merges
+        pulls = {each.commit: replace(pull_of(Draft("", "main", "", "")), merged_by=ben) for each in asked}
+        seen = {commit: (Review(ben, Verdict.APPROVED, pull.updated_at, commit),) for commit, pull in pulls.items()}
+        return Heard(
+            "gitea", NOW, reviews=(), merged={commit: Merged(pull, seen[commit]) for commit, pull in pulls.items()}
+        )
+
+    assert web.scenario.agent is not None
+    web.scenario.agent.catalog.hear_forge(lambda _: None, heard)
+    web.promote("v2")
+    web.wait_told("merged")
+    web.scenario.publish("Two pairs of eyes", {"policies/eyes.yaml": policy("eyes", "- approvals: {count: 1}")})
+    web.push_image("v3")
+    web.wait(lambda: any("0 of 1 approvals" in reason for reason in gates(web)), "nobody has approved v3")
+    assert "0 of 1 approvals" in cli("explain", str(web.key)), "only the agent has heard from the forge"
+    told = cli("history", str(web.key))
+    assert "approved by ben (gitea 4)" in " ".join(told.split())
+    (entry,) = (each for each in cli.json("history", str(web.key))["entries"] if each["event"] == "merged")
+    assert (entry["by"], entry["approvedBy"]) == ("ben (gitea 4)", ["ben (gitea 4)"])
+
+    tried = tmp_path / "tried"
+    tried.mkdir()
+    (tried / "eyes.yaml").write_text(policy("eyes", "- approvals: {count: 1}"))
+    (tried / "four.yaml").write_text(policy("four", "- approvals: {count: 2}"))
+    (tried / "roles.yaml").write_text(policy("roles", "- separation: {between: [approver, merger]}"))
+    (promotion,) = cli.json("policies", "replay", "--policies", str(tried))["promotions"]
+    assert promotion["policies"] == {"eyes": "allowed", "four": "refused", "roles": "refused"}
 
 
 def test_cases_of_policies_are_run(cli: Cli, tmp_path: Path) -> None:

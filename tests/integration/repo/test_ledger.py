@@ -66,6 +66,18 @@ class TestOneEvent:
             "Bg-Reason: all gates are open",
         ]
 
+    def test_who_approved_is_a_trailer_each_and_is_read_back(self, repository: Repository, remote: GitRemote) -> None:
+        told = entry(1, Event.MERGED, by="ana", approved_by=("ben", "cy\nBg-By: root"))
+        repository.publish({WEB: batch(told)})
+        trailers = remote.run("log", "-1", "--format=%(trailers:unfold)", STATE, cwd=remote.bare)
+        assert [line for line in trailers.splitlines() if "By" in line] == [
+            "Bg-By: ana",
+            "Bg-Approved-By: ben",
+            "Bg-Approved-By: cy Bg-By: root",
+        ]
+        repository.poll()
+        assert [each.entry.approved_by for each in repository.history(WEB)] == [told.approved_by]
+
     def test_the_branch_has_nothing_in_common_with_main(self, repository: Repository, remote: GitRemote) -> None:
         repository.publish({WEB: batch(entry(1))})
         assert len(remote.log(STATE)) == 1

@@ -1,4 +1,4 @@
-"""What is read of ``policies/``, and what is wrong with it, each with its place and the remedy."""
+"""Reading ``policies/``: the content, and the problems with it, each with its place and the remedy."""
 
 import textwrap
 from datetime import timedelta
@@ -81,7 +81,11 @@ def test_what_is_wrong_is_said_with_its_place(rule: str) -> None:
         ("match: {environments: [prod]}\n", "there is no such field"),
         ("mode: audit\n", "'audit' is not allowed (write enforce or warn)"),
         ("override: {by: [group:leads]}\n", "none of them has an e-mail address, so nobody can override it"),
-        ("override: {by: [group:incident], proof: signed}\n", "'signed' is not allowed (write merge)"),
+        ("override: {by: [group:incident], proof: forge}\n", "'forge' is not allowed (write merge or signed)"),
+        (
+            "override: {by: [group:incident], proof: signed}\n",
+            "none of them has a name in the file of signers, so nobody can sign",
+        ),
     ],
 )
 def test_what_is_wrong_beside_the_rules(more: str, said: str) -> None:

@@ -1,4 +1,4 @@
-"""A real Gitea for a test run: found by GITOPS_BG_FORGE, its database made once, one server for a worker process.
+"""A real Gitea for a test run: its database is made once, and each worker process has one server.
 
 Users, each with the password `password(name)`: `admin`, and `agent`, `ana`, `ben`. No styles, no scripts: it is
 for the API, Git over HTTP and webhooks.
@@ -9,67 +9,25 @@ from __future__ import annotations
 import base64
 import fcntl
 import json
-import os
 import shutil
 import subprocess
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gitops_bg.cli.demo.gitea import Assets, command, environment, password
 from tests.support.agent.leash import leashed
 from tests.support.cluster.control_plane import free_ports
 from tests.support.waiting import eventually
 
 HOW_TO_GET_IT = (
-    "GITOPS_BG_FORGE is not set or lacks bin/gitea or static/; point it to a folder with a Gitea server "
-    "(bin/gitea, with SQLite inside) and its static files"
+    "no `gitea` on the PATH, and GITOPS_BG_FORGE is not set or lacks bin/gitea or static/; point it to a folder "
+    "with a Gitea server (bin/gitea, with SQLite inside) and its static files"
 )
 USERS = ("agent", "ana", "ben")
-_SETTINGS = """
-APP_NAME = forge
-RUN_MODE = prod
-WORK_PATH = {home}
-I_AM_BEING_UNSAFE_RUNNING_AS_ROOT = true
-[server]
-PROTOCOL = http
-HTTP_ADDR = 127.0.0.1
-HTTP_PORT = {port}
-ROOT_URL = http://127.0.0.1:{port}/
-STATIC_ROOT_PATH = {forge}/static
-DISABLE_SSH = true
-OFFLINE_MODE = true
-LFS_START_SERVER = false
-[database]
-DB_TYPE = sqlite3
-PATH = {home}/forge.db
-[security]
-INSTALL_LOCK = true
-SECRET_KEY = only-for-tests
-PASSWORD_HASH_ALGO = pbkdf2$1$50
-[oauth2]
-JWT_SECRET = AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA
-[service]
-DISABLE_REGISTRATION = true
-[webhook]
-ALLOWED_HOST_LIST = loopback
-DELIVER_TIMEOUT = 5
-[queue]
-TYPE = channel
-[indexer]
-ISSUE_INDEXER_TYPE = db
-[cron]
-ENABLED = false
-[actions]
-ENABLED = false
-[packages]
-ENABLED = false
-[log]
-MODE = console
-LEVEL = Warn
-"""
 
 
 class Refused(AssertionError):
@@ -81,17 +39,6 @@ class Reply(NamedTuple):
 
     status: int
     data: Any
-
-
-def assets() -> Path | None:
-    """The folder with the server, if the machine has it."""
-    folder = os.environ.get("GITOPS_BG_FORGE")
-    whole = folder and os.access(Path(folder) / "bin" / "gitea", os.X_OK) and (Path(folder) / "static").is_dir()
-    return Path(folder).resolve() if folder and whole else None
-
-
-def password(user: str) -> str:
-    return f"{user}-pass-1"
 
 
 class Gitea:
@@ -151,14 +98,14 @@ class Gitea:
 
 
 @contextmanager
-def running(binaries: Path, template: Path, folder: Path) -> Iterator[Gitea]:
+def running(assets: Assets, template: Path, folder: Path) -> Iterator[Gitea]:
     """A server with a copy of the database in ``template``, which is made by whoever comes first."""
-    _make_once(binaries, template)
+    _make_once(assets, template)
     shutil.copytree(template, folder, dirs_exist_ok=True)
     (port,) = free_ports(1)
-    command = _command(binaries, folder, port)
+    start = command(assets, folder, port)
     with (folder / "server.log").open("wb") as log:
-        server = subprocess.Popen(leashed([*command, "web"]), stdout=log, stderr=log, env=_environment(folder))
+        server = subprocess.Popen(leashed([*start, "web"]), stdout=log, stderr=log, env=environment(folder))
     try:
         gitea = Gitea(port, folder)
         eventually(lambda: _answers(gitea, server), every=0.05, what=f"Gitea answers; its log is in {folder}")
@@ -173,43 +120,26 @@ def running(binaries: Path, template: Path, folder: Path) -> Iterator[Gitea]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _make_once(binaries: Path, template: Path) -> None:
+def _make_once(assets: Assets, template: Path) -> None:
     template.parent.mkdir(parents=True, exist_ok=True)
     with template.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if (template / "done").exists():
             return
         template.mkdir()
-        command = _command(binaries, template, 1)
-        _run([*command, "migrate"], template)
+        start = command(assets, template, 1)
+        _run([*start, "migrate"], template)
         for user in ("admin", *USERS):
             create = ["admin", "user", "create", "--username", user, "--password", password(user)]
             rest = ["--email", f"{user}@example.com", "--must-change-password=false"]
-            _run([*command, *create, *rest, *(["--admin"] if user == "admin" else [])], template)
+            _run([*start, *create, *rest, *(["--admin"] if user == "admin" else [])], template)
         (template / "done").touch()
 
 
-def _command(binaries: Path, home: Path, port: int) -> list[str]:
-    settings = home / "app.ini"
-    settings.write_text(_SETTINGS.format(home=home, port=port, forge=binaries))
-    return [str(binaries / "bin" / "gitea"), "--config", str(settings)]
-
-
-def _environment(home: Path) -> Mapping[str, str]:
-    """Two threads of Go are enough; nothing of the machine's git."""
-    return {
-        "PATH": os.environ["PATH"],
-        "HOME": str(home),
-        "TMPDIR": str(home),
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "GOMAXPROCS": "2",
-    }
-
-
-def _run(command: list[str], home: Path) -> None:
-    done = subprocess.run(command, env=_environment(home), capture_output=True, timeout=300)
+def _run(words: list[str], home: Path) -> None:
+    done = subprocess.run(words, env=environment(home), capture_output=True, timeout=300)
     if done.returncode != 0:
-        raise Refused(f"{command}: {done.stderr.decode()[-2000:]}")
+        raise Refused(f"{words}: {done.stderr.decode()[-2000:]}")
 
 
 def _answers(gitea: Gitea, server: subprocess.Popen[bytes]) -> bool:

@@ -134,7 +134,7 @@ class GitHub:
             if login not in self.state.accounts:
                 return _no(422, "Reviews may only be requested from collaborators.")
         pull.reviewers += [login for login in body.get("reviewers", []) if login not in pull.reviewers]
-        return Reply(self._json(pull, whole=True), 201)
+        return Reply(self._json(pull), 201)
 
     def _issue(self, asked: Asked, who: str, number: str) -> Reply:
         pull = self._found(number)

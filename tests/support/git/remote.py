@@ -44,6 +44,30 @@ done
 """
 
 
+# Nothing tidies up behind a test's back.
+_NOTHING_BY_ITSELF = """
+[gc]
+	auto = 0
+[maintenance]
+	auto = false
+"""
+_AS_FORGES_SERVE_IT = f"""{_NOTHING_BY_ITSELF}
+[uploadpack]
+	allowFilter = true
+	allowAnySHA1InWant = true
+[receive]
+	autogc = false
+"""
+_ORIGIN = """
+[remote "origin"]
+	url = {url}
+	fetch = +refs/heads/*:refs/remotes/origin/*
+[branch "{branch}"]
+	remote = origin
+	merge = refs/heads/{branch}
+"""
+
+
 class Commit(NamedTuple):
     """One line of a log."""
 
@@ -83,17 +107,10 @@ class GitRemote:
         self.clone = folder / "clone"
         self.branch = branch
         folder.mkdir(parents=True, exist_ok=True)
-        self.run("init", "--quiet", "--bare", "-b", branch, str(self.bare), cwd=folder)
-        # As the forges serve it: partial clones, any reachable commit; and no gc behind the test's back.
-        for key, value in (
-            ("uploadpack.allowFilter", "true"),
-            ("uploadpack.allowAnySHA1InWant", "true"),
-            ("gc.auto", "0"),
-            ("receive.autogc", "false"),
-        ):
-            self.run("config", key, value, cwd=self.bare)
-        self.run("clone", "--quiet", "-c", "gc.auto=0", self.url, str(self.clone), cwd=folder)
-        self.run("symbolic-ref", "HEAD", f"refs/heads/{branch}")
+        self.run("init", "--quiet", "--bare", "--template=", "-b", branch, str(self.bare), cwd=folder)
+        _configure(self.bare / "config", _AS_FORGES_SERVE_IT)
+        self.run("init", "--quiet", "--template=", "-b", branch, str(self.clone), cwd=folder)
+        _configure(self.clone / ".git" / "config", _ORIGIN.format(url=self.url, branch=branch) + _NOTHING_BY_ITSELF)
 
     @property
     def url(self) -> str:
@@ -170,8 +187,11 @@ class GitRemote:
 
     def pull(self) -> str:
         """Bring in what others pushed to the checked-out branch, own commits on top. Returns the new head."""
-        name = self.checked_out
-        self.run("pull", "--quiet", "--rebase", "origin", name)
+        self.run("fetch", "--quiet", "origin", self.checked_out)
+        try:
+            self.run("merge", "--quiet", "--ff-only", "FETCH_HEAD")
+        except GitRefused:
+            self.run("rebase", "--quiet", "FETCH_HEAD")
         return self.tip
 
     def revert(self, sha: str) -> str:
@@ -288,6 +308,12 @@ class GitRemote:
     @staticmethod
     def _permit(given: bool) -> dict[str, str]:
         return {MERGE_PERMIT: "yes"} if given else {}
+
+
+def _configure(file: Path, text: str) -> None:
+    """Add settings to a configuration: each `git config`, and a clone, is a process or five."""
+    with file.open("a", encoding="utf-8") as config:
+        config.write(text)
 
 
 def _loose(repository: Path, branch: str) -> str:

@@ -1,4 +1,4 @@
-"""`check`: every file of a repository, as the agent would read it. Reads only; says nothing of any cluster."""
+"""`check`: every file of a repository, read as the agent would read it. Reads only; reports nothing about clusters."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -11,6 +11,7 @@ from gitops_bg.cli.errors import ObjectNotFound
 from gitops_bg.cli.exit_codes import NOT_SO, OK
 from gitops_bg.cli.options.options import GitOptions, OutputOptions
 from gitops_bg.cli.reporting import problem_line
+from gitops_bg.cli.session.proposed_changes import promotions_with_company
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.session.worktree import files_of
 from gitops_bg.cli.views.output import Output
@@ -18,7 +19,14 @@ from gitops_bg.cluster.lint import lint
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.app.check import check_repository
-from gitops_bg.spec.app.layout import ALERTS_FOLDER, ANALYSIS_FOLDER, APPS_FOLDER, POLICIES_FOLDER, SETTINGS_FILE
+from gitops_bg.spec.app.layout import (
+    ALERTS_FOLDER,
+    ANALYSIS_FOLDER,
+    APPS_FOLDER,
+    POLICIES_FOLDER,
+    SETTINGS_FILE,
+    SIGNERS_FILE,
+)
 from gitops_bg.spec.codec import to_json
 
 Content = bytes | Problem
@@ -31,7 +39,8 @@ def check(
 ) -> int:
     """Check every file of a repository; exit 1 if any has an error. Notes say what has no effect.
 
-    Reads the work tree at PATH as it is, committed or not; with --repo it reads the branch of a remote.
+    Reads the work tree at PATH as it is, committed or not; with --repo it reads the branch of a remote. Where it is a
+    clone, promotions that come together with policies, or with other files, are errors, too: traffic waits for them.
 
     Example: gitops-bg check .
     """
@@ -52,11 +61,11 @@ def check(
 
 
 def _contents(git: GitOptions, path: Path) -> tuple[dict[str, Content], list[Problem]]:
-    """The files to check by path, and what is wrong with places that hold no file."""
+    """Return the files to check, by path, and the problems: of places without a file, and of proposed changes."""
     if not git.repo or path != Path():
         if not path.is_dir():
             raise ObjectNotFound(f"{path} is no folder; name a work tree, or a remote with --repo")
-        return dict(files_of(path)), []
+        return dict(files_of(path)), list(promotions_with_company(path, git.branch))
     with Session(git) as session:
         return dict(_committed(session.repository)), list(session.repository.misplaced())
 
@@ -65,13 +74,16 @@ def _committed(repository: Repository) -> Iterator[tuple[str, Content]]:
     settings = repository.settings_file()
     if settings is not None:
         yield SETTINGS_FILE, settings
+    signers = repository.text_file(SIGNERS_FILE)
+    if signers is not None:
+        yield SIGNERS_FILE, signers
     for folder in (APPS_FOLDER, ANALYSIS_FOLDER, ALERTS_FOLDER, POLICIES_FOLDER):
         for path, file in repository.files_below(folder).items():
             yield path, file.content
 
 
 def _with_stray(problems: list[Problem], stray: list[Problem]) -> list[Problem]:
-    """Both by place; of a place that both complain about, only what the reader of its content says."""
+    """Join both lists by place; where both report a place, keep the problem found in the content."""
     known = {problem.file for problem in problems}
     both = [*problems, *(problem for problem in stray if problem.file not in known)]
     return sorted(both, key=lambda each: (each.file, each.line or 0, each.column or 0))

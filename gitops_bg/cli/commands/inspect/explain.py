@@ -1,4 +1,4 @@
-"""`explain`: why an app is where it is: the engine decides on fresh facts, its gates are shown; writes nothing."""
+"""`explain`: why an app is in its state: decides on fresh facts with the engine and shows the gates; writes nothing."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,6 +13,7 @@ from gitops_bg.cli.edits.configuration_content import changes_to, side_of
 from gitops_bg.cli.exit_codes import NOT_SO, OK
 from gitops_bg.cli.options.durations import spoken
 from gitops_bg.cli.options.options import App, AppOptions
+from gitops_bg.cli.session.heard_gates import with_heard_gates
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.condition_meanings import drawn, json_of
 from gitops_bg.cli.views.output import Output, said
@@ -31,16 +32,16 @@ _OF_PODS = (GateKind.AVAILABILITY, GateKind.ENDPOINTS)
 
 @dataclass(frozen=True, slots=True)
 class _Findings:
-    """What the engine decides on fresh facts; ``coming`` is the version that the gates are those of."""
+    """The engine's decision on fresh facts; ``coming`` is the version whose gates are shown."""
 
     facts: Facts
     decision: Decision
     coming: Version | None
     troubles: tuple[Trouble, ...]
     changes: tuple[ConfigurationChange, ...]
-    """What comes with ``coming`` beside another pod template."""
+    """What ``coming`` changes besides the pod template."""
     alone: WentBack | None
-    """Set where the target went back, and traffic did not."""
+    """Set if the target went back and traffic did not."""
     now: datetime
 
 
@@ -65,7 +66,7 @@ def explain(
 
 def _look(session: Session, facts: Facts) -> _Findings:
     now = session.now
-    decision = facts.decide(now)
+    decision = with_heard_gates(facts.decide(now), facts, session.cluster.manifest(facts.app))
     world = facts.world(now).with_record(decision.record)
     coming = world.incoming or world.record.version(world.target_digest)
     waited_for = any(not gate.open and gate.kind in _OF_PODS for gate in decision.gates)
@@ -86,19 +87,19 @@ def _changes(
 
 
 def _pods(facts: Facts, coming: Version | None) -> ReplicaSetView | None:
-    """What runs of it, where pods of it are wanted at all."""
+    """Return the pods of the version, if it should have any."""
     views = (view for view in facts.observed.replica_sets if coming and view.snapshot.digest == coming.digest)
     return next((view for view in views if view.replicas), None)
 
 
 def _counts(found: _Findings, gate: GateResult) -> str:
-    """How many pods there are of it, where the gate counts them."""
+    """Return how many pods the version has, if the gate counts them."""
     view = _pods(found.facts, found.coming) if gate.kind in _OF_PODS else None
     return f"({view.available}/{view.replicas} available)" if view else ""
 
 
 def _advice(found: _Findings, gate: GateResult) -> str:
-    """What to do about a gate; about pods only where there are any, and nothing better is known."""
+    """Return what to do about a gate; about pods only if there are any, and there is no better advice."""
     if gate.kind in _OF_PODS and (found.troubles or not _pods(found.facts, found.coming)):
         return ""
     return "" if gate.open else gate.remedy

@@ -1,4 +1,4 @@
-"""`get`: where apps are, a line each, or one app as a tree; with -w as it changes. It only looks."""
+"""`get`: the state of apps, one line each, or one app as a tree; with -w, every change. It only reads."""
 
 import math
 from collections.abc import Iterator
@@ -32,16 +32,20 @@ def get(
     app: Annotated[
         str, typer.Argument(parser=an_app_or_none, metavar="[APP]", help="NAME or NAMESPACE/NAME; none: a list of all.")
     ] = "",
-    watch: Annotated[bool, typer.Option("--watch", "-w", help="Go on showing what changes, until Ctrl-C.")] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", "-w", help="Keep watching, and show each change until Ctrl-C.")
+    ] = False,
     everywhere: Annotated[
-        bool, typer.Option("--all-namespaces", "-A", help="Of all namespaces; so it is without -n, too.")
+        bool, typer.Option("--all-namespaces", "-A", help="Apps of all namespaces; the default without -n.")
     ] = False,
     timeout: Annotated[
         float,
-        typer.Option(parser=positive_seconds, metavar="DURATION", show_default="none", help="End --watch after it."),
+        typer.Option(
+            parser=positive_seconds, metavar="DURATION", show_default="none", help="Stop watching after this time."
+        ),
     ] = math.inf,
 ) -> None:
-    """List apps, or show one as a tree: its versions, what runs of them, what measures them, what it waits for.
+    """List apps, or show one as a tree: its versions, their pods, their measurements, and what it waits for.
 
     Example: gitops-bg get shop/web -w
     """
@@ -59,7 +63,7 @@ def get(
 
 
 def show_app(output: Output, app_view: AppView, now: datetime) -> None:
-    """One app, in either form."""
+    """Show one app, in either format."""
     if output.json:
         output.data({"apps": [json_of(app_view)]})
     output.show(picture_of(app_view, now))
@@ -75,7 +79,7 @@ def _show_list(output: Output, rows: tuple[Row, ...], now: datetime) -> None:
 
 
 def _show_holders(output: Output, session: Session) -> None:
-    """Which agent works; a person who may not read leases is told nothing."""
+    """Show which agent works; nothing where the user may not read leases."""
     try:
         found = holders(session.cluster.client)
     except GitopsBgError:
@@ -95,7 +99,7 @@ def _rows(session: Session, namespace: str) -> tuple[Row, ...]:
 def _watch(
     session: Session, at: LiveOptions, output: Output, app: AppKey | None, namespace: str, timeout: float
 ) -> None:
-    """Show it again whenever a watch says that something is different, until Ctrl-C."""
+    """Show it again on every change that a watch reports, until Ctrl-C."""
     try:
         with changes(access(at.kube), namespace, app) as wait:
             if app:
@@ -130,7 +134,7 @@ def _as_it_is(screen: Screen[Any]) -> Iterator[Screen[Any]]:
 
 
 class _Lines:
-    """Prints rows as they change: one JSON object or one text a line, as `kubectl get -w` does."""
+    """Prints rows as they change: one JSON object or one text per line, as `kubectl get -w` does."""
 
     tick = math.inf
 

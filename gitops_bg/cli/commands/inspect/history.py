@@ -1,20 +1,26 @@
-"""`history`: everything that ever happened to an app, from the ledger. Reads the state branch; asks no cluster."""
+"""`history`: all past events of an app, from the ledger. Reads the state branch; asks no cluster."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
-from gitops_bg.cli.errors import ObjectNotFound
-from gitops_bg.cli.options.options import App, FileOptions
+from gitops_bg.cli.errors import ObjectNotFound, UsageError
+from gitops_bg.cli.options.app_names import an_app
+from gitops_bg.cli.options.options import NAME, FileOptions
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output, said
 from gitops_bg.core.model.actions import label
+from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.events import MOVES
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.read.history import Committed
+from gitops_bg.repo.repository import Repository
+from gitops_bg.repo.write.policy_file import PolicyChange
 from gitops_bg.spec.codec import to_json
 from gitops_bg.spec.manifests.configuration import Configuration
 from gitops_bg.spec.manifests.configuration_changes import (
@@ -30,43 +36,131 @@ _STYLES = {
     Event.FAILED: "red",
     Event.INVALID: "red",
     Event.DIVERGED: "yellow",
+    Event.OVERRIDDEN: "red",
+    Event.POLICY_CHANGED: "yellow",
 }
 
 Held = Mapping[str, Sequence[Configuration]]
-"""What versions hold, by digest."""
+"""The contents of versions, by digest."""
 
 
 def history(
-    app: App,
     at: FileOptions,
-    limit: Annotated[int, typer.Option("--limit", "-l", min=1, help="Only so many, newest first.")] = 1_000_000,
+    app: Annotated[
+        str | None, typer.Argument(parser=an_app, metavar="[APP]", help=f"{NAME} Default, with --overrides: all apps.")
+    ] = None,
+    overrides: Annotated[
+        bool, typer.Option("--overrides", help="Show only promotions that overrode a policy, of APP or of all apps.")
+    ] = False,
+    limit: Annotated[int, typer.Option("--limit", "-l", min=1, help="Show at most so many, newest first.")] = 1_000_000,
 ) -> None:
     """Show the history of an app: what, when, from which version to which, by whom, why.
 
+    Changes of promotion policies are of all apps, and stand between the entries.
+
     Example: gitops-bg history shop/web
     """
+    if app is None and not overrides:
+        raise UsageError("which app? Name one, or ask for `gitops-bg history --overrides` of all")
     output = Output(at.out)
     with Session(at.git, place=at.place, with_ledger=True) as session:
-        key = session.app(app)
-        entries = list(session.repository.history(key, limit))
-        held = _held(session.repository.primaries(key), key) if entries else {}
-        branch = session.repository.settings.state_branch
+        repository, key = session.repository, session.app(app) if app else None
+        branch = repository.settings.state_branch
+        if overrides:
+            return _show_overrides(output, repository, at.place.namespace, key, limit)
+        assert key is not None
+        entries = list(repository.history(key, limit))
+        held = _held(repository.primaries(key), key) if entries else {}
+        changes = repository.policy_changes() if entries else ()
     if not entries:
         raise ObjectNotFound(f"the ledger {branch} knows nothing of {key}; which cluster? See --cluster")
+    rows = [Row(each, key, held) for each in entries]
+    told = _with_policies(rows, changes)[:limit]
     if output.json:
-        output.data({"app": str(key), "ledger": branch, "entries": [_json(each, held) for each in entries]})
+        output.data({"app": str(key), "ledger": branch, "entries": [each.json for each in told]})
     else:
-        output.show(_table(entries, held))
+        output.show(_table(told))
+    return None
+
+
+def _show_overrides(output: Output, repository: Repository, namespace: str, app: AppKey | None, limit: int) -> None:
+    """Show every promotion in spite of a policy, newest first."""
+    apps = [app] if app else sorted(each for each in repository.positions() if namespace in ("", each.namespace))
+    found = (Row(each, one) for one in apps for each in repository.history(one))
+    rows = sorted((each for each in found if each.event is Event.OVERRIDDEN), key=lambda row: row.at, reverse=True)
+    if output.json:
+        entries = [{"app": str(each.app), **each.json} for each in rows[:limit]]
+        output.data({"ledger": repository.settings.state_branch, "entries": entries})
+    elif rows:
+        output.show(_table(rows[:limit], with_app=True))
+    else:
+        output.line(f"no policy was overridden, says {repository.settings.state_branch}")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One shown entry of an app's ledger, or one shown change of policies."""
+
+    said: Committed | PolicyChange
+    app: AppKey | None = None
+    held: Held = field(default_factory=dict)
+
+    @property
+    def event(self) -> Event:
+        """The event."""
+        return Event.POLICY_CHANGED if isinstance(self.said, PolicyChange) else self.said.entry.event
+
+    @property
+    def at(self) -> datetime:
+        """When it happened; a commit without a date counts as older than all others."""
+        at = self.said.at if isinstance(self.said, PolicyChange) else self.said.entry.at
+        return at or datetime.min.replace(tzinfo=UTC)
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The entry as JSON."""
+        if isinstance(self.said, PolicyChange):
+            said = to_json(self.said)
+            return {"event": self.event, "at": said.get("at"), **said}
+        return _json(self.said, self.held)
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The entry as cells of the table."""
+        if isinstance(self.said, PolicyChange):
+            change = self.said
+            origin, to = (short(each) or "-" for each in (change.before, change.after))
+            return origin, to, change.by or "-", change.commit[:10], ", ".join(change.changed) or "-"
+        entry = self.said.entry
+        return (
+            label(entry.from_version, entry.from_digest) if entry.from_digest else "-",
+            label(entry.to_version, entry.to_digest) if entry.to_digest else "-",
+            entry.by or "-",
+            entry.commit[:10] or "-",
+            "\n".join([entry.reason or "-", *map(str, _changes(entry, self.held))]),
+        )
+
+
+def _with_policies(rows: list[Row], changes: Iterable[PolicyChange]) -> list[Row]:
+    """Insert the changes of policies since the oldest entry of the ledger between its entries."""
+    oldest = min(row.at for row in rows)
+    left = [row for row in map(Row, changes) if row.at >= oldest]
+    merged: list[Row] = []
+    for row in rows:
+        merged += [each for each in left if each.at > row.at]
+        left = [each for each in left if each.at <= row.at]
+        merged.append(row)
+    return [*merged, *left]
 
 
 def _held(primaries: Iterable[bytes], app: AppKey) -> Held:
-    """What each version with configuration held, as main's primary.yaml once had it."""
+    """Return the content of each version with configuration, from former primary.yaml files of main."""
     found = (primary_with_configuration(content, app) for content in primaries)
     return {primary.snapshot.digest: primary.configuration for primary in found if primary}
 
 
 def _changes(entry: LedgerEntry, held: Held) -> tuple[ConfigurationChange, ...]:
-    """What traffic got with another version beside another pod template."""
+    """Return what traffic got with another version besides another pod template."""
     if entry.event not in MOVES:
         return ()
     return configuration_changes(held.get(entry.from_digest, ()), held.get(entry.to_digest, ()))
@@ -77,19 +171,12 @@ def _json(each: Committed, held: Held) -> dict[str, Any]:
     return {**to_json(each.entry), "configuration": changes, "epoch": each.epoch, "ledgerCommit": each.commit}
 
 
-def _table(entries: list[Committed], held: Held) -> Table:
+def _table(rows: list[Row], *, with_app: bool = False) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("WHEN", "EVENT", "FROM", "TO", "BY", "COMMIT", "REASON"):
+    for title in ("WHEN", *(["APP"] if with_app else []), "EVENT", "FROM", "TO", "BY", "COMMIT", "REASON"):
         table.add_column(title, no_wrap=title in ("WHEN", "EVENT", "COMMIT"), overflow="fold")
-    for each in entries:
-        entry = each.entry
-        table.add_row(
-            said(entry.at.strftime("%Y-%m-%d %H:%M:%SZ")),
-            said(entry.event, _STYLES.get(entry.event, "")),
-            said(label(entry.from_version, entry.from_digest) if entry.from_digest else "-"),
-            said(label(entry.to_version, entry.to_digest) if entry.to_digest else "-"),
-            said(entry.by or "-"),
-            said(entry.commit[:10] or "-"),
-            said("\n".join([entry.reason or "-", *map(str, _changes(entry, held))])),
-        )
+    for row in rows:
+        when, app = f"{row.at:%Y-%m-%d %H:%M:%SZ}", [str(row.app)] if with_app else []
+        cells = map(said, row.cells)
+        table.add_row(said(when), *map(said, app), said(row.event, _STYLES.get(row.event, "")), *cells)
     return table

@@ -1,5 +1,6 @@
 """`plan`: what the agent would do now, from Git and the live cluster, or from a file. Writes nothing to either."""
 
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
@@ -13,35 +14,46 @@ from gitops_bg.agent.reconcile.facts import Facts, Live, facts_of, look
 from gitops_bg.agent.reconcile.peer_facts import Since, knowing_one_another, wants_peers
 from gitops_bg.cli.errors import ObjectNotFound
 from gitops_bg.cli.options.app_names import an_app
-from gitops_bg.cli.options.options import AppOptions
+from gitops_bg.cli.options.options import PlanFormat, PlanOptions
 from gitops_bg.cli.session import observed_file
 from gitops_bg.cli.session.refused_writes import as_the_agent_knows
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
+from gitops_bg.cli.views.plan_markdown import markdown
+from gitops_bg.cli.views.plan_sarif import sarif
+from gitops_bg.cli.views.planned import Place, Planned, PlannedApp
 from gitops_bg.core.model.actions import Action
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.app.layout import POLICIES_FOLDER
 from gitops_bg.spec.codec import to_json
+from gitops_bg.spec.policies.load import load_policies
 
+_FOR_FORGES = (PlanFormat.SARIF, PlanFormat.MARKDOWN)
 _TO_BE_MADE = "planned"
-"""Stands for the uid of a BlueGreenDeployment that the first action makes."""
+"""The uid of a BlueGreenDeployment that the first action creates."""
 
 
 def plan(
-    at: AppOptions,
-    apps: Annotated[list[str] | None, typer.Argument(parser=an_app, metavar="[APP]...", help="None: all.")] = None,
+    at: PlanOptions,
+    apps: Annotated[
+        list[str] | None, typer.Argument(parser=an_app, metavar="[APP]...", help="Default: all apps.")
+    ] = None,
     observed: Annotated[
-        Path | None, typer.Option("--observed", metavar="FILE", help="What is live, from a file; no cluster is asked.")
+        Path | None,
+        typer.Option("--observed", metavar="FILE", help="Read what is live from a file instead of a cluster."),
     ] = None,
     dump_observed: Annotated[
-        Path | None, typer.Option("--dump-observed", metavar="FILE", help="Write what is live to a file, too.")
+        Path | None, typer.Option("--dump-observed", metavar="FILE", help="Also write what is live to a file.")
     ] = None,
 ) -> None:
     """Show what would be done now, changing nothing: neither the cluster nor Git.
 
+    With -o markdown or sarif it is for the pull request of a branch: --branch names that.
+
     Example: gitops-bg plan shop/web
     """
-    output = Output(at.out)
+    output = Output(at.out.ordinary)
     with Session(at.git, None if observed else at.kube, at.place, with_ledger=True) as session:
         live = observed_file.load(observed) if observed else None
         records = None if live is None else [each.record for each in live.values()]
@@ -51,10 +63,41 @@ def plan(
         if dump_observed:
             observed_file.dump(seen, dump_observed)
         plans = list(_plans(session, catalog, live, seen))
-    if output.json:
+        planned = _planned(session, catalog, plans) if at.out.output in _FOR_FORGES else None
+    if planned is not None:
+        _tell_forge(output, at.out.output, planned)
+    elif output.json:
         output.data({"commit": catalog.commit, "apps": [_json(facts, steps) for facts, steps in plans]})
     else:
         _show(output, catalog, plans)
+
+
+def _planned(session: Session, catalog: Catalog, plans: list[tuple[Facts, list[Decision]]]) -> Planned:
+    """Return the plans as plain data, with the places of the policies."""
+    files = {path: file.content for path, file in session.repository.files_below(POLICIES_FOLDER).items()}
+    places = {
+        each.policy.name: Place(each.document.file, each.document.problem(("metadata", "name"), "").line)
+        for each in load_policies(files).written
+    }
+    apps = (
+        PlannedApp(
+            facts.app,
+            steps[-1].phase,
+            tuple(map(str, _actions(steps))),
+            steps[-1].gates,
+            facts.desired.problems,
+        )
+        for facts, steps in plans
+    )
+    return Planned(catalog.commit, tuple(apps), places)
+
+
+def _tell_forge(output: Output, how: PlanFormat, planned: Planned) -> None:
+    if how is PlanFormat.SARIF:
+        output.data(sarif(planned))
+    else:
+        sys.stdout.write(markdown(planned))
+        sys.stdout.flush()
 
 
 def _chosen(session: Session, catalog: Catalog, live: dict[AppKey, Live] | None, names: list[str]) -> list[AppKey]:
@@ -83,7 +126,9 @@ def _seen(session: Session, catalog: Catalog, live: dict[AppKey, Live] | None, a
 def _plans(
     session: Session, catalog: Catalog, live: dict[AppKey, Live] | None, seen: dict[AppKey, Live]
 ) -> Iterator[tuple[Facts, list[Decision]]]:
-    """What would be done with each app that was ``seen``; others are looked at only where a policy asks about them."""
+    """Yield what would be done with each app that was ``seen``; other apps are read only if a policy asks
+    about them.
+    """
     now, planned = session.now, [each for app in seen if (each := _facts(catalog, app, seen[app]))]
     if any(map(wants_peers, planned)):
         others = {app: _seen(session, catalog, live, app) for app in sorted(catalog.apps() - seen.keys())}
@@ -102,7 +147,7 @@ def _since(session: Session, live: dict[AppKey, Live] | None) -> Since:
 
 
 def _steps(facts: Facts, now: datetime) -> Iterator[Decision]:
-    """The decision; for an app that has no object yet also the next one, which says what is deployed."""
+    """Yield the decision; for an app without an object also the next one, which names what is deployed."""
     first = facts.decide(now)
     yield first
     if not facts.observed.app_uid and first.actions:

@@ -1,4 +1,4 @@
-"""`status`: each phase of an app as a line, until it has settled; the exit code says how. Only looks."""
+"""`status`: each phase of an app as a line, until it has settled; the exit code says how. Only reads."""
 
 import math
 import time
@@ -32,13 +32,15 @@ def status(
     ] = False,
     timeout: Annotated[
         float,
-        typer.Option(parser=positive_seconds, metavar="DURATION", show_default="none", help="Wait no longer."),
+        typer.Option(
+            parser=positive_seconds, metavar="DURATION", show_default="none", help="Wait no longer than this."
+        ),
     ] = math.inf,
 ) -> int:
     """Show the phases of an app, a line each with its reason, until it has settled. The exit code says how.
 
     0: Healthy. 1: Degraded, ScaledToZero, Invalid or Held. 6: a person is asked (AwaitingPromotion, Paused, Suspended).
-    7: it is on its way still. A wait ends with 6 or 7 only by --timeout, or with 6 by --until-asked.
+    7: still in progress. A wait ends with 6 or 7 only by --timeout, or with 6 by --until-asked.
 
     Example: gitops-bg status shop/web --timeout 10m
     """
@@ -62,7 +64,7 @@ def status(
 
 
 class _Told:
-    """Says where the app is, once for each phase and reason."""
+    """Prints the state of the app, once for each phase and reason."""
 
     def __init__(self, output: Output, app: AppKey) -> None:
         self._output = output
@@ -70,7 +72,7 @@ class _Told:
         self._last: Standing | None = None
 
     def standing(self, session: Session) -> Standing:
-        """Where it is now. Raises `ObjectNotFound`."""
+        """Return the present standing. Raises `ObjectNotFound`."""
         body = session.cluster.client.get(APPS, self._app.namespace, self._app.name)
         if body is None:
             raise ObjectNotFound(f"the cluster runs no app {self._app}")

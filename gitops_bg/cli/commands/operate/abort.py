@@ -1,6 +1,6 @@
-"""`abort`: stops what is on its way and returns traffic to the last proven version, at once, also with Git down.
+"""`abort`: stops rollouts in progress and returns traffic to the last proven version, at once, even if Git is down.
 
-What it stops and where it leads is the core's to say (`aborting`).
+The core decides what to stop and where traffic goes (`aborting`).
 """
 
 import sys
@@ -29,16 +29,14 @@ from gitops_bg.core.model.version import AppKey, Version
 from gitops_bg.core.transitions.git.operator_requests import Aborting, aborting
 
 _AT_A_TIME = 8
-"""Apps that are aborted side by side."""
+"""How many apps are aborted in parallel."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmergencyOptions:
-    """All apps at once."""
+    """The options that abort all apps at once."""
 
-    every: Annotated[
-        bool, typer.Option("--all", help="All apps that have something on its way; with -n those of a namespace.")
-    ] = False
+    every: Annotated[bool, typer.Option("--all", help="All apps in a rollout; with -n, those of a namespace.")] = False
     yes: Annotated[bool, typer.Option("--yes", "-y", help="With --all: do not ask first.")] = False
 
 
@@ -63,10 +61,10 @@ def abort(
         str, typer.Option("--reason", "-r", "--message", "-m", help="Why; it goes into the ledger.")
     ] = "aborted by hand",
 ) -> int:
-    """Abort rollouts: what is on its way goes on hold; from a version that is not proven yet traffic goes back, too.
+    """Abort rollouts: put the candidate on hold, and take traffic back from a version that is not proven yet.
 
-    It goes to the last version that had proven itself. Needs no Git; Git is told afterwards. Of several apps, one that
-    cannot be aborted stops none of the others. --all shows first what it stops, and asks.
+    Traffic returns to the last proven version. This works without Git, and is written to Git afterwards. An app that
+    cannot be aborted does not stop the others. --all first shows what it would stop, and asks.
 
     Example: gitops-bg abort shop/web --reason 'errors on the preview'
     """
@@ -100,7 +98,7 @@ def _planned(facts: Facts) -> Aborting:
 
 
 def _all(asked: _Asked, *, sure: bool) -> int:
-    """Every app that has something to stop, side by side, once somebody is sure of it."""
+    """Abort every app that has something to stop, in parallel, after a confirmation."""
     planned = dict(_something_to_stop(asked))
     if not planned:
         asked.output.both({"apps": []}, "nothing is on its way in any app")
@@ -137,7 +135,7 @@ def _ask(planned: dict[AppKey, Aborting]) -> None:
 
 
 def _told(app: AppKey, planned: Aborting, answered: Answered) -> tuple[dict[str, Any], str]:
-    """What became of it, in both forms. Raises `CommandFailed` where nothing did."""
+    """Return the result in both formats. Raises `CommandFailed` where nothing was stopped."""
     held = [hold.digest for hold in answered.after.holds if not answered.before.held(hold.digest)]
     moved = answered.after.routing.traffic != answered.before.routing.traffic
     if not held and not moved:

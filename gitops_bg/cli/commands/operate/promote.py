@@ -1,10 +1,10 @@
 """`promote`: the candidate's checked snapshot becomes primary.yaml, as a commit by the person who asked.
 
-Which version is the candidate is what the record says; that its gates are open is demanded where traffic moves.
-`--full`, and the answer to a paused analysis, travel as a request to the agent: the core knows what they mean.
+The record says which version is the candidate; its gates are checked where traffic moves. `--full`, and the answer to a
+paused analysis, are sent to the agent as a request: the core knows what they mean.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import typer
@@ -15,13 +15,14 @@ from gitops_bg.cli.exit_codes import OK
 from gitops_bg.cli.options.options import App, AppOptions, CommitOptions, WaitOptions
 from gitops_bg.cli.session.operator_requests import new_request
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.session.user_git import author
+from gitops_bg.cli.session.user_git import author, signing_key
 from gitops_bg.cli.session.wait_for_traffic import wait_for_traffic
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.checks.gates import shut_after_commit
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.metrics import AnalysisStage
 from gitops_bg.core.model.observed import OperatorCommand
+from gitops_bg.core.model.policies.rules import Proof
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import AppKey, Version
 from gitops_bg.core.transitions.git.operator_requests import answer_request
@@ -33,13 +34,28 @@ _ASKED = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GlassOptions:
+    """The options that override policies."""
+
+    override: Annotated[
+        list[str] | None,
+        typer.Option("--override", metavar="POLICY", help="Override a policy that permits it; needs --reason."),
+    ] = None
+    sign: Annotated[
+        bool, typer.Option("--sign", help="Sign the commit with your SSH key, if the policy's override requires it.")
+    ] = False
+
+
 def promote(
     app: App,
     at: AppOptions,
     commit: CommitOptions,
     waiting: WaitOptions,
+    glass: GlassOptions,
     force: Annotated[
-        bool, typer.Option("--force", help="Also one that is not available yet; traffic waits for its pods.")
+        bool,
+        typer.Option("--force", help="Also promote a candidate that is not available yet; traffic waits for its pods."),
     ] = False,
     full: Annotated[
         bool,
@@ -49,14 +65,6 @@ def promote(
             "With nothing to promote: end the analysis of what serves.",
         ),
     ] = False,
-    override: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--override",
-            metavar="POLICY",
-            help="Promote in spite of a policy that lets you; needs --reason.",
-        ),
-    ] = None,
 ) -> int:
     """Promote the candidate: commit its checked snapshot as primary.yaml. Exit 3 where main takes only pull requests.
 
@@ -67,7 +75,8 @@ def promote(
     output = Output(at.out)
     by = author(commit.person.author)
     who = f"{by[0]} <{by[1]}>"
-    with Session(at.git, at.kube, at.place, by, with_ledger=True) as session:
+    git = replace(at.git, signing_key=signing_key(at.git.signing_key)) if glass.sign else at.git
+    with Session(git, at.kube, at.place, by, with_ledger=True) as session:
         facts = session.facts(session.app(app))
         world = facts.world(session.now)
         asked = OperatorCommand.PROMOTE_FULL if full else OperatorCommand.PROMOTE if _is_paused(world) else None
@@ -76,8 +85,8 @@ def promote(
             return _tell_of_what_serves(output, facts.app, world, asked)
         candidate = _candidate(facts.app, world, force or full)
         reason = commit.message or candidate.source.subject
-        overrides = _overrides(world, override or [], commit.message, by[1])
-        if asked:  # Before the commit: traffic may move as soon as that is seen.
+        overrides = _overrides(world, glass.override or [], commit.message, by[1], signed=git.signing_key is not None)
+        if asked:  # Before the commit: traffic may move as soon as the agent sees the commit.
             world = _ask(session, world, asked, who, commit.message)
         content = content_of(session, facts, world, candidate)
         change = change_to(
@@ -91,8 +100,11 @@ def promote(
         return report_proposal(output, proposed, change, at.git.branch, told, waits, changed_by(facts, change))
 
 
-def _overrides(world: World, names: list[str], reason: str, email: str) -> tuple[str, ...]:
-    """The policies to override, each of which lets this person. Raises `UsageError` with why one does not."""
+def _overrides(world: World, names: list[str], reason: str, email: str, *, signed: bool) -> tuple[str, ...]:
+    """Return the policies to override, each of which permits this person, or a signature that the agent checks.
+
+    Raises `UsageError` with the reason otherwise.
+    """
     policing = world.desired.policing
     known = {policy.name: policy for policy in (policing.policies if policing else ())}
     if names and not reason:
@@ -103,7 +115,10 @@ def _overrides(world: World, names: list[str], reason: str, email: str) -> tuple
             raise UsageError(f"no policy {name} is for {world.spec.app}; known: {', '.join(known) or 'none'}")
         if policy.override is None:
             raise UsageError(f"{name} has no override: it can be changed only, in policies/")
-        if email.lower() not in policy.override.emails:
+        if policy.override.proof is Proof.SIGNED:
+            if not signed:
+                raise UsageError(f"{name} is overridden by a signature only: add --sign")
+        elif email.lower() not in policy.override.emails:
             by = ", ".join(policy.override.by)
             raise UsageError(
                 f"{name} may be overridden by {by} only, and {email} is none of them (policies/people.yaml)"
@@ -112,26 +127,26 @@ def _overrides(world: World, names: list[str], reason: str, email: str) -> tuple
 
 
 def _is_paused(world: World) -> bool:
-    """Whether an analysis asks a person."""
+    """Return whether an analysis waits for a person."""
     return any(run.paused for run in world.record.analyses.runs)
 
 
 def _is_judged_live(world: World) -> bool:
-    """Whether nothing is to be promoted, and what serves is still being judged."""
+    """Return whether no version is to be promoted, and the active one is still being analysed."""
     run = world.record.run(AnalysisStage.POST)
     judged = run is not None and run.digest == world.record.routing.traffic and (run.running or run.paused)
     return judged and world.candidate is None and world.incoming is None
 
 
 def _ask(session: Session, world: World, verb: OperatorCommand, by: str, reason: str) -> World:
-    """Send the request; the world in which it is answered."""
+    """Send the request; return the world in which it is answered."""
     request = new_request(verb, by, reason)
     session.cluster.request(world.spec.app, request)
     return answer_request(replace(world, observed=replace(world.observed, request=request)))
 
 
 def _tell_of_what_serves(output: Output, app: AppKey, world: World, asked: OperatorCommand) -> int:
-    """What was asked for with nothing to promote."""
+    """Report what a request did without a version to promote."""
     active = world.active
     shown = label(active.number, active.digest) if active else "what serves"
     done = "its analysis ends" if asked is OperatorCommand.PROMOTE_FULL else _ASKED[asked]
@@ -140,7 +155,7 @@ def _tell_of_what_serves(output: Output, app: AppKey, world: World, asked: Opera
 
 
 def _candidate(app: AppKey, world: World, force: bool) -> Version:
-    """The candidate of the record, available. Raises `CommandFailed` with why there is none."""
+    """Return the candidate of the record, if available. Raises `CommandFailed` with why there is none."""
     candidate = world.candidate
     if candidate is None:
         raise CommandFailed(f"{app}: nothing to promote: {_why_none(app, world)}")

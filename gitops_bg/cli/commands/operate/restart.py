@@ -1,4 +1,4 @@
-"""`restart`: new pods for the versions that run, as a commit that sets ``restartAt``; no new version, no switch."""
+"""`restart`: new pods for the running versions, by a commit that sets ``restartAt``; no new version, no switch."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
@@ -22,7 +22,8 @@ def restart(
     at: FileOptions,
     commit: CommitOptions,
     delay: Annotated[
-        float, typer.Option("--in", parser=seconds, metavar="DURATION", show_default="now", help="Wait so long first.")
+        float,
+        typer.Option("--in", parser=seconds, metavar="DURATION", show_default="now", help="Wait this long first."),
     ] = 0.0,
 ) -> None:
     """Restart the pods of apps, a few at a time: by eviction, as maxUnavailable and PodDisruptionBudgets allow.

@@ -1,6 +1,8 @@
-"""`rollback`: the way back. Through Git: an older primary.yaml is committed. --offline: the cluster first, Git later.
+"""`rollback`: back to an earlier version.
 
-Where it leads is the core's to say (`destination`).
+Through Git: commits an older primary.yaml. --offline: the cluster first, Git later.
+
+The core decides to which version (`destination`).
 """
 
 from dataclasses import dataclass
@@ -31,13 +33,13 @@ from gitops_bg.core.world import World
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoalOptions:
-    """Where to, and which way."""
+    """The version to go back to, and how."""
 
     to: Annotated[
         int | None, typer.Option("--to", min=1, metavar="N", help="The version. Default: the last good one.")
     ] = None
     force: Annotated[
-        bool, typer.Option("--force", help="Also to one that is on hold, was bad before, or is newer.")
+        bool, typer.Option("--force", help="Permit a version that is on hold, failed before, or is newer.")
     ] = False
     offline: Annotated[
         bool, typer.Option("--offline", help="Without Git: the agent, or else this process, moves traffic at once.")
@@ -46,7 +48,7 @@ class GoalOptions:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What was asked for."""
+    """The options of the user."""
 
     to: int | None
     force: bool
@@ -95,7 +97,7 @@ def _through_git(session: Session, kube: ClusterOptions, app: AppKey, asked: _As
 
 
 def _goal(session: Session, facts: Facts, world: World, asked: _Asked) -> tuple[Version, bytes]:
-    """The version to go back to, and its primary.yaml as main had it. Raises `CommandFailed`, `ObjectNotFound`."""
+    """Return the version to go back to, and its primary.yaml from main. Raises `CommandFailed`, `ObjectNotFound`."""
     to = asked.to
     _demand_nothing_under_way(facts.app, world, to)
     _demand_good(world, asked)
@@ -115,7 +117,7 @@ def _goal(session: Session, facts: Facts, world: World, asked: _Asked) -> tuple[
 
 
 def _demand_good(world: World, asked: _Asked) -> None:
-    """Raises `CommandFailed` with what speaks against going back to a version that is named by its number."""
+    """Raise `CommandFailed` with the objection to a version that is named by its number, if there is one."""
     version = world.record.numbered(asked.to) if asked.to is not None else None
     if version is None or asked.force or version.digest == world.record.routing.traffic:
         return
@@ -125,7 +127,7 @@ def _demand_good(world: World, asked: _Asked) -> None:
 
 
 def _demand_no_objection(world: World, version: Version, asked: _Asked) -> None:
-    """The same for one that the record forgot: what speaks against its digest it never does."""
+    """Raise `CommandFailed` for a forgotten version: the record never forgets objections to a digest."""
     objection = world.record.objection(version.digest)
     active = world.active
     if asked.force or version.digest == world.record.routing.traffic:
@@ -142,7 +144,7 @@ def _not_good(world: World, version: Version, why: str) -> str:
 
 
 def _demand_nothing_under_way(app: AppKey, world: World, to: int | None) -> None:
-    """Without --to, "back" is unclear while traffic is on its way forward."""
+    """Without --to, "back" is ambiguous while traffic moves forward."""
     coming = world.incoming
     if to is None and coming and world.active and world.switch_kind is SwitchKind.PROMOTION:
         shown = label(coming.number, coming.digest)

@@ -1,4 +1,4 @@
-"""`suspend`, which Argo Rollouts calls `pause`: stops everything but going back, as a commit: who, why, until when."""
+"""`suspend`, which Argo Rollouts calls `pause`: stops all but rollbacks, as a commit: who, why, until when."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -20,7 +20,7 @@ from gitops_bg.spec.yaml.edit import set_suspend
 
 
 def moment_option(text: str) -> datetime:
-    """What is given for a time: one with its zone, or a duration from now. Raises ``typer.BadParameter``."""
+    """Parse a time with its zone, or a duration from now. Raises ``typer.BadParameter``."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -32,10 +32,10 @@ def moment_option(text: str) -> datetime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuspendOptions:
-    """Why, and until when."""
+    """The reason, and the end."""
 
     reason: Annotated[
-        str, typer.Option("--reason", "-r", "--message", "-m", help="Why; shown wherever the app is.")
+        str, typer.Option("--reason", "-r", "--message", "-m", help="Why; shown with the app everywhere.")
     ] = "suspended by hand"
     until: Annotated[
         datetime | None,
@@ -44,7 +44,7 @@ class SuspendOptions:
 
 
 def suspend(apps: Apps, at: FileOptions, person: AuthorOptions, how: SuspendOptions) -> None:
-    """Suspend apps: no candidate, no promotion; live traffic and the way back stay. `resume` ends it.
+    """Suspend apps: no candidate, no promotion; live traffic stays, and rollbacks still work. `resume` ends it.
 
     Example: gitops-bg suspend shop/web --reason 'incident 4711' --until 2h
     """
@@ -61,7 +61,7 @@ def suspend(apps: Apps, at: FileOptions, person: AuthorOptions, how: SuspendOpti
 
 
 def pause(apps: Apps, at: FileOptions, person: AuthorOptions, how: SuspendOptions) -> None:
-    """Argo Rollouts' word for `suspend`: the same in everything. `resume` ends it.
+    """Suspend apps: the same as `suspend`, under Argo Rollouts' name. `resume` ends it.
 
     Example: gitops-bg pause shop/web shop/api --reason 'incident 4711'
     """

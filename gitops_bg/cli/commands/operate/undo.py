@@ -1,6 +1,6 @@
-"""`undo`: the target becomes an older version again, pod template and configuration, as a commit on main.
+"""`undo`: makes the target an older version again, pod template and configuration, as a commit on main.
 
-It moves no traffic: the version comes forward through every gate, as a push of it would. `rollback` moves traffic.
+It moves no traffic: the version passes every gate, as if it had been pushed. `rollback` moves traffic.
 """
 
 from dataclasses import replace
@@ -29,7 +29,9 @@ def undo(
     commit: CommitOptions,
     to_version: Annotated[
         int | None,
-        typer.Option("--to-version", min=1, metavar="N", help="The version. Default: the one wanted before this."),
+        typer.Option(
+            "--to-version", min=1, metavar="N", help="The version. Default: the one that the target named before."
+        ),
     ] = None,
 ) -> None:
     """Change the target back to an older version, as a commit. It goes through every gate; `rollback` does not.
@@ -59,7 +61,7 @@ def undo(
 
 
 def _older(session: Session, facts: Facts, world: World, number: int | None) -> Version:
-    """The version to undo to, with the text of its template. Raises `ObjectNotFound`, `CommandFailed`."""
+    """Return the version to undo to, with the text of its template. Raises `ObjectNotFound`, `CommandFailed`."""
     if not facts.desired.target:
         raise CommandFailed(
             f"{facts.app}: the target cannot be read; `gitops-bg check` says why, `git revert` brings it back"
@@ -76,7 +78,7 @@ def _older(session: Session, facts: Facts, world: World, number: int | None) -> 
 
 
 def _before(world: World) -> Version | None:
-    """The version whose rollout was the last before the target's, of those that nobody gave up."""
+    """Return the version of the last rollout before the target's that nobody gave up."""
     record = world.record
     others = [each for each in record.versions if each.digest != world.target_digest]
     sound = [each for each in others if not (record.objection(each.digest) or each.aborted or each.failure)]
@@ -84,7 +86,7 @@ def _before(world: World) -> Version | None:
 
 
 def _commit(session: Session, output: Output, facts: Facts, version: Version, why: str) -> str:
-    """Template and configuration as one commit; the commit, or empty where all of it is so already."""
+    """Commit template and configuration together; return the commit, or empty if main has it already."""
     repository, commit = session.repository, version.source.commit
     past = repository.files(facts.app, commit) if repository.contains(commit) else {}
     folder = Folder(facts.app, facts.config.target_file, repository.files(facts.app), past)

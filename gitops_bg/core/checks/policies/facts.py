@@ -1,6 +1,6 @@
-"""What a world says of a version, as the facts that policies are judged by; and what has to be asked beyond it.
+"""Builds, from a world and a version, the facts that policies are judged by; and says what else must be read for them.
 
-The core says what it needs to know, and only where a policy asks: an app without policies costs nothing.
+The core requests facts only if a policy asks for them: an app without policies costs nothing.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,13 +22,13 @@ from gitops_bg.core.world import World, answered_once, resolve
 
 VERSION_LABEL = "app.kubernetes.io/version"
 LAST = 2**53
-"""The place in the queue of what nobody has merged yet: after all that somebody has."""
+"""The place in the queue of versions that are not merged yet: after all that are."""
 _WENT_BACK = (Cause.ROLLED_BACK, Cause.ABORTED, Cause.ANALYSIS_FAILED, Cause.HOOK_REFUSED, Cause.PODS_FAILED)
 _NOTHING = Policing()
 
 
 def awaits_promotion(desired: Desired, record: Record) -> str:
-    """The commit of main that promotes what traffic waits to move to; empty where none does, or it is a way back."""
+    """Return the commit of main that promotes what traffic waits to move to; empty without one, and for a rollback."""
     primary = desired.primary
     if not primary or not record.routing.traffic or record.routing.override:
         return ""
@@ -40,7 +40,7 @@ def awaits_promotion(desired: Desired, record: Record) -> str:
 
 
 def commits_asked_about(desired: Desired, record: Record, policing: Policing) -> tuple[str, ...]:
-    """The commits whose messages and authors rules ask for: of the target, and of the promotion that waits."""
+    """Return the commits whose messages and authors rules ask for: of the target, and of the waiting promotion."""
     policies, promotion = policing.all_policies, awaits_promotion(desired, record)
     asked: list[str] = []
     if promotion and (asks_for_messages(policies) or any(each.override for each in policies)):
@@ -55,7 +55,7 @@ def commits_asked_about(desired: Desired, record: Record, policing: Policing) ->
 
 @answered_once
 def verdicts(world: World, version: Version) -> tuple[Verdict, ...]:
-    """What every policy says of a version, those of now and, where its promotion waits, those of then."""
+    """Return the verdicts of all policies on a version: the present ones, and those at its promotion if that waits."""
     policing = world.desired.policing
     if policing is None:
         return ()
@@ -63,7 +63,7 @@ def verdicts(world: World, version: Version) -> tuple[Verdict, ...]:
 
 
 def _of_policy(policy: Policy, world: World, version: Version) -> tuple[Verdict, ...]:
-    """A policy that meets a bug is shut, for the apps it is for; what asks no policy, such as the way back, goes on."""
+    """Return the verdicts of a policy. One that hits a bug is shut, for its apps; rollbacks ask no policy and go on."""
     try:
         with guarded("judging it"):
             return judge((policy,), facts_of(world, version), world.now)
@@ -73,7 +73,7 @@ def _of_policy(policy: Policy, world: World, version: Version) -> tuple[Verdict,
 
 
 def moments(world: World) -> tuple[datetime, ...]:
-    """When time alone makes a verdict on the version that is next another one."""
+    """Return the moments at which time alone changes a verdict on the next version."""
     version = world.incoming or world.candidate
     if world.desired.policing is None or version is None:
         return ()
@@ -82,7 +82,7 @@ def moments(world: World) -> tuple[datetime, ...]:
 
 @answered_once
 def facts_of(world: World, version: Version) -> Facts:
-    """All that rules may ask about a version of the app."""
+    """Return all facts that rules may ask for about a version of the app."""
     policing = world.desired.policing or _NOTHING
     commits = {commit.commit: commit for commit in policing.commits}
     primary, active = world.desired.primary, world.active
@@ -104,11 +104,12 @@ def facts_of(world: World, version: Version) -> Facts:
         approvals=policing.approvals,
         authors=policing.authors,
         merger=policing.merger,
+        unheard=policing.unheard,
     )
 
 
 def place_of(world: World, version: Version) -> tuple[int, str]:
-    """Its place among those that wait for their turn: by the place of its merge in main; less is first."""
+    """Return its place in the queue: the position of its merge in main; lower is first."""
     primary = world.desired.primary
     if primary and world.primary_digest == version.digest and primary.changed_by.landed is not None:
         return primary.changed_by.landed, str(world.spec.app)
@@ -123,7 +124,7 @@ def _version(world: World, version: Version, commits: Mapping[str, CommitFacts])
 
 @lru_cache(maxsize=256)
 def described_by(text: str) -> tuple[tuple[str, ...] | None, str]:
-    """The images of a pod template, and what it calls its version. It never changes."""
+    """Return the images and the version label of a pod template. They never change."""
     template: Any = read_json(text)
     spec = template.get("spec") or {}
     containers = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
@@ -144,7 +145,9 @@ def _promotions(record: Record) -> tuple[PastMove, ...]:
 
 
 def _rollbacks(record: Record) -> tuple[PastMove, ...]:
-    """Each left a hold on what it left; that it was bad stays known until that served again (decision 16)."""
+    """Return the rollbacks. Each left a hold on the former version, known as bad until it serves again
+    (decision 16).
+    """
     holds = (*record.holds, *record.past_holds)
     served = set(record.routing.activations)
     return _newest_first(

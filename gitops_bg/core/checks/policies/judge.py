@@ -1,7 +1,7 @@
-"""The judgement: `judge(policies, facts, now)` says of every rule whether it is open, why not, and until when.
+"""Judges policies: `judge(policies, facts, now)` returns for every rule whether it is open, why not, and until when.
 
-Pure. All rules of all policies must be open; there is no priority, and nothing is guessed: what nobody tells is shut,
-and says so (policies.md §3).
+Pure. All rules of all policies must be open; there is no priority, and nothing is guessed: an unknown fact shuts its
+rule, and the reason says so (policies.md §3).
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -11,15 +11,17 @@ from datetime import datetime
 from gitops_bg.core.checks.policies import rules as of
 from gitops_bg.core.checks.policies.match import matches
 from gitops_bg.core.checks.policies.people import approvals, separation
-from gitops_bg.core.model.policies.facts import Facts, Overriding, Verdict
+from gitops_bg.core.model.policies.facts import CommitFacts, Facts, Overriding, Verdict
 from gitops_bg.core.model.policies.rules import (
     After,
     Approvals,
+    BreakGlass,
     Concurrency,
     Expression,
     Images,
     Message,
     Policy,
+    Proof,
     Rule,
     Separation,
     Soak,
@@ -41,19 +43,19 @@ _JUDGES: dict[type, tuple[str, Judging]] = {
 }
 
 NOT_FOR_THE_FIRST = (Soak, Approvals, Separation)
-"""Nothing serves yet: nobody is to be protected from a version that others approve or that has proven itself."""
+"""Not for a first deployment: no version serves yet that these rules could protect."""
 
 OVERRIDE, REASON = "Bg-Override", "Bg-Reason"
-"""The trailers of a promotion commit that break the glass (policies.md §6)."""
+"""The trailers of a promotion commit that override policies (policies.md §6)."""
 
 
 def judge(policies: Iterable[Policy], facts: Facts, now: datetime) -> tuple[Verdict, ...]:
-    """What every rule that counts says, in the order of the policies and of their rules. ``now`` is UTC."""
+    """Return the verdicts of all rules that count, in the order of the policies and of their rules. ``now`` is UTC."""
     return tuple(verdict for policy in policies for verdict in _of_policy(policy, facts, now))
 
 
 def name_of(rule: Rule) -> str:
-    """What the file calls a rule."""
+    """Return the name of a rule in the file."""
     return _JUDGES[type(rule)][0]
 
 
@@ -62,7 +64,7 @@ def _of_policy(policy: Policy, facts: Facts, now: datetime) -> Iterator[Verdict]
         remedy = "correct the file; `gitops-bg check` names the mistake"
         yield Verdict(policy.name, "policy", open=False, reason=policy.broken, remedy=remedy)
         return
-    overriding, why_not = _overriding(policy, facts)
+    overriding, why_not = _overriding(policy, facts, now)
     for rule in policy.rules:
         if facts.serving is None and isinstance(rule, NOT_FOR_THE_FIRST):
             continue
@@ -83,13 +85,13 @@ def _of_rule(policy: Policy, rule: Rule, facts: Facts, now: datetime) -> Verdict
 
 
 def _counting(policy: Policy, facts: Facts) -> Facts:
-    """Only apps that the policy is for take a place of one another."""
+    """Keep only the peers that the policy is for: only these compete for its places."""
     peers = {app: peer for app, peer in facts.peers.items() if matches(policy.match, app, peer.labels)}
     return replace(facts, peers=peers)
 
 
-def _overriding(policy: Policy, facts: Facts) -> tuple[Overriding | None, str]:
-    """Who overrides it by the promotion's own commit, for this digest only; or why that does not count."""
+def _overriding(policy: Policy, facts: Facts, now: datetime) -> tuple[Overriding | None, str]:
+    """Return who overrides it by the promotion's own commit, for this digest only; or why that does not count."""
     promotion = facts.promotion
     if promotion is None or not facts.promoted or policy.name not in _named(promotion.trailer(OVERRIDE)):
         return None, ""
@@ -98,12 +100,34 @@ def _overriding(policy: Policy, facts: Facts) -> tuple[Overriding | None, str]:
     reason = "; ".join(promotion.trailer(REASON))
     if not reason:
         return None, f"its override says no {REASON}"
-    allowed = (each for each in (promotion.committer, promotion.author) if each.email.lower() in policy.override.emails)
+    person, why_not = (_signing if policy.override.proof is Proof.SIGNED else _writing)(policy.override, promotion, now)
+    if why_not:
+        return None, why_not
+    return Overriding(policy.name, person, reason, promotion.commit, policy.override.proof), ""
+
+
+def _writing(lets: BreakGlass, promotion: CommitFacts, _: datetime) -> tuple[str, str]:
+    """Return the author of the commit, as Git has it."""
+    allowed = (each for each in (promotion.committer, promotion.author) if each.email.lower() in lets.emails)
     person = next(allowed, None)
     if person is None:
-        by = ", ".join(policy.override.by)
-        return None, f"{promotion.committer} may not override it: that is for {by} (policies/people.yaml)"
-    return Overriding(policy.name, str(person), reason, promotion.commit), ""
+        return "", _not_among(str(promotion.committer), lets)
+    return str(person), ""
+
+
+def _signing(lets: BreakGlass, promotion: CommitFacts, now: datetime) -> tuple[str, str]:
+    """Return whose signature the commit has, whoever its author is."""
+    signed = promotion.signed
+    if signed is None or not signed.name:
+        why = signed.why_not if signed else "nobody can check its signature"
+        return "", f"its override counts only signed, and {why}: `gitops-bg promote --override … --sign`"
+    if signed.expires is not None and signed.expires <= now:
+        return "", f"the key by which {signed.name} signed its override has expired"
+    return (signed.name, "") if signed.name in lets.names else ("", _not_among(signed.name, lets))
+
+
+def _not_among(who: str, lets: BreakGlass) -> str:
+    return f"{who} may not override it: that is for {', '.join(lets.by)} (policies/people.yaml)"
 
 
 def _named(trailers: tuple[str, ...]) -> set[str]:

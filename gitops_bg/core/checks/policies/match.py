@@ -1,16 +1,29 @@
-"""Which policies are for which app, and what they need to know beyond it. Globs; nothing given matches everything."""
+"""Which policies are for which app, and what else they need to know. Globs; without any field, every app matches."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from gitops_bg.core.model.policies.rules import After, Concurrency, Expression, Match, Message, Policy, Scope
+from gitops_bg.core.model.policies.rules import (
+    After,
+    Approvals,
+    Concurrency,
+    Expression,
+    Match,
+    Message,
+    Policy,
+    Proof,
+    Role,
+    Scope,
+    Separation,
+)
 from gitops_bg.core.model.version import AppKey
 
 Labels = tuple[tuple[str, str], ...]
 
 
 def matches(match: Match, app: AppKey, labels: Labels) -> bool:
-    """Whether a policy is for an app whose target has these labels.
+    """Return whether a policy is for an app whose target has these labels.
 
     >>> matches(Match(namespaces=("pay-*",)), AppKey("pay-eu", "web"), ())
     True
@@ -25,12 +38,12 @@ def matches(match: Match, app: AppKey, labels: Labels) -> bool:
 
 
 def matching(policies: Iterable[Policy], app: AppKey, labels: Labels) -> tuple[Policy, ...]:
-    """Those that are for an app, by name."""
+    """Return the policies for an app, by name."""
     return tuple(sorted((each for each in policies if matches(each.match, app, labels)), key=lambda each: each.name))
 
 
 def apps_asked_about(policies: Iterable[Policy], app: AppKey) -> frozenset[AppKey]:
-    """The other apps that rules of these policies name, where they are for ``app``."""
+    """Return the other apps that rules of these policies name, when applied to ``app``."""
     named: set[AppKey] = set()
     for rule in _rules(policies):
         if isinstance(rule, After):
@@ -41,13 +54,49 @@ def apps_asked_about(policies: Iterable[Policy], app: AppKey) -> frozenset[AppKe
 
 
 def scopes_asked_about(policies: Iterable[Policy]) -> frozenset[tuple[Scope, str]]:
-    """The scopes, each with its label, whose apps count together by a rule of these policies."""
+    """Return the scopes, each with its label, in which rules of these policies count apps together."""
     return frozenset((rule.scope, rule.label) for rule in _rules(policies) if isinstance(rule, Concurrency))
 
 
 def asks_for_messages(policies: Iterable[Policy]) -> bool:
-    """Whether a rule asks what commits say."""
+    """Return whether a rule asks for commit messages."""
     return any(isinstance(rule, Message | Expression) for rule in _rules(policies))
+
+
+@dataclass(frozen=True, slots=True)
+class AskedOfPeople:
+    """What rules ask about people. All False: no rule asks anything."""
+
+    approvals: bool = False
+    authors: bool = False
+    merger: bool = False
+
+    def __bool__(self) -> bool:
+        return self.approvals or self.authors or self.merger
+
+
+def asked_of_people(policies: Iterable[Policy]) -> AskedOfPeople:
+    """Return whether rules ask who approved, who the authors are, who merged.
+
+    An expression that contains the word may ask; an unneeded answer costs one request and opens nothing.
+    """
+    approvals = authors = merger = False
+    for rule in _rules(policies):
+        match rule:
+            case Approvals():
+                approvals, authors = True, authors or rule.not_author
+            case Separation():
+                approvals = approvals or Role.APPROVER in rule.between
+                authors = authors or Role.AUTHOR in rule.between
+                merger = merger or Role.MERGER in rule.between
+            case Expression():
+                approvals = approvals or "approvals" in f"{rule.text} {rule.until_text}"
+    return AskedOfPeople(approvals, authors, merger)
+
+
+def asks_for_signed_override(policies: Iterable[Policy]) -> bool:
+    """Return whether an override of one of these policies requires a signature."""
+    return any(each.override is not None and each.override.proof is Proof.SIGNED for each in policies)
 
 
 def _rules(policies: Iterable[Policy]) -> Iterable[object]:

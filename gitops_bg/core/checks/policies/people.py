@@ -1,65 +1,123 @@
-"""The rules on people: who approved this digest, and whether somebody has two roles. Facts come as plain data.
+"""The rules on people: who approved this digest, and whether a person has two roles. Facts come as plain data.
 
-Until somebody tells who approved, they are shut, and say so (policies.md §4).
+As long as it is unknown who approved, they are shut, and the reason says so (policies.md §4).
 """
 
-from datetime import datetime
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
 
-from gitops_bg.core.checks.policies.rules import Answer
+from gitops_bg.core.checks.policies.rules import Answer, length
 from gitops_bg.core.model.policies.facts import Approval, Facts
 from gitops_bg.core.model.policies.rules import Approvals, Proof, Role, Separation
 
 _STRENGTH = {Proof.MERGE: 0, Proof.FORGE: 1, Proof.SIGNED: 2}
 _NOBODY_TELLS = "nobody tells who approved: connect a forge, or sign approvals"
+_GROUP = "group:"
+_CLOCKS_DIFFER = timedelta(minutes=10)
+"""How far ahead a signer's clock may be: signers choose the date, which must not prolong their approval."""
 
 
 def approvals(rule: Approvals, facts: Facts, now: datetime) -> Answer:
-    """Whether enough people said yes to this digest: none of its authors, none too long ago."""
+    """Return whether enough people approved this digest: none of its authors, and not too long ago.
+
+    While it is open, ``until`` says when the first approval that it needs becomes too old.
+    """
     if facts.approvals is None:
-        return Answer(False, _NOBODY_TELLS, unknown=True)
+        return _unknown(facts, _NOBODY_TELLS)
     if rule.not_author and facts.authors is None:
-        return Answer(False, "nobody can tell its authors", unknown=True)
-    counted = _counted(rule, facts, now)
-    who = ", ".join(sorted(counted)) or "nobody"
+        return _unknown(facts, "nobody can tell its authors")
+    counted, others = _judged(rule, facts, now)
     by = f" of {', '.join(sorted(rule.by))}" if rule.by else ""
-    asked = f"{rule.count} approvals{by}; so far {who}"
+    who = f": {', '.join(each.by for each in counted)}" if counted else ""
+    said = "; ".join([f"{len(counted)} of {rule.count} approvals{by}{who}", *others, *filter(None, [facts.unheard])])
     if len(counted) >= rule.count:
-        return Answer(True, asked)
-    return Answer(False, f"it needs {asked}", remedy="ask somebody to approve it")
+        return Answer(True, said, _too_old_at(counted, rule))
+    whom = " or ".join(sorted(rule.by)) or "somebody who did not write it"
+    return Answer(False, said, remedy=f"let {whom} {_how(rule, facts)}")
 
 
-def _counted(rule: Approvals, facts: Facts, now: datetime) -> set[str]:
-    people: set[str] = set()
+def _too_old_at(counted: list[Approval], rule: Approvals) -> datetime:
+    """Return when so many of them are too old that the remaining ones do not suffice."""
+    return sorted(_ends(each, rule) for each in counted)[len(counted) - rule.count]
+
+
+def _how(rule: Approvals, facts: Facts) -> str:
+    """A forge may take no review of what is merged; a signature counts then, too."""
+    if rule.proof is Proof.SIGNED:
+        return f"run: gitops-bg approve {facts.app}"
+    return f"approve it, or run: gitops-bg approve {facts.app}" if facts.promoted else "approve it"
+
+
+def _ends(approval: Approval, rule: Approvals) -> datetime:
+    """Return when an approval stops counting: it is too old, or its key has expired."""
+    too_old = approval.at + rule.at_most + timedelta.resolution
+    return min(too_old, approval.expires) if approval.expires else too_old
+
+
+def _judged(rule: Approvals, facts: Facts, now: datetime) -> tuple[list[Approval], list[str]]:
+    """Return the approvals that count, one per person, the oldest first; and why others do not count."""
+    counted: list[Approval] = []
+    others: dict[str, str] = {}
     groups: set[str] = set()
     for each in sorted(facts.approvals or (), key=lambda approval: approval.at):
-        if each.by in people or not _counts(rule, each, facts, now):
-            continue
-        of = {f"group:{name}" for name in each.groups} & (rule.by or {f"group:{name}" for name in each.groups})
-        if rule.distinct_groups and of & groups:
-            continue
-        people.add(each.by)
-        groups |= of
-    return people
+        why = _why_not(rule, each, facts, now) or _same_group(rule, each, groups)
+        if why:
+            others[each.by] = why
+        elif each.by not in {one.by for one in counted}:
+            counted.append(each)
+            groups |= _groups(rule, each)
+    people = {each.by for each in counted}
+    return counted, [why for by, why in others.items() if by not in people]
 
 
-def _counts(rule: Approvals, approval: Approval, facts: Facts, now: datetime) -> bool:
-    if approval.digest != facts.to.digest or now - approval.at > rule.at_most:
-        return False
-    if rule.not_author and approval.by in (facts.authors or ()):
-        return False
+def _why_not(rule: Approvals, approval: Approval, facts: Facts, now: datetime) -> str:
+    """Return why an approval does not count; empty where it does."""
+    by = approval.by
+    if approval.void:
+        return approval.void
+    if approval.digest != facts.to.digest:
+        return f"{by} approved other content"
+    if rule.not_author and by in (facts.authors or ()):
+        return f"{by} is an author"
+    if untimely := _untimely(rule, approval, now):
+        return untimely
     if _STRENGTH[approval.proof] < _STRENGTH[rule.proof]:
-        return False
-    named = {approval.by, *(f"group:{name}" for name in approval.groups)}
-    return not rule.by or bool(named & rule.by)
+        return f"{by} is known by {approval.proof} only, not {rule.proof}"
+    named = {by, *(f"{_GROUP}{name}" for name in approval.groups)}
+    return "" if not rule.by or named & rule.by else f"{by} is none of them"
+
+
+def _untimely(rule: Approvals, approval: Approval, now: datetime) -> str:
+    if now - approval.at > rule.at_most:
+        return f"the approval of {approval.by} is older than {length(rule.at_most)}"
+    if approval.expires is not None and approval.expires <= now:
+        return f"the key by which {approval.by} approved has expired"
+    is_ahead = approval.proof is Proof.SIGNED and approval.at > now + _CLOCKS_DIFFER
+    return f"the approval of {approval.by} is dated in the future" if is_ahead else ""
+
+
+def _same_group(rule: Approvals, approval: Approval, groups: set[str]) -> str:
+    if rule.distinct_groups and _groups(rule, approval) & groups:
+        return f"{approval.by} is of the same group"
+    return ""
+
+
+def _groups(rule: Approvals, approval: Approval) -> set[str]:
+    """Return the groups of a person that the rule distinguishes."""
+    named = {f"{_GROUP}{name}" for name in approval.groups}
+    return named & rule.by if rule.by else named
 
 
 def separation(rule: Separation, facts: Facts, _: datetime) -> Answer:
-    """Whether nobody has two of the roles. The merger is known only once somebody merged."""
-    if facts.approvals is None or facts.authors is None:
-        return Answer(False, _NOBODY_TELLS, unknown=True)
+    """Return whether no person has two of the roles. The merger is known only after the merge."""
+    for role, known in _known(rule.between, facts):
+        if not known:
+            return _unknown(facts, _NOT_KNOWN[role])
     people = {
-        Role.AUTHOR: facts.authors,
-        Role.APPROVER: frozenset(each.by for each in facts.approvals if each.digest == facts.to.digest),
+        Role.AUTHOR: facts.authors or frozenset(),
+        Role.APPROVER: frozenset(
+            each.by for each in facts.approvals or () if each.digest == facts.to.digest and not each.void
+        ),
         Role.MERGER: frozenset([facts.merger] if facts.merger else []),
     }
     for place, one in enumerate(rule.between):
@@ -69,3 +127,27 @@ def separation(rule: Separation, facts: Facts, _: datetime) -> Answer:
                     False, f"{', '.join(sorted(both))} is {one} and {other}", remedy=f"let another be {other}"
                 )
     return Answer(True, "nobody has two roles")
+
+
+_NOT_KNOWN = {
+    Role.AUTHOR: "nobody can tell its authors",
+    Role.APPROVER: _NOBODY_TELLS,
+    Role.MERGER: "nobody can tell who merged it",
+}
+
+
+def _known(between: Iterable[Role], facts: Facts) -> Iterator[tuple[Role, bool]]:
+    """Yield whether each role is known; a version that is not promoted yet has no merger."""
+    known = {
+        Role.AUTHOR: facts.authors is not None,
+        Role.APPROVER: facts.approvals is not None,
+        Role.MERGER: facts.merger is not None or not facts.promoted,
+    }
+    return ((role, known[role]) for role in between)
+
+
+def _unknown(facts: Facts, said: str) -> Answer:
+    """Return shut, because a fact is unknown; with why, if it could be known."""
+    if facts.unheard:
+        said = f"{said.partition(':')[0]}: {facts.unheard}"
+    return Answer(False, said, unknown=True)

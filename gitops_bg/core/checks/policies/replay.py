@@ -1,6 +1,6 @@
-"""What policies would have said of promotions that have been, each judged as of its own time (policies.md §3).
+"""What policies would have said of past promotions, each judged as of its own time (policies.md §3).
 
-What the past does not say is unknown, and counted apart: never as allowed.
+Facts that the past does not have are unknown, and counted separately: never as allowed.
 """
 
 from collections.abc import Iterable
@@ -14,12 +14,18 @@ from gitops_bg.core.model.policies.facts import Facts, Verdict
 from gitops_bg.core.model.policies.rules import Policy
 from gitops_bg.core.model.version import AppKey
 
-UNTOLD = frozenset(["soak", "concurrency", "after", "approvals", "separation"])
-"""The rules on what no ledger tells: how long a version was up, how other apps were, who approved."""
+UNTOLD = frozenset(["soak", "concurrency", "after"])
+"""The rules on facts that no ledger has: how long a version was available, and the state of other apps."""
+_OF_PEOPLE = frozenset(["approvals", "separation"])
+"""The rules on facts that the ledger has if a forge was asked who merged and approved."""
+
+
+AS_A_WHOLE = "policy"
+"""The `Verdict.rule` of a policy that could not be read: its rules are unknown."""
 
 
 class Outcome(StrEnum):
-    """What would have become of a promotion; the last that holds of several policies counts."""
+    """The outcome of a promotion; with several policies, the last that applies counts."""
 
     ALLOWED = "allowed"
     OVERRIDDEN = "overridden"
@@ -33,7 +39,7 @@ _GRAVITY = tuple(Outcome)
 
 @dataclass(frozen=True, slots=True)
 class PastPromotion:
-    """One that has been, and what is known of it."""
+    """A past promotion, and what is known of it."""
 
     at: datetime
     commit: str
@@ -42,23 +48,23 @@ class PastPromotion:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What came of one."""
+    """The outcome of one promotion."""
 
     app: AppKey
     at: datetime
     commit: str
     outcome: Outcome
     until: datetime | None = None
-    """When it would have gone on, where it would have waited."""
+    """When it would have continued, if it would have waited."""
     policies: tuple[tuple[str, Outcome], ...] = ()
-    """By the names of those that match."""
+    """By the names of the matching policies."""
     untils: tuple[tuple[str, datetime], ...] = ()
-    """When each policy that would have had it wait would have let it go."""
+    """For each policy that would have made it wait: until when."""
     reasons: tuple[str, ...] = ()
 
 
 def replay(policies: Iterable[Policy], past: Iterable[PastPromotion]) -> list[Replayed]:
-    """Every promotion, judged as of its own time by the policies that are for its app."""
+    """Return every promotion, judged as of its own time by the policies for its app."""
     given = tuple(policies)
     return [_replayed(given, each) for each in past]
 
@@ -91,10 +97,11 @@ def _outcome(verdict: Verdict) -> Outcome:
         return Outcome.OVERRIDDEN
     if not verdict.holds:
         return Outcome.ALLOWED
-    if verdict.unknown or verdict.rule in UNTOLD:
+    if verdict.unknown or verdict.rule in UNTOLD or verdict.rule == AS_A_WHOLE:
         return Outcome.UNKNOWN
     return Outcome.WAITED if verdict.until else Outcome.REFUSED
 
 
 def _why(verdict: Verdict) -> str:
-    return f"the ledger does not tell ({verdict.rule})" if verdict.rule in UNTOLD else verdict.reason
+    untold = verdict.rule in UNTOLD or (verdict.rule in _OF_PEOPLE and verdict.unknown)
+    return f"the ledger does not tell ({verdict.rule})" if untold else verdict.reason

@@ -1,6 +1,6 @@
-"""One function for each rule but those on people: ``(rule, facts, now) -> Answer``. Every sentence says what to do.
+"""One function for each rule except those on people: ``(rule, facts, now) -> Answer``. Every sentence says what to do.
 
-An answer that nobody can give is shut, never open.
+An unknown fact shuts a rule, never opens it.
 """
 
 from dataclasses import dataclass
@@ -27,18 +27,18 @@ NEVER_BY_ITSELF = "push another version: this one will not pass by waiting"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a rule says of a version."""
+    """The answer of a rule about a version."""
 
     open: bool
     reason: str = ""
     until: datetime | None = None
-    """When time alone makes it another answer, where that is known."""
+    """When time alone changes the answer, if that is known."""
     remedy: str = ""
     unknown: bool = False
 
 
 def windows(rule: Windows, _: Facts, now: datetime) -> Answer:
-    """Whether traffic may move now, and when it may next. The zone is always said."""
+    """Return whether traffic may move now, and when it may next. The reason always names the zone."""
     if is_open(rule, now):
         return Answer(True, f"open ({rule.zone_name})", next_shut(rule, now))
     until = next_open(rule, now)
@@ -51,8 +51,8 @@ def _wall(moment: datetime, rule: Windows) -> str:
 
 
 def soak(rule: Soak, facts: Facts, now: datetime) -> Answer:
-    """Whether this very version has been available for long enough."""
-    asked = f"available for {_length(rule.period)}"
+    """Return whether this very version has been available for long enough."""
+    asked = f"available for {length(rule.period)}"
     if facts.available_since is None:
         return Answer(False, f"{asked}, which begins when its pods are")
     until = facts.available_since + rule.period
@@ -62,7 +62,7 @@ def soak(rule: Soak, facts: Facts, now: datetime) -> Answer:
 
 
 def images(rule: Images, facts: Facts, _: datetime) -> Answer:
-    """Whether every image comes from where it may, and is pinned where it must be."""
+    """Return whether every image is from a permitted source, and pinned if required."""
     if facts.to.images is None:
         return Answer(False, "nobody can tell its images", unknown=True)
     for image in facts.to.images:
@@ -80,7 +80,7 @@ def _wrong_with(image: str, rule: Images) -> str:
 
 
 def message(rule: Message, facts: Facts, _: datetime) -> Answer:
-    """Whether the commit that brought it, or its promotion, says what it is to say."""
+    """Return whether the commit that brought the version, or its promotion, has the required text."""
     commits = [commit for commit in (facts.to.source, facts.promotion) if commit]
     if not commits:
         return Answer(False, "nobody can read its commits now", unknown=True)
@@ -98,7 +98,7 @@ def _says(rule: Message, commit: CommitFacts) -> bool:
 
 
 def concurrency(rule: Concurrency, facts: Facts, _: datetime) -> Answer:
-    """Whether it is its turn: so many others are on the move, and so many came before it."""
+    """Return whether it is the app's turn, from the number of others that move and that come before it."""
     if facts.not_looked_at:
         return Answer(False, f"{facts.not_looked_at} apps were not looked at yet", unknown=True)
     others = [peer for peer in facts.peers.values() if peer.app != facts.app and _counts(rule, facts, peer)]
@@ -121,7 +121,7 @@ def _counts(rule: Concurrency, facts: Facts, peer: Peer) -> bool:
 
 
 def after(rule: After, facts: Facts, now: datetime) -> Answer:
-    """Whether the other app has got there."""
+    """Return whether the other app has reached the required state."""
     other = rule.of(facts.app)
     peer = facts.peers.get(other)
     if peer is None:
@@ -132,12 +132,12 @@ def after(rule: After, facts: Facts, now: datetime) -> Answer:
         return Answer(False, f"{other} serves {peer.label or 'no version that it names'}, not {facts.to.label}")
     until = peer.healthy_since + rule.at_least
     if now < until:
-        return Answer(False, f"{other} is healthy, and is to be so for {_length(rule.at_least)}", until)
+        return Answer(False, f"{other} is healthy, and is to be so for {length(rule.at_least)}", until)
     return Answer(True, f"{other} is healthy")
 
 
 def expression(rule: Expression, facts: Facts, now: datetime) -> Answer:
-    """Whether the expression is true; what it cannot be evaluated on shuts it."""
+    """Return whether the expression is true; if it cannot be evaluated, it is shut."""
     if missing := sorted(str(app) for app in rule.apps if app not in facts.peers):
         return Answer(False, f"nobody has looked at {', '.join(missing)} yet", unknown=True)
     values = values_of(facts, now, rule.zone)
@@ -163,10 +163,10 @@ def _until(rule: Expression, values: dict[str, object], now: datetime) -> dateti
     return moment if is_moment else None  # type: ignore[return-value]
 
 
-def _length(period: timedelta) -> str:
-    """A period as people write it.
+def length(period: timedelta) -> str:
+    """Format a period for people.
 
-    >>> _length(timedelta(hours=1, minutes=30)), _length(timedelta(days=2)), _length(timedelta())
+    >>> length(timedelta(hours=1, minutes=30)), length(timedelta(days=2)), length(timedelta())
     ('1h30m', '2d', '0s')
     """
     seconds, parts = round(period.total_seconds()), []

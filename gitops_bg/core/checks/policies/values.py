@@ -1,6 +1,6 @@
-"""The variables of expressions (policies.md §2), made of facts: plain mappings, lists, texts and moments.
+"""The variables of expressions (policies.md §2), built from facts: plain mappings, lists, texts and moments.
 
-What is not known, or is not there yet, has no key: an expression that needs it has no answer, and says so.
+Unknown and future facts have no key: an expression that needs one has no answer, and says so.
 """
 
 from datetime import datetime, tzinfo
@@ -8,42 +8,52 @@ from datetime import datetime, tzinfo
 from gitops_bg.core.model.policies.facts import CommitFacts, Facts, PastMove, Peer, VersionFacts
 
 VARIABLES = ("app", "from", "to", "promotion", "approvals", "preview", "history", "apps", "now", "local")
-"""``from`` is a word of CEL's own in some dialects, not in ours."""
+"""``from`` is a reserved word in some dialects of CEL, not in ours."""
 MOST_HISTORY = 50
 
 
 def values_of(facts: Facts, now: datetime, zone: tzinfo) -> dict[str, object]:
-    """All variables, by name."""
+    """Return all variables, by name."""
     local = now.astimezone(zone)
     preview: dict[str, object] = {
         "healthy": facts.available_since is not None,
         "available_since": facts.available_since,
     }
-    return {
-        "app": {
-            "namespace": facts.app.namespace,
-            "name": facts.app.name,
-            "labels": dict(facts.labels),
-            "annotations": dict(facts.annotations),
-        },
-        "from": _version(facts.serving) if facts.serving else {},
-        "to": _version(facts.to),
-        "promotion": _commit(facts.promotion) if facts.promotion else {},
-        "approvals": [
-            {"by": each.by, "groups": sorted(each.groups), "at": each.at, "proof": str(each.proof)}
-            for each in facts.approvals or ()
-        ],
-        "preview": _known(preview),
-        "history": {"promotions": _moves(facts.promotions), "rollbacks": _moves(facts.rollbacks)},
-        "apps": {str(app): _peer(peer) for app, peer in facts.peers.items()},
-        "now": now,
-        "local": {
-            "weekday": ("mon", "tue", "wed", "thu", "fri", "sat", "sun")[local.weekday()],
-            "hour": local.hour,
-            "minute": local.minute,
-            "date": f"{local:%Y-%m-%d}",
-        },
-    }
+    return _known(
+        {
+            "app": {
+                "namespace": facts.app.namespace,
+                "name": facts.app.name,
+                "labels": dict(facts.labels),
+                "annotations": dict(facts.annotations),
+            },
+            "from": _version(facts.serving) if facts.serving else {},
+            "to": _version(facts.to),
+            "promotion": _commit(facts.promotion) if facts.promotion else {},
+            "approvals": _approvals(facts),
+            "preview": _known(preview),
+            "history": {"promotions": _moves(facts.promotions), "rollbacks": _moves(facts.rollbacks)},
+            "apps": {str(app): _peer(peer) for app, peer in facts.peers.items()},
+            "now": now,
+            "local": {
+                "weekday": ("mon", "tue", "wed", "thu", "fri", "sat", "sun")[local.weekday()],
+                "hour": local.hour,
+                "minute": local.minute,
+                "date": f"{local:%Y-%m-%d}",
+            },
+        }
+    )
+
+
+def _approvals(facts: Facts) -> list[dict[str, object]] | None:
+    """Return the approvals that may count for this very version; None where it is unknown who approved."""
+    if facts.approvals is None:
+        return None
+    return [
+        {"by": each.by, "groups": sorted(each.groups), "at": each.at, "proof": str(each.proof)}
+        for each in facts.approvals
+        if not each.void and each.digest == facts.to.digest
+    ]
 
 
 def _version(version: VersionFacts) -> dict[str, object]:

@@ -1,6 +1,6 @@
-"""What promotion policies are judged by: facts as plain data, and the verdicts. Where nobody told, that is a value.
+"""What promotion policies are judged by, as plain data, and the verdicts. Unknown facts have an explicit value.
 
-The core makes these of a world; tests and replays write them down.
+The core builds these from a world; tests and replays write them down.
 """
 
 from collections.abc import Mapping
@@ -13,13 +13,25 @@ from gitops_bg.core.model.version import AppKey
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who a commit is by, as Git says it."""
+    """The author or committer of a commit, as Git has it."""
 
     name: str = ""
     email: str = ""
 
     def __str__(self) -> str:
         return f"{self.name} <{self.email}>" if self.email else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class SignedBy:
+    """Who signed a commit, by the signers and people in main. Times are UTC."""
+
+    name: str = ""
+    """The person, by the name that policies use; empty where the signature counts for nobody."""
+    why_not: str = ""
+    """Why the signature counts for nobody; empty where it counts."""
+    expires: datetime | None = None
+    """When the key expires; None: never."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,26 +44,32 @@ class CommitFacts:
     at: datetime | None = None
     message: str = ""
     trailers: tuple[tuple[str, str], ...] = ()
+    signed: SignedBy | None = None
+    """None: not read, because no policy asks for it."""
 
     def trailer(self, name: str) -> tuple[str, ...]:
-        """The values of a trailer, whatever the case of its name."""
+        """Return the values of a trailer; the case of its name does not matter."""
         return tuple(value for key, value in self.trailers if key.lower() == name.lower())
 
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """Somebody said yes to a digest."""
+    """Somebody approved a digest."""
 
     by: str
     digest: str
     at: datetime
     proof: Proof = Proof.FORGE
     groups: frozenset[str] = frozenset()
+    void: str = ""
+    """Why it counts for no rule; empty where it may count."""
+    expires: datetime | None = None
+    """When the signing key expires, and the approval with it; None: never."""
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Another app, as this process saw it last."""
+    """Another app, as this process last saw it."""
 
     app: AppKey
     labels: tuple[tuple[str, str], ...] = ()
@@ -59,33 +77,33 @@ class Peer:
     """None while it is not healthy."""
     phase: str = ""
     digest: str = ""
-    """Of what serves."""
+    """The digest of the active version."""
     number: int = 0
     label: str = ""
-    """What its template calls the version that serves: ``app.kubernetes.io/version``, else the tag of its image."""
+    """The version label of the active version's template: ``app.kubernetes.io/version``, else the tag of its image."""
     moving: bool = False
-    """Between its promotion and the end of its analysis."""
+    """Whether it is between its promotion and the end of its analysis."""
     queued: tuple[int, str] | None = None
-    """Its place in the queue, where it waits to begin: the place of its merge in main; less is first."""
+    """Its place in the queue, if it waits to begin: the position of its merge in main; lower is first."""
 
 
 @dataclass(frozen=True, slots=True)
 class VersionFacts:
-    """A version that traffic could move to, or that serves."""
+    """A version that traffic could move to, or the active one."""
 
     digest: str
     number: int = 0
     label: str = ""
     images: tuple[str, ...] | None = None
-    """None: nobody can tell."""
+    """None: unknown."""
     source: CommitFacts | None = None
-    """None: nobody can tell."""
+    """None: unknown."""
     source_commit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PastMove:
-    """A movement of live traffic that has been."""
+    """A past movement of live traffic."""
 
     at: datetime
     digest: str
@@ -94,70 +112,75 @@ class PastMove:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """All that rules ask about one version of one app."""
+    """Everything that rules ask about one version of one app."""
 
     app: AppKey
     to: VersionFacts
     serving: VersionFacts | None = None
-    """None: nothing serves, and this is the first deployment."""
+    """None: no version serves; this is the first deployment."""
     labels: tuple[tuple[str, str], ...] = ()
     annotations: tuple[tuple[str, str], ...] = ()
     available_since: datetime | None = None
     promoted: bool = False
-    """``primary.yaml`` names it."""
+    """Whether ``primary.yaml`` names it."""
     promotion: CommitFacts | None = None
-    """The commit that did so; None while there is none, and where nobody can tell."""
+    """The commit that promoted it; None if there is none yet, or if it is unknown."""
     queue: tuple[int, str] = (0, "")
-    """Its own place among those that wait to begin."""
+    """Its own place in the queue of apps that wait to begin."""
     peers: Mapping[AppKey, Peer] = field(default_factory=dict)
-    """The apps that a rule asks about, as far as they are known."""
+    """The apps that rules ask about, as far as they are known."""
     not_looked_at: int = 0
-    """How many apps there are that this process has not looked at yet."""
+    """How many apps this process has not looked at yet."""
     promotions: tuple[PastMove, ...] = ()
     """Newest first."""
     rollbacks: tuple[PastMove, ...] = ()
     approvals: tuple[Approval, ...] | None = None
-    """None: nobody tells who approved."""
+    """None: unknown who approved."""
     authors: frozenset[str] | None = None
+    """The authors of what is promoted; None: unknown."""
     merger: str | None = None
+    """Who merged its promotion into main; None: nobody yet, or unknown."""
+    unheard: str = ""
+    """Why one of these is unknown or may be outdated; empty if all of it is fresh."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overriding:
-    """Somebody promoted in spite of a policy that lets them."""
+    """Somebody's promotion in spite of a policy that permits them this."""
 
     policy: str
     by: str
     reason: str
     commit: str
+    proof: Proof = Proof.MERGE
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What one rule of one policy says."""
+    """The result of one rule of one policy."""
 
     policy: str
     rule: str
-    """The field's name in the file; ``policy`` of what is said of the policy as a whole."""
+    """The name of its field in the file; ``policy`` for a result on the whole policy."""
     open: bool
     reason: str = ""
     until: datetime | None = None
-    """When time alone opens it, or, while it is open, may shut it; None where that is not known."""
+    """When time alone opens it, or, while it is open, may shut it; None where that is unknown."""
     mode: Mode = Mode.ENFORCE
     overriding: Overriding | None = None
-    """It is shut, and counts as open because of this."""
+    """Set if the rule is shut, and counts as open because of this."""
     remedy: str = ""
     unknown: bool = False
-    """It is shut only because nobody can tell."""
+    """Whether it is shut only because a fact is unknown."""
 
     @property
     def holds(self) -> bool:
-        """Whether it keeps traffic where it is."""
+        """Whether it keeps traffic from moving."""
         return not self.open and self.mode is Mode.ENFORCE and self.overriding is None
 
 
 def _left_of(then: Policy, now: Policy | None) -> Policy:
-    """What a policy asked of the version and does not ask any more."""
+    """Return what a policy required of the version and no longer requires."""
     asked = now.rules if now and now.mode is then.mode else ()
     rules = tuple(each for each in then.rules if isinstance(each, OF_THE_VERSION) and each not in asked)
     return replace(then, rules=rules)
@@ -165,33 +188,40 @@ def _left_of(then: Policy, now: Policy | None) -> Policy:
 
 @dataclass(frozen=True, slots=True)
 class Policing:
-    """All that an app is told of policies: those that match it, and the facts that they ask for."""
+    """What an app gets of the policies: those that match it, and the facts that they ask for."""
 
     policies: tuple[Policy, ...] = ()
-    """Of main's newest, by name."""
+    """The policies of the newest main, by name."""
     then: PoliciesThen | None = None
-    """Those that held when the version was promoted that traffic waits to move to; None where nobody asked."""
+    """The policies at the promotion of the version that traffic waits to move to; None where they were not read."""
+    beside: tuple[str, ...] = ()
+    """Files besides the app's ``primary.yaml`` that the promotion branch would bring to main; a few of them."""
     problems: tuple[str, ...] = ()
-    """What is wrong with files of ``policies/`` that are for this app, or may be: they are as they were last."""
+    """Errors in files of ``policies/`` that are or may be for this app; their last valid content stays in force."""
     labels: tuple[tuple[str, str], ...] = ()
-    """Of the metadata of ``target.yaml``."""
+    """The labels of the metadata of ``target.yaml``."""
     annotations: tuple[tuple[str, str], ...] = ()
     commits: tuple[CommitFacts, ...] = ()
-    """Those that rules ask about, as far as they could be read."""
+    """The commits that rules ask about, as far as they could be read."""
     peers: Mapping[AppKey, Peer] = field(default_factory=dict)
     """The other apps that rules ask about, as far as this process has looked at them."""
     not_looked_at: int = 0
-    """How many apps there are that it has not looked at yet, where a rule counts them."""
+    """How many apps this process has not looked at yet, if a rule counts them."""
     approvals: tuple[Approval, ...] | None = None
     authors: frozenset[str] | None = None
     merger: str | None = None
+    unheard: str = ""
+    """`approvals` to `unheard` are as in `Facts`, which has them for one version."""
+    mergers_asked: tuple[str, ...] = ()
+    """The commits of main whose mergers rules ask for, and only a forge knows."""
 
     @property
     def all_policies(self) -> tuple[Policy, ...]:
-        """Those of now; and of those of then what they asked of the version, where nothing asks for it now.
+        """The present policies; and of the policies at the promotion, requirements on the version that no present one
+        has.
 
-        So loosening counts for what is committed after it. When traffic may move is for those of now alone to say:
-        who removes a freeze lets go on what was merged meanwhile (decision 33).
+        So a policy that is loosened applies to later commits only. Only the present policies decide when traffic may
+        move: a removed freeze lets continue what was merged during it (decision 33).
         """
         if self.then is None:
             return self.policies

@@ -1,6 +1,6 @@
-"""What promotion policies say, as the core sees it: rules, whom they are for, who may override them (policies.md §2).
+"""Promotion policies in the core: rules, the apps they are for, and who may override them (policies.md §2).
 
-Frozen data, no rule is judged here. Time zones are loaded and expressions compiled at the edge, and come in as values.
+Frozen data; no rule is judged here. Time zones are loaded and expressions compiled at the edge, and come in as values.
 """
 
 from collections.abc import Mapping
@@ -13,28 +13,31 @@ from gitops_bg.core.model.version import AppKey
 
 
 class Mode(StrEnum):
-    """What a shut rule does: it holds traffic, or it is only shown."""
+    """The effect of a shut rule: it holds traffic, or it is only shown."""
 
     ENFORCE = "enforce"
     WARN = "warn"
 
 
 class NoAnswer(Exception):
-    """An expression cannot be evaluated on what is known; says why. It is never read as an answer."""
+    """An expression cannot be evaluated on the known values; the message says why. It never counts as an answer."""
 
 
 class Program(Protocol):
-    """A compiled expression. Pure: the same values give the same answer, within a bound that was checked before."""
+    """A compiled expression.
+
+    Pure: the same values give the same answer, within a bound on its cost that was checked before.
+    """
 
     def __call__(self, values: Mapping[str, object]) -> object:
-        """The answer; raises `NoAnswer`."""
+        """Return the answer; raise `NoAnswer`."""
 
 
 class Matcher(Protocol):
-    """A compiled pattern over text, whose time grows no faster than the text."""
+    """A compiled pattern over text, in time linear in the text."""
 
     def __call__(self, text: str) -> bool:
-        """Whether the text fits."""
+        """Return whether the text matches."""
 
 
 # --- windows ----------------------------------------------------------------------------------------------------
@@ -42,7 +45,7 @@ class Matcher(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Weekly:
-    """Some days of each week, Monday is 0, from one wall time to another, in minutes of the day.
+    """Some days of each week (Monday is 0), from one local time to another, in minutes of the day.
 
     Where ``until`` is not after ``start`` it ends on the day after. 1440 is the end of the day.
     """
@@ -55,7 +58,7 @@ class Weekly:
 
 @dataclass(frozen=True, slots=True)
 class Cron:
-    """When something begins, again and again, as the five fields of cron; with both days given, either is enough."""
+    """When something begins repeatedly: the five fields of cron; if both kinds of days are given, either suffices."""
 
     text: str
     minutes: frozenset[int]
@@ -69,7 +72,7 @@ class Cron:
 
 @dataclass(frozen=True, slots=True)
 class Repeating:
-    """It begins by a cron expression and lasts for ``duration``."""
+    """A window that begins by a cron expression and lasts for ``duration``."""
 
     cron: Cron
     duration: timedelta
@@ -78,7 +81,7 @@ class Repeating:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From one wall time to another, once. Naive: they are of the zone of the rule. None: without an end."""
+    """From one local time to another, once. Both are naive, in the zone of the rule. None: without an end."""
 
     start: datetime
     end: datetime | None = None
@@ -90,7 +93,7 @@ Window = Weekly | Repeating | Span
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Open in any of ``allow`` (always, where there is none) and in none of ``deny``."""
+    """Open in any window of ``allow`` (always, if there is none) and in none of ``deny``."""
 
     allow: tuple[Window, ...] = ()
     deny: tuple[Window, ...] = ()
@@ -104,14 +107,14 @@ class Windows:
 
 @dataclass(frozen=True, slots=True)
 class Soak:
-    """A version, known by its digest, has been available for so long without a break."""
+    """A version, known by its digest, has been available for this long without interruption."""
 
     period: timedelta
 
 
 @dataclass(frozen=True, slots=True)
 class Images:
-    """Every image of the version fits one of ``allow`` (globs; all, where there is none) and none of ``deny``."""
+    """Every image of the version matches one of ``allow`` (globs; all, if there is none) and none of ``deny``."""
 
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
@@ -120,7 +123,7 @@ class Images:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What the message of the commit that brought the version says, or that of its promotion: one is enough."""
+    """Required text in the message of the commit that brought the version, or of its promotion: one suffices."""
 
     pattern: str = ""
     matches: Matcher | None = field(default=None, compare=False)
@@ -137,25 +140,25 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Concurrency:
-    """So many apps at most between their promotion and the end of their analysis."""
+    """The maximum number of apps between their promotion and the end of their analysis."""
 
     most: int
     scope: Scope = Scope.NAMESPACE
     label: str = ""
-    """Of `Scope.GROUP`: apps whose targets have the same value of it count together."""
+    """The label of `Scope.GROUP`: apps whose targets have the same value of it count together."""
 
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """Another app is healthy, for so long, and, where ``same_version``, serves the same version label."""
+    """Another app is healthy, for this long, and, with ``same_version``, serves the same version label."""
 
     app: AppKey
-    """Without a namespace: in that of the app that the policy is for."""
+    """Without a namespace: in the namespace of the app that the policy is for."""
     at_least: timedelta = timedelta()
     same_version: bool = False
 
     def of(self, app: AppKey) -> AppKey:
-        """The other app, where the policy is for ``app``."""
+        """Return the other app, if the policy is for ``app``."""
         return self.app if self.app.namespace else AppKey(app.namespace, self.app.name)
 
 
@@ -171,11 +174,11 @@ class Expression:
     apps: frozenset[AppKey] = frozenset()
     """The other apps that it names."""
     zone: tzinfo = UTC
-    """Of ``local``."""
+    """The zone of ``local``."""
 
 
 class Proof(StrEnum):
-    """What is believed of who did something (policies.md §4), the weakest first."""
+    """How strongly a person's act must be proven (policies.md §4), the weakest first."""
 
     MERGE = "merge"
     FORGE = "forge"
@@ -184,7 +187,7 @@ class Proof(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Approvals:
-    """So many people said yes to this very digest."""
+    """A number of people must have approved this very digest."""
 
     count: int = 1
     by: frozenset[str] = frozenset()
@@ -198,7 +201,7 @@ class Approvals:
 
 
 class Role(StrEnum):
-    """What somebody did for a promotion."""
+    """What a person did for a promotion."""
 
     AUTHOR = "author"
     APPROVER = "approver"
@@ -207,7 +210,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Separation:
-    """Nobody has two of these roles."""
+    """No person has two of these roles."""
 
     between: tuple[Role, ...]
 
@@ -216,17 +219,22 @@ Rule = Windows | Soak | Images | Message | Concurrency | After | Expression | Ap
 
 
 OF_THE_VERSION = (Images, Message, Expression, Approvals, Separation)
-"""The rules on what is promoted, and by whom. The others say when traffic moves: only those of now count there."""
+"""The rules on what is promoted, and by whom. The others say when traffic moves: of those only the present
+ones count.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class BreakGlass:
-    """Who may promote in spite of a policy: people by the e-mail addresses that their commits are by."""
+    """Who may promote in spite of a policy: people, by the addresses of their commits or by their keys."""
 
     by: tuple[str, ...]
-    """As it is written."""
+    """As written in the file."""
     emails: frozenset[str] = frozenset()
-    """Of all of them, in small letters."""
+    """The addresses of all of them, in lower case."""
+    proof: Proof = Proof.MERGE
+    names: frozenset[str] = frozenset()
+    """The names of all of them in ``people.yaml``."""
 
 
 # --- the policy -------------------------------------------------------------------------------------------------
@@ -234,12 +242,12 @@ class BreakGlass:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Whom a policy is for: all that is given must match; nothing given matches everything. Names are globs."""
+    """Which apps a policy is for: every given field must match; without any, it matches every app. Names are globs."""
 
     namespaces: tuple[str, ...] = ()
     apps: tuple[str, ...] = ()
     labels: tuple[tuple[str, str], ...] = ()
-    """Of the metadata of ``target.yaml``."""
+    """The labels of the metadata of ``target.yaml``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,18 +260,20 @@ class Policy:
     mode: Mode = Mode.ENFORCE
     override: BreakGlass | None = None
     broken: str = ""
-    """Why nobody knows what it says; it is shut then, for all that it could match."""
+    """Why its content is unknown; it is then shut for all apps that it could match."""
 
 
 @dataclass(frozen=True, slots=True)
 class PoliciesThen:
-    """What policies said of an app at the first parent of the commit that promotes it (policies.md §5)."""
+    """The policies for an app at the first parent of the commit that promotes it (policies.md §5)."""
 
     commit: str
     """The promotion."""
     policies: tuple[Policy, ...] = ()
-    """Those of its first parent that match."""
+    """The matching policies of its first parent."""
     changed_with_it: bool = False
-    """The same commit changes policies: it would be its own judge."""
+    """Whether the same commit changes policies: it would judge itself."""
+    beside: tuple[str, ...] = ()
+    """Files besides ``primary.yaml`` that it brought from the promotion branch; a few of them."""
     unread: str = ""
-    """Why nobody can tell now; the rest is empty then."""
+    """Why they cannot be read now; the rest is empty then."""

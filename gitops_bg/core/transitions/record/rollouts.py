@@ -1,6 +1,6 @@
-"""The step that keeps the book of rollouts: when each got how far, how long it waited for people, how it ended.
+"""The step that keeps the list of rollouts: when each reached what, how long it waited for people, how it ended.
 
-It reads what the steps before it decided, so that no way for a rollout to end can be forgotten here. Decides nothing.
+It reads what the steps before it decided, so that no end of a rollout can be missed here. Decides nothing.
 """
 
 from dataclasses import replace
@@ -15,11 +15,11 @@ from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.world import World
 
 MOST_ROLLOUTS = 5
-"""How many a record keeps; the ledger knows all of them."""
+"""How many rollouts a record keeps; the ledger has all of them."""
 
 
 def note_rollouts(world: World) -> World:
-    """Bring the book up to date with the versions of the record."""
+    """Bring the list up to date with the versions of the record."""
     known = world.record.rollouts
     begun = tuple(_begun(version) for version in _newly_begun(world))
     rollouts = tuple(_noted(world, rollout) for rollout in (*known, *begun))[-MOST_ROLLOUTS:]
@@ -27,7 +27,7 @@ def note_rollouts(world: World) -> World:
 
 
 def _newly_begun(world: World) -> list[Version]:
-    """Versions in a rollout that the book does not have; a book that begins has only what is wanted now."""
+    """Versions in a rollout that the list lacks; a new list begins with the versions wanted now."""
     book = world.record.rollouts
     last = book[-1].number if book else 0
     begun = {
@@ -46,7 +46,9 @@ def _begun(version: Version) -> Rollout:
 def _noted(world: World, rollout: Rollout) -> Rollout:
     if rollout.outcome is not None:
         return reached(world, _left(world, rollout)) if rollout.outcome.good else rollout
-    rollout = reached(world, replace(rollout, hurried=rollout.hurried or _is_hurried(world, rollout)))
+    if not rollout.hurried and _is_hurried(world, rollout):
+        rollout = replace(rollout, hurried=True)
+    rollout = reached(world, rollout)
     outcome = _outcome(world, rollout)
     rollout = _with_waiting(world, rollout, outcome is None and _waits_for_people(world))
     if outcome is None:
@@ -55,7 +57,7 @@ def _noted(world: World, rollout: Rollout) -> Rollout:
 
 
 def _finished_at(world: World, rollout: Rollout) -> datetime:
-    """Now; but what serves without having been judged was done when traffic moved to it."""
+    """When a rollout ended: now, or, without an analysis after promotion, when traffic moved to its version."""
     active, run = world.active, world.record.run(AnalysisStage.POST)
     judged = rollout.hurried or (run is not None and run.rollout == rollout.number)
     if active is None or active.rollout != rollout.number or judged:
@@ -64,7 +66,7 @@ def _finished_at(world: World, rollout: Rollout) -> datetime:
 
 
 def _left(world: World, rollout: Rollout) -> Rollout:
-    """Traffic went back from what it had brought forward: it did not end well after all."""
+    """Change the outcome of a promoted rollout that was rolled back later."""
     version = world.record.version(rollout.digest)
     if version is None or version.rollout != rollout.number or not _was_rolled_back(world, version):
         return rollout
@@ -72,7 +74,7 @@ def _left(world: World, rollout: Rollout) -> Rollout:
 
 
 def _outcome(world: World, rollout: Rollout) -> RolloutOutcome | None:
-    """How it ended; None while it is under way."""
+    """How a rollout ended; None while it is under way."""
     version = world.record.version(rollout.digest)
     if version is None or version.rollout != rollout.number:
         return RolloutOutcome.SUPERSEDED
@@ -89,7 +91,7 @@ def _outcome(world: World, rollout: Rollout) -> RolloutOutcome | None:
 
 
 def _is_set_back(world: World, version: Version) -> bool:
-    """Whether the target names what serves, or another version that was there before this one."""
+    """Whether the target names the serving version, or another version that existed before this one."""
     wanted = world.record.version(world.target_digest)
     return world.target_digest == world.record.routing.traffic or (
         wanted is not None and wanted.number < version.number
@@ -97,7 +99,7 @@ def _is_set_back(world: World, version: Version) -> bool:
 
 
 def _was_rolled_back(world: World, version: Version) -> bool:
-    """Whether traffic left it with a hold: one that was put while it served, and that nobody answered."""
+    """Whether traffic left the version with a hold that was put while it served, and that nobody answered."""
     objection = world.record.objection(version.digest)
     if objection is None or objection.lifted not in (None, Lift.PASSED_OVER):
         return False
@@ -107,18 +109,18 @@ def _was_rolled_back(world: World, version: Version) -> bool:
 
 
 def _is_hurried(world: World, rollout: Rollout) -> bool:
-    """Whether somebody has just asked for it: what was noted in this pass is still on its way to Git."""
+    """Whether somebody has just asked for `promote --full`: an entry of this pass has not reached Git yet."""
     return any(entry.event is Event.SKIPPED and entry.rollout == rollout.number for entry in world.record.ledger)
 
 
 def _is_judged(world: World, rollout: Rollout) -> bool:
-    """Whether an analysis after promotion may still take it back."""
+    """Whether an analysis after promotion may still roll it back."""
     run = world.record.run(AnalysisStage.POST)
     return run is not None and run.rollout == rollout.number and (run.running or run.paused)
 
 
 def _is_left(world: World) -> bool:
-    """Whether traffic is on its way back: how that ends is known once it is there."""
+    """Whether traffic is going back: the outcome is known once it has arrived."""
     return world.switch_kind is SwitchKind.ROLLBACK
 
 

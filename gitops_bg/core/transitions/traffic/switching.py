@@ -1,7 +1,7 @@
-"""Steps that move live traffic in the record: deciding a switch, and settling one that reached the Service.
+"""Steps that move live traffic in the record: deciding a switch, and settling a switch that reached the Service.
 
-A switch is written to the record before the Service, and becomes true only when the Service shows it. So every
-switch ends as exactly one ledger entry, whatever crashes in between (I4).
+A switch is written to the record before the Service, and becomes true only when the Service shows it. So every switch
+ends as exactly one ledger entry, whatever crashes in between (I4).
 """
 
 from dataclasses import replace
@@ -9,9 +9,12 @@ from dataclasses import replace
 from gitops_bg.core.checks.gates import all_open, gates_before_first, gates_before_switch, gates_of_begun_switch
 from gitops_bg.core.checks.policies.facts import verdicts
 from gitops_bg.core.model.desired import Missing
+from gitops_bg.core.model.policies.facts import Verdict
+from gitops_bg.core.model.policies.rules import Proof
 from gitops_bg.core.model.record import Cause, Event, Record, Switch, SwitchKind
 from gitops_bg.core.model.stages import StageEvent, stage_after
 from gitops_bg.core.model.version import Stabilization, Version
+from gitops_bg.core.transitions.git.merges import ask_who_merged
 from gitops_bg.core.transitions.traffic.holds import overrule_retry, put_hold, without_objection
 from gitops_bg.core.transitions.verdicts.analysis import await_verdict
 from gitops_bg.core.transitions.versions.retention import retire
@@ -40,17 +43,18 @@ def settle_switch(world: World) -> World:
             world = put_hold(world, origin, cause=Cause.ROLLED_BACK, reason=switch.reason, by=switch.by)
     world = world.with_record(_moved(world.record, to.digest, switch.switch_kind))
     world = await_verdict(world, to, world.record.version(switch.from_digest), switch.switch_kind)
+    world = ask_who_merged(world, switch, to)
     return world.noting(
         EVENT_OF[switch.switch_kind], to=to, origin=origin, commit=switch.commit, by=switch.by, reason=switch.reason
     )
 
 
 def end_withdrawn(world: World) -> World:
-    """A withdrawn switch is over once each Service that could still take a write of it wears the mark.
+    """End a withdrawn switch once each Service that could still accept a write of it carries the mark.
 
-    Until then it may come true: a write that came through before the mark is a movement that the record knows, with its
-    ledger entry. Whoever reads the record since the withdrawal begins no write, and a Service that wears the mark takes
-    none that was begun before (decision 20).
+    Until then it may come true: a write that succeeds before the mark is a movement that the record knows, with its
+    ledger entry. An agent that has read the record since the withdrawal begins no write, and a Service with the mark
+    refuses writes begun before (decision 20).
     """
     switch, mark = world.record.routing.switch, world.record.withdrawn
     if switch is None or not switch.withdrawn:
@@ -61,11 +65,11 @@ def end_withdrawn(world: World) -> World:
 
 
 def take_up(world: World) -> World:
-    """Begin where live traffic is, where the record is gone and every live Service of ours still shows it.
+    """Begin a new record with live traffic where every live Service of ours shows it.
 
-    No traffic moves: the ledger is told nothing, and what it says against the version that serves stays. Only for one
-    whose pods are here and of which Git knows: it served before by the ledger, or main names it. Else nothing serves,
-    whatever a selector says (DESIGN §4.6).
+    No traffic moves: the ledger gets no entry, and what it says against the serving version stays. Only for a version
+    with pods that Git knows: the ledger says that it served, or main names it. Otherwise nothing serves, whatever a
+    selector says (DESIGN §4.6).
     """
     if world.record.routing.traffic or world.record.routing.switch:
         return world
@@ -101,7 +105,7 @@ def _activated(world: World, version: Version, switch_kind: SwitchKind) -> Versi
 
 
 def _moved(record: Record, digest: str, switch_kind: SwitchKind) -> Record:
-    """Traffic is there: nothing speaks against it any more, and what came forward is the newest of all."""
+    """Traffic has arrived: clear what speaks against the version, and make a promoted version the newest."""
     record, order = without_objection(record, digest), record.routing.activations
     if switch_kind is SwitchKind.PROMOTION or digest not in order:
         order = (*(one for one in order if one != digest), digest)
@@ -119,7 +123,7 @@ def _left(world: World, version: Version) -> Version:
 
 
 def decide_switch(world: World) -> World:
-    """Decide to move traffic if it is not where it should be and every gate on its way is open."""
+    """Decide to move traffic if it is not where it should be and every gate for it is open."""
     coming = world.incoming
     if coming is None:
         coming = _first_deployment(world)
@@ -137,9 +141,10 @@ def decide_switch(world: World) -> World:
 
 
 def _has_begun(world: World, coming: Version) -> bool:
-    """Of several active Services some were moved already: it goes through, as long as there are pods to go to.
+    """Whether some of several active Services have moved already: then the switch goes on, as long as there are pods to
+    go to.
 
-    Where there are none, or it is not wanted any more, those that were moved are moved back (`services`).
+    Where there are none, or the switch is no longer wanted, the moved Services move back (`services`).
     """
     decided = world.record.routing.switch
     goes_on = decided is not None and not decided.withdrawn and decided.to_digest == coming.digest
@@ -163,7 +168,10 @@ def _want(world: World, coming: Version) -> World:
 
 
 def _without_switch(world: World) -> World:
-    """It may be on its way in another process: it is over once it can only come too late (`end_withdrawn`)."""
+    """Withdraw the switch.
+
+    Another process may still carry it out: it is over once its writes can only fail (`end_withdrawn`).
+    """
     record = world.record
     if record.routing.switch is None or record.routing.switch.withdrawn:
         return world
@@ -175,7 +183,7 @@ def _with_switch(world: World, coming: Version) -> World:
     decided = world.record.routing.switch
     if decided and (decided.from_digest, decided.to_digest) == (world.record.routing.traffic, coming.digest):
         return world
-    if decided:  # To another version: that one's write must not come in between.
+    if decided:  # To another version: a write of that switch must not come in between.
         return _without_switch(world)
     commit, by, reason = _decided_by(world)
     switch = Switch(world.record.routing.traffic, coming.digest, world.switch_kind, world.now, commit, by, reason)
@@ -183,14 +191,20 @@ def _with_switch(world: World, coming: Version) -> World:
 
 
 def _note_overridden(world: World, coming: Version) -> World:
-    """The ledger has each policy in spite of which traffic moves: who, and why (policies.md §6)."""
+    """Note in the ledger each policy in spite of which traffic moves: who overrode it, and why (policies.md §6)."""
     if world.desired.policing is None or world.switch_kind is not SwitchKind.PROMOTION:
         return world
-    told = {each.overriding: f"{each.policy} ({each.rule})" for each in verdicts(world, coming) if each.overriding}
+    told = {each.overriding: _overridden(each) for each in verdicts(world, coming) if each.overriding}
     for overriding, what in told.items():
         said = f"{what}: {overriding.reason}"
         world = world.noting(Event.OVERRIDDEN, to=coming, commit=overriding.commit, by=overriding.by, reason=said)
     return world
+
+
+def _overridden(verdict: Verdict) -> str:
+    """Return the policy and the rule, and that the override was signed, if it was."""
+    signed = verdict.overriding is not None and verdict.overriding.proof is Proof.SIGNED
+    return f"{verdict.policy} ({verdict.rule}{', signed' if signed else ''})"
 
 
 def _cause(world: World) -> Cause:

@@ -8,13 +8,20 @@ from typing import Any
 import pytest
 
 from gitops_bg.core.checks.policies.judge import judge, name_of
-from gitops_bg.core.checks.policies.match import apps_asked_about, matches
+from gitops_bg.core.checks.policies.match import (
+    AskedOfPeople,
+    apps_asked_about,
+    asked_of_people,
+    asks_for_signed_override,
+    matches,
+)
 from gitops_bg.core.model.policies.facts import (
     Approval,
     CommitFacts,
     Facts,
     Peer,
     Person,
+    SignedBy,
     Verdict,
     VersionFacts,
 )
@@ -127,6 +134,19 @@ OPEN: dict[str, tuple[Rule, Facts]] = {
     "authors may": (Approvals(not_author=False), approved(yes("ada"))),
     "signed is more than the forge's word": (Approvals(), approved(yes("bob", proof=Proof.SIGNED))),
     "nobody has two roles": (Separation((Role.AUTHOR, Role.MERGER)), approved(merger="bob")),
+    "nobody merged it yet": (Separation((Role.AUTHOR, Role.MERGER)), approved()),
+    "roles that nobody asks for are not asked": (
+        Separation((Role.AUTHOR, Role.MERGER)),
+        replace(approved(merger="bob"), approvals=None),
+    ),
+    "a void approval gives no role": (
+        Separation((Role.AUTHOR, Role.APPROVER)),
+        approved(replace(yes("ada"), void="ada asks for changes")),
+    ),
+    "somebody who counts for a rule that another is no part of": (
+        Approvals(2, frozenset(["group:a", "group:b"]), distinct_groups=True),
+        approved(yes("bob", "a", "x"), yes("cy", "b", "x")),
+    ),
     "an approval counts for two weeks": (Approvals(), approved(yes("bob", ago=timedelta(days=14)))),
     "any two groups": (Approvals(2, distinct_groups=True), approved(yes("bob", "a"), yes("cy", "b"))),
     "the author approved something else": (
@@ -268,45 +288,75 @@ SHUT: dict[str, tuple[Rule, Facts, str, datetime | None]] = {
     "one of two": (
         LEADS,
         approved(yes("bob", "leads")),
-        "it needs 2 approvals of group:leads; so far bob",
+        "1 of 2 approvals of group:leads: bob",
         None,
     ),
     "the same twice": (
         LEADS,
         approved(yes("bob", "leads"), yes("bob", "leads")),
-        "it needs 2 approvals of group:leads; so far bob",
+        "1 of 2 approvals of group:leads: bob",
         None,
     ),
     "of another digest": (
         Approvals(),
         approved(yes("bob", digest="v1:old")),
-        "it needs 1 approvals; so far nobody",
+        "0 of 1 approvals; bob approved other content",
         None,
     ),
     "too long ago": (
         Approvals(),
         approved(yes("bob", ago=timedelta(days=15))),
-        "it needs 1 approvals; so far nobody",
+        "0 of 1 approvals; the approval of bob is older than 14d",
         None,
     ),
-    "by its author": (Approvals(), approved(yes("ada")), "it needs 1 approvals; so far nobody", None),
+    "by its author": (Approvals(), approved(yes("ada")), "0 of 1 approvals; ada is an author", None),
     "too weak": (
         Approvals(proof=Proof.SIGNED),
         approved(yes("bob")),
-        "it needs 1 approvals; so far nobody",
+        "0 of 1 approvals; bob is known by forge only, not signed",
         None,
     ),
     "two of one group": (
         Approvals(2, frozenset(["group:a", "group:b"]), distinct_groups=True),
         approved(yes("bob", "a"), yes("cy", "a")),
-        "it needs 2 approvals of group:a, group:b; so far bob",
+        "1 of 2 approvals of group:a, group:b: bob; cy is of the same group",
         None,
     ),
-    "one alone": (Approvals(), approved(), "it needs 1 approvals; so far nobody", None),
+    "one alone": (Approvals(), approved(), "0 of 1 approvals", None),
+    "by somebody else": (
+        LEADS,
+        approved(yes("bob", "leads"), yes("cy", "ops")),
+        "1 of 2 approvals of group:leads: bob; cy is none of them",
+        None,
+    ),
+    "named, but not by this name": (
+        Approvals(by=frozenset(["bob"])),
+        approved(yes("bob (gitea 4)")),
+        "0 of 1 approvals of bob; bob (gitea 4) is none of them",
+        None,
+    ),
+    "a void one": (
+        Approvals(),
+        approved(replace(yes("bob"), void="bob asks for changes"), yes("cy", ago=timedelta(days=20))),
+        "0 of 1 approvals; the approval of cy is older than 14d; bob asks for changes",
+        None,
+    ),
+    "the forge has not said": (
+        LEADS,
+        replace(FACTS, unheard="the forge has not answered yet"),
+        "nobody tells who approved: the forge has not answered yet",
+        None,
+    ),
+    "what it said last": (
+        LEADS,
+        replace(approved(yes("bob", "leads")), unheard="as of 12:00 UTC: the forge is down"),
+        "1 of 2 approvals of group:leads: bob; as of 12:00 UTC: the forge is down",
+        None,
+    ),
     "two of one group, whichever it is": (
         Approvals(2, distinct_groups=True),
         approved(yes("bob", "a"), yes("cy", "a")),
-        "it needs 2 approvals; so far bob",
+        "1 of 2 approvals: bob; cy is of the same group",
         None,
     ),
     "nobody knows the authors": (
@@ -318,13 +368,19 @@ SHUT: dict[str, tuple[Rule, Facts, str, datetime | None]] = {
     "nobody knows whose roles": (
         Separation((Role.AUTHOR, Role.MERGER)),
         replace(approved(), authors=None),
-        "nobody tells who approved: connect a forge, or sign approvals",
+        "nobody can tell its authors",
         None,
     ),
     "nobody knows who approved, for roles": (
-        Separation((Role.AUTHOR, Role.MERGER)),
+        Separation((Role.AUTHOR, Role.APPROVER)),
         replace(approved(), approvals=None),
         "nobody tells who approved: connect a forge, or sign approvals",
+        None,
+    ),
+    "nobody knows who merged, for roles": (
+        Separation((Role.APPROVER, Role.MERGER)),
+        replace(approved(), promoted=True, unheard="the forge has not answered yet"),
+        "nobody can tell who merged it: the forge has not answered yet",
         None,
     ),
     "the author approves": (
@@ -390,6 +446,8 @@ UNKNOWN = {
     "nobody knows the authors",
     "nobody knows whose roles",
     "nobody knows who approved, for roles",
+    "nobody knows who merged, for roles",
+    "the forge has not said",
 }
 
 
@@ -524,6 +582,74 @@ def test_the_glass_is_broken_by_who_may_and_says_why(
         assert (found.overriding.reason, found.overriding.commit) == ("INC-4711", "5" * 40)
 
 
+SIGNS = BreakGlass(("grace",), frozenset(["ada@example.com"]), Proof.SIGNED, frozenset(["grace"]))
+
+
+@pytest.mark.parametrize(
+    ("signed", "why_not"),
+    [
+        (SignedBy("grace"), None),
+        (SignedBy("grace", expires=NOW + HOUR), None),
+        (SignedBy("grace", expires=NOW), "; the key by which grace signed its override has expired"),
+        (SignedBy("bob"), "; bob may not override it: that is for grace (policies/people.yaml)"),
+        (
+            SignedBy(why_not="it is not signed"),
+            "; its override counts only signed, and it is not signed: `gitops-bg promote --override … --sign`",
+        ),
+        (
+            None,
+            "; its override counts only signed, and nobody can check its signature: "
+            "`gitops-bg promote --override … --sign`",
+        ),
+    ],
+)
+def test_a_glass_that_asks_for_a_signature_believes_no_address(signed: SignedBy | None, why_not: str | None) -> None:
+    """Ada's address is among those of the policy: it says nothing."""
+    promotion = replace(commit("go", *OVERRIDES), signed=signed)
+    found = verdict(STOP, replace(FACTS, promotion=promotion, promoted=True), override=SIGNS)
+    assert found.holds is (why_not is not None)
+    if why_not is None:
+        assert found.overriding is not None
+        assert (found.overriding.by, found.overriding.proof) == ("grace", Proof.SIGNED)
+    else:
+        assert found.reason == "INC-4711: shut with no end within a year (UTC)" + why_not
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({}, ""),
+        ({"expires": NOW + HOUR}, ""),
+        ({"expires": NOW}, "the key by which bob approved has expired"),
+        ({"at": NOW + timedelta(minutes=10)}, ""),
+        ({"at": NOW + timedelta(minutes=11)}, "the approval of bob is dated in the future"),
+        ({"at": NOW + timedelta(minutes=11), "proof": Proof.FORGE}, ""),
+    ],
+)
+def test_a_signed_approval_ends_with_its_key_and_is_not_dated_ahead(changes: dict[str, Any], says: str) -> None:
+    given = replace(Approval("bob", "v1:new", NOW, Proof.SIGNED), **changes)
+    found = verdict(Approvals(not_author=False), replace(FACTS, approvals=(given,)))
+    assert says in found.reason
+    assert found.open is (says == "")
+
+
+def test_an_open_gate_ends_with_the_key_of_an_approval_that_it_needs() -> None:
+    given = Approval("bob", "v1:new", NOW, Proof.SIGNED, expires=NOW + HOUR)
+    assert verdict(Approvals(not_author=False), replace(FACTS, approvals=(given,))).until == NOW + HOUR
+
+
+def test_who_is_to_sign_is_told_how() -> None:
+    found = verdict(
+        Approvals(by=frozenset(["grace"]), proof=Proof.SIGNED, not_author=False), replace(FACTS, approvals=())
+    )
+    assert found.remedy == "let grace run: gitops-bg approve shop/web"
+
+
+def test_whether_a_glass_asks_for_a_signature() -> None:
+    assert asks_for_signed_override([Policy("a"), Policy("b", override=SIGNS)])
+    assert not asks_for_signed_override([Policy("a"), Policy("b", override=LETS_ADA)])
+
+
 def test_an_override_is_for_the_version_that_the_commit_promotes() -> None:
     facts = replace(FACTS, promotion=commit("go", *OVERRIDES), promoted=False)
     assert verdict(STOP, facts, override=LETS_ADA).holds
@@ -545,3 +671,50 @@ def test_an_override_is_for_the_version_that_the_commit_promotes() -> None:
 )
 def test_whom_a_policy_is_for(match: Match, fits: bool) -> None:
     assert matches(match, WEB, (("tier", "1"),)) is fits
+
+
+@pytest.mark.parametrize(
+    ("rule", "promoted", "remedy"),
+    [
+        (Approvals(), False, "let somebody who did not write it approve it"),
+        (LEADS, False, "let group:leads approve it"),
+        (LEADS, True, "let group:leads approve it, or run: gitops-bg approve shop/web"),
+    ],
+)
+def test_a_gate_that_lacks_approvals_says_who_must_do_what(rule: Approvals, promoted: bool, remedy: str) -> None:
+    """A forge may take no review of what is merged (Gitea does not)."""
+    assert verdict(rule, approved(promoted=promoted)).remedy == remedy
+
+
+def test_an_open_gate_says_when_the_first_approval_that_it_needs_is_too_old() -> None:
+    facts = approved(yes("bob", ago=3 * HOUR), yes("cy", ago=2 * HOUR), yes("di", ago=HOUR))
+    found = verdict(Approvals(2, at_most=4 * HOUR), facts)
+    assert (found.open, found.reason) == (True, "3 of 2 approvals: bob, cy, di")
+    assert found.until == NOW + 2 * HOUR + timedelta.resolution
+    policies = [Policy("p", (Approvals(2, at_most=4 * HOUR),))]
+    states = [judge(policies, facts, found.until + step)[0].open for step in (-timedelta.resolution, timedelta())]
+    assert states == [True, False]
+
+
+ASKED = {
+    (): AskedOfPeople(),
+    (WEEKEND,): AskedOfPeople(),
+    (Approvals(),): AskedOfPeople(approvals=True, authors=True),
+    (Approvals(not_author=False),): AskedOfPeople(approvals=True),
+    (Approvals(not_author=False), Approvals()): AskedOfPeople(approvals=True, authors=True),
+    (Approvals(), Approvals(not_author=False)): AskedOfPeople(approvals=True, authors=True),
+    (Separation((Role.AUTHOR, Role.MERGER)),): AskedOfPeople(authors=True, merger=True),
+    (Separation((Role.APPROVER, Role.AUTHOR)), WEEKEND): AskedOfPeople(approvals=True, authors=True),
+    (Separation((Role.APPROVER, Role.MERGER)), Separation((Role.AUTHOR, Role.MERGER))): AskedOfPeople(True, True, True),
+    (Separation((Role.AUTHOR, Role.MERGER)), Separation((Role.APPROVER, Role.MERGER))): AskedOfPeople(True, True, True),
+    (Expression("size(approvals) > 0", lambda _: True),): AskedOfPeople(approvals=True),
+    (Expression("x", lambda _: True, until_text="approvals[0].at"),): AskedOfPeople(approvals=True),
+    (Expression("x", lambda _: True),): AskedOfPeople(),
+}
+
+
+@pytest.mark.parametrize("rules", ASKED)
+def test_people_are_asked_about_only_where_a_rule_asks(rules: tuple[Rule, ...]) -> None:
+    found = asked_of_people([Policy("p", rules)])
+    assert found == ASKED[rules]
+    assert bool(found) is any((found.approvals, found.authors, found.merger))

@@ -1,4 +1,4 @@
-"""A replay judges the past as of its own time, and counts what the past does not say apart (policies.md §3)."""
+"""A replay judges the past as of its own time, and counts unknown facts separately (policies.md §3)."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gitops_bg.core.checks.policies.replay import Outcome, PastPromotion, replay
-from gitops_bg.core.model.policies.facts import CommitFacts, Facts, Person, VersionFacts
+from gitops_bg.core.model.policies.facts import Approval, CommitFacts, Facts, Person, VersionFacts
 from gitops_bg.core.model.policies.rules import (
     Approvals,
     BreakGlass,
@@ -76,6 +76,18 @@ def test_of_several_windows_the_last_to_open_counts() -> None:
     assert (refused.outcome, refused.until) == (Outcome.REFUSED, None)
 
 
+def test_who_approved_counts_where_the_ledger_tells_it() -> None:
+    told = replace(FACTS, approvals=(Approval("bob", FACTS.to.digest, SATURDAY),), authors=frozenset(["ada"]))
+    policies = [Policy("b", (Approvals(),))]
+    known = [told, replace(told, approvals=()), replace(told, authors=None)]
+    found = replay(policies, [PastPromotion(SATURDAY, "", facts) for facts in known])
+    assert [each.outcome for each in found] == [Outcome.ALLOWED, Outcome.REFUSED, Outcome.UNKNOWN]
+    assert [each.reasons for each in found[1:]] == [
+        ("b: 0 of 1 approvals",),
+        ("b: the ledger does not tell (approvals)",),
+    ]
+
+
 def test_a_reason_is_the_rules_or_that_the_ledger_does_not_tell_it() -> None:
     policies = [Policy("a", (WEEKENDS,)), Policy("b", (Approvals(),))]
     (found,) = replay(policies, [PastPromotion(SATURDAY, "", FACTS)])
@@ -83,3 +95,8 @@ def test_a_reason_is_the_rules_or_that_the_ledger_does_not_tell_it() -> None:
         "a: weekend: shut until Mon 2026-11-23 00:00 UTC",
         "b: the ledger does not tell (approvals)",
     )
+
+
+def test_a_policy_that_nobody_could_read_then_is_unknown_and_says_why() -> None:
+    (found,) = replay([Policy("a", broken="policies/a.yaml: is no YAML")], [PastPromotion(SATURDAY, "", FACTS)])
+    assert (found.outcome, found.reasons) == (Outcome.UNKNOWN, ("a: policies/a.yaml: is no YAML",))

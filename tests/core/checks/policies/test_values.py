@@ -1,5 +1,6 @@
-"""The variables of expressions, whole: what is known, and what has no key because nobody knows it."""
+"""All variables of expressions: those that are known, and those without a key because they are unknown."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -80,8 +81,8 @@ def test_all_that_is_known() -> None:
 def test_what_nobody_knows_has_no_key() -> None:
     facts = Facts(WEB, VersionFacts("v1:new"), peers={API: Peer(API, phase="Progressing")})
     values = values_of(facts, NOW, UTC)
-    assert tuple(values) == VARIABLES
-    assert (values["from"], values["promotion"], values["approvals"]) == ({}, {}, [])
+    assert tuple(values) == tuple(each for each in VARIABLES if each != "approvals")
+    assert (values["from"], values["promotion"]) == ({}, {})
     assert values["to"] == {"version": 0, "version_label": "", "digest": "v1:new", "source": {"commit": ""}}
     assert values["preview"] == {"healthy": False}
     assert values["apps"] == {
@@ -91,6 +92,14 @@ def test_what_nobody_knows_has_no_key() -> None:
             "healthy": False,
         }
     }
+
+
+def test_an_expression_sees_the_approvals_that_may_count_for_this_version() -> None:
+    yes = Approval("bob", "v1:new", NOW)
+    void, other = replace(yes, by="cy", void="cy asks for changes"), replace(yes, by="di", digest="v1:old")
+    facts = Facts(WEB, VersionFacts("v1:new"), approvals=(yes, void, other))
+    assert [each["by"] for each in values_of(facts, NOW, UTC)["approvals"]] == ["bob"]
+    assert values_of(replace(facts, approvals=()), NOW, UTC)["approvals"] == []
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,9 @@ def test_the_agent_follows_main_again_after_a_restore_and_the_ledger_misses_no_s
         assert agent is world.agent
 
 
+# Where a peer resets a connection before the TLS handshake, Python 3.11 leaves the socket, which has no peer then, to
+# its garbage collector (`ssl.SSLSocket._create`). Here an API server dies, and nothing of ours can close that socket.
+@pytest.mark.filterwarnings(r"ignore:unclosed <ssl\.SSLSocket .*, laddr=\([^)]*\)>$:ResourceWarning")
 @pytest.mark.control_plane
 def test_the_same_after_a_restore_of_a_real_etcd(own_control_plane: ControlPlaneCluster, tmp_path: Path) -> None:
     """Traffic goes once from what the backup has to what main says, and every watch hears what comes after."""

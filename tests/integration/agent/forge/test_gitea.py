@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.fixtures.repos.texts import policy
 from tests.support.cluster.clusters import SandboxCluster
 from tests.support.forges.gitea import Gitea
 from tests.support.forges.remote import GiteaRemote
@@ -21,6 +23,16 @@ apiVersion: gitops-bg.dev/v1alpha1
 kind: Settings
 forge: {type: gitea, labels: [promotion], reviewers: [ben], assignees: [ana]}
 """
+
+
+POLICY = policy("two-pairs-of-eyes", "- approvals: {count: 1}", "- separation: {between: [author, merger]}")
+PEOPLE = """\
+apiVersion: gitops-bg.dev/v1alpha1
+kind: People
+people:
+- {name: ada, emails: [ada@example.com], forge: {gitea: 3}}
+"""
+"""Who pushes images has the account `ana`: the third that is made, after the admin's and the agent's."""
 
 
 @pytest.fixture
@@ -67,7 +79,7 @@ def test_a_merge_is_known_by_what_main_says_whatever_the_method(web: App, remote
     web.wait_live("v2")
     web.wait(lambda: not web.offered(), "the branch is withdrawn")
     web.wait(lambda: "pullRequest" not in web.status, "it is over")
-    assert remote.pulls() == []
+    assert [each["number"] for each in remote.pulls("all")] == [pull["number"]], "no other one was opened meanwhile"
     assert web.record.holds == ()
 
 
@@ -116,3 +128,69 @@ def test_what_the_agent_takes_back_is_closed_and_held_for_nobody(web: App, remot
     web.push_image("v3")
     assert opened(web, remote, "v3")["number"] != first["number"]
     assert web.record.holds == ()
+
+
+def approve(web: App, remote: GiteaRemote, user: str) -> None:
+    """What the branch holds now, once Gitea shows it."""
+    head = remote.head(web.promotion_branch)
+    eventually(lambda: [each["head"]["sha"] for each in remote.pulls()] == [head], what="Gitea shows the push")
+    (pull,) = remote.pulls()
+    body = {"event": "APPROVED", "commit_id": head}
+    remote.call("POST", f"/pulls/{pull['number']}/reviews", body, user=user)
+
+
+def gate(web: App) -> str:
+    gates = web.status.get("gates", [])
+    return "; ".join(each["reason"] for each in gates if each["kind"] == "policy" and not each["open"])
+
+
+def only_pull(remote: GiteaRemote) -> dict[str, Any]:
+    eventually(lambda: len(remote.pulls()) == 1, what="there is one pull request")
+    return remote.pulls()[0]
+
+
+def wait_gate(web: App, said: str) -> None:
+    def looked() -> bool:
+        web.scenario.wake()
+        return said in gate(web)
+
+    web.wait(looked, f"the policy says {said!r}, not {gate(web)!r}")
+
+
+def test_an_approval_by_the_forge_opens_the_gate_and_reaches_the_ledger(web: App, remote: GiteaRemote) -> None:
+    web.scenario.publish("Two pairs of eyes", {"policies/eyes.yaml": POLICY, "policies/people.yaml": PEOPLE})
+    web.push_image("v2")
+    web.wait_offered("v2")
+    wait_gate(web, "0 of 1 approvals")
+    approve(web, remote, "ben")
+    web.wait(lambda: not gate(web) or web.scenario.wake(), "it is approved")
+    web.push_image("v3")
+    web.wait_offered("v3")
+    wait_gate(web, "0 of 1 approvals; ben (gitea 4) approved other content")
+
+    approve(web, remote, "ben")
+    web.wait(lambda: not gate(web) or web.scenario.wake(), "it is approved")
+    web.scenario.advance(31)  # A body is not edited more often.
+    web.scenario.wake()
+    pull = opened(web, remote, "v3")
+    eventually(lambda: "1 of 1 approvals" in only_pull(remote)["body"], what="its text says so")
+    pull = only_pull(remote)
+    assert "1 of 1 approvals: ben (gitea 4)" in unescape(pull["body"])
+    assert web.live_tag() == "v1"
+    remote.call("POST", f"/pulls/{pull['number']}/merge", {"Do": "squash"}, user="ben")
+    web.scenario.wake()
+    web.wait_live("v3")
+    web.wait_told("merged")
+    (entry,) = (each for each in web.ledger() if each["Event"] == "merged")
+    assert (entry["Approved-By"], entry["By"]) == ("ben (gitea 4)", "ben (gitea 4)")
+
+    web.push_image("v4")
+    web.wait_offered("v4")
+    approve(web, remote, "ana")
+    wait_gate(web, "0 of 1 approvals; ada is an author")
+    remote.call("POST", f"/pulls/{only_pull(remote)['number']}/merge", {"Do": "squash"}, user="ben")
+    web.scenario.wake()
+    web.wait_primary("v4")
+    web.scenario.wait_idle()
+    wait_gate(web, "0 of 1 approvals; ada is an author")
+    assert web.live_tag() == "v3", "merged without an approval, it waits"

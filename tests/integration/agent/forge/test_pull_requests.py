@@ -1,4 +1,4 @@
-"""A real agent with real Git, and a forge of plain values: pull requests follow promotions, and never hold one up."""
+"""A real agent with real Git, and a forge of plain values: pull requests follow promotions, and never delay one."""
 
 import threading
 import time
@@ -10,13 +10,14 @@ import pytest
 from gitops_bg.agent.forge.thread import Connection
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.forge.errors import ForgeDown
-from gitops_bg.forge.port import CheckState, Pull
+from gitops_bg.forge.port import CheckState, Pull, PullState, Review, User, Verdict
 from tests.forge.fake import FakeForge
 from tests.support.git.remote import GitRemote
 from tests.support.scenario import App, Scenario
 from tests.support.waiting import eventually
 
 SETTINGS = "apiVersion: gitops-bg.dev/v1alpha1\nkind: Settings\nforge: {type: gitea, labels: [promotion]}\n"
+BEN = User("4", "ben")
 DOWN = ForgeDown("https://forge.example.com did not answer in time")
 
 
@@ -193,3 +194,30 @@ def test_who_names_no_forge_sees_nothing_of_it(world: Scenario, forge: ForgeOfRe
     web.wait(lambda: "pullRequest" in web.status, "it is told")
     world.publish("no forge", {"gitops-bg.yaml": None})
     web.wait(lambda: "pullRequest" not in web.status, "nothing is told of a forge that nobody names any more")
+
+
+def test_who_merged_is_asked_after_the_switch_until_the_forge_answers_and_told_once(
+    web: App, forge: ForgeOfRemote
+) -> None:
+    pull = offered(web, forge)
+    head = forge.remote.head(web.promotion_branch)
+    assert head is not None
+    forge.given[pull.number] = [Review(BEN, Verdict.APPROVED, pull.updated_at, head)]
+    forge.fails = lambda call: DOWN if call == "merged" else None
+    promotion = web.merge_promotion("v2")
+    web.wait_live("v2")
+    web.wait(lambda: not web.offered(), "the branch is withdrawn")
+    assert "merged" not in web.ledger_events(), "traffic waits for no answer"
+
+    web.scenario.restart()
+    forge.ends(pull.number, PullState.MERGED, BEN)
+    forge.pulls[pull.number] = replace(forge.pulls[pull.number], merge_commit=promotion)
+    forge.fails = lambda _: None
+    web.scenario.advance(1000)
+    web.scenario.wake()
+    web.wait_told("merged")
+    web.scenario.restart()
+    web.scenario.wait_idle()
+    entries = [each for each in web.ledger() if each["Event"] == "merged"]
+    assert [(each["By"], each["Approved-By"]) for each in entries] == [("ben (gitea 4)", "ben (gitea 4)")]
+    assert entries[0]["Commit"] == promotion

@@ -1,0 +1,367 @@
+"""Who wrote, approved and merged what is to be promoted: from the forge's answers, Git, and people.yaml.
+
+Called by workers, and only if a policy asks or a promotion was just carried out. What cannot be known stays unknown,
+with the reason. Decides nothing.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from cachetools import LRUCache
+
+from gitops_bg.core.checks.policies.facts import awaits_promotion
+from gitops_bg.core.checks.policies.match import AskedOfPeople, asked_of_people
+from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.model.desired import Desired
+from gitops_bg.core.model.policies.facts import Approval, CommitFacts, Policing
+from gitops_bg.core.model.pulls import Merge
+from gitops_bg.core.model.record import AskedMerge, Record
+from gitops_bg.core.model.version import AppKey, Snapshot
+from gitops_bg.core.world import resolve
+from gitops_bg.forge.approvals import Approvals, approvals_of
+from gitops_bg.forge.heard import Heard
+from gitops_bg.forge.port import Pull, Review, User
+from gitops_bg.repo.repository import Repository
+from gitops_bg.spec.app.layout import PEOPLE_FILE, PRIMARY_FILE, app_file
+from gitops_bg.spec.app.primary import read_primary
+from gitops_bg.spec.policies.people import (
+    Account,
+    Directory,
+    Somebody,
+    agreed,
+    may_be_one,
+    names,
+    written_by,
+)
+from gitops_bg.spec.yaml.reader import read_one
+
+_REMEMBERED = 1000
+_FORGES_OWN = "noreply@github.com"
+"""GitHub's committer of merges there: no person."""
+_NOT_YET = "the forge has not answered yet (only a running agent asks it; `gitops-bg explain` shows what it heard)"
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What is known of an app besides its files."""
+
+    app: AppKey
+    desired: Desired
+    record: Record
+    people: Directory
+    """The people in the newest main."""
+    people_then: Directory | None = None
+    """The people before the waiting promotion; None where none waits."""
+    agent: str = ""
+    """The e-mail address of the agent's own commits, in lower case."""
+    has_forge: bool = False
+    trouble: str = ""
+    """Why the forge cannot be asked; empty where it can."""
+    heard: Heard | None = None
+
+    @property
+    def kind(self) -> str:
+        """The kind of the forge; empty where it is unknown."""
+        return self.heard.kind if self.heard else ""
+
+    @property
+    def silence(self) -> str:
+        """Why the forge has not answered; empty without a forge."""
+        return (self.trouble or _NOT_YET) if self.has_forge else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """An answer, or why there is none; ``asked`` are commits for which the forge must be asked who merged them."""
+
+    people: frozenset[str] | None
+    why: str = ""
+    asked: tuple[str, ...] = ()
+
+
+class PeopleFacts:
+    """Answers for one repository, whose lock makes it thread-safe."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._snapshots: LRUCache[tuple[AppKey, str], Snapshot] = LRUCache(_REMEMBERED)
+
+    def of(self, policing: Policing, about: Circumstances) -> Policing:
+        """Add all that its rules ask about people; nothing if no version serves yet, or none is next."""
+        asked = asked_of_people(policing.all_policies)
+        serving = about.record.routing.traffic
+        if not asked or not serving or _next(about) in ("", serving):
+            return policing
+        return self._filled(policing, asked, about)
+
+    def _filled(self, policing: Policing, asked: AskedOfPeople, about: Circumstances) -> Policing:
+        approvals = self._approvals(about) if asked.approvals else None
+        authors = self._authors(about, approvals) if asked.authors else _Told(None)
+        merger = self._merger(about) if asked.merger else _Told(None)
+        late = f"as of {about.heard.at:%Y-%m-%d %H:%M} UTC: {about.trouble}" if about.heard and about.trouble else ""
+        silent = about.silence if asked.approvals and approvals is None else late
+        return replace(
+            policing,
+            approvals=tuple(each for each, _ in approvals) if approvals is not None else None,
+            authors=authors.people,
+            merger=next(iter(merger.people or ()), None),
+            unheard="; ".join(dict.fromkeys(filter(None, (silent, authors.why, merger.why)))),
+            mergers_asked=authors.asked,
+        )
+
+    # --- who approved -----------------------------------------------------------------------------------------
+
+    def _approvals(self, about: Circumstances) -> list[tuple[Approval, Account]] | None:
+        """Return each person's last verdict, counted or void, with its account; None where it is unknown."""
+        heard = about.heard
+        if heard is None or heard.reviews is None:
+            return None
+        seen = self._digests(about.app, about.record, heard.reviews)
+        authors = _opened_by(heard.pull) | heard.ours
+        judged = {
+            digest: approvals_of(heard.reviews, digest, seen, authors) for digest in {*seen.values(), _next(about)}
+        }
+        return [*self._counted(judged.values(), about), *self._void(judged, about)]
+
+    def _counted(self, judged: Iterable[Approvals], about: Circumstances) -> Iterator[tuple[Approval, Account]]:
+        for each in (each for one in judged for each in one.counted):
+            account = _account(each.user, about.kind)
+            who, why = _named(account, about)
+            yield Approval(who.name, each.digest, each.at, groups=who.groups, void=why), account
+
+    def _void(self, judged: Mapping[str, Approvals], about: Circumstances) -> Iterator[tuple[Approval, Account]]:
+        """Yield the approvals that count for no digest."""
+        counted = {each.user.id for one in judged.values() for each in one.counted}
+        digest = _next(about)
+        for void in judged[digest].void:
+            if void.user.id not in counted and about.heard is not None:
+                account = _account(void.user, about.kind)
+                yield Approval(about.people.owner(account).name, digest, about.heard.at, void=void.why), account
+
+    def _digests(self, app: AppKey, record: Record, reviews: Iterable[Review]) -> dict[str, str]:
+        """Return what each reviewed commit would promote; unreadable commits are left out."""
+        found = {}
+        for commit in {review.commit for review in reviews}:
+            snapshot = self._snapshot(app, commit)
+            if snapshot is not None:
+                found[commit] = resolve(record, snapshot)
+        return found
+
+    def _snapshot(self, app: AppKey, commit: str) -> Snapshot | None:
+        if (app, commit) not in self._snapshots:
+            try:
+                content = self._repository.primary_at(app, commit)
+            except GitopsBgError:
+                return None
+            document, _ = read_one(app_file(app, PRIMARY_FILE), content) if content is not None else (None, ())
+            primary = read_primary(document, app)[0] if document else None
+            if primary is None:
+                return None
+            self._snapshots[app, commit] = primary.snapshot
+        return self._snapshots[app, commit]
+
+    # --- who wrote it -----------------------------------------------------------------------------------------
+
+    def _authors(self, about: Circumstances, approvals: list[tuple[Approval, Account]] | None) -> _Told:
+        """Return the authors of all changes from the active version to the next, and who opened the pull request."""
+        before, after = _served_from(about), _made_from(about)
+        commits = self._changes(about.app, before, after)
+        if commits is None:
+            return _Told(None, f"the commits between {before[:10] or '?'} and {after[:10] or '?'} are not all here")
+        forged = self._under_the_agents_address(commits, before, after, about)
+        if forged:
+            return _Told(None, f"{forged[:10]} is under the agent's address, and the agent writes only {PRIMARY_FILE}")
+        pushed = self._on_the_branch(about)
+        if pushed is None:
+            return _Told(None, "nobody can read what the pull request promotes: promote it again")
+        writers = [
+            (commit, person, about.people.writer(person, about.kind))
+            for commit in (*commits, *pushed)
+            for person in written_by(commit)
+            if person.email.lower() != about.agent
+        ]
+        found = {who for _, _, who in writers} | _opener(about)
+        strangers = [person for _, person, who in writers if not who.is_listed and not who.bot]
+        same = {
+            approval.by
+            for approval, account in approvals or ()
+            if any(may_be_one(person, account) for person in strangers)
+        }
+        mergers = self._mergers_of_bots({commit.commit for commit, _, who in writers if who.bot}, about)
+        if mergers.people is None:
+            return mergers
+        return replace(mergers, people=names(found) | same | mergers.people)
+
+    def _under_the_agents_address(
+        self, commits: Iterable[CommitFacts], before: str, after: str, about: Circumstances
+    ) -> str:
+        """Return a commit that somebody wrote under the agent's address: whoever it was could approve it, too."""
+        suspects = (each.commit for each in commits if each.author.email.lower() == about.agent)
+        try:
+            return next(
+                (each for each in suspects if self._repository.wrote_content(about.app, before, after, each)), ""
+            )
+        except GitopsBgError:
+            return after
+
+    def _changes(self, app: AppKey, before: str, after: str) -> tuple[CommitFacts, ...] | None:
+        try:
+            return self._repository.changes_of(app, before, after) if before and after else None
+        except GitopsBgError:
+            return None
+
+    def _on_the_branch(self, about: Circumstances) -> tuple[CommitFacts, ...] | None:
+        """Return the reviewed head of the promotion branch: if a person pushed it, they are its author.
+
+        None: there is one, and it cannot be read.
+        """
+        head = about.heard.pull.head if about.heard and about.heard.pull else ""
+        found = self._facts(head) if head else None
+        if found is None:
+            return None if head else ()
+        return (found,) if found.author.email.lower() != about.agent else ()
+
+    def _mergers_of_bots(self, commits: Iterable[str], about: Circumstances) -> _Told:
+        """Return who merged changes of bots: they count as authors (policies.md §4)."""
+        asked = tuple(sorted(commits))
+        people: set[str] = set()
+        for commit in asked:
+            who = self._mergers_of(commit, about)
+            if who is None:
+                why = _why_no_merger(commit, about)
+                return _Told(None, f"who merged {commit[:10]}, which a bot wrote, is not known: {why}", asked)
+            people |= {each.name for each in who if not each.bot}
+        return _Told(frozenset(people), asked=asked if about.has_forge else ())
+
+    # --- who merged it ----------------------------------------------------------------------------------------
+
+    def _merger(self, about: Circumstances) -> _Told:
+        commit = awaits_promotion(about.desired, about.record)
+        if not commit:
+            return _Told(frozenset())
+        who = self._mergers_of(commit, about)
+        if who is None:
+            return _Told(None, _why_no_merger(commit, about))
+        return _Told(names(who))
+
+    def _mergers_of(self, commit: str, about: Circumstances) -> tuple[Somebody, ...] | None:
+        """Return who merged a commit into main: from the forge, or, if it knows no pull request, from Git.
+
+        None: unknown.
+        """
+        merged = about.heard.merged.get(commit) if about.heard else None
+        if about.has_forge and merged is None:
+            return None
+        if merged is not None and merged.pull is not None:
+            by = merged.pull.merged_by
+            return (about.people.owner(_account(by, about.kind)),) if by else None
+        return self._landed_by(commit, about)
+
+    def _landed_by(self, commit: str, about: Circumstances) -> tuple[Somebody, ...] | None:
+        """Return who brought a commit into main, by Git; None where that cannot be read."""
+        try:
+            landing = self._repository.landing_of(commit)
+        except GitopsBgError:
+            return None
+        facts = self._facts(landing)
+        if facts is None:
+            return None
+        person = facts.author if facts.committer.email.lower() == _FORGES_OWN else facts.committer
+        return (about.people.writer(person, about.kind),)
+
+    def _facts(self, commit: str) -> CommitFacts | None:
+        """Return the facts of a commit; None where it cannot be read."""
+        try:
+            return self._repository.commit_facts([commit] if commit else []).get(commit)
+        except GitopsBgError:
+            return None
+
+    # --- after the switch -------------------------------------------------------------------------------------
+
+    def merges(self, about: Circumstances) -> tuple[Merge, ...]:
+        """Return the forge's answers on the promotions that the record asks about."""
+        return tuple(filter(None, (self._merge(asked, about) for asked in about.record.git.asked_merges)))
+
+    def _merge(self, asked: AskedMerge, about: Circumstances) -> Merge | None:
+        merged = about.heard.merged.get(asked.commit) if about.heard else None
+        if merged is None:
+            return None
+        if merged.pull is None:
+            return Merge(asked.commit)
+        if merged.reviews is None:
+            return None  # Only who merged it was asked so far, for a rule.
+        pull, reviews = merged.pull, merged.reviews
+        seen = self._digests(about.app, about.record, reviews)
+        judged = approvals_of(
+            reviews, asked.digest, seen, _opened_by(pull) | (about.heard.ours if about.heard else set())
+        )
+        approved = (about.people.owner(_account(each.user, about.kind)) for each in judged.counted)
+        by = about.people.owner(_account(pull.merged_by, about.kind)).name if pull.merged_by else ""
+        people = tuple(dict.fromkeys(each.name for each in approved if not each.bot))
+        return Merge(asked.commit, pull.number, pull.url, by, people)
+
+
+def _why_no_merger(commit: str, about: Circumstances) -> str:
+    """Return why nobody can tell who merged a commit."""
+    merged = about.heard.merged.get(commit) if about.heard else None
+    if about.has_forge and merged is None:
+        return about.silence
+    return "the forge names no account" if merged and merged.pull else "nobody can read its commit in main"
+
+
+def _account(user: User, kind: str) -> Account:
+    return Account(kind, user.id, user.login, user.bot)
+
+
+def _opened_by(pull: Pull | None) -> frozenset[str]:
+    return frozenset([pull.author.id]) if pull else frozenset()
+
+
+def _opener(about: Circumstances) -> set[Somebody]:
+    """Return who opened the pull request, if that is a person of people.yaml; the agent is not."""
+    if about.heard is None or about.heard.pull is None:
+        return set()
+    who = about.people.owner(_account(about.heard.pull.author, about.kind))
+    return {who} if who.is_listed and not who.bot else set()
+
+
+def _named(account: Account, about: Circumstances) -> tuple[Somebody, str]:
+    """Return whose approval it is, and why it does not count; empty where it may count."""
+    now = about.people.owner(account)
+    if now.bot:
+        return now, f"{now.name} is a bot, and approvals are people's"
+    then = about.people_then.owner(account) if about.people_then is not None else now
+    who = agreed(now, then)
+    if who is None:
+        had = f"had {account} as {then.name}" if then.is_listed else f"did not have {account}"
+        why = f"{PEOPLE_FILE} {had} when this was promoted: promote it again"
+        return now, why
+    return who, ""
+
+
+def _next(about: Circumstances) -> str:
+    """Return the digest of the next version: the one that waits for its switch, else the target."""
+    desired, record = about.desired, about.record
+    if awaits_promotion(desired, record) and desired.primary:
+        return resolve(record, desired.primary.snapshot)
+    return resolve(record, desired.target.snapshot) if desired.target else ""
+
+
+def _served_from(about: Circumstances) -> str:
+    active = about.record.version(about.record.routing.traffic)
+    return active.source.commit if active else ""
+
+
+def _made_from(about: Circumstances) -> str:
+    """Return the commit that brought the next version; from the record if possible: ``primary.yaml`` is not trusted."""
+    version = about.record.version(_next(about))
+    if version is not None and version.source.commit:
+        return version.source.commit
+    desired = about.desired
+    if awaits_promotion(desired, about.record) and desired.primary:
+        return desired.primary.source.commit
+    return desired.target.source.commit if desired.target else ""
+
+
+HeardOf = Callable[[AppKey], Heard | None]
+"""Returns the forge's last answers about an app; None if no forge was asked."""

@@ -1,0 +1,73 @@
+"""A plan as Markdown for a comment of a pull request: a table of the changes, and a fold for each app."""
+
+from collections.abc import Iterator
+
+from gitops_bg.cli.views.output import clean
+from gitops_bg.cli.views.planned import Planned, PlannedApp, until
+from gitops_bg.forge.markdown import code
+
+LONGEST = 60_000
+"""The maximum number of characters: GitHub allows 65,536 for a comment."""
+_MOST_SHOWN = 3
+
+
+def markdown(planned: Planned) -> str:
+    """Return the whole text; if it is too long, leave out the last folds, then rows of the table."""
+    busy = [each for each in planned.apps if each.actions or each.shut or each.problems]
+    head = f"### gitops-bg plan at {code(planned.commit[:10])}\n\n{_summary(planned, busy)}\n"
+    rows = [_row(each) for each in busy]
+    table = ["", "| App | Phase | Would do | Waits for |", "|---|---|---|---|", *rows] if rows else []
+    parts = [head, *(f"{line}\n" for line in table), *(f"\n{_fold(each)}\n" for each in busy)]
+    return "".join(_fitting(parts))
+
+
+def _fitting(parts: list[str]) -> Iterator[str]:
+    room = LONGEST - 200
+    for place, part in enumerate(parts):
+        room -= len(part)
+        if room < 0:
+            yield f"\n… {len(parts) - place} more lines and folds are left out; `gitops-bg plan` shows all of it.\n"
+            return
+        yield part
+
+
+def _summary(planned: Planned, busy: list[PlannedApp]) -> str:
+    counts = [
+        (sum(bool(each.actions) for each in busy), "to be changed"),
+        (sum(bool(each.shut) for each in busy), "waiting"),
+        (sum(bool(each.problems) for each in busy), "with problems"),
+        (len(planned.apps) - len(busy), "with nothing to do"),
+    ]
+    said = ", ".join(f"{number} {what}" for number, what in counts if number)
+    apps = f"{len(planned.apps)} app{'' if len(planned.apps) == 1 else 's'}"
+    return f"{apps}: {said}." if said else f"{apps}."
+
+
+def _row(planned: PlannedApp) -> str:
+    waits = [f"{code(gate.kind)} {_and_until(until(gate))}".strip() for gate in planned.shut]
+    problems = [f"**{len(planned.problems)} problem{'' if len(planned.problems) == 1 else 's'}**"]
+    does = [code(each) for each in planned.actions[:_MOST_SHOWN]]
+    more = len(planned.actions) - _MOST_SHOWN
+    cells = [
+        code(str(planned.app)),
+        code(planned.phase),
+        "<br>".join([*does, *([f"and {more} more"] if more > 0 else [])]) or "–",
+        "<br>".join([*(problems if planned.problems else []), *waits]) or "–",
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _and_until(moment: str) -> str:
+    return f"until {moment}" if moment else ""
+
+
+def _fold(planned: PlannedApp) -> str:
+    lines = [f"- **problem** {code(clean(str(each)), 500)}" for each in planned.problems]
+    lines += [f"{number}. {code(clean(each), 500)}" for number, each in enumerate(planned.actions, 1)]
+    if planned.gates:
+        lines += ["", "| Gate | | Why | Until |", "|---|---|---|---|"]
+    for gate in planned.gates:
+        state = "open" if gate.open else "**shut**"
+        lines.append(f"| {code(gate.kind)} | {state} | {code(clean(gate.reason), 500)} | {until(gate) or '–'} |")
+    body = "\n".join(lines)
+    return f"<details><summary>{code(str(planned.app))}: all of it</summary>\n\n{body}\n\n</details>"

@@ -1,0 +1,212 @@
+"""Chooses the next question about people to ask a forge, and keeps the answers. No I/O; one thread uses it.
+
+Reviews are read only if a policy asks for them and the pull request has changed: its ``updated_at`` moved. That has a
+resolution of a second, so a changed one is read again after the next list. Answers are kept while a forge is down.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.names import promotion_branch
+from gitops_bg.forge.heard import Asks, Heard, Merged
+from gitops_bg.forge.known import Known
+from gitops_bg.forge.port import Pull, PullState, Review
+
+AT_LEAST_EVERY = timedelta(minutes=10)
+"""Reviews are read again after this time, whatever the list says: it may not show an approval of GitLab."""
+LOOK_AGAIN = timedelta(minutes=1)
+"""After this time, a commit without a pull request is asked about once more: forges connect the two with a
+short delay.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question."""
+
+    app: AppKey
+    pull: Pull | None = None
+    """The pull request whose reviews are asked for; None: who merged ``commit``."""
+    commit: str = ""
+    """The merged commit, if the reviews are those of its pull request, too."""
+    urgent: bool = True
+    """Whether a promotion may wait for the answer."""
+
+    @property
+    def key(self) -> str:
+        """The key that identifies it among failures."""
+        return f"{'REVIEWS' if self.pull else 'MERGED'} {promotion_branch(self.app)}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """The reviews of a pull request at the last reading."""
+
+    pull: Pull
+    reviews: tuple[Review, ...]
+    at: datetime
+    look: int
+    """The number of the newest list at that time."""
+    settled: bool
+    """Read again after the list that showed the change."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answered:
+    merged: Merged
+    at: datetime
+    final: bool
+
+
+class Answers:
+    """All questions and answers of one forge. ``kind`` as in `Heard`."""
+
+    def __init__(self, kind: str, known: Known) -> None:
+        self._kind = kind
+        self._known = known
+        self._asks: dict[AppKey, Asks] = {}
+        self._reads: dict[AppKey, _Read] = {}
+        self._merged: dict[str, _Answered] = {}
+        self._ours: frozenset[str] = frozenset()
+        self._look = self._forced = 0
+        self.heard: Mapping[AppKey, Heard] = {}
+        """By app; replaced as a whole, so that any thread may read it."""
+
+    def set_asks(self, app: AppKey, asks: Asks) -> None:
+        """Set what an app asks from now on."""
+        if asks:
+            self._asks[app] = asks
+            return
+        if self._asks.pop(app, None):
+            self._reads.pop(app, None)
+            self.heard = {each: heard for each, heard in self.heard.items() if each != app}
+
+    def __bool__(self) -> bool:
+        return bool(self._asks)
+
+    def listed(self, now: datetime) -> list[AppKey]:
+        """Note that the list of open pull requests was read. Return the apps with news."""
+        self._look += 1
+        wanted = {commit for asks in self._asks.values() for commit in asks.commits}
+        self._merged = {commit: answered for commit, answered in self._merged.items() if commit in wanted}
+        before, self.heard = self.heard, {app: self._said(app, now) for app in self._asks}
+        return [app for app, heard in self.heard.items() if not heard.says_the_same(before.get(app))]
+
+    def look_soon(self) -> None:
+        """Note a possible change: where the list does not show it, read reviews after the next list."""
+        if self._kind == "gitlab":
+            self._forced = self._look + 1
+
+    def opened(self, pull: Pull) -> None:
+        """Note that the agent opened this one: its author is the agent's account."""
+        self._ours |= {pull.author.id}
+
+    def forget(self) -> None:
+        """Forget the answers: they may be outdated when they are needed again."""
+        self._asks, self._reads, self._merged, self.heard = {}, {}, {}, {}
+
+    # --- questions ---------------------------------------------------------------------------------------------------
+
+    def questions(self, now: datetime) -> Iterator[Question]:
+        """Yield the due questions: first those that promotions wait for."""
+        if not self._known.listed_once:
+            return
+        yield from (each for app in sorted(self._asks) if (each := self._before_the_switch(app, now)))
+        for app, asks in sorted(self._asks.items()):
+            yield from (each for commit in asks.merges if (each := self._of_merge(app, commit, now)))
+
+    def _before_the_switch(self, app: AppKey, now: datetime) -> Question | None:
+        asks = self._asks[app]
+        for commit in dict.fromkeys(filter(None, (asks.promotion, *asks.mergers))):
+            if self._is_to_ask(commit, now):
+                return Question(app, commit=commit)
+        pull = self._pull(app) if asks.reviews else None
+        return Question(app, pull) if pull and self._is_to_read(app, pull, now) else None
+
+    def _of_merge(self, app: AppKey, commit: str, now: datetime) -> Question | None:
+        if self._is_to_ask(commit, now):
+            return Question(app, commit=commit, urgent=False)
+        merged = self._merged[commit].merged
+        if merged.pull is not None and merged.reviews is None:
+            return Question(app, merged.pull, commit, urgent=False)
+        return None
+
+    def _is_to_ask(self, commit: str, now: datetime) -> bool:
+        answered = self._merged.get(commit)
+        return answered is None or (not answered.final and now >= answered.at + LOOK_AGAIN)
+
+    def _pull(self, app: AppKey) -> Pull | None:
+        """Return the pull request whose reviews count: that of the promotion, else the open one, else the last ended
+        one.
+        """
+        promoted = self._merged.get(self._asks[app].promotion)
+        if promoted is not None and promoted.merged.pull is not None:
+            return promoted.merged.pull
+        branch = promotion_branch(app)
+        ended = self._known.ended.get(branch)
+        return self._known.open.get(branch) or (ended.pull if ended else None)
+
+    def _is_to_read(self, app: AppKey, pull: Pull, now: datetime) -> bool:
+        read = self._reads.get(app)
+        if read is None or read.pull.number != pull.number or read.pull.updated_at < pull.updated_at:
+            return True
+        if self._look == read.look:
+            return False
+        is_open = pull.state is PullState.OPEN
+        return not (is_open and read.settled) or self._forced > read.look or now >= read.at + AT_LEAST_EVERY
+
+    # --- answers -----------------------------------------------------------------------------------------------------
+
+    def reviewed(self, question: Question, reviews: tuple[Review, ...], now: datetime) -> bool:
+        """Keep the reviews of a pull request; return whether they are news."""
+        pull, app = question.pull, question.app
+        assert pull is not None
+        if question.commit:
+            answered = self._merged[question.commit]
+            self._merged[question.commit] = replace(answered, merged=Merged(pull, reviews))
+        else:
+            before = self._reads.get(app)
+            is_same = before is not None and (before.pull.number, before.pull.updated_at) == (
+                pull.number,
+                pull.updated_at,
+            )
+            self._reads[app] = _Read(pull, reviews, now, self._look, settled=is_same)
+        return self._say(app, now)
+
+    def merged(self, question: Question, pull: Pull | None, now: datetime) -> bool:
+        """Keep the pull request that merged a commit into main, or that there is none; return whether that is news."""
+        asked_before = question.commit in self._merged
+        answered = _Answered(Merged(pull), now, final=pull is not None or asked_before)
+        self._merged[question.commit] = answered
+        return self._say(question.app, now)
+
+    def _is_answered(self, commit: str) -> bool:
+        answered = self._merged.get(commit)
+        return answered is not None and answered.final
+
+    def _say(self, app: AppKey, now: datetime) -> bool:
+        """Publish what is known of an app; return whether it is news."""
+        before, heard = self.heard.get(app), self._said(app, now)
+        self.heard = {**self.heard, app: heard}
+        return not heard.says_the_same(before)
+
+    def _said(self, app: AppKey, now: datetime) -> Heard:
+        read, asks = self._reads.get(app), self._asks[app]
+        merged = {commit: self._merged[commit].merged for commit in asks.commits if self._is_said(commit, asks)}
+        reviews = read.reviews if read else self._nobody_s(app)
+        return Heard(self._kind, now, read.pull if read else None, reviews, merged, self._ours)
+
+    def _nobody_s(self, app: AppKey) -> tuple[Review, ...] | None:
+        """Return no reviews if there is no pull request; None while that is unknown."""
+        promotion = self._asks[app].promotion
+        is_known = self._known.listed_once and (not promotion or self._is_answered(promotion))
+        return () if is_known and self._pull(app) is None else None
+
+    def _is_said(self, commit: str, asks: Asks) -> bool:
+        """Return whether all questions about a commit were answered."""
+        if not self._is_answered(commit):
+            return False
+        merged = self._merged[commit].merged
+        return commit not in asks.merges or merged.pull is None or merged.reviews is not None

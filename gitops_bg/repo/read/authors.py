@@ -1,0 +1,48 @@
+"""The commits that made an app's folder what a version is: their authors wrote what is promoted. Decides nothing."""
+
+from cachetools import LRUCache
+
+from gitops_bg.core.model.policies.facts import CommitFacts
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.repo.git.mirror import Mirror
+from gitops_bg.repo.git.output import parts
+from gitops_bg.repo.read.commits import CommitReader
+from gitops_bg.repo.read.provenance import WALK, changes
+from gitops_bg.spec.app.layout import PRIMARY_FILE, app_file, folder_of
+
+_REMEMBERED = 1000
+
+
+class Changes:
+    """Caches the answers: history never changes."""
+
+    def __init__(self, mirror: Mirror, commits: CommitReader) -> None:
+        self._mirror = mirror
+        self._commits = commits
+        self._known: LRUCache[tuple[AppKey, str, str], tuple[str, ...]] = LRUCache(_REMEMBERED)
+
+    def between(self, app: AppKey, before: str, after: str) -> tuple[CommitFacts, ...] | None:
+        """Return the commits after ``before``, on all paths to ``after``, inclusive; None where the mirror lacks one of
+        them.
+
+        Promotions are left out: a change of ``primary.yaml`` writes no content. A merge is included if it made a file
+        what no parent has. Side branches that main did not take are included: naming too many authors is safe.
+        """
+        if not self._mirror.has(before) or not self._mirror.has(after):
+            return None
+        ids = tuple(dict.fromkeys([after, *self._ids(app, before, after)]))
+        facts = self._commits.facts(ids)
+        return tuple(facts[each] for each in ids) if len(facts) == len(ids) else None
+
+    def wrote_content(self, app: AppKey, before: str, after: str, commit: str) -> bool:
+        """Return whether one of the commits of `between` changed a file of the app other than ``primary.yaml``."""
+        return commit in self._ids(app, before, after)
+
+    def _ids(self, app: AppKey, before: str, after: str) -> tuple[str, ...]:
+        key = (app, before, after)
+        if key not in self._known:
+            promotion = app_file(app, PRIMARY_FILE)
+            walk = (*WALK, "--full-history", f"^{before}", after, "--", folder_of(app))
+            found = (commit for commit, name, _ in changes(parts(self._mirror.local(*walk))) if name != promotion)
+            self._known[key] = tuple(dict.fromkeys(found))
+        return self._known[key]

@@ -1,0 +1,47 @@
+"""Writes signed approvals: an empty commit with trailers, appended to the app's own branch by compare-and-swap.
+
+It needs Git alone: a forge that is down does not block (policies.md §6). It signs with the key of the settings.
+"""
+
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.names import approvals_branch
+from gitops_bg.repo.git.mirror import Mirror
+from gitops_bg.repo.git.push import Pusher, Update, Verdict
+from gitops_bg.repo.read.approvals import APP, APPROVES, MAIN, WITHDRAWS
+from gitops_bg.repo.write.commits import Committer, Draft
+from gitops_bg.repo.write.messages import one_line
+
+
+class ApprovalWriter:
+    """Appends to the branches of approvals."""
+
+    def __init__(self, mirror: Mirror, committer: Committer, pusher: Pusher) -> None:
+        self._mirror = mirror
+        self._committer = committer
+        self._pusher = pusher
+
+    def approve(self, app: AppKey, digest: str, main: str, *, label: str, reason: str) -> str:
+        """Approve a version; return the commit. Raises ``PushRefused``, ``RemoteMoved``, and the errors of
+        the remote.
+        """
+        return self._append(app, f"Approve {app} {label}", reason, [(APPROVES, digest), (MAIN, main)])
+
+    def withdraw(self, app: AppKey, approval: str, main: str, *, reason: str) -> str:
+        """Withdraw an approval; return the commit. Raises as `approve`."""
+        subject = f"Withdraw the approval {approval[:10]} of {app}"
+        return self._append(app, subject, reason, [(WITHDRAWS, approval), (MAIN, main)])
+
+    def _append(self, app: AppKey, subject: str, reason: str, values: list[tuple[str, str]]) -> str:
+        trailers = "\n".join(f"{name}: {one_line(value)}" for name, value in [(APP, str(app)), *values])
+        said = f"Reason: {one_line(reason)}" if reason else ""
+        message = "\n\n".join(filter(None, [one_line(subject), said, trailers])) + "\n"
+        branch, attempts = approvals_branch(app), self._pusher.attempts()
+        for _ in attempts:
+            tip = self._mirror.tracked().get(branch)
+            [commit] = self._committer.build([Draft(tip, {}, message)])
+            answer = self._pusher.push([Update(branch, tip, commit)])
+            if answer.verdicts[branch] is Verdict.TAKEN:
+                return commit
+            attempts.judge(answer)
+            self._mirror.follow(self._mirror.remote_branches())
+        raise attempts.given_up()

@@ -1,0 +1,168 @@
+"""A plan as SARIF and as Markdown: the structure that forges read, where things are shown, nothing breaks it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from gitops_bg.cli.views.plan_markdown import LONGEST, markdown
+from gitops_bg.cli.views.plan_sarif import sarif
+from gitops_bg.cli.views.planned import Place, Planned, PlannedApp
+from gitops_bg.core.model.decision import GateKind, GateResult
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.version import AppKey
+
+WEB, API, QUIET = AppKey("shop", "web"), AppKey("shop", "api"), AppKey("shop", "quiet")
+MONDAY = datetime(2026, 11, 23, tzinfo=UTC)
+FROZEN = GateResult(GateKind.POLICY, False, "calm: weekend: shut", MONDAY, "wait")
+OPEN = GateResult(GateKind.AVAILABILITY, True, "its pods are available")
+APPROVAL = GateResult(GateKind.APPROVAL, False, "waiting for the promotion branch to be merged", remedy="merge it")
+BROKEN = Problem("apps/shop/api/a b.yaml", "is no port", 7, 3, "spec.ports[0]", "write a number")
+PLANNED = Planned(
+    "a" * 40,
+    (
+        PlannedApp(WEB, "AwaitingPromotion", ("offer v2", "scale v2"), (OPEN, FROZEN, APPROVAL)),
+        PlannedApp(API, "Invalid", problems=(BROKEN, Problem("gitops-bg.yaml", "is no YAML"))),
+        PlannedApp(QUIET, "Healthy", gates=(OPEN,)),
+    ),
+    {"calm": Place("policies/calm.yaml", 3)},
+)
+
+# SARIF 2.1.0 (OASIS, sarif-schema-2.1.0.json): what each object must have, and what it may.
+LEVELS = {"none", "note", "warning", "error"}
+
+
+def check_sarif(log: dict[str, Any]) -> list[dict[str, Any]]:
+    """Fail where the log breaks a rule of the schema, or of what GitHub's code scanning asks beyond it."""
+    assert log.keys() == {"$schema", "version", "runs"}
+    assert log["version"] == "2.1.0"
+    (run,) = log["runs"]
+    assert run.keys() <= {"tool", "columnKind", "properties", "results"}
+    assert run["columnKind"] in {"utf16CodeUnits", "unicodeCodePoints"}
+    driver = run["tool"]["driver"]
+    assert driver.keys() <= {"name", "version", "rules"}
+    assert driver["name"]
+    ids = [rule["id"] for rule in driver["rules"]]
+    assert len(set(ids)) == len(ids)
+    for rule in driver["rules"]:
+        assert rule["shortDescription"]["text"]
+        assert rule["defaultConfiguration"]["level"] in LEVELS
+    for result in run["results"]:
+        check_result(result, ids)
+    return run["results"]  # type: ignore[no-any-return]
+
+
+def check_result(result: dict[str, Any], rules: list[str]) -> None:
+    assert rules[result["ruleIndex"]] == result["ruleId"]
+    assert result["level"] in LEVELS
+    assert result["message"]["text"]
+    (location,) = result["locations"]
+    place = location["physicalLocation"]
+    assert not place["artifactLocation"]["uri"].startswith("/")
+    assert " " not in place["artifactLocation"]["uri"]
+    region = place.get("region")
+    assert region is None or (region["startLine"] >= 1 and region.get("startColumn", 1) >= 1)
+    assert all(isinstance(each, str) for each in result["partialFingerprints"].values())
+
+
+def told(log: dict[str, Any]) -> list[tuple[str, str, str, Any]]:
+    results = check_sarif(log)
+    places = [result["locations"][0]["physicalLocation"] for result in results]
+    return [
+        (each["ruleId"], each["level"], place["artifactLocation"]["uri"], place.get("region"))
+        for each, place in zip(results, places, strict=True)
+    ]
+
+
+def test_each_problem_and_each_shut_gate_is_a_result_where_it_is_written() -> None:
+    assert told(sarif(PLANNED)) == [
+        ("gate-policy", "warning", "policies/calm.yaml", {"startLine": 3}),
+        ("gate-approval", "note", "apps/shop/web/target.yaml", None),
+        ("problem", "error", "apps/shop/api/a%20b.yaml", {"startLine": 7, "startColumn": 3}),
+        ("problem", "error", "gitops-bg.yaml", None),
+    ]
+
+
+def test_a_result_says_of_which_app_and_what_to_do() -> None:
+    texts = [result["message"]["text"] for result in check_sarif(sarif(PLANNED))]
+    assert texts[0] == "shop/web: calm: weekend: shut, until 2026-11-23 00:00 UTC (wait)"
+    assert texts[2] == "spec.ports[0]: is no port (write a number)"
+
+
+def test_what_a_reason_says_already_is_not_said_again() -> None:
+    gate = GateResult(GateKind.POLICY, False, "calm: shut until Mon 2026-11-23 00:00 UTC", MONDAY)
+    (result,) = check_sarif(sarif(Planned("a" * 40, (PlannedApp(WEB, "Promoting", gates=(gate,)),))))
+    assert result["message"]["text"] == "shop/web: calm: shut until Mon 2026-11-23 00:00 UTC"
+
+
+def test_what_all_apps_share_is_told_once() -> None:
+    both = (PlannedApp(WEB, "Invalid", problems=(BROKEN,)), PlannedApp(API, "Invalid", problems=(BROKEN,)))
+    assert len(check_sarif(sarif(Planned("a" * 40, both)))) == 1
+
+
+def test_a_plan_with_nothing_to_say_is_a_log_without_results() -> None:
+    assert check_sarif(sarif(Planned("a" * 40))) == []
+
+
+@pytest.mark.parametrize("reason", ["other: what no file has", "a commit changes its own policy"])
+def test_a_policy_that_no_file_has_is_shown_at_the_version(reason: str) -> None:
+    gate = GateResult(GateKind.POLICY, False, reason)
+    (found,) = told(sarif(Planned("a" * 40, (PlannedApp(WEB, "Promoting", gates=(gate,)),), PLANNED.policies)))
+    assert found[2] == "apps/shop/web/target.yaml"
+
+
+def test_a_suspension_is_shown_where_it_is_written() -> None:
+    gate = GateResult(GateKind.SUSPENSION, False, "suspended")
+    (found,) = told(sarif(Planned("a" * 40, (PlannedApp(WEB, "Suspended", gates=(gate,)),))))
+    assert found[2] == "apps/shop/web/app.yaml"
+
+
+def test_the_comment_has_a_row_and_a_fold_for_each_app_that_has_something_to_say() -> None:
+    lines = markdown(PLANNED).splitlines()
+    assert lines[:3] == [
+        "### gitops-bg plan at <code>aaaaaaaaaa</code>",
+        "",
+        "3 apps: 1 to be changed, 1 waiting, 1 with problems, 1 with nothing to do.",
+    ]
+    assert lines[4:8] == [
+        "| App | Phase | Would do | Waits for |",
+        "|---|---|---|---|",
+        "| <code>shop/web</code> | <code>AwaitingPromotion</code> | <code>offer v2</code><br><code>scale v2</code> | "
+        "<code>policy</code> until 2026-11-23 00:00 UTC<br><code>approval</code> |",
+        "| <code>shop/api</code> | <code>Invalid</code> | – | **2 problems** |",
+    ]
+    folds = [line for line in lines if line.startswith("<details>")]
+    assert len(folds) == 2
+    assert "| <code>policy</code> | **shut** | <code>calm&#58; weekend&#58; shut</code> | 2026" in ("\n".join(lines))
+    assert "quiet" not in "\n".join(lines)
+
+
+def test_a_comment_on_nothing_is_one_line() -> None:
+    assert markdown(Planned("a" * 40, (PlannedApp(QUIET, "Healthy"),))).endswith("1 app: 1 with nothing to do.\n")
+    assert markdown(Planned("a" * 40)).endswith("\n0 apps.\n")
+
+
+def test_of_many_actions_the_row_has_three() -> None:
+    text = markdown(Planned("a" * 40, (PlannedApp(WEB, "Progressing", tuple(f"step {n}" for n in range(5))),)))
+    (row,) = [line for line in text.splitlines() if line.startswith("| <code>shop/web")]
+    assert "<code>step 2</code><br>and 2 more" in row
+    assert "5. <code>step 4</code>" in text
+
+
+def test_a_comment_stays_below_the_limit_of_forges_and_says_what_is_left_out() -> None:
+    many = tuple(PlannedApp(AppKey("shop", f"a{n}"), "Healthy", ("x" * 150,), (FROZEN,)) for n in range(1000))
+    text = markdown(Planned("a" * 40, many))
+    assert len(text) <= LONGEST
+    assert text.count("<details>") == text.count("</details>")
+    assert text.splitlines()[-1].endswith("more lines and folds are left out; `gitops-bg plan` shows all of it.")
+
+
+def test_what_others_wrote_breaks_no_table_and_mentions_nobody() -> None:
+    evil = "a | b @ada </details> <img src=x> `x` \n| c | #77 ![x](y)"
+    app = PlannedApp(WEB, evil, (evil,), (GateResult(GateKind.POLICY, False, evil),), (Problem(evil, evil),))
+    text = markdown(Planned("a" * 40, (app,)))
+    assert text.count("</details>") == 1
+    assert not [sign for sign in ("@ada", "<img", "![", "#77", "`x`") if sign in text]
+    assert {line.count(" | ") for line in text.splitlines() if line.startswith("| <code>shop/web")} == {3}

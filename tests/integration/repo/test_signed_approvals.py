@@ -1,0 +1,219 @@
+"""Approvals by signature, with real keys and Git: what is read of a branch, whose signature it is, what attacks do."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from gitops_bg.core.errors import InvalidInput
+from gitops_bg.repo.read import approvals, signatures
+from gitops_bg.repo.read.signatures import NoSshKeygen, Signature
+from gitops_bg.repo.repository import Repository
+from tests.integration.repo.conftest import API, WEB, Opener, git_calls
+from tests.support.git.remote import GitRemote
+from tests.support.signers import Key, make_key
+
+BRANCH = "gitops-bg/approvals/shop/web"
+DIGEST = "v1:" + "2" * 64
+
+
+@pytest.fixture
+def grace(tmp_path: Path) -> Key:
+    return make_key(tmp_path, "grace key")
+
+
+@pytest.fixture
+def signing(opened: Opener, grace: Key) -> Repository:
+    """Grace's own mirror, which signs."""
+    repository = opened(mirror="grace", signing_key=grace.private, author_name="Grace", author_email="g@example.com")
+    repository.follow_approvals(True)
+    repository.poll()
+    return repository
+
+
+@pytest.fixture
+def reading(opened: Opener) -> Repository:
+    """The agent's."""
+    repository = opened()
+    repository.follow_approvals(True)
+    repository.poll()
+    return repository
+
+
+def approve(signing: Repository, digest: str = DIGEST) -> str:
+    return signing.approve(WEB, digest, label="v2", reason="fine")
+
+
+def signature(reading: Repository, commit: str, *lines: str) -> Signature:
+    reading.poll()
+    return reading.signatures([commit], "".join(lines).encode())[commit]
+
+
+def test_an_approval_is_a_signed_empty_commit_that_names_the_version(
+    signing: Repository, reading: Repository, remote: GitRemote, grace: Key
+) -> None:
+    commit = approve(signing)
+    assert remote.head(BRANCH) == commit
+    assert remote.run("ls-tree", commit, cwd=remote.bare) == ""
+    assert f"Bg-App: shop/web\nBg-Approves: {DIGEST}\nBg-Main: {remote.head()}" in remote.message(BRANCH)
+    reading.poll()
+    (said,) = reading.approvals(WEB)
+    assert (said.commit, said.app, said.digest, said.withdraws, said.main) == (
+        commit,
+        "shop/web",
+        DIGEST,
+        "",
+        remote.head(),
+    )
+    assert reading.approvals(API) == ()
+    assert signature(reading, commit, grace.line("grace")) == Signature("grace")
+
+
+def test_approvals_and_withdrawals_are_a_line(signing: Repository, reading: Repository) -> None:
+    first, second = approve(signing), approve(signing, "v1:other")
+    third = signing.withdraw_approval(WEB, first)
+    reading.poll()
+    assert [(each.commit, each.withdraws) for each in reading.approvals(WEB)] == [
+        (third, first),
+        (second, ""),
+        (first, ""),
+    ]
+
+
+SIGNERS = {
+    "another key": ("", "the key that signed it is not in policies/allowed_signers"),
+    "no file at all": (None, "the key that signed it is not in policies/allowed_signers"),
+    "a key for another purpose": (
+        'namespaces="file"',
+        "its signature does not hold, or its key is for another purpose",
+    ),
+    "a key that was not valid yet": ('valid-after="20991231Z"', "the key that signed it is not in policies/allowed_"),
+    "a key that had ended": ('valid-before="20200101Z"', "the key that signed it is not in policies/allowed_signers"),
+}
+
+
+@pytest.mark.parametrize("name", SIGNERS)
+def test_a_signature_by_a_key_that_is_not_allowed_is_none(
+    signing: Repository, reading: Repository, grace: Key, tmp_path: Path, name: str
+) -> None:
+    options, why = SIGNERS[name]
+    other = make_key(tmp_path, "other")
+    line = "" if options is None else grace.line("grace", options) if options else other.line("grace")
+    assert signature(reading, approve(signing), line).why_not.startswith(why)
+
+
+def test_a_key_that_ends_says_when_so_that_who_backdates_gains_nothing(
+    signing: Repository, reading: Repository, grace: Key
+) -> None:
+    """The date of a commit is its author's to write: git compares the key with that, the agent with its own clock."""
+    commit = approve(signing)  # dated 2026-03-01
+    ends = signature(reading, commit, grace.line("grace", 'valid-before="20260302Z"'))
+    assert ends == Signature("grace", expires=datetime(2026, 3, 2, tzinfo=UTC))
+    both = (grace.line("grace", 'valid-before="20260304"'), grace.line("g", 'valid-before="202603031200Z"'))
+    assert signature(reading, commit, *both).expires == datetime(2026, 3, 3, 12, tzinfo=UTC)
+    assert signature(reading, commit, grace.line("grace", 'valid-before="20260302Z"'), grace.line("g")).expires
+
+
+def test_an_unsigned_commit_and_one_that_was_changed_are_none(
+    reading: Repository, signing: Repository, remote: GitRemote, grace: Key
+) -> None:
+    commit = approve(signing)
+    raw = remote.run("cat-file", "commit", commit, cwd=remote.bare).replace(DIGEST, "v1:" + "6" * 64)
+    file = remote.folder / "forged"
+    file.write_text(raw + "\n")
+    forged = remote.run("hash-object", "-t", "commit", "-w", str(file), cwd=remote.bare)
+    remote.run("update-ref", f"refs/heads/{BRANCH}", forged, cwd=remote.bare)
+    assert signature(reading, forged, grace.line("grace")).why_not.startswith("its signature does not hold")
+    unsigned = remote.head() or ""
+    assert signature(reading, unsigned, grace.line("grace")).why_not == "it is not signed"
+    assert signature(reading, "0" * 40, grace.line("grace")).why_not == "nobody can read it"
+
+
+def test_what_was_checked_once_costs_no_process(
+    signing: Repository, reading: Repository, grace: Key, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = approve(signing)
+    signature(reading, commit, grace.line("grace"))
+    streamed: list[object] = []
+    monkeypatch.setattr(reading._mirror, "stream", lambda *a, **k: streamed.append(a) or iter(()))
+    assert reading.signatures([commit], grace.line("grace").encode())[commit].principal == "grace"
+    assert streamed == []
+
+
+def test_a_machine_without_ssh_keygen_says_so(
+    signing: Repository, reading: Repository, grace: Key, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = approve(signing)
+    monkeypatch.setattr(signatures.shutil, "which", lambda _: None)
+    with pytest.raises(NoSshKeygen, match="ssh-keygen is not on this machine"):
+        signature(reading, commit, grace.line("grace"))
+
+
+def test_a_file_of_signers_that_is_too_large_is_not_used(signing: Repository, reading: Repository, grace: Key) -> None:
+    assert signature(reading, approve(signing), grace.line("grace"), "#" * 300_000).why_not.endswith("is too large")
+
+
+def test_of_a_huge_branch_the_newest_commits_are_read_and_none_beyond_a_merge(
+    signing: Repository, reading: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = approve(signing)
+    remote.run("fetch", "origin")
+    remote.checkout(BRANCH)
+    remote.run("commit", "--allow-empty", "-m", "noise")
+    remote.run("merge", "--no-ff", "-m", "a merge", "--allow-unrelated-histories", "main")
+    for number in range(4):
+        remote.run("commit", "--allow-empty", "-m", f"noise {number}")
+    remote.push(BRANCH)
+    reading.poll()
+    assert len(reading.approvals(WEB)) == 4
+    assert first not in {each.commit for each in reading.approvals(WEB)}
+    monkeypatch.setattr(approvals, "MOST", 2)
+    remote.run("commit", "--allow-empty", "-m", "more noise")
+    remote.push(BRANCH)
+    reading.poll()
+    assert len(reading.approvals(WEB)) == 2
+
+
+def test_what_was_taken_back_is_remembered_also_by_the_next_process(
+    signing: Repository, reading: Repository, opened: Opener
+) -> None:
+    first = approve(signing)
+    second = signing.withdraw_approval(WEB, first)
+    reading.poll()
+    reading.remember_withdrawn(first, second)
+    reading.remember_withdrawn("no commit", second)
+    reading.close()
+    assert opened().withdrawn_approvals() == {first}
+
+
+def test_without_anybody_who_asks_the_branches_are_not_looked_at(
+    repository: Repository, signing: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    approve(signing)
+    calls = git_calls(repository, monkeypatch)
+    assert not repository.poll().moved
+    assert calls == ["ls-remote"]
+    assert repository.approval_tips() == {}
+    assert repository.follow_approvals(True)
+    assert repository.poll().moved
+    assert list(repository.approval_tips()) == [WEB]
+
+
+def test_two_who_approve_at_once_are_both_on_the_branch(signing: Repository, opened: Opener, tmp_path: Path) -> None:
+    bob = make_key(tmp_path, "bob key")
+    other = opened(mirror="bob", signing_key=bob.private, author_name="Bob", author_email="b@example.com")
+    other.follow_approvals(True)
+    other.poll()
+    approve(signing)
+    approve(other)
+    assert len(other.approvals(WEB)) == 2
+
+
+def test_a_key_that_cannot_sign_is_an_error_that_says_what_would_be_right(opened: Opener, tmp_path: Path) -> None:
+    (tmp_path / "no key").write_text("no key")
+    repository = opened(mirror="bad", signing_key=tmp_path / "no key")
+    repository.poll()
+    with pytest.raises(InvalidInput, match=r"--signing-key.*cannot sign.*without a passphrase"):
+        approve(repository)
