@@ -1,4 +1,4 @@
-"""One step as it goes: the user types, the demo waits and checks, the screen tells. Knows no step by name."""
+"""One running step: the user types, the demo waits and checks, the screen reports. Knows no step by name."""
 
 import time
 from collections.abc import Callable
@@ -9,14 +9,14 @@ from gitops_bg.cli.demo.screen import Screen
 from gitops_bg.cli.demo.traffic import Answer
 
 DEADLINE = 12.0
-"""Seconds that anything expected may take; a busy machine needs some of them, an idle one less than one."""
+"""Seconds within which every expectation must be met; an idle machine needs less than one, a busy one more."""
 
 _SETTLE = 0.6
 _LOOK_EVERY = 0.02
 
 
 class NotAsExpected(Exception):
-    """Something that the demo promises did not happen; the message says what, and what was seen instead."""
+    """The demo promises something that did not happen; the message says what, and what it saw instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Arrival:
 
 
 class Act:
-    """What a step may do. One for the whole story: it remembers the last push, and every arrival."""
+    """What a step may do. One object for the whole story: it remembers the last push, and every arrival."""
 
     def __init__(self, scene: Scene, screen: Screen, deadline: float = DEADLINE) -> None:
         self.scene = scene
@@ -41,12 +41,12 @@ class Act:
     # What the user does.
 
     def git(self, *arguments: str) -> str:
-        """Type a git command; returns what it printed."""
+        """Type a git command; return what it printed."""
         self.screen.typed("git", *arguments)
         return self.scene.remote.run(*arguments)
 
     def push(self, *arguments: str) -> None:
-        """Type `git push`; from here on seconds are counted, and who answers is looked at."""
+        """Type `git push`; times and answers count from here."""
         self._mark = len(self.scene.traffic)
         self.git("push", *arguments)
         self._pushed = time.monotonic()
@@ -56,7 +56,19 @@ class Act:
         file = self.scene.remote.write_image(APP, f"{IMAGE}:{tag}")
         self.screen.edited(file, f"image: {IMAGE}:{tag}")
 
-    # What is to happen then.
+    def write(self, path: str, text: str) -> None:
+        """Add lines to a file of the clone."""
+        self.scene.remote.append(path, text)
+        self.screen.edited(path, "")
+        self.screen.output(text)
+
+    def at_forge(self, deed: str) -> None:
+        """Say what somebody does on the forge's pages; times count from here."""
+        self.screen.note(deed)
+        self._mark = len(self.scene.traffic)
+        self._pushed = time.monotonic()
+
+    # What must happen then.
 
     def expect(self, said: str, check: Callable[[], object]) -> None:
         """Wait until a check is true. Raises ``NotAsExpected`` after the deadline."""
@@ -69,13 +81,15 @@ class Act:
         self.screen.met(self._since_push(), said)
 
     def expect_only(self, tag: str, seconds: float = _SETTLE) -> None:
-        """Live traffic stays with a tag: every answer since the push, and for some seconds on. May raise."""
+        """Check that live traffic stays with a tag: every answer since the push, and for some more seconds.
+        May raise.
+        """
         time.sleep(seconds)
         self._check_answers(tag, self._mark, self._pushed)
         self.screen.met(self._since_push(), f"live traffic stays with {tag}, every single request")
 
     def expect_arrival(self, tag: str) -> None:
-        """Live traffic moves to a tag, and every connection opened after its first answer reaches it. May raise."""
+        """Wait until live traffic moves to a tag; check every connection opened after its first answer. May raise."""
         first = self._first_answer(tag)
         arrival = Arrival(tag, max(0.0, first.at - self._pushed))
         self.arrivals.append(arrival)
@@ -84,7 +98,7 @@ class Act:
         self._check_answers(tag, self._mark, first.at)
 
     def expect_first_arrival(self, tag: str) -> None:
-        """The same before anybody uses the app: from the first answer on, the clients do. May raise."""
+        """Wait for the first version, before anybody uses the app: the clients start at its first answer. May raise."""
         self.expect(f"live traffic reaches {tag}", lambda: self.scene.sight.live() == tag)
         self.arrivals.append(Arrival(tag, self._since_push()))
         self.scene.traffic.start()
@@ -101,7 +115,7 @@ class Act:
             time.sleep(_LOOK_EVERY)
 
     def _check_answers(self, tag: str, mark: int, moment: float) -> None:
-        """Every connection opened after a moment must have reached the tag."""
+        """Check that every connection opened after a moment reached the tag."""
         for answer in self.scene.traffic.since(mark):
             if answer.failure or (answer.opened > moment and answer.version != tag):
                 got = answer.failure or f"an answer of {answer.version}"

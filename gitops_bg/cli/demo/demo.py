@@ -1,4 +1,4 @@
-"""Plays the story on the scene: times each step, collects what was found, and ends with an exit status."""
+"""Plays the stories, each on its own scene: times each step, collects findings, returns an exit status."""
 
 import signal
 import threading
@@ -8,34 +8,36 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gitops_bg.cli.demo import ledger
-from gitops_bg.cli.demo.act import Act, NotAsExpected
+from gitops_bg.cli.demo.act import DEADLINE, Act, NotAsExpected
+from gitops_bg.cli.demo.day import DAY
 from gitops_bg.cli.demo.git import GitFailed
+from gitops_bg.cli.demo.gitea import GiteaFailed
 from gitops_bg.cli.demo.keep import leave_running
 from gitops_bg.cli.demo.logfile import last_lines
 from gitops_bg.cli.demo.report import Findings, StepResult, TimedSwitch, write
 from gitops_bg.cli.demo.scene import APP, scene
 from gitops_bg.cli.demo.screen import Screen
-from gitops_bg.cli.demo.story import STORY, Step
+from gitops_bg.cli.demo.story import Step, Story
 
 AS_EXPECTED = 0
 NOT_AS_EXPECTED = 1
 INTERRUPTED = 130
 
 _BREATH = 0.8
-"""Seconds between two steps: time to read, and for requests to show where traffic is."""
+"""Seconds between two steps: time to read, and for requests to show where traffic goes."""
 
 
-def run_demo(report: Path | None, keep: bool) -> int:
-    """Run the demo; returns the exit status: 0, 1 where anything was not as expected, 130 after Ctrl-C.
+def run_demo(report: Path | None, keep: bool, stories: Sequence[Story] = (DAY,)) -> int:
+    """Run the demo; return the exit status: 0, 1 where anything was not as expected, 130 after Ctrl-C.
 
-    ``report`` is where the findings go as JSON: written before anything starts, so that a file that cannot be
-    written costs no time, and again when the story has been told. With ``keep`` everything goes on until Ctrl-C.
+    ``report`` is the file for the findings as JSON: written before anything starts, so that an unwritable file costs no
+    time, and again after all stories. With ``keep`` the last scene keeps running until Ctrl-C.
     """
-    return play(report, keep)
+    return play(report, keep, stories)
 
 
-def play(file: Path | None, keep: bool, story: Sequence[Step] = STORY, deadline: float | None = None) -> int:
-    """The same with any story, and any number of seconds for what is expected."""
+def play(file: Path | None, keep: bool, stories: Sequence[Story], deadline: float = DEADLINE) -> int:
+    """Run the demo with ``deadline`` seconds for each expectation."""
     findings, screen = Findings(), Screen()
     try:
         _save(findings, file)
@@ -43,13 +45,21 @@ def play(file: Path | None, keep: bool, story: Sequence[Step] = STORY, deadline:
         screen.missed(f"the report cannot be written: {error}")
         return NOT_AS_EXPECTED
     try:
-        with _ending_on_sigterm(), scene() as built:
-            act = Act(built, screen, *([deadline] if deadline else []))
-            _tell_all(act, story, findings)
-            screen.summary(findings)
-            if keep:
-                _save(findings, file)
-                leave_running(built, screen)
+        with _ending_on_sigterm():
+            for story in stories:
+                with scene(story.hosting) as built:
+                    act = Act(built, screen, deadline)
+                    told = _tell_all(act, story, findings)
+                    if told and story is not stories[-1]:
+                        continue
+                    findings.complete = told
+                    screen.summary(findings)
+                    if keep:
+                        _save(findings, file)
+                        leave_running(built, screen)
+                    break
+    except GiteaFailed as failure:
+        screen.missed(str(failure))
     except KeyboardInterrupt:
         screen.note("stopped before the end")
         return INTERRUPTED
@@ -63,19 +73,21 @@ def _save(findings: Findings, file: Path | None) -> None:
         write(findings, file)
 
 
-def _tell_all(act: Act, story: Sequence[Step], findings: Findings) -> None:
-    """Play the steps up to the first that fails: what comes after it would prove nothing."""
+def _tell_all(act: Act, story: Story, findings: Findings) -> bool:
+    """Play the steps up to the first that fails, as later ones would prove nothing; return whether all succeeded."""
     built = act.scene
-    act.screen.title("gitops-bg demo: a sandbox cluster, a bare Git remote, the agent, and clients that never stop")
+    act.screen.title(story.title)
     with act.screen.watching(built.traffic.lately):
-        for number, step in enumerate(story, start=1):
-            findings.steps.append(_played(act, number, step))
-            if findings.steps[-1].error:
-                break
-        else:
-            findings.complete = True
-    findings.requests, findings.failed_requests = len(built.traffic), len(built.traffic.failures())
-    findings.switches = _timed(act)
+        told = all(_succeeds(act, step, findings) for step in story.steps)
+    findings.requests += len(built.traffic)
+    findings.failed_requests += len(built.traffic.failures())
+    findings.switches += _timed(act)
+    return told
+
+
+def _succeeds(act: Act, step: Step, findings: Findings) -> bool:
+    findings.steps.append(_played(act, len(findings.steps) + 1, step))
+    return not findings.steps[-1].error
 
 
 def _played(act: Act, number: int, step: Step) -> StepResult:
@@ -85,7 +97,7 @@ def _played(act: Act, number: int, step: Step) -> StepResult:
     try:
         step.play(act)
         time.sleep(_BREATH)
-    except (NotAsExpected, GitFailed) as failure:
+    except (NotAsExpected, GitFailed, GiteaFailed) as failure:
         error = str(failure)
         act.screen.missed(error)
         act.screen.output("\n".join(last_lines(act.scene.log)))
@@ -94,7 +106,7 @@ def _played(act: Act, number: int, step: Step) -> StepResult:
 
 
 def _timed(act: Act) -> list[TimedSwitch]:
-    """What the ledger tells, with what the clients saw: one after the other, they are the same switches."""
+    """Combine the ledger's switches with what the clients saw: both list the same switches, in order."""
     remote = act.scene.remote
     told = ledger.switches(remote, ledger.events(remote, act.scene.ledger, APP), APP)
     return [TimedSwitch(switched, arrival.seconds) for switched, arrival in zip(told, act.arrivals, strict=False)]
@@ -102,7 +114,7 @@ def _timed(act: Act) -> list[TimedSwitch]:
 
 @contextmanager
 def _ending_on_sigterm() -> Iterator[None]:
-    """Let SIGTERM end the demo as Ctrl-C does, so that it cleans up. Only the main thread can hear signals."""
+    """Make SIGTERM end the demo as Ctrl-C does, so that it cleans up. Only the main thread can receive signals."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,9 +1,10 @@
-"""Plain `git`, as a user types it, shut off from the configuration of the machine. It must know nothing of the demo."""
+"""Plain `git`, as a user types it, isolated from the machine's configuration. It must know nothing of the demo."""
 
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
 _CONFIG = """\
 [user]
@@ -20,6 +21,8 @@ _CONFIG = """\
 [uploadpack]
 	allowFilter = true
 	allowAnySHA1InWant = true
+[credential]
+	helper = store
 [advice]
 	detachedHead = false
 """
@@ -27,39 +30,46 @@ _TIMEOUT = 30.0
 
 
 class GitFailed(Exception):
-    """A git command ended with an error; the message holds the command and what git said."""
+    """A git command failed; the message has the command and git's output."""
 
 
 class Git:
-    """Runs git below one folder, which is also its HOME."""
+    """Runs git in one folder, which is also its HOME."""
 
     def __init__(self, home: Path) -> None:
-        """``home`` exists; the file of settings is written there."""
+        """``home`` exists; the settings are written there."""
         self.home = home
         settings = home / "gitconfig"
         settings.write_text(_CONFIG, encoding="utf-8")
         self._environment = _environment(home, settings)
 
-    def __call__(self, *arguments: str, at: Path | None = None) -> str:
-        """Run a command at a folder (default: home) and return what it printed. Raises ``GitFailed``."""
-        try:
-            done = self._run(arguments, at or self.home)
-        except subprocess.TimeoutExpired as error:
-            raise GitFailed(f"git {' '.join(arguments)}: no answer within {_TIMEOUT:g} s") from error
-        if done.returncode != 0:
-            raise GitFailed(f"git {' '.join(arguments)}: exit {done.returncode}\n{done.stderr.strip()}")
-        return done.stdout.rstrip("\n")
+    def remember(self, url: str, user: str, password: str) -> None:
+        """Store the credentials of a user for the server of ``url``."""
+        server = urlsplit(url)
+        line = f"{server.scheme}://{user}:{password}@{server.netloc}\n"
+        (self.home / ".git-credentials").write_text(line, encoding="utf-8")
 
-    def _run(self, arguments: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            ["git", *arguments],
-            cwd=folder,
-            env=dict(self._environment),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=_TIMEOUT,
-        )
+    def __call__(self, *arguments: str, at: Path | None = None) -> str:
+        """Run a git command in a folder (default: home) and return what it printed. Raises ``GitFailed``."""
+        return self._run(arguments, at or self.home)
+
+    def _run(self, arguments: Sequence[str], folder: Path) -> str:
+        typed = " ".join(["git", *arguments])
+        try:
+            done = subprocess.run(
+                ["git", *arguments],
+                cwd=folder,
+                env=dict(self._environment),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=_TIMEOUT,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise GitFailed(f"{typed}: no answer within {_TIMEOUT:g} s") from error
+        if done.returncode != 0:
+            raise GitFailed(f"{typed}: exit {done.returncode}\n{done.stderr.strip()}")
+        return done.stdout.rstrip("\n")
 
 
 def _environment(home: Path, settings: Path) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""What the demo runs on: a folder, a Git remote, a sandbox cluster, an agent; built up and taken down. Does no step."""
+"""What the demo runs on: a folder, a Git remote, a sandbox cluster, an agent; set up and removed. Plays no step."""
 
 import shutil
 import tempfile
@@ -9,29 +9,28 @@ from pathlib import Path
 
 from gitops_bg.agent.agent import Agent
 from gitops_bg.agent.settings import AgentSettings
+from gitops_bg.cli.demo import gitea
+from gitops_bg.cli.demo.hosting import Hosted, Hosting
 from gitops_bg.cli.demo.logfile import logging_to
 from gitops_bg.cli.demo.remote import Remote
 from gitops_bg.cli.demo.sight import Sight
 from gitops_bg.cli.demo.traffic import Traffic
-from gitops_bg.cli.session.template import template_folder
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.connection import Access
 from gitops_bg.cluster.api.kinds import Kind
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.repo.settings import RepositorySettings
 from gitops_bg.sandbox import Sandbox
 from gitops_bg.spec.crd import definition
 
 APP = AppKey("shop", "web")
 IMAGE = "registry.example/shop/web"
-"""Without its tag; the template runs 1.0.0 of it."""
+"""The image without its tag; the template runs 1.0.0 of it."""
 PREVIEW_SERVICE = "web-preview"
-CLUSTER = "demo"
 
 POLL_SECONDS = 0.5
-"""Between two looks of the agent at the remote; a webhook would wake it at once."""
+"""Between two polls of the remote by the agent; a webhook would trigger one at once."""
 POD_SECONDS = 0.5
-"""How long a pod takes to get ready."""
+"""How long a pod takes to become ready."""
 
 _CRDS = Kind("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions")
 
@@ -47,6 +46,8 @@ class Scene:
     sight: Sight
     traffic: Traffic
     kubeconfig: Path
+    forge: gitea.Repository | None
+    """Where users open, merge and close pull requests; None on a remote without any."""
 
     @property
     def log(self) -> Path:
@@ -60,22 +61,22 @@ class Scene:
 
 
 @contextmanager
-def scene() -> Iterator[Scene]:
-    """Build everything up, and take everything down at the end, in reverse order, whatever happens."""
+def scene(hosting: Hosting) -> Iterator[Scene]:
+    """Set everything up; at the end, remove everything in reverse order, whatever happens."""
     with ExitStack() as stack:
         folder = Path(tempfile.mkdtemp(prefix="gitops-bg-demo-"))
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         stack.enter_context(logging_to(_log_of(folder)))
-        remote = Remote(folder, template_folder())
+        hosted = stack.enter_context(hosting(folder))
         sandbox = stack.enter_context(Sandbox(ready_after=POD_SECONDS))
         kubeconfig = _prepared(sandbox, folder / "kubeconfig")
         sight = Sight(sandbox, APP, PREVIEW_SERVICE)
         traffic = Traffic(sight.active_url)
-        agent = Agent(_settings(remote, folder, kubeconfig))
+        agent = Agent(_settings(hosted, kubeconfig))
         stack.callback(agent.stop)
         agent.start()
         stack.callback(traffic.stop)
-        yield Scene(folder, remote, sandbox, agent, sight, traffic, kubeconfig)
+        yield Scene(folder, hosted.remote, sandbox, agent, sight, traffic, kubeconfig, hosted.on_gitea)
 
 
 def _prepared(sandbox: Sandbox, kubeconfig: Path) -> Path:
@@ -90,11 +91,12 @@ def _prepared(sandbox: Sandbox, kubeconfig: Path) -> Path:
     return kubeconfig
 
 
-def _settings(remote: Remote, folder: Path, kubeconfig: Path) -> AgentSettings:
+def _settings(hosted: Hosted, kubeconfig: Path) -> AgentSettings:
     return AgentSettings(
-        repository=RepositorySettings(url=remote.url, cluster=CLUSTER, directory=folder / "mirror"),
+        repository=hosted.repository,
         access=Access(kubeconfig=kubeconfig),
         poll_seconds=POLL_SECONDS,
+        forge=hosted.forge,
     )
 
 

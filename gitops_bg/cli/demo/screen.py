@@ -1,4 +1,4 @@
-"""The timeline on the terminal: what was typed, what happened, who answers. It must check and wait for nothing."""
+"""The timeline on the terminal: what the user typed, what happened, who answers. It must check and wait for nothing."""
 
 import shlex
 from collections import Counter
@@ -17,14 +17,14 @@ _COLOURS = ("blue", "green", "magenta", "cyan", "yellow")
 
 
 class Screen:
-    """Prints one line after the other; on a terminal, with a table of the last second below them."""
+    """Prints line by line; on a terminal, with a table of the last second below."""
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(highlight=False)
         self._known: dict[str, str] = {}
 
     def title(self, text: str) -> None:
-        """Say what follows is."""
+        """Begin a story."""
         self._line(f"[bold]{escape(text)}[/]")
 
     def step(self, number: int, name: str) -> None:
@@ -33,45 +33,47 @@ class Screen:
         self._line(f"[bold]{number}. {escape(name)}[/]")
 
     def note(self, text: str) -> None:
-        """Say one thing."""
+        """Print one note."""
         self._line(f"  {escape(text)}")
 
     def typed(self, *words: str) -> None:
-        """A command that the user typed."""
+        """Show a command that the user typed."""
         self._line(f"  [bold cyan]$ {escape(shlex.join(words))}[/]")
 
     def command(self, why: str, command: str) -> None:
-        """A command to try, on a line of its own so that it can be copied; without ``why`` it goes with the last."""
+        """Show a command to try, on its own line so that it can be copied; without ``why`` it belongs to
+        the last one.
+        """
         if why:
             self._line(f"  [dim]# {escape(why)}[/]")
         self._line(f"  {escape(command)}")
 
     def edited(self, file: str, text: str) -> None:
-        """A change the user made in an editor."""
-        self._line(f"  [bold cyan]edit {escape(file)}:[/] {escape(text)}")
+        """Show a change that the user made in an editor."""
+        self._line(f"  [bold cyan]edit {escape(file)}:[/] {escape(text)}".rstrip())
 
     def output(self, text: str) -> None:
-        """What a command printed, as it is."""
+        """Show what a command printed, unchanged."""
         for line in text.splitlines():
             self._line(f"    [dim]{escape(line)}[/]")
 
     def met(self, seconds: float, text: str) -> None:
-        """Something that was expected, ``seconds`` after the push."""
+        """Report an expectation that was met, ``seconds`` after the push."""
         self._line(f"  [green]✓[/] {seconds:5.2f} s  {escape(text)}")
 
     def missed(self, text: str) -> None:
-        """Something that was expected and did not happen."""
+        """Report an expectation that was not met."""
         first, *more = text.splitlines()
         self._line(f"  [bold red]✗[/]          {escape(first)}")
         self.output("\n".join(more))
 
     def shares(self, answered: Counter[str]) -> None:
-        """Who answered the requests of a step."""
+        """Show who answered the requests of a step."""
         parts = [f"{self._painted(version)} {_percent(answered, version)}" for version in self._ordered(answered)]
         self._line(f"    live traffic: {', '.join(parts)} of {answered.total()} requests")
 
     def summary(self, findings: Findings) -> None:
-        """The table of switches and the last line."""
+        """Show the table of switches and the last line."""
         table = Table(box=None, padding=(0, 2), header_style="dim")
         for column in ("commit", "event", "from", "to", "push to first answer"):
             table.add_column(column)
@@ -89,7 +91,7 @@ class Screen:
 
     @contextmanager
     def watching(self, lately: Callable[[], Counter[str]]) -> Iterator[None]:
-        """Show below the timeline who answers, as long as the block runs; nothing where this is no terminal."""
+        """Show below the timeline who answers, while the block runs; nothing outside a terminal."""
         if not self._console.is_terminal:
             yield
             return

@@ -24,7 +24,7 @@ _COMMAND = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a runner in the background ignores it
 import pathlib, sys
-from gitops_bg.cli.demo import run_demo
+from gitops_bg.cli.demo.demo import run_demo
 sys.exit(run_demo(pathlib.Path.home() / "report.json", keep=True))
 """
 _DEADLINE = 90.0

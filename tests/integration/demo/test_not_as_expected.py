@@ -1,24 +1,25 @@
-"""A demo that cannot keep what it promises says so, exits with 1, and cleans up all the same."""
+"""A demo that cannot keep its promises says so, exits with 1, and still cleans up."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gitops_bg.cli.demo import run_demo
 from gitops_bg.cli.demo.act import Act
-from gitops_bg.cli.demo.demo import play
+from gitops_bg.cli.demo.day import DAY
+from gitops_bg.cli.demo.demo import play, run_demo
 from gitops_bg.cli.demo.scene import APP, IMAGE
-from gitops_bg.cli.demo.story import STORY, Step
+from gitops_bg.cli.demo.story import Step
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.connection import Access
 from gitops_bg.cluster.api.kinds import SERVICES
 from tests.integration.demo.conftest import nothing_left_behind
 
-DEPLOY, PUSH_TAG, PROMOTE = STORY[:3]
+DEPLOY, PUSH_TAG, PROMOTE = DAY.steps[:3]
 
 
 def told(tmp_path: Path, *steps: Step, deadline: float = 12) -> tuple[int, dict[str, Any]]:
@@ -26,7 +27,7 @@ def told(tmp_path: Path, *steps: Step, deadline: float = 12) -> tuple[int, dict[
     folder, report = tmp_path / "temp", tmp_path / "report.json"
     folder.mkdir()
     with nothing_left_behind(folder) as traces:
-        status = play(report, keep=False, story=(traces.noting(), *steps), deadline=deadline)
+        status = play(report, keep=False, stories=[replace(DAY, steps=(traces.noting(), *steps))], deadline=deadline)
     return status, json.loads(report.read_text())
 
 

@@ -1,4 +1,4 @@
-"""The whole demo, told once: everything is as it promises, and nothing is left behind."""
+"""The whole demo, played once: everything is as expected, and nothing is left behind."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ import io
 import json
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gitops_bg.cli.demo import run_demo
+from gitops_bg.cli.demo.day import DAY
+from gitops_bg.cli.demo.demo import run_demo
+from gitops_bg.cli.demo.gitea import gitea_at_hand
+from gitops_bg.cli.demo.pull_requests import pull_requests
+from gitops_bg.cli.demo.story import Story
 from tests.integration.demo.conftest import nothing_left_behind
 
 
@@ -23,17 +28,22 @@ class Told:
     report: dict[str, Any]
 
 
-@pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
-    """One run for all tests here."""
-    folder = tmp_path_factory.mktemp("demo")
-    report = folder / "report.json"
+def told_with(folder: Path, story: Story) -> Told:
+    """A whole story, on a machine that keeps nothing of it."""
+    report, temp = folder / "report.json", folder / "temp"
+    temp.mkdir()
     screen = io.StringIO()
     begin = time.monotonic()
-    with nothing_left_behind(tmp_path_factory.mktemp("temp")), contextlib.redirect_stdout(screen):
-        status = run_demo(report, keep=False)
+    with nothing_left_behind(temp), contextlib.redirect_stdout(screen):
+        status = run_demo(report, keep=False, stories=[story])
     seconds = time.monotonic() - begin
     return Told(status, seconds, screen.getvalue(), json.loads(report.read_text()))
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
+    """One run for all tests of the day."""
+    return told_with(tmp_path_factory.mktemp("demo"), DAY)
 
 
 def test_ends_well_within_a_minute(told: Told) -> None:
@@ -87,3 +97,29 @@ def test_the_timeline_ends_with_the_ledger_and_a_summary(told: Told) -> None:
 def test_no_log_line_gets_into_the_timeline(told: Told) -> None:
     assert "INFO" not in told.screen
     assert "WARNING" not in told.screen
+
+
+@pytest.mark.real_forge
+def test_with_pull_requests_nothing_else_changes(tmp_path: Path) -> None:
+    """One test for the whole story: what it promises, it checks itself."""
+    gitea = gitea_at_hand()
+    assert gitea is not None
+    told = told_with(tmp_path, pull_requests(gitea))
+    assert told.status == 0, told.screen
+    assert told.report["failed_requests"] == 0
+    assert [(switch["event"], switch["from"], switch["to"]) for switch in told.report["switches"]] == [
+        ("deployed", None, "1.0.0"),
+        ("promoted", "1.0.0", "1.1.0"),
+        ("rolled-back", "1.1.0", "1.0.0"),
+        ("promoted", "1.0.0", "1.2.0"),
+    ]
+    for said in (
+        "shop/web: 1.0.0 → 1.1.0 [demo]",
+        "INC-4711, ask Grace",
+        "ada is an author",
+        "HTTP 405: ",
+        "grace closed pull request #",
+        "edit policies/freeze.yaml:",
+    ):
+        assert said in told.screen
+    assert "pass-1" not in told.screen
