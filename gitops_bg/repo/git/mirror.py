@@ -166,14 +166,26 @@ class Mirror:
         return {text(name).removeprefix(TRACKING_PREFIX): text(commit) for commit, _, name in refs}
 
     def follow(self, remote: Mapping[str, str]) -> dict[str, str]:
-        """Fetch up to ``remote`` and return what was really fetched, which may be newer."""
-        before = self.tracked()
-        self.forget([name for name in before if name not in remote])
-        moved = [name for name, commit in remote.items() if before.get(name) != commit]
-        if not moved:
-            return {name: before[name] for name in remote}
-        self.fetch(moved)
-        return self.tracked()
+        """Fetch up to ``remote`` and return what was really fetched: newer commits, and no branch deleted meanwhile.
+
+        Git fetches nothing where one of the branches it is asked for is gone. So the rest is asked for again, and
+        no branch that is newer than ``remote``: each attempt asks for fewer.
+        """
+        while True:
+            before = self.tracked()
+            self.forget([name for name in before if name not in remote])
+            moved = [name for name, commit in remote.items() if before.get(name) != commit]
+            if not moved:
+                return {name: before[name] for name in remote}
+            try:
+                self.fetch(moved)
+            except RemoteUnreachable:
+                there = self.remote_branches()
+                if there.keys() >= remote.keys():
+                    raise
+                remote = {name: there[name] for name in remote if name in there}
+            else:
+                return self.tracked()
 
     def fetch(self, branches: Iterable[str]) -> None:
         """Fetch these branches, all history, no blobs."""

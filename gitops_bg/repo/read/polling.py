@@ -72,9 +72,9 @@ class Poller:
         if self._last is not None and self._last.advertised == advertised:
             return self._quiet(self._last)
         remote = self._mirror.ours(advertised)
-        if self._mirror.settings.branch not in remote:
+        branches = self._mirror.follow(remote) if self._mirror.settings.branch in remote else {}
+        if self._mirror.settings.branch not in branches:
             raise self._mirror.explain_missing()
-        branches = self._mirror.follow(remote)
         reported = self._compared(advertised if branches == remote else b"", branches)
         self._before, self._last = self._last, reported
         return reported.poll

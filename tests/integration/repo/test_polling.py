@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.repo.git.errors import HistoryNotAccepted, RemoteMoved
+from gitops_bg.repo.git.errors import BranchMissing, HistoryNotAccepted, RemoteMoved, RemoteUnreachable
 from gitops_bg.repo.repository import Repository
 from tests.fixtures.repos import texts
 from tests.integration.repo.conftest import API, WEB, Opener, change, git_calls
 from tests.support.git.remote import GitRemote
+
+PROMOTION = "gitops-bg/promote/shop/web"
 
 
 def push_target(remote: GitRemote, tag: str, name: str = "web") -> str:
@@ -100,6 +104,70 @@ def test_a_branch_outside_our_names_is_not_looked_at(repository: Repository, rem
     poll = repository.poll()
     assert not poll.changed
     assert not repository.promotions()
+
+
+class TestBranchesDeletedAfterTheyWereListed:
+    """A promotion branch is deleted when its promotion is merged, at any moment of somebody else's poll."""
+
+    @pytest.fixture
+    def after_listing(self, repository: Repository, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+        """Does something each time the remote has listed its branches, and before anything is fetched."""
+        advertised = repository._mirror.advertised
+
+        def arrange(then: Callable[[], object]) -> None:
+            def listed() -> bytes:
+                answer = advertised()
+                then()
+                return answer
+
+            monkeypatch.setattr(repository._mirror, "advertised", listed)
+
+        return arrange
+
+    def test_the_others_are_fetched_and_the_deleted_one_is_no_promotion(
+        self, repository: Repository, remote: GitRemote, after_listing: Callable[..., None]
+    ) -> None:
+        remote.run("push", "--quiet", "origin", f"main:refs/heads/{PROMOTION}")
+        head = push_target(remote, "1.1.0")
+        after_listing(lambda: remote.delete_branch(PROMOTION) if PROMOTION in remote.branches() else None)
+        poll = repository.poll()
+        assert (poll.commit, poll.changed) == (head, {WEB})
+        assert not repository.promotions()
+        assert not repository.poll().moved
+
+    def test_main_that_was_deleted_is_missing(
+        self, repository: Repository, remote: GitRemote, after_listing: Callable[..., None]
+    ) -> None:
+        remote.run("config", "receive.denyDeleteCurrent", "ignore", cwd=remote.bare)
+        push_target(remote, "1.1.0")
+        after_listing(lambda: remote.delete_branch("main") if "main" in remote.branches() else None)
+        with pytest.raises(BranchMissing):
+            repository.poll()
+
+    def test_branches_that_come_and_go_end_no_poll(
+        self, repository: Repository, remote: GitRemote, after_listing: Callable[..., None]
+    ) -> None:
+        """Each listing names a branch that is gone before it is fetched, and another one comes in its place."""
+        remote.run("push", "--quiet", "origin", f"main:refs/heads/{PROMOTION}-0")
+        numbers = iter(range(1, 100))
+
+        def one_goes_and_another_comes() -> None:
+            for gone in remote.branches().keys() - {"main"}:
+                remote.delete_branch(gone)
+            remote.run("push", "--quiet", "origin", f"main:refs/heads/{PROMOTION}-{next(numbers)}")
+
+        after_listing(one_goes_and_another_comes)
+        head = push_target(remote, "1.1.0")
+        poll = repository.poll()
+        assert (poll.commit, poll.changed) == (head, {WEB})
+
+    def test_a_remote_that_lists_and_does_not_serve_is_unreachable(
+        self, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        listed = repository._mirror.advertised() + b"f" * 40 + f"\trefs/heads/{PROMOTION}\n".encode()
+        monkeypatch.setattr(repository._mirror, "advertised", lambda: listed)
+        with pytest.raises(RemoteUnreachable, match="couldn't find remote ref"):
+            repository.poll()
 
 
 class TestRewrittenHistory:
