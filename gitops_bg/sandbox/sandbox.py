@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -19,7 +19,7 @@ from gitops_bg.sandbox.faults import Faults
 from gitops_bg.sandbox.http.errors import ApiError
 from gitops_bg.sandbox.http.requests import Requests
 from gitops_bg.sandbox.http.server import ApiServer
-from gitops_bg.sandbox.http.wire import Acceptor
+from gitops_bg.sandbox.http.wire import Acceptor, Request, Response
 from gitops_bg.sandbox.objects.definitions import Definitions
 from gitops_bg.sandbox.objects.kinds import NAMESPACES, Kinds
 from gitops_bg.sandbox.objects.objects import Manifest, copy_of, to_json
@@ -135,6 +135,10 @@ class Sandbox:
         path = Path(path)
         path.write_bytes(to_json(config) + b"\n")
         return path
+
+    def look(self, target: str, headers: Mapping[str, str]) -> Response | None:
+        """Return what the API server answers to a GET, without a connection; None where a fault cuts it."""
+        return self._server.answer(Request("GET", target, dict(headers), b""))
 
     def create_namespace(self, name: str) -> None:
         """Create a namespace, if it does not exist."""

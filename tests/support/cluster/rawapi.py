@@ -7,10 +7,11 @@ client's loader; opens one connection pool, closed by `close`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import urllib3
 
@@ -71,15 +72,11 @@ class RawApi:
         """Send one request; returns the HTTP code and the decoded body, whatever they are."""
         response = self._pool.request(
             method,
-            self._address(path, query),
+            self.url + target_of(path, query),
             body=None if body is None else json.dumps(body),
             headers={**self._headers, "Content-Type": content_type},
         )
-        text = response.data
-        try:
-            return response.status, json.loads(text) if text else {}
-        except json.JSONDecodeError:
-            return response.status, {"message": text.decode(errors="replace")}
+        return response.status, decoded(response.data)
 
     def ask(self, method: str, path: str, body: Any = None, *, content_type: str = JSON, **query: str) -> Json:
         """Like `request`, but anything but success is an ApiError."""
@@ -139,7 +136,7 @@ class RawApi:
         asked = {"watch": "true", "timeoutSeconds": str(max(1, round(seconds))), **query}
         response = self._pool.request(
             "GET",
-            self._address(path, asked),
+            self.url + target_of(path, asked),
             headers=self._headers,
             preload_content=False,
             timeout=urllib3.Timeout(connect=5, read=seconds + 5),
@@ -152,11 +149,18 @@ class RawApi:
             response.close()
             response.release_conn()
 
-    def _address(self, path: str, query: dict[str, str]) -> str:
-        from urllib.parse import urlencode
 
-        mark = "&" if "?" in path else "?"
-        return self.url + path + (mark + urlencode(query) if query else "")
+def target_of(path: str, query: Mapping[str, str]) -> str:
+    """The path with its query."""
+    return path + (("&" if "?" in path else "?") + urlencode(query) if query else "")
+
+
+def decoded(text: bytes) -> Json:
+    """The body of an answer; what is no JSON is its `message`."""
+    try:
+        return json.loads(text) if text else {}
+    except json.JSONDecodeError:
+        return {"message": text.decode(errors="replace")}
 
 
 class Watch:
