@@ -130,6 +130,7 @@ def test_nothing_is_deleted_while_the_folder_is_broken(scaled: App) -> None:
 def test_all_of_it_goes_with_the_app(scaled: App) -> None:
     scaled.spec["deletionPolicy"] = "delete"
     scaled.configure()
+    scaled.scenario.wait_idle()  # What the agent sees of it together with the removal does not count.
     scaled.scenario.publish("Remove it", {scaled.folder: None})
     scaled.wait(lambda: live(scaled, HPA, COPY) is None, "the copy is gone")
 
