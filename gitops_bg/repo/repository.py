@@ -417,12 +417,14 @@ class Repository:
             return self._approvals.statements(tip) if tip else ()
 
     def withdrawn_approvals(self) -> frozenset[str]:
-        """The withdrawn signed approvals, as far as this mirror has seen them."""
+        """The contents of the withdrawn signed approvals, as far as this mirror has seen them."""
         with self._guarded():
             return self._approvals.withdrawn()
 
     def remember_withdrawn(self, approval: str, by: str) -> None:
-        """Remember for ever that the commit ``by``, which has a valid signature, withdraws an approval."""
+        """Remember for ever that the commit ``by``, which has a valid signature, withdraws the approval with this
+        content.
+        """
         with self._guarded():
             self._approvals.remember_withdrawn(approval, by)
 

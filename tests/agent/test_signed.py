@@ -27,7 +27,7 @@ TWO = Policy("eyes", (Approvals(2, proof=Proof.SIGNED),))
 GLASS = Policy("stop", (), override=BreakGlass(("grace",), frozenset(), Proof.SIGNED, frozenset(["grace"])))
 PROMOTION = primary(2).changed_by.commit
 BEFORE = "b" * 40
-YES = Statement("1" * 40, NOW, str(APP), digest(2), main="d" * 40)
+YES = Statement("1" * 40, NOW, str(APP), digest(2), main="d" * 40, content="a" * 64)
 NO_FILE = "main has no policies/allowed_signers"
 
 
@@ -157,6 +157,9 @@ def test_who_takes_an_approval_back_is_heard_and_stays_heard_when_the_branch_mov
     assert counted(fake) == gone
     fake.branch = (YES,)
     assert counted(fake) == gone
+    again = replace(YES, commit="7" * 40)
+    fake.branch, fake.signed = (again,), {again.commit: "grace"}
+    assert counted(fake) == gone, "the same approval under another id"
 
 
 @pytest.mark.parametrize("by", ["bob", "mallory", ""])

@@ -144,7 +144,7 @@ class SignedFacts:
         """Note that somebody withdrew their own approval."""
         by, of = (self._signer(each.commit, files)[0] for each in (withdrawal, approval))
         if by.name and by.name == of.name:
-            self._repository.remember_withdrawn(approval.commit, withdrawal.commit)
+            self._repository.remember_withdrawn(approval.content, withdrawal.commit)
 
     def _approval(self, said: Statement, files: tuple[Trusted, ...]) -> Approval:
         assert said.at is not None
@@ -152,7 +152,7 @@ class SignedFacts:
         why = signed.why_not and f"approval {said.commit[:10]} does not count: {signed.why_not}"
         if not why and not self._repository.contains(said.main):
             why = f"the approval of {signed.name} was given in another repository"
-        if not why and said.commit in self._repository.withdrawn_approvals():
+        if not why and said.content in self._repository.withdrawn_approvals():
             why = f"{signed.name} took the approval back"
         by = signed.name or f"commit {said.commit[:10]}"
         return Approval(by, said.digest, said.at, Proof.SIGNED, groups, why, signed.expires)

@@ -5,12 +5,14 @@ beyond a merge: an approval hidden behind many commits, or beside the line, is n
 withdrawn, even if somebody resets the branch (decision 35).
 """
 
-from collections.abc import Iterator, Mapping
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from cachetools import LRUCache
 
+from gitops_bg.core.model.policies.facts import CommitFacts
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
@@ -38,6 +40,10 @@ class Statement:
     """The commit of the approval that it withdraws."""
     main: str = ""
     """The commit of main that its author saw: it ties the approval to this repository."""
+    content: str = ""
+    """A digest of what its signature covers. Others can write the same signature in another way, for a commit with
+    another id that is the same statement.
+    """
 
 
 class ApprovalBranches:
@@ -68,7 +74,7 @@ class ApprovalBranches:
         return frozenset(self._withdrawn)
 
     def remember_withdrawn(self, approval: str, by: str) -> None:
-        """Remember for ever that the commit ``by`` withdraws an approval."""
+        """Remember for ever that the commit ``by`` withdraws an approval, which is named by its content."""
         if is_commit_id(approval) and approval not in self.withdrawn():
             self._mirror.local("update-ref", f"{WITHDRAWN_PREFIX}{approval}", by)
             assert self._withdrawn is not None
@@ -76,14 +82,22 @@ class ApprovalBranches:
 
     def _statements(self, tip: str) -> Iterator[Statement]:
         walk = ("rev-list", "--first-parent", "--parents", f"--max-count={MOST}", tip, "--")
-        line = []
+        line: dict[str, list[str]] = {}
         for commit, *parents in (text(row).split(" ") for row in lines(self._mirror.local(*walk))):
-            line.append(commit)
             if len(parents) > 1:
-                line.pop()
                 break
+            line[commit] = parents
         facts = self._commits.facts(line)
-        for commit in line:
+        for commit, parents in line.items():
             if commit in facts:
                 said = {name: (facts[commit].trailer(name) or ("",))[0] for name in (APP, APPROVES, WITHDRAWS, MAIN)}
-                yield Statement(commit, facts[commit].at, said[APP], said[APPROVES], said[WITHDRAWS], said[MAIN])
+                content = _content(facts[commit], parents)
+                yield Statement(
+                    commit, facts[commit].at, said[APP], said[APPROVES], said[WITHDRAWS], said[MAIN], content
+                )
+
+
+def _content(commit: CommitFacts, parents: Iterable[str]) -> str:
+    """Return a digest of a commit without its signature."""
+    said = (*parents, str(commit.author), str(commit.committer), str(commit.at), commit.message)
+    return hashlib.sha256("\0".join(said).encode(errors="surrogateescape")).hexdigest()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -182,10 +184,48 @@ def test_what_was_taken_back_is_remembered_also_by_the_next_process(
     first = approve(signing)
     second = signing.withdraw_approval(WEB, first)
     reading.poll()
-    reading.remember_withdrawn(first, second)
-    reading.remember_withdrawn("no commit", second)
+    (content,) = (each.content for each in reading.approvals(WEB) if each.commit == first)
+    reading.remember_withdrawn(content, second)
+    reading.remember_withdrawn("no content", second)
     reading.close()
-    assert opened().withdrawn_approvals() == {first}
+    assert opened().withdrawn_approvals() == {content}
+
+
+def written_twice(raw: str) -> str:
+    """Repeat the signature's header."""
+    head, _, message = raw.partition("\n\n")
+    return f"{head}\n{head[head.index('gpgsig ') :]}\n\n{message}"
+
+
+def wrapped(raw: str) -> str:
+    """Break a line of the signature."""
+    return re.sub(r"(gpgsig .*\n .{20})", r"\1\n ", raw, count=1)
+
+
+def with_another(raw: str) -> str:
+    """Add the header of a signature for other object ids."""
+    return raw.replace("\n\n", "\ngpgsig-sha256 x\n\n", 1)
+
+
+@pytest.mark.parametrize("write", [written_twice, wrapped, with_another])
+def test_an_approval_whose_signature_is_written_in_another_way_is_the_same_approval(
+    signing: Repository, reading: Repository, remote: GitRemote, grace: Key, write: Callable[[str], str]
+) -> None:
+    """It has another id, and its signature holds: who took it back took this back, too."""
+    commit = approve(signing)
+    reading.poll()
+    (before,) = reading.approvals(WEB)
+    file = remote.folder / "again"
+    file.write_text(write(remote.run("cat-file", "commit", commit, cwd=remote.bare)) + "\n")
+    again = remote.run("hash-object", "-t", "commit", "-w", "--literally", str(file), cwd=remote.bare)
+    remote.run("update-ref", f"refs/heads/{BRANCH}", again, cwd=remote.bare)
+    assert signature(reading, again, grace.line("grace")) == Signature("grace")
+    (after,) = reading.approvals(WEB)
+    assert (after.commit, after.content) == (again, before.content) != (commit, "")
+    signing.poll()
+    other = approve(signing)
+    reading.poll()
+    assert {each.commit: each.content for each in reading.approvals(WEB)}[other] != before.content
 
 
 def test_without_anybody_who_asks_the_branches_are_not_looked_at(

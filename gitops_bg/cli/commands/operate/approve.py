@@ -113,7 +113,7 @@ def _given(repository: Repository, app: AppKey, digest: str, email: str) -> str:
     """Return somebody's newest approval of a version that is not withdrawn. Raises `CommandFailed`."""
     said = repository.approvals(app)
     taken_back = {each.withdraws for each in said} | repository.withdrawn_approvals()
-    mine = [each.commit for each in said if each.digest == digest and each.commit not in taken_back]
+    mine = [each.commit for each in said if each.digest == digest and not {each.commit, each.content} & taken_back]
     facts = repository.commit_facts(mine)
     for commit in mine:
         if commit in facts and facts[commit].committer.email.lower() == email.lower():
