@@ -166,6 +166,30 @@ def test_an_account_that_was_somebody_else_s_when_it_was_promoted_approves_nothi
         assert found == [("ben", "new", why)]
 
 
+@pytest.mark.parametrize("then", [b"name: ben, emails", b"name: ben, bot: true, emails"])
+def test_a_bot_of_then_is_no_person_now(then: bytes) -> None:
+    before = Directory(load_people(PEOPLE.replace(b"name: ben, emails", then)).people)
+    found = approvals(told(review(), desired=WAITS, people_then=before, merged={PROMOTION: Merged(PULL, ())}))
+    why = "ben is a bot, and approvals are people's" if b"bot" in then else ""
+    assert found == [("ben", "new", why)]
+
+
+def test_of_what_waits_an_author_is_whoever_main_knew_by_an_address_before_it_or_knows_now() -> None:
+    """Who takes their address out of people.yaml after the promotion does not become another person by that."""
+    ben = FakeRepository((by("B", "old@example.com"),))
+    other = Directory(load_people(PEOPLE.replace(b"ben@example.com", b"old@example.com")).people)
+    waits: dict[str, Any] = {"desired": WAITS, "merged": {PROMOTION: Merged(PULL, ())}, "repository": ben}
+    assert told(review(), **waits).authors == {"B <old@example.com>"}
+    for people, then in ((DIRECTORY, other), (other, DIRECTORY)):
+        assert "ben" in (told(review(), people=people, people_then=then, **waits).authors or ())
+
+
+def test_who_opened_the_pull_request_under_an_account_that_main_knew_before_is_an_author() -> None:
+    heard = Heard("gitea", NOW, replace(PULL, author=ANA), (), {PROMOTION: Merged(PULL, ())})
+    now = Directory(load_people(PEOPLE.replace(b"gitea: 3", b"gitea: 30")).people)
+    assert "ana" in (told(heard=heard, desired=WAITS, people=now, people_then=DIRECTORY).authors or ())
+
+
 @pytest.mark.parametrize(
     ("commit", "authors"),
     [

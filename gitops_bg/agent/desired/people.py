@@ -60,6 +60,13 @@ class Circumstances:
     heard: Heard | None = None
 
     @property
+    def directories(self) -> tuple[Directory, ...]:
+        """The people of now, and of before the promotion that waits: whoever wrote it by one of the two is an
+        author.
+        """
+        return (self.people,) if self.people_then is None else (self.people, self.people_then)
+
+    @property
     def kind(self) -> str:
         """The kind of the forge; empty where it is unknown."""
         return self.heard.kind if self.heard else ""
@@ -175,12 +182,13 @@ class PeopleFacts:
         if pushed is None:
             return _Told(None, "nobody can read what the pull request promotes: promote it again")
         writers = [
-            (commit, person, about.people.writer(person, about.kind))
+            (commit, person, directory.writer(person, about.kind))
+            for directory in about.directories
             for commit in (*commits, *pushed)
             for person in written_by(commit)
             if person.email.lower() != about.agent
         ]
-        found = {who for _, _, who in writers} | _opener(about)
+        found = {who for _, _, who in writers} | _openers(about)
         strangers = [person for _, person, who in writers if not who.is_listed and not who.bot]
         same = {
             approval.by
@@ -317,20 +325,21 @@ def _opened_by(pull: Pull | None) -> frozenset[str]:
     return frozenset([pull.author.id]) if pull else frozenset()
 
 
-def _opener(about: Circumstances) -> set[Somebody]:
+def _openers(about: Circumstances) -> set[Somebody]:
     """Return who opened the pull request, if that is a person of people.yaml; the agent is not."""
     if about.heard is None or about.heard.pull is None:
         return set()
-    who = about.people.owner(_account(about.heard.pull.author, about.kind))
-    return {who} if who.is_listed and not who.bot else set()
+    account = _account(about.heard.pull.author, about.kind)
+    owners = {directory.owner(account) for directory in about.directories}
+    return {who for who in owners if who.is_listed and not who.bot}
 
 
 def _named(account: Account, about: Circumstances) -> tuple[Somebody, str]:
     """Return whose approval it is, and why it does not count; empty where it may count."""
     now = about.people.owner(account)
-    if now.bot:
-        return now, f"{now.name} is a bot, and approvals are people's"
     then = about.people_then.owner(account) if about.people_then is not None else now
+    if now.bot or then.bot:
+        return now, f"{now.name} is a bot, and approvals are people's"
     who = agreed(now, then)
     if who is None:
         had = f"had {account} as {then.name}" if then.is_listed else f"did not have {account}"
