@@ -215,6 +215,12 @@ def test_nobody_is_no_author_by_writing_under_the_agents_address() -> None:
     assert told(review(), repository=repository).authors == set(), "its own commits change primary.yaml alone"
 
 
+def test_where_nobody_can_tell_who_is_who_approvals_and_authors_are_unknown() -> None:
+    found = told(review(), people=Directory(unread="policies/people.yaml:3: no"))
+    assert (found.approvals, found.authors, found.merger) == (None, None, None)
+    assert found.unheard == "nobody can tell who is who: policies/people.yaml:3: no"
+
+
 def test_who_opened_the_pull_request_is_an_author_and_the_agent_is_not() -> None:
     heard = Heard("gitea", NOW, replace(PULL, author=ANA), (), {})
     assert told(heard=heard).authors == {"Dan <dan@example.com>", "ana"}

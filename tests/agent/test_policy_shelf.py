@@ -18,6 +18,7 @@ from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.read.promotion_branches import Promotion
 from gitops_bg.spec.app.load import AppConfig
+from gitops_bg.spec.policies.people import Directory
 from tests.fixtures.repos.texts import policy
 
 WEB, PAY = AppKey("shop", "web"), AppKey("pay", "api")
@@ -98,6 +99,15 @@ def test_people_that_are_broken_stay_who_they_were() -> None:
     assert found.override is not None
     assert found.override.emails == {"ada@example.com"}
     assert "policies/people.yaml:5" in made.view.troubles_of(WEB, ())[0]
+
+
+def test_people_whom_no_content_of_the_file_tells_are_unknown_and_not_nobody() -> None:
+    made = shelf()
+    made.take({FILE: GOOD, "policies/people.yaml": b"people: ["}, ())
+    assert made.view.people.unread.startswith("policies/people.yaml:")
+    assert names(made) == [("calm", False)]
+    made.take({FILE: GOOD}, ())
+    assert made.view.people == Directory(), "without the file, nobody is in it"
 
 
 def test_a_bug_that_one_file_meets_is_a_problem_of_that_file(monkeypatch: pytest.MonkeyPatch) -> None:

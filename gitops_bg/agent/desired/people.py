@@ -102,6 +102,8 @@ class PeopleFacts:
         return self._filled(policing, asked, about)
 
     def _filled(self, policing: Policing, asked: AskedOfPeople, about: Circumstances) -> Policing:
+        if about.people.unread:
+            return replace(policing, unheard=f"nobody can tell who is who: {about.people.unread}")
         approvals = self._approvals(about) if asked.approvals else None
         authors = self._authors(about, approvals) if asked.authors else _Told(None)
         merger = self._merger(about) if asked.merger else _Told(None)

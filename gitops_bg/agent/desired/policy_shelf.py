@@ -85,14 +85,19 @@ class PolicyShelf:
         found = {path: _load(path, files[path], people) for path in paths}
         self._good = {path: file for path, file in self._remembered(found, people) if not file.problems}
         view = self._view(found, written, frozenset(required))
-        before, self.view = self.view, replace(view, people=Directory(people.people))
+        before, self.view = self.view, replace(view, people=_directory(people))
         return before != self.view
 
     def _people_of(self, content: File | None) -> PeopleFile:
+        """Return the people, or their last valid state; with problems if there is none: they are unknown then, which
+        is not nobody.
+        """
         people = _load_people(content)
         if people.problems:
-            said = (_load_people(each) for each in self._earlier(PEOPLE_FILE)) if not self._people.people else ()
-            return next((each for each in said if not each.problems), self._people)
+            if self._people.people:
+                return self._people
+            said = (_load_people(each) for each in self._earlier(PEOPLE_FILE))
+            return next((each for each in said if not each.problems), people)
         self._people = people
         return people
 
@@ -139,6 +144,10 @@ def _load_people(content: File | None) -> PeopleFile:
     except InternalError as error:
         log_bug(error)
         return PeopleFile(problems=(_bug_in(PEOPLE_FILE, error),))
+
+
+def _directory(people: PeopleFile) -> Directory:
+    return Directory(people.people, str(people.problems[0]) if people.problems else "")
 
 
 def _bug_in(path: str, error: InternalError) -> Problem:

@@ -45,6 +45,8 @@ class Directory:
     """The people of the file."""
 
     people: tuple[PersonEntry, ...] = ()
+    unread: str = ""
+    """Why nobody can tell who is who: the file exists, and neither it nor a former content of it can be read."""
 
     def groups_of(self, name: str) -> frozenset[str]:
         """The groups of somebody by their name; none of whom the file does not have."""
