@@ -176,7 +176,12 @@ class Answers:
         return self._say(app, now)
 
     def merged(self, question: Question, pull: Pull | None, now: datetime) -> bool:
-        """Keep the pull request that merged a commit into main, or that there is none; return whether that is news."""
+        """Keep the pull request that merged a commit into main, or that there is none; return whether that is news.
+
+        One that merged it into another branch says nothing about main.
+        """
+        if pull is not None and self._known.base not in ("", pull.base):
+            pull = None
         asked_before = question.commit in self._merged
         answered = _Answered(Merged(pull), now, final=pull is not None or asked_before)
         self._merged[question.commit] = answered

@@ -32,6 +32,8 @@ class Known:
 
     cluster: str = ""
     """The cluster of this agent."""
+    base: str = ""
+    """The branch that promotions are merged into: main; empty where that is not known."""
     listed_once: bool = False
     open: dict[str, Pull] = field(default_factory=dict)
     ended: dict[str, Ended] = field(default_factory=dict)
@@ -49,8 +51,13 @@ class Known:
     comments: dict[str, str] = field(default_factory=dict)
 
     def listed(self, pulls: Iterable[Pull]) -> dict[str, Pull]:
-        """Take over a full list of the open ones. Return those that were open and are no longer in it."""
-        found = {pull.branch: pull for pull in sorted(pulls, key=lambda each: each.number)}
+        """Take over a full list of the open ones. Return those that were open and are no longer in it.
+
+        Of several for one branch the one into main counts: whoever opens another one, into another branch, takes
+        neither its reviews nor its text away.
+        """
+        last = sorted(pulls, key=lambda each: (each.base == self.base, each.number))
+        found = {pull.branch: pull for pull in last}
         found = {branch: pull for branch, pull in found.items() if not self._is_stale(pull)}
         gone = {branch: pull for branch, pull in self.open.items() if branch not in found}
         if not self.listed_once:

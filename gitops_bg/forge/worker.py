@@ -62,6 +62,8 @@ class Surroundings:
     """These apps have a new view; `NOTHING` if there is none any more."""
     may_write: Callable[[], bool]
     """Whether this agent leads."""
+    base: str = ""
+    """The branch that promotions are merged into: main; empty where that is not known."""
 
 
 class PullRequests:
@@ -78,7 +80,7 @@ class PullRequests:
         self._lock = threading.Lock()
         self._news: dict[AppKey, DesiredPull | None] = {}
         self._all_desired: dict[AppKey, DesiredPull] = {}
-        self._known = Known(around.cluster)
+        self._known = Known(around.cluster, around.base)
         self._answers = Answers(forge.kind, self._known)
         self._unhurried_at: datetime | None = None
         self._budget = Budget()

@@ -138,7 +138,9 @@ class Scene:
 
     def started(self) -> PullRequests:
         """A new process."""
-        around = Surroundings(self.cluster, lambda _: Awaited("process", self.looks), self._told, lambda: self.leads)
+        around = Surroundings(
+            self.cluster, lambda _: Awaited("process", self.looks), self._told, lambda: self.leads, "main"
+        )
         return PullRequests(self.forge, self.settings, around, self, self.interval)
 
     def _told(self, news: dict[AppKey, PullView]) -> None:

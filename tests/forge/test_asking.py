@@ -226,3 +226,23 @@ def test_a_thousand_promotions_at_once_are_asked_about_a_second_apart_and_after_
 def test_a_promotion_waits_for_no_review_that_is_not_asked_for(asks: Asks) -> None:
     assert not DesiredPull(asks=asks).needs_the_forge
     assert DesiredPull(asks=Asks(reviews=True)).needs_the_forge
+
+
+def test_a_second_pull_request_of_the_branch_into_another_one_takes_no_review_away() -> None:
+    scene = asking(Asks(reviews=True))
+    scene.forge.reviewed(1, review())
+    scene.forge.pulls[2] = replace(scene.forge.pulls[1], number=2, base="elsewhere", body="", author=ADA)
+    scene.run(120)
+    assert heard(scene).pull == scene.forge.pulls[1]
+    assert heard(scene).reviews == (review(),)
+    assert scene.forge.pulls[2].body == "", "and its text is not ours"
+
+
+def test_who_merged_a_commit_into_another_branch_did_not_merge_it_into_main() -> None:
+    scene = Scene()
+    scene.worker.set_desired(WEB, DesiredPull(offer(), asks=Asks(mergers=(MAIN,))))
+    scene.run()
+    pull = replace(scene.forge.pulls[1], number=2, state=PullState.MERGED, merge_commit=MAIN, merged_by=BEN)
+    scene.forge.pulls[2] = replace(pull, base="elsewhere")
+    scene.run(180)
+    assert heard(scene).merged[MAIN].pull is None

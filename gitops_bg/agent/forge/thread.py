@@ -234,7 +234,8 @@ class ForgeThread:
             if self._trouble != before:
                 LOGGER.warning("there are no pull requests: %s", error)
             return
-        around = Surroundings(self._wiring.cluster, self._seen_now, self._told, self._wiring.may_write)
+        wiring = self._wiring
+        around = Surroundings(wiring.cluster, self._seen_now, self._told, wiring.may_write, wiring.base)
         settings = PullSettings(
             tuple(wanted.labels),
             tuple(wanted.reviewers),
