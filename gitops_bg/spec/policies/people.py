@@ -5,7 +5,7 @@ who is not in the file counts as a separate person, under a name that no entry o
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from gitops_bg.core.model.policies.facts import CommitFacts, Person
@@ -13,7 +13,9 @@ from gitops_bg.spec.policies.models import FORGES, PersonEntry
 
 _NO_REPLY = re.compile(r"(\d+)[+-][^@]*@(?:users\.)?noreply\..*")
 """Addresses that forges give accounts; they begin with the stable id."""
-_CO_AUTHOR = re.compile(r"([^<]*)<([^>]*)>.*")
+_CO_AUTHORED = re.compile(r"^[ \t]*co-authored-by[ \t]*:(.*)$", re.IGNORECASE | re.MULTILINE)
+_CO_AUTHOR = re.compile(r"([^<>,;]*)<([^<>]*)>|([^<>,;]+)")
+"""A name with its address, or one of the two alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +99,30 @@ def may_be_one(person: Person, account: Account) -> bool:
 
 
 def written_by(commit: CommitFacts) -> tuple[Person, ...]:
-    """The author of a commit, and those that its trailers name as co-authors.
+    """The author of a commit, and all whom its message names as co-authors, wherever a squash put that.
+
+    Naming too many is safe: it takes approvals away and gives none.
 
     >>> written_by(CommitFacts("9be1", Person("Ada", "a@x"), trailers=(("co-authored-by", "Bob <b@x>"),)))
     (Person(name='Ada', email='a@x'), Person(name='Bob', email='b@x'))
     """
-    named = (_CO_AUTHOR.fullmatch(each) for each in commit.trailer("Co-authored-by"))
-    others = (Person(found[1].strip(), found[2].strip()) for found in named if found)
+    said = (*commit.trailer("Co-authored-by"), *_CO_AUTHORED.findall(commit.message))
+    others = (person for each in said for person in _co_authors(each))
     return tuple(dict.fromkeys((commit.author, *others)))
+
+
+def _co_authors(said: str) -> Iterator[Person]:
+    """Yield the people of one trailer.
+
+    >>> list(_co_authors("Bob <b@x>, Cy <c@x>")), list(_co_authors("d@x"))
+    ([Person(name='Bob', email='b@x'), Person(name='Cy', email='c@x')], [Person(name='', email='d@x')])
+    """
+    for name, email, alone in _CO_AUTHOR.findall(said):
+        text = alone.strip()
+        if email:
+            yield Person(name.strip(), email.strip())
+        elif text:
+            yield Person("", text) if "@" in text else Person(text)
 
 
 def names(people: Iterable[Somebody]) -> frozenset[str]:

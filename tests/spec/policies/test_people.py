@@ -82,11 +82,29 @@ def test_who_may_be_the_same_is_told_by_all_that_is_known(person: Person, same: 
 
 
 def test_co_authors_wrote_it_too() -> None:
-    trailers = (("Co-authored-by", "Bob <b@x>"), ("co-authored-by", "Ada <a@x>"), ("Co-authored-by", "nobody"))
+    trailers = (("Co-authored-by", "Bob <b@x>"), ("co-authored-by", "Ada <a@x>"), ("Co-authored-by", " "))
     assert written_by(CommitFacts("9be1", Person("Ada", "a@x"), trailers=trailers)) == (
         Person("Ada", "a@x"),
         Person("Bob", "b@x"),
     )
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ("Co-authored-by: Bob <b@x>\nLooked at together.", {Person("Bob", "b@x")}),
+        ("    Co-authored-by: Bob <b@x>\n\nSigned-off-by: Ada <a@x>", {Person("Bob", "b@x")}),
+        ("* one\n\nCO-AUTHORED-BY : Bob <b@x>\r\n\n* two", {Person("Bob", "b@x")}),
+        ("Co-authored-by: Bob <b@x>, Cy <c@x>", {Person("Bob", "b@x"), Person("Cy", "c@x")}),
+        ("Co-authored-by: b@x", {Person("", "b@x")}),
+        ("Co-authored-by: Bob", {Person("Bob")}),
+        ("written with Bob <b@x>, who co-authored-by: nobody", set()),
+    ],
+)
+def test_co_authors_are_found_in_whatever_form_people_and_squashes_leave_them(said: str, found: set[Person]) -> None:
+    """Git takes only the last paragraph for trailers, and none of it if it has other lines."""
+    ada = Person("Ada", "a@x")
+    assert set(written_by(CommitFacts("9be1", ada, message=f"web v2\n\n{said}\n"))) == {ada} | found
 
 
 def test_only_groups_that_both_files_give_count() -> None:
