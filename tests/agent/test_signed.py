@@ -186,6 +186,14 @@ def test_where_nobody_can_check_signatures_it_says_so() -> None:
     why = "ssh-keygen is not on this machine"
     policing = told(Fake((YES,), SIGNED, broken=NoSshKeygen(why)), unheard="the forge is down")
     assert (policing.approvals, policing.unheard) == (None, f"the forge is down; {why}")
+    assert policing.may_be_more
+
+
+@pytest.mark.parametrize("heard", [True, False])
+def test_what_was_signed_does_not_stand_for_what_the_forge_did_not_say_yet(heard: bool) -> None:
+    policing = told(Fake((YES,), SIGNED), approvals=() if heard else None, may_be_more=not heard)
+    assert [each.by for each in policing.approvals or ()] == ["grace"]
+    assert policing.may_be_more is not heard
 
 
 def test_a_commit_without_a_date_is_no_approval() -> None:

@@ -103,7 +103,8 @@ class PeopleFacts:
 
     def _filled(self, policing: Policing, asked: AskedOfPeople, about: Circumstances) -> Policing:
         if about.people.unread:
-            return replace(policing, unheard=f"nobody can tell who is who: {about.people.unread}")
+            why = f"nobody can tell who is who: {about.people.unread}"
+            return replace(policing, may_be_more=asked.approvals, unheard=why)
         approvals = self._approvals(about) if asked.approvals else None
         authors = self._authors(about, approvals) if asked.authors else _Told(None)
         merger = self._merger(about) if asked.merger else _Told(None)
@@ -112,6 +113,7 @@ class PeopleFacts:
         return replace(
             policing,
             approvals=tuple(each for each, _ in approvals) if approvals is not None else None,
+            may_be_more=asked.approvals and approvals is None and about.has_forge,
             authors=authors.people,
             merger=next(iter(merger.people or ()), None),
             unheard="; ".join(dict.fromkeys(filter(None, (silent, authors.why, merger.why)))),

@@ -55,7 +55,8 @@ class SignedFacts:
             approvals = self._approvals(app, _wanted(desired, record), files) if asks_who else None
             authors = self._authors(policing, approvals or (), files[0])
         except GitopsBgError as error:
-            return replace(policing, unheard="; ".join(filter(None, (policing.unheard, str(error)))))
+            unheard = "; ".join(filter(None, (policing.unheard, str(error))))
+            return replace(policing, may_be_more=policing.may_be_more or asks_who, unheard=unheard)
         if approvals is None:
             return policing
         given = (each for each, _ in approvals)

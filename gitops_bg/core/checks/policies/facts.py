@@ -102,6 +102,7 @@ def facts_of(world: World, version: Version) -> Facts:
         promotions=_promotions(world.record),
         rollbacks=_rollbacks(world.record),
         approvals=policing.approvals,
+        may_be_more=policing.may_be_more,
         authors=policing.authors,
         merger=policing.merger,
         unheard=policing.unheard,

@@ -137,10 +137,13 @@ _NOT_KNOWN = {
 
 
 def _known(between: Iterable[Role], facts: Facts) -> Iterator[tuple[Role, bool]]:
-    """Yield whether each role is known; a version that is not promoted yet has no merger."""
+    """Yield whether each role is known; a version that is not promoted yet has no merger.
+
+    All approvers must be known: one who is not could be the author.
+    """
     known = {
         Role.AUTHOR: facts.authors is not None,
-        Role.APPROVER: facts.approvals is not None,
+        Role.APPROVER: facts.approvals is not None and not facts.may_be_more,
         Role.MERGER: facts.merger is not None or not facts.promoted,
     }
     return ((role, known[role]) for role in between)

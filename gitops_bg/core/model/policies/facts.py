@@ -136,6 +136,8 @@ class Facts:
     rollbacks: tuple[PastMove, ...] = ()
     approvals: tuple[Approval, ...] | None = None
     """None: unknown who approved."""
+    may_be_more: bool = False
+    """Whether others may have approved, too: not everybody who knows of approvals, the forge or Git, has answered."""
     authors: frozenset[str] | None = None
     """The authors of what is promoted; None: unknown."""
     merger: str | None = None
@@ -208,6 +210,7 @@ class Policing:
     not_looked_at: int = 0
     """How many apps this process has not looked at yet, if a rule counts them."""
     approvals: tuple[Approval, ...] | None = None
+    may_be_more: bool = False
     authors: frozenset[str] | None = None
     merger: str | None = None
     unheard: str = ""

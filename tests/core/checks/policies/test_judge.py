@@ -131,6 +131,10 @@ OPEN: dict[str, tuple[Rule, Facts]] = {
     "in its own namespace": (After(AppKey("", "api")), peers(Peer(API, healthy_since=NOW))),
     "the expression is true": (Expression("x", lambda _: True), FACTS),
     "two leads": (LEADS, approved(yes("bob", "leads"), yes("cy", "leads"))),
+    "enough approved, whoever else did": (
+        LEADS,
+        replace(approved(yes("bob", "leads"), yes("cy", "leads")), may_be_more=True),
+    ),
     "authors may": (Approvals(not_author=False), approved(yes("ada"))),
     "signed is more than the forge's word": (Approvals(), approved(yes("bob", proof=Proof.SIGNED))),
     "nobody has two roles": (Separation((Role.AUTHOR, Role.MERGER)), approved(merger="bob")),
@@ -377,6 +381,12 @@ SHUT: dict[str, tuple[Rule, Facts, str, datetime | None]] = {
         "nobody tells who approved: connect a forge, or sign approvals",
         None,
     ),
+    "nobody knows who else approved, for roles": (
+        Separation((Role.AUTHOR, Role.APPROVER)),
+        replace(approved(yes("bob")), may_be_more=True, unheard="the forge has not answered yet"),
+        "nobody tells who approved: the forge has not answered yet",
+        None,
+    ),
     "nobody knows who merged, for roles": (
         Separation((Role.APPROVER, Role.MERGER)),
         replace(approved(), promoted=True, unheard="the forge has not answered yet"),
@@ -446,6 +456,7 @@ UNKNOWN = {
     "nobody knows the authors",
     "nobody knows whose roles",
     "nobody knows who approved, for roles",
+    "nobody knows who else approved, for roles",
     "nobody knows who merged, for roles",
     "the forge has not said",
 }
