@@ -18,13 +18,18 @@ from cachetools import LRUCache
 
 from gitops_bg.core.errors import Transient
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.git.output import lines_of, text
+from gitops_bg.repo.git.output import lines, lines_of, text
 
 _REMEMBERED = 10_000
 _LONGEST = 4096
 _FIELDS = 5
 _FORMAT = "--format=%H%x00%G?%x00%GS%x00%GF%x00"
 _PROGRAM = "ssh-keygen"
+_LARGEST = 64 * 1024
+"""The maximum size, in bytes, of a commit whose signature is checked."""
+_HEADERS = {40: b"gpgsig ", 64: b"gpgsig-sha256 "}
+"""The header of a commit with its signature, by length of ids."""
+_SSH = b"-----BEGIN SSH SIGNATURE-----"
 LARGEST_SIGNERS = 256 * 1024
 """The maximum size, in bytes, of a file of allowed signers."""
 _KEY = re.compile(r"(?:^|\s)(?:ssh-|ecdsa-|sk-ssh-|sk-ecdsa-)\S+\s+([A-Za-z0-9+/=]+)(?:\s|$)")
@@ -85,6 +90,27 @@ class Signatures:
             raise NoSshKeygen(
                 f"{_PROGRAM} is not on this machine, so that nobody can check signatures; install OpenSSH"
             )
+        why_not = dict(self._not_to_check(commits))
+        yield from ((commit, Signature(why_not=why)) for commit, why in why_not.items())
+        if checked := [commit for commit in commits if commit not in why_not]:
+            yield from self._checked(checked, signers)
+
+    def _not_to_check(self, commits: list[str]) -> Iterator[tuple[str, str]]:
+        """Yield the commits without an SSH signature, and why that is invalid.
+
+        Git dies at a signature in an unknown form, and tells nothing about all others: whoever may push a branch could
+        have one there.
+        """
+        headers = dict(zip(commits, self._mirror.headers(commits), strict=True))
+        small = [commit for commit, header in headers.items() if header and header.size <= _LARGEST]
+        yield from ((commit, _WHY["E"]) for commit in headers.keys() - set(small))
+        for commit, (_, content) in zip(small, self._mirror.contents(small), strict=True):
+            header = _HEADERS[len(commit)]
+            signature = _written_in(content, header)
+            if not signature.startswith(header + _SSH):
+                yield commit, _WHY["E" if signature else "N"]
+
+    def _checked(self, commits: list[str], signers: bytes) -> Iterator[tuple[str, Signature]]:
         expiries = _expiries(text(signers))
         with tempfile.NamedTemporaryFile(prefix="gitops-bg-signers-") as file:
             file.write(signers)
@@ -95,6 +121,16 @@ class Signatures:
         for at in range(0, len(told) - _FIELDS + 1, _FIELDS):
             commit, verdict, principal, fingerprint = told[at : at + _FIELDS - 1]
             yield commit.strip(), _signature(verdict, principal, fingerprint, expiries)
+
+
+def _written_in(content: bytes, header: bytes) -> bytes:
+    """Return the first line of a commit's signature, as git finds it; empty without one.
+
+    >>> _written_in(b"tree 4b82\\ngpgsig -----BEGIN\\n more\\n\\ngpgsig no", b"gpgsig ")
+    b'gpgsig -----BEGIN'
+    """
+    written = lines(content.partition(b"\n\n")[0])
+    return next((line for line in written if line.startswith(header)), b"")
 
 
 def _ssh_only(signers: str) -> tuple[str, ...]:

@@ -133,6 +133,40 @@ def test_an_unsigned_commit_and_one_that_was_changed_are_none(
     assert signature(reading, "0" * 40, grace.line("grace")).why_not == "nobody can read it"
 
 
+def odd(write: Callable[[str], str], commit: str, remote: GitRemote) -> str:
+    """The commit in another form, as the new head of the branch."""
+    file = remote.folder / "odd"
+    file.write_text(write(remote.run("cat-file", "commit", commit, cwd=remote.bare)) + "\n")
+    made = remote.run("hash-object", "-t", "commit", "-w", "--literally", str(file), cwd=remote.bare)
+    remote.run("update-ref", f"refs/heads/{BRANCH}", made, cwd=remote.bare)
+    return made
+
+
+CANNOT = "its signature cannot be checked"
+ODD = {
+    "in no known form": (lambda raw: re.sub("gpgsig .*", "gpgsig hello", raw), CANNOT),
+    "empty": (lambda raw: re.sub("gpgsig .*", "gpgsig ", raw), CANNOT),
+    "after a space": (lambda raw: raw.replace("gpgsig ", "gpgsig  "), CANNOT),
+    "by GPG": (lambda raw: raw.replace("BEGIN SSH", "BEGIN PGP"), CANNOT),
+    "huge": (lambda raw: raw.replace("gpgsig ", f"more {'x' * 70_000}\ngpgsig "), CANNOT),
+    "in the message": (lambda raw: re.sub(r"(?s)(gpgsig .*?\n)(?! )(.*)", r"\2\n\1", raw), "it is not signed"),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_a_signature_that_git_cannot_read_spoils_no_other(
+    signing: Repository, reading: Repository, remote: GitRemote, grace: Key, name: str
+) -> None:
+    """Git dies at some: that is no damage to the mirror, which would be cloned again without end."""
+    write, why = ODD[name]
+    bad = odd(write, approve(signing), remote)
+    signing.poll()
+    good = approve(signing)
+    reading.poll()
+    found = reading.signatures([bad, good], grace.line("grace").encode())
+    assert found == {bad: Signature(why_not=why), good: Signature("grace")}
+
+
 def test_what_was_checked_once_costs_no_process(
     signing: Repository, reading: Repository, grace: Key, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -215,10 +249,7 @@ def test_an_approval_whose_signature_is_written_in_another_way_is_the_same_appro
     commit = approve(signing)
     reading.poll()
     (before,) = reading.approvals(WEB)
-    file = remote.folder / "again"
-    file.write_text(write(remote.run("cat-file", "commit", commit, cwd=remote.bare)) + "\n")
-    again = remote.run("hash-object", "-t", "commit", "-w", "--literally", str(file), cwd=remote.bare)
-    remote.run("update-ref", f"refs/heads/{BRANCH}", again, cwd=remote.bare)
+    again = odd(write, commit, remote)
     assert signature(reading, again, grace.line("grace")) == Signature("grace")
     (after,) = reading.approvals(WEB)
     assert (after.commit, after.content) == (again, before.content) != (commit, "")
