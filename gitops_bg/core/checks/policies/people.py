@@ -13,8 +13,6 @@ from gitops_bg.core.model.policies.rules import Approvals, Proof, Role, Separati
 _STRENGTH = {Proof.MERGE: 0, Proof.FORGE: 1, Proof.SIGNED: 2}
 _NOBODY_TELLS = "nobody tells who approved: connect a forge, or sign approvals"
 _GROUP = "group:"
-_CLOCKS_DIFFER = timedelta(minutes=10)
-"""How far ahead a signer's clock may be: signers choose the date, which must not prolong their approval."""
 
 
 def approvals(rule: Approvals, facts: Facts, now: datetime) -> Answer:
@@ -90,10 +88,7 @@ def _why_not(rule: Approvals, approval: Approval, facts: Facts, now: datetime) -
 def _untimely(rule: Approvals, approval: Approval, now: datetime) -> str:
     if now - approval.at > rule.at_most:
         return f"the approval of {approval.by} is older than {length(rule.at_most)}"
-    if approval.expires is not None and approval.expires <= now:
-        return f"the key by which {approval.by} approved has expired"
-    is_ahead = approval.proof is Proof.SIGNED and approval.at > now + _CLOCKS_DIFFER
-    return f"the approval of {approval.by} is dated in the future" if is_ahead else ""
+    return approval.untimely(now)
 
 
 def _same_group(rule: Approvals, approval: Approval, groups: set[str]) -> str:

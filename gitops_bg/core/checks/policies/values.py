@@ -30,7 +30,7 @@ def values_of(facts: Facts, now: datetime, zone: tzinfo) -> dict[str, object]:
             "from": _version(facts.serving) if facts.serving else {},
             "to": _version(facts.to),
             "promotion": _commit(facts.promotion) if facts.promotion else {},
-            "approvals": _approvals(facts),
+            "approvals": _approvals(facts, now),
             "preview": _known(preview),
             "history": {"promotions": _moves(facts.promotions), "rollbacks": _moves(facts.rollbacks)},
             "apps": {str(app): _peer(peer) for app, peer in facts.peers.items()},
@@ -45,14 +45,14 @@ def values_of(facts: Facts, now: datetime, zone: tzinfo) -> dict[str, object]:
     )
 
 
-def _approvals(facts: Facts) -> list[dict[str, object]] | None:
-    """Return the approvals that may count for this very version; None where it is unknown who approved."""
+def _approvals(facts: Facts, now: datetime) -> list[dict[str, object]] | None:
+    """Return the approvals that may now count for this very version; None where it is unknown who approved."""
     if facts.approvals is None:
         return None
     return [
         {"by": each.by, "groups": sorted(each.groups), "at": each.at, "proof": str(each.proof)}
         for each in facts.approvals
-        if not each.void and each.digest == facts.to.digest
+        if not each.void and each.digest == facts.to.digest and not each.untimely(now)
     ]
 
 

@@ -5,10 +5,13 @@ The core builds these from a world; tests and replays write them down.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from gitops_bg.core.model.policies.rules import OF_THE_VERSION, Mode, PoliciesThen, Policy, Proof
 from gitops_bg.core.model.version import AppKey
+
+_CLOCKS_DIFFER = timedelta(minutes=10)
+"""How far ahead a signer's clock may be: signers choose the date, which must not prolong their approval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,13 @@ class Approval:
     """Why it counts for no rule; empty where it may count."""
     expires: datetime | None = None
     """When the signing key expires, and the approval with it; None: never."""
+
+    def untimely(self, now: datetime) -> str:
+        """Return why it counts for no rule at this time; empty where it may count."""
+        if self.expires is not None and self.expires <= now:
+            return f"the key by which {self.by} approved has expired"
+        is_ahead = self.proof is Proof.SIGNED and self.at > now + _CLOCKS_DIFFER
+        return f"the approval of {self.by} is dated in the future" if is_ahead else ""
 
 
 @dataclass(frozen=True, slots=True)
