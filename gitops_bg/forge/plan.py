@@ -154,11 +154,12 @@ class _Planner:
             yield Step(Kind.COMMENT, app, offer.branch, offer.since, self._now, pull=pull, comment=made.comment)
 
     def _may_merge(self, offer: Offer, pull: Pull, made: Wanted) -> bool:
-        """Merge only a version with success in this cluster, at exactly the commit that it looked at, once its status
-        is set.
+        """Merge only a version with success in this cluster, at exactly the commit that it looked at, into main, once
+        its status is set.
         """
         is_said = self._known.statuses.get(offer.head) == made.status
-        return is_said and made.status.state is CheckState.SUCCESS and pull.head == offer.head
+        is_this = (pull.head, pull.base) == (offer.head, offer.base)
+        return is_said and made.status.state is CheckState.SUCCESS and is_this
 
     def _farewell(self, app: AppKey) -> Iterator[Step]:
         """Say in a pull request of ours that it is no longer wanted, and close it."""

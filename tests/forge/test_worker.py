@@ -468,6 +468,14 @@ def test_what_is_not_green_is_not_merged(made: Offer) -> None:
     assert "merge" not in scene.forge.writes()
 
 
+def test_a_pull_request_that_somebody_points_to_another_branch_is_not_merged_there() -> None:
+    scene = begun(green(gates=(SHUT,)))
+    scene.forge.pulls[1] = replace(scene.forge.pulls[1], base="release")
+    scene.worker.set_desired(WEB, DesiredPull(green()))
+    scene.run(300)
+    assert "merge" not in scene.forge.writes()
+
+
 def test_a_merge_that_the_forge_refuses_is_told_in_its_words_and_tried_again() -> None:
     scene = Scene()
     error = MergeRefused("https://forge.example.com", 1, "not enough approvals")

@@ -22,7 +22,7 @@ _MOST_COMMITS = 50
 _LONGEST = 64 * 1024
 """Bytes of a message that are read."""
 _REMEMBERED = 10_000
-_MESSAGES = ("log", "-z", "--encoding=UTF-8", f"--max-count={_MOST_COMMITS}", "--format=%B%x00")
+_MESSAGES = ("log", "-z", "--encoding=UTF-8", f"--max-count={_MOST_COMMITS}", "--format=%B")
 
 
 class Beside:
@@ -69,11 +69,12 @@ class Beside:
 
     def _merges_offer(self, app: AppKey, commit: str, parent: str) -> bool:
         """Return whether it, or a commit that it merged, has the app's promotion trailers: a squash keeps messages of
-        branches.
+        branches. Of so many that not all are read, one may have them.
         """
         ways = [commit, f"^{parent}"] if parent else [commit]
         said = self._mirror.stream(*_MESSAGES, *ways, "--", longest=_LONGEST)
-        return any(_promotes(app, text(message)) for message in said)
+        read = [_promotes(app, text(message)) for message in said]
+        return any(read) or len(read) == _MOST_COMMITS
 
     def _changed(self, before: str, after: str, allowed: Callable[[str], bool]) -> tuple[str, ...]:
         pair = (self._trees.root(before) if before else "", self._trees.root(after))

@@ -15,6 +15,7 @@ BRANCH = "gitops-bg/promote/shop/web"
 PRIMARY = "apps/shop/web/primary.yaml"
 SECOND = texts.primary("shop", "web", "2.0.0", 2).decode()
 MORE = {"apps/shop/api/primary.yaml": "x: 1\n", "README.md": "hello\n", ".github/workflows/w.yml": "on: push\n"}
+MORE_THAN_PRIMARIES = {"README.md", ".github/workflows/w.yml"}
 
 
 @pytest.fixture
@@ -87,7 +88,7 @@ def test_a_merge_or_a_squash_of_it_brought_them_along(
     carry(remote)
     said = remote.message(BRANCH + "^")
     commit = on_main(remote, *how, message=f"Promote (#3)\n\n* {said}\n\n* And this" if "--squash" in how else "")
-    assert set(found(repository, commit)) == {"README.md", ".github/workflows/w.yml"}
+    assert set(found(repository, commit)) == MORE_THAN_PRIMARIES
 
 
 @pytest.mark.parametrize("how", [("--no-ff", "-m", "Merge pull request #3"), ("--ff-only",)])
@@ -95,6 +96,17 @@ def test_a_merge_of_the_agent_s_own_commit_brought_nothing_along(
     repository: Repository, remote: GitRemote, offered: str, how: tuple[str, ...]
 ) -> None:
     assert found(repository, on_main(remote, *how)) == ()
+
+
+def test_of_more_commits_than_are_read_one_may_be_the_offer(
+    repository: Repository, remote: GitRemote, offered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Found: fifty commits on top of the agent's hid it, and with it what they brought along."""
+    monkeypatch.setattr(beside, "_MOST_COMMITS", 3)
+    monkeypatch.setattr(beside, "_MESSAGES", (*beside._MESSAGES[:3], "--max-count=3", *beside._MESSAGES[4:]))
+    for _ in range(4):
+        carry(remote)
+    assert set(found(repository, on_main(remote, "--no-ff", "-m", "Merge"))) == MORE_THAN_PRIMARIES
 
 
 def test_what_somebody_commits_to_main_by_hand_is_theirs(
