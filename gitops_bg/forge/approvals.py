@@ -28,6 +28,9 @@ class Void:
 
     user: User
     why: str
+    at: datetime
+    objection: bool = False
+    """Whether they ask for changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +56,12 @@ def approvals_of(
     judged = [(review, _why_not(review, digest, digest_at, authors)) for review in last]
     return Approvals(
         tuple(Approved(review.user, digest, review.at, review.commit) for review, why in judged if not why),
-        tuple(Void(review.user, why) for review, why in judged if why),
+        tuple(_void(review, why) for review, why in judged if why),
     )
+
+
+def _void(review: Review, why: str) -> Void:
+    return Void(review.user, why, review.at, objection=review.verdict is Verdict.CHANGES_REQUESTED)
 
 
 def _last(reviews: Iterable[Review]) -> Iterable[Review]:

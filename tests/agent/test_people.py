@@ -126,6 +126,7 @@ def approvals(policing: Policing) -> list[tuple[str, str, str]]:
         ([review(commit=OTHER), review(minute=1, commit=REBUILT)], [("ben", "new", "")]),
         ([review(CY)], [("cy (gitea 5)", "new", "")]),
         ([review(User("5", "ben"))], [("ben (gitea 5)", "new", "")]),
+        ([review(User("6", "eva"))], [("eva (gitea 6)", "new", "")]),
         ([review(User("4", "ben-renamed"))], [("ben", "new", "")]),
         ([review(commit=GONE)], [("ben", "new", f"nobody can tell what ben approved: commit {GONE[:10]} is gone")]),
         ([review(ROBOT)], [("renovate", "new", "renovate is a bot, and approvals are people's")]),
@@ -139,6 +140,35 @@ def approvals(policing: Policing) -> list[tuple[str, str, str]]:
 )
 def test_an_approval_is_of_the_content_that_its_commit_has_by_whoever_has_that_account(reviews, found) -> None:
     assert approvals(told(*reviews)) == found
+
+
+@pytest.mark.parametrize(
+    ("account", "may_be"),
+    [
+        (User("6", "eva"), {"eva"}),
+        (User("6", "EVA"), {"eva"}),
+        (User("6", "eva.p"), {"eva"}),
+        (User("6", "fay"), {"fay"}),
+        (User("5", "ben"), set()),
+        (User("4", "eva"), set()),
+        (User("6", "gus"), set()),
+    ],
+    ids=["by name", "in other letters", "by address", "without addresses", "has another account", "listed", "nobody"],
+)
+def test_an_account_that_nobody_has_may_be_of_people_without_one(account: User, may_be: set[str]) -> None:
+    """Found: who signs, and reviews under an account that people.yaml does not have, was two people."""
+    eva = b"- {name: eva, emails: [eva.p@example.com], signers: [eva]}\n- {name: fay, signers: [fay]}\n"
+    people = Directory(load_people(PEOPLE + eva).people)
+    for verdict in (Verdict.APPROVED, Verdict.CHANGES_REQUESTED):
+        (found,) = told(review(account, verdict=verdict), people=people).approvals or ()
+        assert found.may_be == may_be
+
+
+def test_who_asks_for_changes_objects_from_then_on() -> None:
+    (found,) = told(review(minute=3, verdict=Verdict.CHANGES_REQUESTED)).approvals or ()
+    assert (found.objection, found.at) == (True, NOW + timedelta(minutes=3))
+    (found,) = told(review(verdict=Verdict.WITHDRAWN)).approvals or ()
+    assert not found.objection
 
 
 def test_the_agents_own_account_never_approves_whoever_opened_the_pull_request() -> None:

@@ -138,16 +138,19 @@ class PeopleFacts:
         for each in (each for one in judged for each in one.counted):
             account = _account(each.user, about.kind)
             who, why = _named(account, about)
-            yield Approval(who.name, each.digest, each.at, groups=who.groups, void=why), account
+            may_be = about.people.may_own(account)
+            yield Approval(who.name, each.digest, each.at, groups=who.groups, void=why, may_be=may_be), account
 
     def _void(self, judged: Mapping[str, Approvals], about: Circumstances) -> Iterator[tuple[Approval, Account]]:
         """Yield the approvals that count for no digest."""
         counted = {each.user.id for one in judged.values() for each in one.counted}
         digest = _next(about)
         for void in judged[digest].void:
-            if void.user.id not in counted and about.heard is not None:
+            if void.user.id not in counted:
                 account = _account(void.user, about.kind)
-                yield Approval(about.people.owner(account).name, digest, about.heard.at, void=void.why), account
+                by, may_be = about.people.owner(account).name, about.people.may_own(account)
+                said = Approval(by, digest, void.at, void=void.why, objection=void.objection, may_be=may_be)
+                yield said, account
 
     def _digests(self, app: AppKey, record: Record, reviews: Iterable[Review]) -> dict[str, str]:
         """Return what each reviewed commit would promote; unreadable commits are left out."""

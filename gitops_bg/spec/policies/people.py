@@ -64,6 +64,18 @@ class Directory:
                 return _listed(person, account.bot)
         return Somebody(str(account), bot=account.bot)
 
+    def may_own(self, account: Account) -> frozenset[str]:
+        """Return who may own an account that nobody in the file has: people without one on this forge, by its login."""
+        kinds = FORGES[account.kind]
+        if self.owner(account).is_listed:
+            return frozenset()
+        return frozenset(
+            person.name
+            for person in self.people
+            if not any((person.forge or {}).get(kind) for kind in kinds)
+            and any(may_be_one(Person(person.name, email), account) for email in person.emails or ("",))
+        )
+
     def writer(self, person: Person, kind: str = "") -> Somebody:
         """Return the author of a commit. ``kind`` is that of the forge, whose own addresses name accounts."""
         email = person.email.lower()

@@ -10,6 +10,7 @@ from typing import Any
 
 from gitops_bg.core.checks.policies.judge import judge
 from gitops_bg.core.checks.policies.match import asks_for_messages
+from gitops_bg.core.checks.policies.people import standing
 from gitops_bg.core.errors import InternalError, guarded
 from gitops_bg.core.model.desired import Desired
 from gitops_bg.core.model.policies.facts import CommitFacts, Facts, PastMove, Policing, Verdict, VersionFacts
@@ -101,7 +102,7 @@ def facts_of(world: World, version: Version) -> Facts:
         not_looked_at=policing.not_looked_at,
         promotions=_promotions(world.record),
         rollbacks=_rollbacks(world.record),
-        approvals=policing.approvals,
+        approvals=standing(policing.approvals),
         may_be_more=policing.may_be_more,
         authors=policing.authors,
         merger=policing.merger,

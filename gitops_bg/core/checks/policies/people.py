@@ -4,6 +4,7 @@ As long as it is unknown who approved, they are shut, and the reason says so (po
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core.checks.policies.rules import Answer, length
@@ -13,6 +14,37 @@ from gitops_bg.core.model.policies.rules import Approvals, Proof, Role, Separati
 _STRENGTH = {Proof.MERGE: 0, Proof.FORGE: 1, Proof.SIGNED: 2}
 _NOBODY_TELLS = "nobody tells who approved: connect a forge, or sign approvals"
 _GROUP = "group:"
+
+
+def standing(approvals: tuple[Approval, ...] | None) -> tuple[Approval, ...] | None:
+    """Void the approvals that their own people took back by asking for changes, and those that may count twice.
+
+    Both are about all approvals of an app, by whatever proof: who signs and who reviews may be one person.
+
+    >>> at = datetime(2026, 1, 1)
+    >>> signed, refused = Approval("ana", "d", at), Approval("ana", "d", at, void="no", objection=True)
+    >>> [each.void for each in standing((signed, refused))]
+    ['ana asks for changes', 'no']
+    """
+    if approvals is None:
+        return None
+    refused = [each for each in approvals if each.objection]
+    left = tuple(_taken_back(each, refused) for each in approvals)
+    return tuple(_repeated(each, left) for each in left)
+
+
+def _taken_back(approval: Approval, refused: Iterable[Approval]) -> Approval:
+    by = next((each.by for each in refused if each.at >= approval.at and each.people & approval.people), "")
+    return replace(approval, void=f"{by} asks for changes") if by and not approval.void else approval
+
+
+def _repeated(approval: Approval, others: Iterable[Approval]) -> Approval:
+    """Void what an account approves that may be of somebody who approved the same under their name."""
+    alike = (each for each in others if each.digest == approval.digest and not each.void)
+    same = sorted(each.by for each in alike if each.by in approval.may_be)
+    if not same or approval.void:
+        return approval
+    return replace(approval, void=f"{approval.by} may be {same[0]}: give {same[0]} this account in people.yaml")
 
 
 def approvals(rule: Approvals, facts: Facts, now: datetime) -> Answer:
@@ -75,8 +107,8 @@ def _why_not(rule: Approvals, approval: Approval, facts: Facts, now: datetime) -
         return approval.void
     if approval.digest != facts.to.digest:
         return f"{by} approved other content"
-    if rule.not_author and by in (facts.authors or ()):
-        return f"{by} is an author"
+    if rule.not_author and (written := approval.people & (facts.authors or frozenset())):
+        return f"{by} is an author" if by in written else f"{by} may be {min(written)}, an author"
     if untimely := _untimely(rule, approval, now):
         return untimely
     if _STRENGTH[approval.proof] < _STRENGTH[rule.proof]:
@@ -111,7 +143,10 @@ def separation(rule: Separation, facts: Facts, _: datetime) -> Answer:
     people = {
         Role.AUTHOR: facts.authors or frozenset(),
         Role.APPROVER: frozenset(
-            each.by for each in facts.approvals or () if each.digest == facts.to.digest and not each.void
+            by
+            for each in facts.approvals or ()
+            if each.digest == facts.to.digest and not each.void
+            for by in each.people
         ),
         Role.MERGER: frozenset([facts.merger] if facts.merger else []),
     }

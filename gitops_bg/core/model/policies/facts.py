@@ -68,6 +68,15 @@ class Approval:
     """Why it counts for no rule; empty where it may count."""
     expires: datetime | None = None
     """When the signing key expires, and the approval with it; None: never."""
+    objection: bool = False
+    """Whether it is the opposite: the person asks for changes, which takes back what they approved before."""
+    may_be: frozenset[str] = frozenset()
+    """The people of people.yaml who may own the account that approved: it has an owner by its login only."""
+
+    @property
+    def people(self) -> frozenset[str]:
+        """Whoever may have approved."""
+        return self.may_be | {self.by}
 
     def untimely(self, now: datetime) -> str:
         """Return why it counts for no rule at this time; empty where it may count."""

@@ -153,6 +153,10 @@ OPEN: dict[str, tuple[Rule, Facts]] = {
     ),
     "an approval counts for two weeks": (Approvals(), approved(yes("bob", ago=timedelta(days=14)))),
     "any two groups": (Approvals(2, distinct_groups=True), approved(yes("bob", "a"), yes("cy", "b"))),
+    "who may be somebody else than the authors": (
+        Approvals(),
+        approved(replace(yes("x (gitea 7)"), may_be=frozenset(["bob"]))),
+    ),
     "the author approved something else": (
         Separation((Role.AUTHOR, Role.APPROVER)),
         approved(yes("ada", digest="v1:old")),
@@ -314,6 +318,18 @@ SHUT: dict[str, tuple[Rule, Facts, str, datetime | None]] = {
         None,
     ),
     "by its author": (Approvals(), approved(yes("ada")), "0 of 1 approvals; ada is an author", None),
+    "by an account that may be its author's": (
+        Approvals(),
+        approved(replace(yes("x (gitea 7)"), may_be=frozenset(["ada", "bob"]))),
+        "0 of 1 approvals; x (gitea 7) may be ada, an author",
+        None,
+    ),
+    "an approver may be the author": (
+        Separation((Role.AUTHOR, Role.APPROVER)),
+        approved(replace(yes("x (gitea 7)"), may_be=frozenset(["ada"]))),
+        "ada is author and approver",
+        None,
+    ),
     "too weak": (
         Approvals(proof=Proof.SIGNED),
         approved(yes("bob")),
