@@ -324,6 +324,14 @@ SHUT: dict[str, tuple[Rule, Facts, str, datetime | None]] = {
         "0 of 1 approvals; x (gitea 7) may be ada, an author",
         None,
     ),
+    "by an account that may be of two authors": (
+        Approvals(),
+        replace(
+            approved(replace(yes("x (gitea 7)"), may_be=frozenset(["ada", "bob"]))), authors=frozenset(["ada", "bob"])
+        ),
+        "0 of 1 approvals; x (gitea 7) may be ada, an author",
+        None,
+    ),
     "an approver may be the author": (
         Separation((Role.AUTHOR, Role.APPROVER)),
         approved(replace(yes("x (gitea 7)"), may_be=frozenset(["ada"]))),
