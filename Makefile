@@ -5,7 +5,7 @@ BIN    := .venv/bin
 # folder or a process with another.
 WORKERS ?= 3
 
-.PHONY: demo test test-fast lint docs bench coverage explore faults mutants clean
+.PHONY: demo test test-fast lint docs bench coverage explore histories faults mutants clean
 
 demo: .venv/.installed
 	$(BIN)/gitops-bg demo
@@ -39,6 +39,12 @@ MOST ?= 49850
 LEAST ?= $(if $(filter 5-49850,$(DEPTH)-$(MOST)),1000000,0)
 explore: .venv/.installed
 	$(BIN)/python -m tests.exploration --write --depth $(DEPTH) --most $(MOST) --least $(LEAST) $(EXPLORE)
+
+# The promises on more random histories than `make test` takes.
+HISTORIES ?= 200
+histories: export HISTORIES := $(HISTORIES)
+histories: .venv/.installed
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal tests/core/test_invariants.py
 
 faults: .venv/.installed
 	$(BIN)/python -m tests.exploration.faults

@@ -5,6 +5,7 @@ into corners. I4, I5 and I6 speak of histories and are checked here.
 """
 
 import copy
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -27,6 +28,9 @@ from gitops_bg.core.names import configuration_name, replica_set_name
 from gitops_bg.core.world import World
 from tests.core.simulation import APP, MOVES, Crash, Simulation, automatic, manual, template
 
+FEW = int(os.environ.get("HISTORIES", "100"))
+"""How many random histories a promise is tried on. `make histories` takes twice as many, as CI does."""
+SOME, MANY = FEW * 3 // 2, FEW * 2
 TAGS = ["1", "2+a", "3+a", "3+b", "bad"]
 """Of some, the image differs; of others, only what their ConfigMap holds (`simulation.template`)."""
 
@@ -272,7 +276,7 @@ def calm_down(world: Simulation) -> None:
     world.settle()
 
 
-@settings(max_examples=400)
+@settings(max_examples=MANY)
 @given(SPECS, HISTORIES)
 def test_every_history_comes_to_rest_and_then_nothing_is_done(spec, events):
     """I5: an unchanged world yields no actions and the same record."""
@@ -284,7 +288,7 @@ def test_every_history_comes_to_rest_and_then_nothing_is_done(spec, events):
     assert decision.record == record
 
 
-@settings(max_examples=200)
+@settings(max_examples=FEW)
 @given(SPECS, HISTORIES)
 def test_deciding_again_before_anything_was_done_tells_nothing_twice(spec, events):
     """The record is saved before the actions: whoever dies in between begins with it, and the same world."""
@@ -298,7 +302,7 @@ def _tells_nothing_twice(world: Simulation) -> None:
     assert again.ledger == record.ledger
 
 
-@settings(max_examples=200)
+@settings(max_examples=FEW)
 @given(SPECS, HISTORIES, st.floats(0, 0.99))
 def test_time_alone_changes_nothing_before_it_is_time_to_wake_up(spec, events, part):
     """I5: and who sleeps until then misses nothing that is due; without ``wake_at``, for a year."""
@@ -312,7 +316,7 @@ def test_time_alone_changes_nothing_before_it_is_time_to_wake_up(spec, events, p
     assert (after.measurements, after.phase, after.wake_at) == (before.measurements, before.phase, before.wake_at)
 
 
-@settings(max_examples=200)
+@settings(max_examples=FEW)
 @given(SPECS, HISTORIES)
 def test_app_that_is_not_healthy_says_what_it_waits_for(spec, events):
     """Every wait has a reason, and no end that has passed already."""
@@ -325,7 +329,7 @@ def test_app_that_is_not_healthy_says_what_it_waits_for(spec, events):
         assert wait.until is None or wait.until > world.now
 
 
-@settings(max_examples=400)
+@settings(max_examples=MANY)
 @given(SPECS, HISTORIES)
 def test_every_switch_is_exactly_one_ledger_entry(spec, events):
     """I4, also across crashes after any write."""
@@ -336,7 +340,7 @@ def test_every_switch_is_exactly_one_ledger_entry(spec, events):
     assert sequences == sorted(set(sequences))
 
 
-@settings(max_examples=300)
+@settings(max_examples=SOME)
 @given(SPECS, HISTORIES)
 def test_rollback_to_the_last_good_version_takes_one_switch(spec, events):
     """I6: from every reachable state, with Git as it is."""
@@ -353,7 +357,7 @@ def test_rollback_to_the_last_good_version_takes_one_switch(spec, events):
     assert world.points_to() == {good.digest}
 
 
-@settings(max_examples=200)
+@settings(max_examples=FEW)
 @given(SPECS, HISTORIES, st.lists(st.integers(0, 5), min_size=1, max_size=12))
 def test_dying_after_any_write_ends_in_the_same_place(spec, events, deaths):
     """Every prefix of the actions may be the last one carried out; the next pass ends in the same state."""
@@ -370,7 +374,7 @@ def test_dying_after_any_write_ends_in_the_same_place(spec, events, deaths):
     assert (shaken.live, shaken.primary, shaken.held) == (steady.live, steady.primary, steady.held)
 
 
-@settings(max_examples=200)
+@settings(max_examples=FEW)
 @given(HISTORIES)
 def test_live_traffic_ends_where_primary_says(events):
     """The one rule: once the world is calm and pods can come up, live traffic follows ``primary.yaml``."""
@@ -381,7 +385,7 @@ def test_live_traffic_ends_where_primary_says(events):
         assert world.live == world.primary
 
 
-@settings(max_examples=200)
+@settings(max_examples=FEW)
 @given(st.sampled_from([manual(**ROLES), automatic(scale_down_delay_seconds=0, **ROLES)]), HISTORIES)
 def test_pods_end_with_the_metadata_of_their_role(spec, events):
     """Once the world is calm, whatever crashed in between; and only the live version is called active."""
@@ -397,7 +401,7 @@ def test_pods_end_with_the_metadata_of_their_role(spec, events):
 MEDDLING = st.sampled_from([lose_copies, replace_copies, forbid_to_list, *map(on_tag(Simulation.push), TAGS)])
 
 
-@settings(max_examples=300)
+@settings(max_examples=SOME)
 @given(SPECS, st.lists(st.tuples(st.one_of(EVENTS, MEDDLING), PASSES), max_size=30))
 def test_copies_are_those_of_the_versions_there_are(spec, events):
     """None that a ReplicaSet uses was ever deleted (the simulation looks); lost ones are back where Git has them."""
@@ -411,7 +415,7 @@ def test_copies_are_those_of_the_versions_there_are(spec, events):
     assert world.copies.keys() <= {configuration_name(APP, ref) for ref in used | in_git}
 
 
-@settings(max_examples=200)
+@settings(max_examples=FEW)
 @given(SPECS, st.lists(st.tuples(st.one_of(EVENTS, MEDDLING), PASSES), max_size=30))
 def test_copies_that_nobody_may_list_are_not_made_again_and_again(spec, events):
     """I5: what the agent cannot see is made once, whatever became of the ReplicaSet that used it."""
@@ -424,7 +428,7 @@ def test_copies_that_nobody_may_list_are_not_made_again_and_again(spec, events):
 REFUSED = st.sampled_from([act.ApplyConfiguration, act.CreateReplicaSet, act.ScaleReplicaSet])
 
 
-@settings(max_examples=200)
+@settings(max_examples=FEW)
 @given(SPECS, HISTORIES, REFUSED)
 def test_way_back_is_open_whatever_is_refused_to_a_new_version(spec, events, kind):
     """I6: neither a quota nor a policy nor missing rights that keep a new version out keep traffic from going back."""
@@ -442,7 +446,7 @@ def test_way_back_is_open_whatever_is_refused_to_a_new_version(spec, events, kin
     assert good is None or world.points_to() == {good.digest}
 
 
-@settings(max_examples=200)
+@settings(max_examples=FEW)
 @given(SPECS, HISTORIES)
 def test_restart_ends_with_no_pod_older_than_it(spec, events):
     """Never were too many evicted at once. A new rollout cancels it; traffic on its way (to analyses here) is first."""
@@ -460,7 +464,7 @@ def test_restart_ends_with_no_pod_older_than_it(spec, events):
     assert "restart-cancelled" in world.events() or not world.older_than(world.spec.restart_at)
 
 
-@settings(max_examples=200)
+@settings(max_examples=FEW)
 @given(SPECS, HISTORIES, st.integers(0, 9))
 def test_autoscaler_aims_at_what_serves_and_its_size_is_nobody_elses(spec, events, wanted):
     """Whatever came before: a new load is left as it is, and what is to serve next has as many pods (I2, I5)."""

@@ -48,12 +48,14 @@ done
 """
 
 
-# Nothing tidies up behind a test's back.
+# Nothing tidies up behind a test's back, and nothing waits for a disk that no test outlives.
 _NOTHING_BY_ITSELF = """
 [gc]
 	auto = 0
 [maintenance]
 	auto = false
+[core]
+	fsync = none
 """
 _AS_FORGES_SERVE_IT = f"""{_NOTHING_BY_ITSELF}
 [uploadpack]
