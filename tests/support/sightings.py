@@ -16,6 +16,7 @@ from gitops_bg.core import names
 from tests.support.cluster.clusters import TestCluster
 from tests.support.cluster.paths import replica_sets, services
 from tests.support.cluster.rawapi import Json, Watch
+from tests.support.waiting import eventually
 
 
 class Move(NamedTuple):
@@ -37,8 +38,8 @@ class Sightings:
         self._seen: list[tuple[int, float, str, Json]] = []
         self._watches: list[Watch] = []
         self._open = threading.Semaphore(0)
-        paths = (services(namespace), replica_sets(namespace))
-        self._threads = [threading.Thread(target=self._follow, args=(path,), daemon=True) for path in paths]
+        self._paths = (services(namespace), replica_sets(namespace))
+        self._threads = [threading.Thread(target=self._follow, args=(path,), daemon=True) for path in self._paths]
 
     def __enter__(self) -> Self:
         for thread in self._threads:
@@ -48,6 +49,8 @@ class Sightings:
         return self
 
     def __exit__(self, *error: object) -> None:
+        if error == (None, None, None):
+            eventually(self._has_caught_up, what="the watchers saw all there is")
         for watch in self._watches:
             with contextlib.suppress(Exception):
                 watch.stop()
@@ -98,6 +101,18 @@ class Sightings:
         empty = [move for move in self.moves(service) if not move.available_there]
         assert not empty, f"traffic moved to no available pod: {empty}"
         assert not self.shrunk_while_selected(service)
+
+    def _has_caught_up(self) -> bool:
+        """Whether the state of each object now was seen: who reads is told before who watches."""
+        seen = {
+            (kind, event["object"]["metadata"]["name"]): version
+            for version, _, kind, event in sorted(self._seen, key=lambda each: each[0])
+        }
+        return all(
+            seen.get((path.rpartition("/")[2], each["metadata"]["name"]), 0) >= int(each["metadata"]["resourceVersion"])
+            for path in self._paths
+            for each in self._cluster.list(path)
+        )
 
     def _in_order(self) -> list[tuple[float, str, Json]]:
         return [(at, kind, event) for _, at, kind, event in sorted(self._seen, key=lambda each: each[0])]

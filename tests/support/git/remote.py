@@ -245,9 +245,14 @@ class GitRemote:
 
     @property
     def _is_watched(self) -> bool:
-        """Whether a hook of the remote has a say in what is pushed."""
+        """Whether the remote has a say in what is pushed: by a hook, or because it is another's."""
         hooks = self.bare / "hooks"
-        return hooks.exists() and any(hooks.iterdir())
+        return not self._shares_objects or (hooks.exists() and any(hooks.iterdir()))
+
+    @property
+    def _shares_objects(self) -> bool:
+        """Whether what the one of the two has the other has, too; a real forge keeps its own."""
+        return (self.bare / "objects").is_symlink()
 
     def _move(self, branch: str, commit: str) -> None:
         """Move a branch of the remote to a commit that contains what it is at."""
@@ -258,7 +263,10 @@ class GitRemote:
         self._track(branch, commit)
 
     def _fetched(self, branch: str) -> str:
-        """The commit of a branch of the remote, which the clone tracks from now on."""
+        """The commit of a branch of the remote, which the clone has, and tracks, from now on."""
+        if not self._shares_objects:
+            self.run("fetch", "--quiet", "origin", branch)
+            return self.run("rev-parse", "FETCH_HEAD")
         commit = self.head(branch)
         if commit is None:
             raise GitRefused(f"the remote has no branch {branch}")
