@@ -140,7 +140,7 @@ def _next_event_mends(siege: Siege) -> None:
     tag = f"ledger{next(_NUMBERS)}"
     siege.web.push_image(tag)
     siege.web.wait_offered(tag)
-    eventually(lambda: _is_mended(siege), timeout=20, what="the file is written again")
+    eventually(lambda: _is_mended(siege), what="the file is written again")
     remote, path = siege.world.remote, f"{siege.world.namespace}/web.json"
     said = remote.run("log", "-1", "--format=%B", STATE_BRANCH, "--", path, cwd=remote.bare)
     assert f"Written anew: {path}: not a ledger file: " in said
@@ -198,7 +198,7 @@ def test_branch_may_hold_other_things_where_folders_and_the_readme_are(siege: Si
     siege.bystander_goes_on()
     siege.web.push_image("both")
     siege.web.wait_offered("both")
-    eventually(lambda: _is_mended(siege), timeout=20, what="the file is written again")
+    eventually(lambda: _is_mended(siege), what="the file is written again")
 
 
 def test_all_of_it_is_outlived_by_a_restart(siege: Siege) -> None:
@@ -219,5 +219,5 @@ def test_a_position_with_the_agent_s_own_epoch_hides_nothing_that_happens(siege:
     before, tag = len(web.ledger()), f"ledger{next(_NUMBERS)}"
     web.push_image(tag)
     web.wait_offered(tag)
-    eventually(lambda: len(web.ledger()) > before and web.is_told(), timeout=20, what="what happened is told")
+    eventually(lambda: len(web.ledger()) > before and web.is_told(), what="what happened is told")
     assert web.ledger()[-1]["To"].endswith(web.digest(tag))

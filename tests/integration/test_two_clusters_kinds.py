@@ -171,7 +171,7 @@ def test_a_deleted_namespace_takes_everything_with_it(cluster: TestCluster) -> N
     cluster.apply(manifests.replica_set(name))
     eventually(lambda: cluster.list(pods(name)), what="a pod")
     cluster.delete(f"/api/v1/namespaces/{name}")
-    eventually(lambda: cluster.find(f"/api/v1/namespaces/{name}") is None, timeout=30, what="it is gone")
+    eventually(lambda: cluster.find(f"/api/v1/namespaces/{name}") is None, what="it is gone")
     assert cluster.list(config_maps(name)) == []
     assert cluster.list(pods(name)) == []
 

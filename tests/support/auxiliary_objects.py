@@ -98,7 +98,7 @@ def keda(cluster: TestCluster) -> Iterator[None]:
         yield
     finally:
         cluster.request("DELETE", f"{custom_resource_definitions()}/{name}")
-        eventually(lambda: cluster.request("GET", "/apis/keda.sh")[0] == 404, timeout=30, what="KEDA is gone")
+        eventually(lambda: cluster.request("GET", "/apis/keda.sh")[0] == 404, what="KEDA is gone")
 
 
 def _manifest(api_version: str, kind: str, spec: Json) -> Json:

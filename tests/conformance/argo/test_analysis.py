@@ -134,7 +134,7 @@ def test_argo_11_promote_full_while_the_analysis_before_promotion_runs(world: Sc
         web.wait_phase("Healthy")
     assert counts(web) == (2, 4, 2, 2, 2)
     assert [(move.available_at_origin, move.available_there) for move in seen.moves("web")] == [(2, 2)]
-    web.wait(lambda: runs(web) == [], "its Job is gone", timeout=90)
+    web.wait(lambda: runs(web) == [], "its Job is gone")
     world.wait_idle()
     assert made(web) == 1
     assert web.record.run(AnalysisStage.POST) is None

@@ -265,7 +265,7 @@ def test_once_measures_what_is_due_before_it_ends(web: App, backend: Backend) ->
     analysed(web, backend, PRE)
     web.scenario.stop()
     web.push_image("v2")
-    eventually(lambda: once(web) == "v2", 60, what="v2 is live")
+    eventually(lambda: once(web) == "v2", what="v2 is live")
     assert len(backend.asked) == 1
 
 
@@ -305,7 +305,7 @@ class Grave:
 
     def wait(self) -> None:
         assert self.life is not None
-        eventually(self.life.dead.is_set, 30, what="the agent is dead")
+        eventually(self.life.dead.is_set, what="the agent is dead")
 
 
 @pytest.mark.parametrize(("saved", "asked"), [(False, 3), (True, 2)], ids=["before the save", "after the save"])

@@ -54,9 +54,9 @@ def live_jobs(web: App) -> list[Json]:
 
 def wait_ended(web: App) -> None:
     """Wait until no Job is there, nor a pod of one."""
-    web.wait(lambda: not live_jobs(web), "the Job is gone", timeout=90)
+    web.wait(lambda: not live_jobs(web), "the Job is gone")
     path, labels = pods(web.key.namespace), "job-name"
-    web.wait(lambda: not web.scenario.cluster.list(path, labelSelector=labels), "its pod is gone", timeout=90)
+    web.wait(lambda: not web.scenario.cluster.list(path, labelSelector=labels), "its pod is gone")
 
 
 def run_of(web: App) -> AnalysisRun:
@@ -91,7 +91,7 @@ def test_once_starts_a_job_and_does_not_wait_for_its_end(web: App) -> None:
         web.scenario.stop()
         return web.live_tag() == "v2"
 
-    web.wait(once, "v2 is live", timeout=60)
+    web.wait(once, "v2 is live")
     assert (made(web), measured(web)) == (1, ["2.pre.1.sleep-job.0"])
 
 
@@ -164,7 +164,7 @@ def test_a_run_that_is_dropped_ends_its_job(web: App, by: str) -> None:
 def test_a_newer_target_ends_the_job_of_the_one_before(web: App) -> None:
     measuring(web)
     web.push_image("v3")
-    web.wait(lambda: runs(web) == ["3.pre.1"], "only the Job of v3 is there", timeout=90)
+    web.wait(lambda: runs(web) == ["3.pre.1"], "only the Job of v3 is there")
     assert made(web) == 2
 
 
@@ -205,4 +205,4 @@ def test_jobs_go_with_their_app(web: App) -> None:
     web.scenario.stop()
     path = f"/apis/{names.API_VERSION}/namespaces/{web.key.namespace}/{names.PLURAL}/web"
     web.scenario.cluster.delete(path, propagationPolicy="Background")
-    web.wait(lambda: not live_jobs(web), "the Job is gone", timeout=90)
+    web.wait(lambda: not live_jobs(web), "the Job is gone")

@@ -56,7 +56,7 @@ def _hear_ctrl_c() -> None:
 
 
 def wait_for(printed: Path, words: str, times: int = 1) -> str:
-    eventually(lambda: printed.read_text().count(words) >= times, 20, what=f"{words!r} is printed")
+    eventually(lambda: printed.read_text().count(words) >= times, what=f"{words!r} is printed")
     return printed.read_text()
 
 

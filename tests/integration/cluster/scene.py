@@ -28,6 +28,7 @@ from gitops_bg.core.names import configuration_name, replica_set_name, selector
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.manifests.configuration import Configuration, configuration_of
 from tests.support.cluster.clusters import TestCluster
+from tests.support.waiting import PATIENCE
 
 BODY = {
     "target": "target.yaml",
@@ -100,7 +101,7 @@ class Scene:
     def observe(self, config: AppConfig | None = None, record: Record | None = None) -> Observed:
         return self.subject.observe(self.app, config or self.config, record or Record())
 
-    def until(self, predicate: Callable[[Observed], Any], timeout: float = 20) -> Observed:
+    def until(self, predicate: Callable[[Observed], Any], timeout: float = PATIENCE) -> Observed:
         """Wait until the app, as the caches show it, fulfils the predicate."""
         with self.changed:
             found = self.changed.wait_for(lambda: predicate(self.observe()), timeout)

@@ -163,7 +163,7 @@ def test_a_job_is_measured_by_and_ended(agent: Scene) -> None:
     lab.measure(record(metric(), metric(FOR_EVER, name="slow")))
     lab.wait_live(2)
     lab.measure(Record(epoch="e1"))
-    eventually(lambda: not lab.live(), timeout=90, what="the Jobs of a run that is forgotten are gone")
+    eventually(lambda: not lab.live(), what="the Jobs of a run that is forgotten are gone")
 
 
 def test_secrets_are_read_only_where_that_was_granted(agent: Scene, control_plane_cluster: ControlPlaneCluster) -> None:
@@ -208,7 +208,7 @@ def test_secrets_are_copied_only_where_that_was_granted(
 
     eventually(lambda: _copied(agent), what="the right has arrived")
     # What the list then shows is known already: nothing changes that `until` would hear of.
-    eventually(lambda: not agent.observe().unlisted, timeout=60, what="Secrets are listed")
+    eventually(lambda: not agent.observe().unlisted, what="Secrets are listed")
     assert len(agent.observe().configurations) == 2
     agent.do(DeleteConfiguration("Secret", configuration_name(agent.app, PASSWORDS.ref)))
 

@@ -96,7 +96,7 @@ def test_what_only_one_of_them_sees_is_not_written_in_turns(
 
 
 def _rest(world: Scenario, other: Agent) -> None:
-    eventually(lambda: other.queue.idle and other.git.idle, 30, what="it rests")
+    eventually(lambda: other.queue.idle and other.git.idle, what="it rests")
     world.wait_idle()
 
 

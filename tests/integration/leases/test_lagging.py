@@ -47,14 +47,14 @@ def test_an_agent_whose_remote_lags_moves_nothing_and_is_contradicted_once(world
             for _ in range(POLLS):
                 lagging.wake("a test")
                 lagging.wake_apps([app.key])
-                eventually(lambda: lagging.queue.idle and lagging.git.idle, 30, what="it rests")
+                eventually(lambda: lagging.queue.idle and lagging.git.idle, what="it rests")
                 world.wait_idle()
             assert lagging.catalog.rewritten, "it does lag"
             assert len(_statuses(world)) - before <= 6, "said, taken back; and once again"
             assert app.condition("HistoryRewritten")["status"] == "False"
             mirror.advertised = ask  # type: ignore[method-assign]
             lagging.wake("a test")
-            eventually(lambda: not lagging.catalog.rewritten, 20, what="it has caught up")
+            eventually(lambda: not lagging.catalog.rewritten, what="it has caught up")
         finally:
             lagging.stop()
         world.wait_idle()

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.support.agent.agent_processes import (
-    PATIENCE,
     AgentProcess,
     Movements,
     agents,
@@ -45,9 +44,9 @@ def _promote(app: App, tag: str) -> str:
 def _end(app: App, movements: Movements, asked: list[str]) -> None:
     """All is told, nothing moves any more, and nothing moved but what was asked for."""
     count = len(asked)
-    eventually(lambda: len(told(app)) >= count and app.is_told(), PATIENCE, 0.2, what=f"{count} movements are told")
+    eventually(lambda: len(told(app)) >= count and app.is_told(), what=f"{count} movements are told")
     time.sleep(3)  # longer than the longest interval: who has old knowledge would act on it now
-    eventually(lambda: not app.record.routing.switch, PATIENCE, what="the last switch is settled")
+    eventually(lambda: not app.record.routing.switch, what="the last switch is settled")
     digests = [app.digest(tag)[3:13] for tag in asked]
     assert movements.seen == digests
     assert told(app) == [
@@ -105,15 +104,15 @@ def test_a_killed_agent_is_followed_by_another_one_and_a_stopped_one_at_once(wor
         push_until_offered(app, "v2")
         leader.kill()
         app.merge_offer()
-        eventually(lambda: other.leads, PATIENCE, what="the other one takes over")
+        eventually(lambda: other.leads, what="the other one takes over")
         wait_live(app, "v2")
         again = AgentProcess(world, tmp_path / "agent-2", *TOGETHER[0])
         try:
-            eventually(lambda: "standing by" in again.log, PATIENCE, what="it stands by")
+            eventually(lambda: "standing by" in again.log, what="it stands by")
             held = _holder(world)
             assert other.stop() == 0
             assert _holder(world) != held, "who stops gives the lease back"
-            eventually(lambda: again.leads, PATIENCE, what="the third one takes over")
+            eventually(lambda: again.leads, what="the third one takes over")
             _promote(app, "v3")
             _end(app, movements, ["v1", "v2", "v3"])
         finally:
@@ -126,4 +125,4 @@ def _holder(world: Scenario) -> str:
 
 
 def _leader(processes: list[AgentProcess]) -> AgentProcess:
-    return eventually(lambda: next((one for one in processes if one.leads), None), PATIENCE, what="one leads")  # type: ignore[return-value]
+    return eventually(lambda: next((one for one in processes if one.leads), None), what="one leads")  # type: ignore[return-value]

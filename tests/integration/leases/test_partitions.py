@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.support.agent.agent_processes import (
-    PATIENCE,
     AgentProcess,
     Movements,
     agents,
@@ -35,8 +34,8 @@ def _there(app: App, tag: str) -> None:
 
 
 def _rests(app: App, movements: Movements, *asked: str) -> None:
-    eventually(lambda: app.is_told() and len(told(app)) >= len(asked), PATIENCE, 0.1, what="all is told")
-    eventually(lambda: not app.record.routing.switch, PATIENCE, what="the last switch is settled")
+    eventually(lambda: app.is_told() and len(told(app)) >= len(asked), what="all is told")
+    eventually(lambda: not app.record.routing.switch, what="the last switch is settled")
     assert movements.seen == [app.digest(tag)[3:13] for tag in asked]
     assert len(told(app)) == len(asked)
 
@@ -54,12 +53,12 @@ def test_a_leader_that_loses_the_api_server_is_followed_and_moves_nothing_when_i
                 push_until_offered(app, "v2")
                 line.cut()
                 commit = app.merge_offer()
-                eventually(lambda: other.leads, PATIENCE, 0.1, what="the other one takes over")
+                eventually(lambda: other.leads, what="the other one takes over")
                 wait_live(app, "v2")
                 app.revert(commit)
                 wait_live(app, "v1")
                 line.mend()
-                eventually(lambda: "lost the lease" in cut_off.log, PATIENCE, 0.1, what="it knows that it lost")
+                eventually(lambda: "lost the lease" in cut_off.log, what="it knows that it lost")
                 _rests(app, movements, "v1", "v2", "v1")
         finally:
             cut_off.close()

@@ -18,8 +18,6 @@ from tests.support.cluster.rawapi import MERGE
 from tests.support.scenario import Scenario, scenario
 from tests.support.waiting import eventually
 
-SOON = 60.0
-
 
 @pytest.fixture
 def world(cluster: TestCluster, tmp_path: Path) -> Iterator[Scenario]:
@@ -34,21 +32,21 @@ def test_leadership_is_taken_lost_and_taken_again(world: Scenario, tmp_path: Pat
     web = world.app()
     web.add("v1")
     with running(settings) as agent:
-        eventually(lambda: web.live_tag() == "v1", SOON, what="it leads, and v1 is live")
+        eventually(lambda: web.live_tag() == "v1", what="it leads, and v1 is live")
         first = _holder(world)
         _hand_over(world, "somebody-else")
-        eventually(lambda: not agent.leadership.holds and not _working(agent), SOON, what="it stands by")
+        eventually(lambda: not agent.leadership.holds and not _working(agent), what="it stands by")
         assert agent.liveness_problems() == agent.readiness_problems() == []
 
         pushed = web.push_image("v2")
         agent.wake("a push")
-        eventually(lambda: agent.catalog.commit == pushed, SOON, what="it reads Git all the same")
+        eventually(lambda: agent.catalog.commit == pushed, what="it reads Git all the same")
         assert agent.queue.idle
         assert set(web.versions()) == {"v1"}, "and does nothing about it"
 
         _hand_over(world, "")
-        eventually(lambda: agent.leadership.holds and _holder(world) == first, SOON, what="it leads again")
-        eventually(lambda: "v2" in web.versions(), SOON, what="and works")
+        eventually(lambda: agent.leadership.holds and _holder(world) == first, what="it leads again")
+        eventually(lambda: "v2" in web.versions(), what="and works")
         web.wait_offered("v2")
         assert agent.liveness_problems() == []
 

@@ -14,9 +14,7 @@ from gitops_bg.sandbox.http.calls import Call
 from tests.support.agent.agent_processes import AgentProcess, Movements, told
 from tests.support.cluster.clusters import SandboxCluster
 from tests.support.scenario import App, Scenario, scenario
-from tests.support.waiting import eventually
-
-PATIENCE = 60.0
+from tests.support.waiting import PATIENCE, eventually
 
 
 class Held:
@@ -54,7 +52,7 @@ def test_a_switch_on_its_way_that_somebody_withdrew_moves_nothing(
     app.add("v1")
     _in_git(app, "v1")
     pushed = app.push_image("v2")
-    eventually(lambda: app.primary_digest(app.promotion_branch) == app.digest("v2"), PATIENCE, what="it is offered")
+    eventually(lambda: app.primary_digest(app.promotion_branch) == app.digest("v2"), what="it is offered")
     held = Held(app.name, short(app.digest("v2")))
     faults.before(held.before)
     with Movements(app) as movements:
@@ -64,14 +62,12 @@ def test_a_switch_on_its_way_that_somebody_withdrew_moves_nothing(
         other = AgentProcess(world, tmp_path / "other", "--lease-name=mine-2", "--poll", "0.3")
         try:
             app.revert(merged if reverted == "the promotion" else pushed)
-            eventually(
-                lambda: app.record.routing.switch is None, PATIENCE, 0.1, what="the other agent withdraws the switch"
-            )
-            eventually(lambda: _mark(app) == app.record.withdrawn != "", PATIENCE, 0.1, what="and marks the Service")
+            eventually(lambda: app.record.routing.switch is None, what="the other agent withdraws the switch")
+            eventually(lambda: _mark(app) == app.record.withdrawn != "", what="and marks the Service")
             held.go.set()
-            eventually(lambda: _refused(own_sandbox, app), PATIENCE, 0.1, what="it is refused")
+            eventually(lambda: _refused(own_sandbox, app), what="it is refused")
             _in_git(app, "v1")
-            eventually(app.is_told, PATIENCE, 0.1, what="all is told")
+            eventually(app.is_told, what="all is told")
         finally:
             held.go.set()
             other.close()
@@ -87,7 +83,7 @@ def test_one_that_comes_through_before_it_is_marked_is_a_movement_with_its_entry
     app.add("v1")
     _in_git(app, "v1")
     app.push_image("v2")
-    eventually(lambda: app.primary_digest(app.promotion_branch) == app.digest("v2"), PATIENCE, what="it is offered")
+    eventually(lambda: app.primary_digest(app.promotion_branch) == app.digest("v2"), what="it is offered")
     switch, mark = Held(app.name, short(app.digest("v2"))), Held(app.name, names.WITHDRAWN.partition("/")[2])
     faults.before(switch.before)
     faults.before(mark.before)
@@ -99,12 +95,10 @@ def test_one_that_comes_through_before_it_is_marked_is_a_movement_with_its_entry
             app.revert(merged)
             assert mark.there.wait(PATIENCE), "the other agent has withdrawn it, and is about to mark the Service"
             switch.go.set()
-            eventually(
-                lambda: app.live_tag() == "v2", PATIENCE, 0.05, what="the write that was on its way comes through"
-            )
+            eventually(lambda: app.live_tag() == "v2", what="the write that was on its way comes through")
             mark.go.set()
             _in_git(app, "v1")
-            eventually(lambda: told(app)[-1:] == ["rolled-back"], PATIENCE, 0.1, what="all is told")
+            eventually(lambda: told(app)[-1:] == ["rolled-back"], what="all is told")
         finally:
             switch.go.set()
             mark.go.set()
@@ -114,8 +108,8 @@ def test_one_that_comes_through_before_it_is_marked_is_a_movement_with_its_entry
 
 
 def _in_git(app: App, tag: str) -> None:
-    eventually(lambda: app.live_tag() == tag, PATIENCE, 0.1, what=f"{tag} is live")
-    eventually(lambda: app.primary_digest() == app.digest(tag), PATIENCE, 0.1, what=f"{tag} is in Git")
+    eventually(lambda: app.live_tag() == tag, what=f"{tag} is live")
+    eventually(lambda: app.primary_digest() == app.digest(tag), what=f"{tag} is in Git")
 
 
 def _refused(cluster: SandboxCluster, app: App) -> bool:

@@ -18,7 +18,7 @@ from gitops_bg.core import names
 from tests.support.agent.leash import leashed
 from tests.support.cluster.paths import collection
 from tests.support.scenario import App, Scenario
-from tests.support.waiting import PATIENCE, eventually
+from tests.support.waiting import eventually
 
 SCRIPT = Path(sys.executable).with_name("gitops-bg")
 MOVES = ("deployed", "promoted", "rolled-back")
@@ -124,19 +124,19 @@ class Movements:
 
 def wait_live(app: App, tag: str) -> None:
     """Until live traffic goes to a tag."""
-    eventually(lambda: app.live_tag() == tag, PATIENCE, 0.1, what=f"{tag} is live")
+    eventually(lambda: app.live_tag() == tag, what=f"{tag} is live")
 
 
 def wait_in_git(app: App, tag: str) -> None:
     """Until `primary.yaml` of main names a tag."""
-    eventually(lambda: app.primary_digest() == app.digest(tag), PATIENCE, 0.1, what=f"{tag} is in Git")
+    eventually(lambda: app.primary_digest() == app.digest(tag), what=f"{tag} is in Git")
 
 
 def push_until_offered(app: App, tag: str) -> None:
     """Push a tag, and wait until its promotion is offered."""
     app.push_image(tag)
     digest = app.digest(tag)
-    eventually(lambda: app.primary_digest(app.promotion_branch) == digest, PATIENCE, 0.1, what=f"{tag} is offered")
+    eventually(lambda: app.primary_digest(app.promotion_branch) == digest, what=f"{tag} is offered")
 
 
 def told(app: App) -> list[str]:

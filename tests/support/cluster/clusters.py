@@ -24,7 +24,7 @@ from tests.support.cluster.control_plane import ControlPlane
 from tests.support.cluster.kubelet import Kubelet
 from tests.support.cluster.paths import collection, path_of
 from tests.support.cluster.rawapi import APPLY, JSON, USER_AGENT, Json, RawApi, decoded, target_of
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE, eventually
 
 if TYPE_CHECKING:
     from gitops_bg.sandbox import Sandbox
@@ -118,7 +118,7 @@ class TestCluster(RawApi):
             for address in endpoint["addresses"]
         }
 
-    def watch_until(self, path: str, predicate: Callable[[list[Json]], bool], timeout: float = 15) -> list[Json]:
+    def watch_until(self, path: str, predicate: Callable[[list[Json]], bool], timeout: float = PATIENCE) -> list[Json]:
         """Follow a collection until its objects (by name, sorted) fulfil the predicate; returns them then."""
         first = self.get(path)
         seen = {each["metadata"]["name"]: each for each in first["items"]}

@@ -151,7 +151,7 @@ class ControlPlane:
         etcd = f"http://127.0.0.1:{etcd_client}"
         self._run_etcd(etcd, f"http://127.0.0.1:{etcd_peer}")
         self._run_apiserver(etcd, api_port)
-        eventually(self._is_ready, timeout=60, every=0.05, what="the API server is ready")
+        eventually(self._is_ready, what="the API server is ready")
         self._run_controller_manager()
 
     def _run_etcd(self, client: str, peer: str) -> None:

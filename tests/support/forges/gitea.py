@@ -108,7 +108,7 @@ def running(assets: Assets, template: Path, folder: Path) -> Iterator[Gitea]:
         server = subprocess.Popen(leashed([*start, "web"]), stdout=log, stderr=log, env=environment(folder))
     try:
         gitea = Gitea(port, folder)
-        eventually(lambda: _answers(gitea, server), every=0.05, what=f"Gitea answers; its log is in {folder}")
+        eventually(lambda: _answers(gitea, server), what=f"Gitea answers; its log is in {folder}")
         yield gitea
     finally:
         server.terminate()

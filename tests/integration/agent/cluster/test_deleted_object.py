@@ -48,11 +48,9 @@ def test_deletion_by_hand_is_no_outage_no_entry_and_no_new_number(either: Scenar
     done = either.cluster.kubectl(*command)
     assert done.returncode == 0, done.stderr
 
-    eventually(
-        lambda: (either.live("bluegreendeployments", "web") or {}).get("metadata", {}).get("uid", uid) != uid, 20
-    )
+    eventually(lambda: (either.live("bluegreendeployments", "web") or {}).get("metadata", {}).get("uid", uid) != uid)
     web.wait_phase("AwaitingPromotion")
-    eventually(lambda: all(_owned(web, either)), 30, what="everything is taken up again")
+    eventually(lambda: all(_owned(web, either)), what="everything is taken up again")
     either.wait_idle()
     assert _uids(web) == before
     assert _numbers(web) == numbers

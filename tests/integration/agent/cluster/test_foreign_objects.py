@@ -32,9 +32,9 @@ def test_no_pod_of_ours_is_behind_the_apps_own_service_until_it_is_handed_over(e
     either.start()
     web.add("v1")
     conflict = web.wait_condition("Conflict")["message"]
-    eventually(web.versions, 20, what="v1 is prepared")
+    eventually(web.versions, what="v1 is prepared")
     web.push_image("v2")
-    eventually(lambda: "v2" in web.versions(), 20, what="v2 is prepared")
+    eventually(lambda: "v2" in web.versions(), what="v2 is prepared")
     either.wait_idle()
     assert not either.cluster.list(f"/api/v1/namespaces/{either.namespace}/pods")
     assert "selector app=web of Service web would send live traffic" in conflict

@@ -12,9 +12,6 @@ from tests.support.cluster.clusters import ControlPlaneCluster, SandboxCluster, 
 from tests.support.cluster.paths import services
 from tests.support.scenario import App, scenario
 
-PATIENCE = 90.0
-"""Seconds for what follows the start of a real control plane."""
-
 
 def test_the_agent_follows_main_again_after_a_restore_and_the_ledger_misses_no_switch(
     own_sandbox: SandboxCluster, tmp_path: Path
@@ -61,9 +58,9 @@ def test_the_same_after_a_restore_of_a_real_etcd(own_control_plane: ControlPlane
         assert _newest(cluster) < newest, "the versions went back"
 
         with Movements(web) as moved:
-            web.wait(lambda: web.live_tag() == "v3", "v3 is live again", PATIENCE)
-            web.wait(lambda: web.phase() == "Healthy", "it is healthy", PATIENCE)
-            web.wait(lambda: len(web.ledger_events()) > len(told), "the ledger says so", PATIENCE)
+            web.wait(lambda: web.live_tag() == "v3", "v3 is live again")
+            web.wait(lambda: web.phase() == "Healthy", "it is healthy")
+            web.wait(lambda: len(web.ledger_events()) > len(told), "the ledger says so")
             web.wait_told()
         assert web.ledger_events() == [*told, "promoted"]
         assert set(moved.seen) <= {web.digest("v3")[3:13]}, "it goes nowhere else"

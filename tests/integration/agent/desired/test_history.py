@@ -55,7 +55,7 @@ def _wait_told(web: App) -> None:
         web.scenario.wake()
         return any(entry["Event"] == "history-rewritten" for entry in web.ledger())
 
-    eventually(told, 30, every=0.2, what="the ledger says history-rewritten")
+    eventually(told, what="the ledger says history-rewritten")
 
 
 def _polls(world: Scenario, number: int) -> None:

@@ -70,7 +70,7 @@ def test_a_refused_branch_is_tried_again_when_its_time_has_come_without_anybody_
     web.wait_condition("LedgerWritable", "False")
     before = len(world.remote.refusals())
 
-    eventually(lambda: len(world.remote.refusals()) > before, 20, what="it is tried again")
+    eventually(lambda: len(world.remote.refusals()) > before, what="it is tried again")
 
     world.remote.unprotect()
     web.wait_told("promoted")

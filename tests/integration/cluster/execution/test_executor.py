@@ -77,9 +77,9 @@ def test_deleting_the_app_deletes_all_it_owns(scene: Scene) -> None:
     scene.serve(ONE)
     scene.do(DeleteApp())
     # The first collection of a new custom kind takes the garbage collector of 1.20 up to a minute.
-    eventually(lambda: not scene.observe().app_uid and not scene.observe().replica_sets, timeout=90)
+    eventually(lambda: not scene.observe().app_uid and not scene.observe().replica_sets)
     where = services(scene.app.namespace)
-    eventually(lambda: scene.cluster.find(f"{where}/web") is None, timeout=90, what="the Service is collected")
+    eventually(lambda: scene.cluster.find(f"{where}/web") is None, what="the Service is collected")
 
 
 # ReplicaSets.

@@ -61,7 +61,7 @@ def test_missing_rights_are_an_error_that_names_them_and_passes(
         lab.measure(counted[-1])
         return lab.result(counted[-1]).phase is AnalysisPhase.SUCCESSFUL
 
-    eventually(is_taken, timeout=40, every=0.2, what="a measurement is taken")
+    eventually(is_taken, what="a measurement is taken")
 
 
 def test_a_server_that_is_busy_for_a_moment_is_asked_again(lab: Lab, faults: Faults) -> None:

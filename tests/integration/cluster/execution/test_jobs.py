@@ -237,9 +237,9 @@ def test_a_job_that_nobody_waits_for_is_ended(lab: Lab, after: Record) -> None:
     (before,) = lab.wait_live(1)
     lab.measure(after)
     gone = lambda: before["metadata"]["uid"] not in {job["metadata"]["uid"] for job in lab.live()}  # noqa: E731
-    eventually(gone, timeout=90, what="the Job is gone")
+    eventually(gone, what="the Job is gone")
     waiting = lambda: [pod for pod in _pods(lab) if before["metadata"]["name"] in pod["metadata"]["name"]]  # noqa: E731
-    eventually(lambda: not waiting(), timeout=90, what="its pod is gone")
+    eventually(lambda: not waiting(), what="its pod is gone")
 
 
 def _pods(lab: Lab) -> list[Json]:
@@ -255,7 +255,7 @@ def test_so_many_ended_jobs_are_kept_as_measurements_are(lab: Lab) -> None:
     lab.measure(wanted)
     assert wanted.analyses.runs[0].phase is AnalysisPhase.SUCCESSFUL
     two = ["1.pre.1.smoke.2", "1.pre.1.smoke.3"]
-    eventually(lambda: kept_jobs(lab) == two, timeout=90, what="two Jobs are kept")
+    eventually(lambda: kept_jobs(lab) == two, what="two Jobs are kept")
 
 
 def test_the_jobs_of_a_run_stay_as_long_as_it_is_remembered(lab: Lab) -> None:
@@ -269,7 +269,7 @@ def test_the_jobs_of_a_run_stay_as_long_as_it_is_remembered(lab: Lab) -> None:
     lab.result(later)
     assert kept_jobs(lab) == ["1.pre.1.smoke.0", "2.pre.1.smoke.0"]
     lab.measure(later.with_part(replace(later.analyses, past=())))
-    eventually(lambda: kept_jobs(lab) == ["2.pre.1.smoke.0"], timeout=90, what="the Job went with its run")
+    eventually(lambda: kept_jobs(lab) == ["2.pre.1.smoke.0"], what="the Job went with its run")
 
 
 def test_the_jobs_of_the_last_remembered_run_go_with_it_also_after_a_restart(lab: Lab, others: Lab) -> None:
@@ -278,7 +278,7 @@ def test_the_jobs_of_the_last_remembered_run_go_with_it_also_after_a_restart(lab
     run = take(first.analyses.runs[0], "e1", lab.result(first))
     others.measure(Record(epoch="e1", analyses=Analyses(past=(run,))))
     others.measure(Record(epoch="e1"))
-    eventually(lambda: kept_jobs(lab) == [], timeout=90, what="the Job went with its run")
+    eventually(lambda: kept_jobs(lab) == [], what="the Job went with its run")
 
 
 def kept_jobs(lab: Lab) -> list[str]:
