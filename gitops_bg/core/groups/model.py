@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.model.http_routes import PathKind
 
 _NAME = re.compile(r"v([1-9][0-9]{0,8})")
 
@@ -85,14 +86,6 @@ class Registration(Part):
     """The word that a service belongs to a version, also where it has no pods of its own."""
 
 
-class PathKind(StrEnum):
-    """How a path matches: `Exact`, `PathPrefix` and `RegularExpression` of the Gateway API."""
-
-    EXACT = "Exact"
-    PREFIX = "PathPrefix"
-    REGEX = "RegularExpression"
-
-
 @dataclass(frozen=True, slots=True)
 class RouteMatch:
     """The requests that a route is for."""
@@ -110,6 +103,12 @@ class Route(Part):
 
     match: RouteMatch
     allowed: bool = True
+    port: int = 80
+    """The port of the service's Service."""
+    rewrite: str = ""
+    """What replaces the matched path (`HttpRule.rewrite`)."""
+    timeout: str = ""
+    """How long a request may take, as ``10s``; empty: no limit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,100 @@
+"""HTTPRoutes of the Gateway API, as far as rollouts need them: which requests go to which Service, and which to none.
+
+https://gateway-api.sigs.k8s.io/reference/spec/ Pure nouns; `core.groups.routing` makes them from a group's state, and
+`cluster.manifests.http_routes` makes objects from them.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class PathKind(StrEnum):
+    """How a path matches: `Exact`, `PathPrefix` and `RegularExpression` of the Gateway API."""
+
+    EXACT = "Exact"
+    PREFIX = "PathPrefix"
+    REGEX = "RegularExpression"
+
+
+@dataclass(frozen=True, slots=True)
+class HttpMatch:
+    """The requests of a rule: all conditions hold."""
+
+    path: str = "/"
+    kind: PathKind = PathKind.PREFIX
+    headers: tuple[tuple[str, str], ...] = ()
+    """Names and exact values, sorted by name."""
+    method: str = ""
+    """Empty: any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """A Service of the route's namespace, and one of its ports."""
+
+    service: str
+    port: int
+
+
+class DenyMode(StrEnum):
+    """How a request that nobody may answer is denied: never by the active version (docs/decisions/0037)."""
+
+    SERVICE = "denyService"
+    """Sent to a small Service that answers 404 to everything; works with every implementation."""
+    EXTENSION = "extension"
+    """Answered by the implementation itself: a filter of its own, named in group.yaml."""
+    NO_BACKEND = "noBackend"
+    """A rule without a backend: 500, or, with older implementations, 404."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExtensionRef:
+    """The object of an implementation that answers a request itself, in the route's namespace."""
+
+    group: str
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deny:
+    """What a rule does with requests that nobody may answer: exactly one of them, or, with neither, no backend."""
+
+    backend: Backend | None = None
+    extension: ExtensionRef | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRule:
+    """Where the requests of any of ``matches`` go."""
+
+    matches: tuple[HttpMatch, ...]
+    to: Backend | Deny
+    rewrite: str = ""
+    """What replaces the matched path: the prefix of a `PathPrefix`, the whole of another path; empty: nothing."""
+    timeout: str = ""
+    """How long the whole request may take, as ``10s``; empty: no limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParentRef:
+    """The Gateway, or one listener of it, that a route is attached to."""
+
+    name: str
+    namespace: str = ""
+    """Empty: the route's."""
+    section: str = ""
+    port: int = 0
+    kind: str = "Gateway"
+    group: str = "gateway.networking.k8s.io"
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRoute:
+    """One HTTPRoute. Of rules that match alike the first one wins."""
+
+    name: str
+    hosts: tuple[str, ...]
+    """Empty: every host of the Gateway."""
+    parents: tuple[ParentRef, ...]
+    rules: tuple[HttpRule, ...]
