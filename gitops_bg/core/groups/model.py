@@ -7,9 +7,20 @@ from datetime import datetime
 from enum import StrEnum
 
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.model.http_routes import PathKind
+from gitops_bg.core.model.http_routes import NO_BACKEND, Deny, ParentRef, PathKind
 
 _NAME = re.compile(r"v([1-9][0-9]{0,8})")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class GroupKey:
+    """One release group: a namespace and a name, as in ``groups/<namespace>/<group>/``."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
 
 
 class VersionStage(StrEnum):
@@ -109,6 +120,18 @@ class Route(Part):
     """What replaces the matched path (`HttpRule.rewrite`)."""
     timeout: str = ""
     """How long a request may take, as ``10s``; empty: no limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupGateway:
+    """How requests from outside reach the versions of a group."""
+
+    parents: tuple[ParentRef, ...]
+    hosts: tuple[str, ...] = ()
+    """Of routes that name none; empty: every host of the Gateway."""
+    version_header: str = "X-Version"
+    deny: Deny = NO_BACKEND
+    """What becomes of requests that the version they name must not answer."""
 
 
 @dataclass(frozen=True, slots=True)

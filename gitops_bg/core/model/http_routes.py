@@ -64,6 +64,9 @@ class Deny:
     extension: ExtensionRef | None = None
 
 
+NO_BACKEND = Deny()
+
+
 @dataclass(frozen=True, slots=True)
 class HttpRule:
     """Where the requests of any of ``matches`` go."""
