@@ -1,0 +1,55 @@
+"""What Git says of a release group, at one commit."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gitops_bg.core.groups.model import GroupGateway, RouteMatch
+from gitops_bg.core.model.desired import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class DesiredRoute:
+    """One route of a service's ``routes.yaml``."""
+
+    match: RouteMatch
+    port: int
+    allowed: bool = True
+    rewrite: str = ""
+    timeout: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DesiredService:
+    """A service of one version. Without ``pods`` the version only says that the service belongs to it."""
+
+    pods: bool = True
+    routes: tuple[DesiredRoute, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DesiredVersion:
+    """The folder of one version."""
+
+    content: str
+    """Identifies what people wrote into the folder; what the agent writes there does not change it."""
+    services: Mapping[str, DesiredService] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSpec:
+    """The fields of ``group.yaml``."""
+
+    active: str
+    archive_size: int = 1
+    gateway: GroupGateway | None = None
+    progress_deadline_seconds: int = 600
+
+
+@dataclass(frozen=True, slots=True)
+class DesiredGroup:
+    """The whole folder. ``spec`` None: it is not usable, and ``problems`` says why; then nothing moves."""
+
+    spec: GroupSpec | None
+    versions: Mapping[str, DesiredVersion] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
+    commit: str = ""

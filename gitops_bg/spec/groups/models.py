@@ -1,0 +1,223 @@
+"""The schemas of group.yaml, version.yaml and routes.yaml, with the Gateway API's names.
+
+Knows no places: `validation` turns its errors into Problems. The CustomResourceDefinition of ReleaseGroup is generated
+from here (`crd`), so descriptions are for users.
+"""
+
+import re
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from gitops_bg.spec.app.fields import Count, DnsLabel, Model, Positive, ServiceName
+from gitops_bg.spec.app.validation import Conflict
+
+VERSION = r"v[1-9][0-9]{0,8}"
+"""The names of versions, which are also those of their folders."""
+_HOST = re.compile(r"(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_HEADER = r"^[A-Za-z0-9!#$%&'*+.^_|~-]{1,256}$"
+# As the schema of HTTPRoute has them: https://gateway-api.sigs.k8s.io/reference/spec/#httppathmatch
+_PATH = re.compile(r"/(?:[-A-Za-z0-9/._~!$&'()*+,;=:@]|%[0-9a-fA-F]{2})*")
+_NOT_IN_A_PATH = re.compile(r"//|/\.\.?/|/\.\.?$|%2f", re.IGNORECASE)
+_DURATION = r"^([0-9]{1,5}(h|m|s|ms)){1,4}$"
+_MOST_HEADERS = 15
+"""The schema of HTTPRoute takes 16, and one is the version's."""
+
+
+def _path(text: str) -> str:
+    if not _PATH.fullmatch(text) or _NOT_IN_A_PATH.search(text) or len(text) > 1024:
+        raise PydanticCustomError("path", "{text} is no path", {"text": repr(text)})
+    return text
+
+
+def _expression(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        message = "{text} is no regular expression: {error}"
+        raise PydanticCustomError("expression", message, {"text": repr(text), "error": str(error)}) from error
+    return text
+
+
+def _host(text: str) -> str:
+    if len(text) > 253 or not _HOST.fullmatch(text) or re.fullmatch(r"[0-9.]+", text):
+        message = "{text} is no host name, such as shop.example.com or *.example.com"
+        raise PydanticCustomError("host", message, {"text": repr(text)})
+    return text
+
+
+UrlPath = Annotated[str, AfterValidator(_path)]
+Expression = Annotated[str, Field(min_length=1, max_length=1024), AfterValidator(_expression)]
+Host = Annotated[str, AfterValidator(_host)]
+HeaderName = Annotated[str, Field(pattern=_HEADER)]
+HeaderValue = Annotated[str, Field(min_length=1, max_length=4096)]
+Duration = Annotated[str, Field(pattern=_DURATION)]
+VersionName = Annotated[str, Field(pattern=f"^{VERSION}$")]
+
+
+class GroupMetadata(Model):
+    """The identity of the object; both must be those of the folder, ``groups/<namespace>/<name>/``."""
+
+    name: DnsLabel
+    namespace: DnsLabel
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+
+
+class GatewayRef(Model):
+    """A Gateway, or one listener of it."""
+
+    name: DnsLabel = Field(description="The Gateway.")
+    namespace: DnsLabel | None = Field(None, description="Its namespace; the group's where absent.")
+    section_name: DnsLabel | None = Field(None, description="One listener of it; all of them where absent.")
+    port: Annotated[int, Field(ge=1, le=65535)] | None = Field(
+        None, description="The listeners of one port; all of them where absent."
+    )
+
+
+class Gateway(Model):
+    """Where requests from outside come in."""
+
+    parent_refs: Annotated[list[GatewayRef], Field(min_length=1, max_length=32)] = Field(
+        description="The Gateways that the group's HTTPRoutes are attached to."
+    )
+
+
+class DenyServiceRef(Model):
+    """A Service in the group's namespace that answers 404 to everything (``deploy/deny-service.yaml``)."""
+
+    name: ServiceName = Field("gitops-bg-deny", description="Its name.")
+    port: Annotated[int, Field(ge=1, le=65535)] = Field(80, description="Its port.")
+
+
+class DenyExtension(Model):
+    """An object of the Gateway's implementation that answers by itself, such as HTTPRouteFilter of Envoy Gateway."""
+
+    group: str = Field(description="The API group of the object.")
+    kind: Annotated[str, Field(min_length=1)] = Field(description="The kind of the object.")
+    name: DnsLabel = Field(description="The name of the object, in the group's namespace.")
+
+
+class GroupSpec(Model):
+    """The spec of a ReleaseGroup."""
+
+    active: VersionName = Field(
+        description="The version that serves: a folder beside group.yaml. Changing it to a candidate promotes that "
+        "version, changing it back to the version before rolls back."
+    )
+    archive_size: Count = Field(
+        1, description="How many versions older than the last one are remembered. They have no pods."
+    )
+    version_header: HeaderName = Field(
+        "X-Version", description="The request header that chooses a version; any other value means the active one."
+    )
+    gateway: Gateway | None = Field(
+        None, description="Where requests come in. Without it only the Services follow the active version."
+    )
+    hosts: Annotated[list[Host], Field(min_length=1, max_length=16)] | None = Field(
+        None, description="The hosts of all routes that name none of their own; every host of the Gateway where absent."
+    )
+    deny_mode: Literal["denyService", "extension", "noBackend"] = Field(
+        "denyService",
+        description="What becomes of a request that the version named in its header must not answer: it is sent to a "
+        "Service that answers 404, answered by an object of the Gateway's implementation, or has no backend (500).",
+    )
+    deny_service: DenyServiceRef | None = Field(None, description="The Service of denyMode denyService.")
+    deny_extension: DenyExtension | None = Field(None, description="The object of denyMode extension.")
+    progress_deadline_seconds: Positive = Field(
+        600,
+        description="How long a promotion or a rollback may wait for the Gateway to take its routes. After that it is "
+        "taken back, as far as traffic has not moved.",
+    )
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.deny_mode == "extension" and self.deny_extension is None:
+            raise Conflict("denyMode", "extension needs the object that answers", "add denyExtension")
+        if self.deny_extension is not None and self.deny_mode != "extension":
+            raise Conflict("denyExtension", f"means nothing with denyMode {self.deny_mode}", "remove it")
+        if self.deny_service is not None and self.deny_mode != "denyService":
+            raise Conflict("denyService", f"means nothing with denyMode {self.deny_mode}", "remove it")
+        for place, host in enumerate(self.hosts or ()):
+            if host in (self.hosts or ())[:place]:
+                raise Conflict(f"hosts.{place}", f"{host} is named twice", "remove one of the two")
+        return self
+
+
+class ReleaseGroup(Model):
+    """``group.yaml``: one release group."""
+
+    api_version: Literal["gitops-bg.dev/v1alpha1"]
+    kind: Literal["ReleaseGroup"]
+    metadata: GroupMetadata
+    spec: GroupSpec
+
+
+class GroupVersion(Model):
+    """``version.yaml`` in a version's folder: what it has beside its folders of services."""
+
+    api_version: Literal["gitops-bg.dev/v1alpha1"]
+    kind: Literal["GroupVersion"]
+    services: list[ServiceName] = Field(
+        description="Services that belong to this version without pods in it, so that requests for the version are not "
+        "answered by another one."
+    )
+
+
+class RoutePath(Model):
+    """Exactly one of the three."""
+
+    prefix: UrlPath | None = Field(None, description="This path and all below it, by whole elements.")
+    exact: UrlPath | None = Field(None, description="This path only.")
+    regex: Expression | None = Field(None, description="The whole path matches this regular expression.")
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if sum(each is not None for each in (self.prefix, self.exact, self.regex)) != 1:
+            raise Conflict("", "must have exactly one of prefix, exact and regex", "write path: {prefix: /cart}")
+        return self
+
+
+class ServiceRoute(Model):
+    """Leads requests to the service of this folder."""
+
+    path: RoutePath = Field(description="The path of the requests.")
+    host: Host | None = Field(None, description="Their host; those of group.yaml where absent.")
+    headers: Annotated[dict[HeaderName, HeaderValue], Field(max_length=_MOST_HEADERS)] | None = Field(
+        None, description="Headers that they must have, with their exact values."
+    )
+    methods: (
+        Annotated[
+            list[Literal["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"]],
+            Field(min_length=1),
+        ]
+        | None
+    ) = Field(None, description="Their methods; any where absent.")
+    rewrite: UrlPath | None = Field(
+        None, description="What replaces the matched prefix, or the whole path of another route."
+    )
+    timeout: Duration | None = Field(None, description="How long a request may take, such as 10s.")
+    port: Annotated[int, Field(ge=1, le=65535)] | None = Field(
+        None, description="The port of the Service; needed only where it has several."
+    )
+    allowed: bool = Field(True, description="false: nobody may send these requests, whatever the version.")
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        for field, value in (("rewrite", self.rewrite), ("timeout", self.timeout)):
+            if value is not None and not self.allowed:
+                raise Conflict(field, "means nothing for requests that are not allowed", "remove it")
+        methods = self.methods or []
+        for place, method in enumerate(methods):
+            if method in methods[:place]:
+                raise Conflict(f"methods.{place}", f"{method} is named twice", "remove one of the two")
+        return self
+
+
+class ServiceRoutes(Model):
+    """``routes.yaml`` in a service's folder: the requests that it answers."""
+
+    api_version: Literal["gitops-bg.dev/v1alpha1"]
+    kind: Literal["ServiceRoutes"]
+    routes: list[ServiceRoute]
