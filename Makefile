@@ -1,16 +1,20 @@
 # Two commands to know: `make demo` and `make test`. Each sets up .venv first.
 PYTHON ?= python3
 BIN    := .venv/bin
-# Three test processes for two cores: they wait for a cluster as often as they compute. A test never shares a port, a
+# Four test processes for two cores: they wait for a cluster as often as they compute. A test never shares a port, a
 # folder or a process with another.
-WORKERS ?= 3
+WORKERS ?= 4
 
-.PHONY: demo test test-fast lint docs bench coverage explore histories faults mutants clean
+.PHONY: demo test test-all test-fast lint docs bench coverage explore histories faults mutants clean
 
 demo: .venv/.installed
 	$(BIN)/gitops-bg demo
 
 test: .venv/.installed
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow" $(TESTS)
+
+# Those, too, that prove the same again at size, over time, or with a crash after every write.
+test-all: .venv/.installed
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal $(TESTS)
 
 # What needs no cluster, no Git and no HTTP: after every change.

@@ -16,6 +16,7 @@ TOLD = tuple(stories())
 
 
 @pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: seed.name.replace(" ", "-"))
+@pytest.mark.slow
 def test_every_promise_holds(seed: Seed):
     done = explore(seed)
     print(done._replace(stories=()))

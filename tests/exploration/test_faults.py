@@ -8,6 +8,7 @@ from tests.exploration.seeds import SEEDS
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name.replace(" ", "-"))
+@pytest.mark.slow
 def test_fault_is_caught(fault: Fault):
     story = caught(fault)
     assert story is not None, f"nothing within {fault.depth} events of {fault.seed!r} notices it"

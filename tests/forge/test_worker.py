@@ -273,6 +273,7 @@ def test_above_the_most_that_may_be_open_the_oldest_go_first_and_the_others_know
     assert scene.news - before < 12, "not everybody hears of every step of the queue"
 
 
+@pytest.mark.slow
 def test_a_thousand_apps_in_one_commit_stay_within_the_budget() -> None:
     """60 writes a minute, one a second, 500 creating ones an hour; and all of it is done in the end."""
     scene = Scene(settings=PullSettings(max_open=1000), interval=120)

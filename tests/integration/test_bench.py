@@ -13,6 +13,7 @@ from tests.bench.rows import Row, percentile
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_a_quick_bench_on_the_sandbox_has_every_row() -> None:
     command = [sys.executable, "-m", "tests.bench", "--quick", "--apps", "24", "--cluster", "sandbox", "-o", "json"]
     command += ["--only", "cold-start", "idle", "change", "switch", "revert", "thousand", "decide", "forge"]

@@ -12,6 +12,7 @@ from tests.support.scenario import Scenario
 from tests.support.sightings import Sightings
 
 
+@pytest.mark.slow
 def test_L6_G7_crash_after_every_write_ends_in_the_same_state_and_tells_every_switch_once(world: Scenario) -> None:
     """Every agent lives for exactly one write: no two writes of the whole story are by the same process."""
     web = world.app()
@@ -30,6 +31,7 @@ def test_L6_G7_crash_after_every_write_ends_in_the_same_state_and_tells_every_sw
 
 
 @pytest.mark.parametrize("step", ["put_status", "json_patch Service"])
+@pytest.mark.slow
 def test_L6_crash_after_status_write_or_switch_loses_and_repeats_nothing(world: Scenario, step: str) -> None:
     """The two moments at which bgd-controller was lost: after it noted the new colour, after it moved the Service."""
     world.start()

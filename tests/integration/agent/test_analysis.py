@@ -309,6 +309,7 @@ class Grave:
 
 
 @pytest.mark.parametrize(("saved", "asked"), [(False, 3), (True, 2)], ids=["before the save", "after the save"])
+@pytest.mark.slow
 def test_a_measurement_counts_once_wherever_the_agent_dies(web: App, backend: Backend, saved: bool, asked: int) -> None:
     """What was not saved is measured again; what was saved never is."""
     analysed(web, backend, PRE, count=2, interval="5m")

@@ -98,6 +98,7 @@ def test_abort_and_rollback_wait_for_no_hook(web: App, backend: HookServer) -> N
 
 
 @pytest.mark.parametrize("writes", [1, 2, 3, 5])
+@pytest.mark.slow
 def test_agent_that_dies_calls_a_hook_of_one_time_again_with_the_same_key_and_loses_none(
     world: Scenario, backend: HookServer, writes: int
 ) -> None:

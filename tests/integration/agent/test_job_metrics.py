@@ -108,6 +108,7 @@ def test_how_long_jobs_take_is_in_the_histogram(web: App) -> None:
     assert (count, total is not None and total >= 1) == (1, True)
 
 
+@pytest.mark.slow
 def test_an_agent_that_dies_after_every_write_measures_nothing_twice(world: Scenario) -> None:
     web = world.app()
     web.strategy["autoPromotionEnabled"] = True

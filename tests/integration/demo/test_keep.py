@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.request import urlopen
 
+import pytest
+
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.connection import Access
 from gitops_bg.cluster.api.kinds import APPS
@@ -61,6 +63,7 @@ def _printed_until(process: subprocess.Popen[str], word: str) -> str:
         too_long.join()
 
 
+@pytest.mark.slow
 def test_keep_prints_what_works_and_stops_on_ctrl_c(tmp_path: Path) -> None:
     with kept(tmp_path, "agent.log") as (process, printed):
         assert json.loads((tmp_path / "report.json").read_text())["ok"] is True

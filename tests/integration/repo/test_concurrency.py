@@ -7,6 +7,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.errors import RemoteMoved
@@ -33,6 +35,7 @@ def until_taken(act: Callable[[], object]) -> object:
     raise AssertionError("never taken")
 
 
+@pytest.mark.slow
 def test_eight_agents_and_a_person_lose_no_ledger_entry(remote: GitRemote, tmp_path: Path) -> None:
     apps = [AppKey("shop", f"app-{number}") for number in range(AGENTS)]
 

@@ -51,6 +51,7 @@ class TestAnswers:
         assert folder == Header(tree, "tree", int(remote.run("cat-file", "-s", tree)))
         assert missing is None
 
+    @pytest.mark.slow
     def test_contents_come_whole_however_many_and_however_large(self, mirror: Mirror, remote: GitRemote) -> None:
         """More names than one portion, and more bytes than a pipe holds."""
         git = RawGit(remote)

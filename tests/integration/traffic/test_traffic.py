@@ -179,6 +179,7 @@ def test_no_request_fails_and_none_reaches_a_version_that_I3_forbids(tmp_path: P
         assert len(on.load) > 2000
 
 
+@pytest.mark.slow
 def test_L6_G7_no_request_fails_and_none_goes_astray_whatever_write_the_agent_dies_after(tmp_path: Path) -> None:
     """A push, its promotion and its revert, for every n: one agent dies after its n-th write, another one goes on.
 

@@ -1,5 +1,6 @@
 """What pushes and merges do: preview, promotion, a newer target on the way, a target set back (DESIGN §4)."""
 
+import pytest
 import yaml
 
 from tests.support.scenario import App, Scenario
@@ -124,6 +125,7 @@ def test_fifty_pushes_in_one_go_end_with_the_newest_live(web: App) -> None:
     assert web.ledger_events().count("promoted") == 1
 
 
+@pytest.mark.slow
 def test_many_apps_changed_in_one_commit_are_all_switched(world: Scenario) -> None:
     world.start()
     apps = [world.app(f"app-{number}") for number in range(12)]
