@@ -141,6 +141,9 @@ class _Folder:
             claims.extend(claim for claim, _ in own)
         self._check_claims(claims)
         registered = dict(self._registered(version, services))
+        if not services and not registered:
+            remedy = "add the folder of a service, or name services in version.yaml"
+            self.problems.append(Problem(self._path(version), "has no service", remedy=remedy))
         return DesiredVersion(_content(files), {**services, **registered})
 
     def _check_service_name(self, version: str, service: str) -> None:
