@@ -17,6 +17,7 @@ from tests.integration.cli.conftest import AUTHOR, Cli, with_candidate
 from tests.support.scenario import App
 from tests.support.signers import PEOPLE as SIGNING_PEOPLE
 from tests.support.signers import Key, make_key
+from tests.support.waiting import eventually
 
 PEOPLE = """apiVersion: gitops-bg.dev/v1alpha1
 kind: People
@@ -90,8 +91,12 @@ def test_the_glass_is_broken_by_who_may_and_all_can_see_it(cli: Cli, web: App) -
     assert "stop (windows): INC-4712 needs it" in " ".join(cli("history", "--overrides").split())
     (overridden,) = cli.json("history", "--overrides")["entries"]
     assert (overridden["app"], overridden["event"]) == (str(web.key), "overridden")
-    entries = cli.json("history", str(web.key))["entries"]
-    (changed,) = [each for each in entries if each["event"] == "policy-changed"]
+
+    def changes() -> list[dict[str, Any]]:
+        return [each for each in cli.json("history", str(web.key))["entries"] if each["event"] == "policy-changed"]
+
+    eventually(lambda: changes() != [], what="the ledger has the change of policies")
+    (changed,) = changes()
     assert changed["changed"] == ["stop added", "people changed"]
     assert "policy-changed" in cli("history", str(web.key))
     (replayed,) = cli.json("policies", "replay", "--as-they-were")["promotions"]
