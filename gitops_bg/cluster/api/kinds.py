@@ -45,6 +45,8 @@ LEASES = Kind("coordination.k8s.io/v1", "Lease", "leases")
 PODS = Kind("v1", "Pod", "pods")
 NAMESPACES = Kind("v1", "Namespace", "namespaces")
 APPS = Kind(names.API_VERSION, names.KIND, names.PLURAL)
+RELEASE_GROUPS = Kind(names.API_VERSION, names.GROUP_KIND, names.GROUP_PLURAL)
+HTTP_ROUTES = Kind("gateway.networking.k8s.io/v1", "HTTPRoute", "httproutes")
 ENDPOINT_SLICES = Kind("discovery.k8s.io/v1", "EndpointSlice", "endpointslices")
 ENDPOINT_SLICES_BETA = Kind("discovery.k8s.io/v1beta1", "EndpointSlice", "endpointslices")
 """Kubernetes before 1.21 has only this version; the fields read here are the same in both."""

@@ -32,6 +32,15 @@ class VersionStage(StrEnum):
     ARCHIVED = "Archived"
 
 
+class TransitionStep(StrEnum):
+    """How far a promotion or a rollback is; each step is over once the Gateway has taken its routes."""
+
+    PREPARE = "Prepare"
+    """Both versions have rules with the version's header; requests without it go where they went."""
+    SWITCH = "Switch"
+    """Requests without the header go to the new active version."""
+
+
 class Rejection(StrEnum):
     """Why a change of stages was rejected."""
 

@@ -1,0 +1,213 @@
+"""The groups of one cluster: looked at, saved, and changed; the counterpart of `cluster.Cluster` for apps.
+
+Every method raises only the errors of `core.errors`. Reads live; foreign objects are never changed.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, assert_never
+
+from gitops_bg.cluster.api.client import Client
+from gitops_bg.cluster.api.errors import ForeignObject, NotFound
+from gitops_bg.cluster.api.kinds import HTTP_ROUTES, RELEASE_GROUPS, SERVICES, Kind, Object
+from gitops_bg.cluster.groups.manifests import group_labels, group_manifest, owner_of, owner_reference, stable_service
+from gitops_bg.cluster.groups.routes import acceptance, read_route
+from gitops_bg.cluster.groups.status import group_status, load_group_record
+from gitops_bg.cluster.manifests.http_routes import http_route
+from gitops_bg.cluster.observation.states import meta_of
+from gitops_bg.core import names
+from gitops_bg.core.errors import WorldChanged
+from gitops_bg.core.groups.decision import (
+    ApplyGroup,
+    ApplyRoute,
+    DeleteRoute,
+    DeleteService,
+    FollowMember,
+    GroupAction,
+    GroupDecision,
+)
+from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.groups.observed import LiveRoute, Member, ObservedGroup, StableService
+from gitops_bg.core.groups.record import GroupRecord
+
+
+@dataclass(frozen=True, slots=True)
+class SeenGroup:
+    """A live ReleaseGroup at one moment; ``body`` None: there is none."""
+
+    body: Object | None
+    record: GroupRecord
+
+    @property
+    def version(self) -> str:
+        """Its resourceVersion; empty where there is none."""
+        return str(self.body["metadata"]["resourceVersion"]) if self.body else ""
+
+
+class GroupCluster:
+    """The live side of release groups. Thread-safe as long as each group has one thread at a time."""
+
+    def __init__(self, client: Client, annotations: Mapping[str, str]) -> None:
+        self._client = client
+        self._annotations = dict(annotations)
+
+    def groups(self, namespaces: Iterable[str]) -> list[GroupKey]:
+        """The live groups of some namespaces (none: all); empty where the cluster does not know the kind."""
+        try:
+            found = [body for each in (tuple(namespaces) or ("",)) for body in self._client.list(RELEASE_GROUPS, each)]
+        except NotFound:
+            return []
+        return sorted(GroupKey(body["metadata"]["namespace"], body["metadata"]["name"]) for body in found)
+
+    def seen(self, group: GroupKey) -> SeenGroup:
+        """The live ReleaseGroup and its record. Raises `InvalidInput` for a damaged record."""
+        body = self._client.get(RELEASE_GROUPS, group.namespace, group.name)
+        return SeenGroup(body, load_group_record(body))
+
+    def observe(
+        self, group: GroupKey, seen: SeenGroup, spec: Mapping[str, Any], members: Mapping[str, Member]
+    ) -> ObservedGroup:
+        """All that is live of a group. ``members`` is what the agent knows of its apps, ``spec`` what Git says."""
+        routes = self._routes(group)
+        body = seen.body
+        if body is None:
+            return ObservedGroup(members=members, has_gateway_api=routes is not None)
+        labels = body["metadata"].get("labels") or {}
+        foreign = owner_of(meta_of(body), labels, group)
+        return ObservedGroup(
+            uid=body["metadata"]["uid"],
+            foreign=f"ReleaseGroup {group}: {foreign}" if foreign and not seen.record.state.versions else "",
+            members=members,
+            services={name: self._stable(group, each) for name, each in self._services(group).items()},
+            routes={each["metadata"]["name"]: _live_route(group, each) for each in routes or ()},
+            has_gateway_api=routes is not None,
+            drifted=body.get("spec") != spec,
+        )
+
+    def save(self, seen: SeenGroup, decision: GroupDecision, commit: str, now: datetime) -> bool:
+        """Write the status for a decision, unless it is already so; return whether it was written.
+
+        The ``resourceVersion`` that the record was read from is the lock: of two agents, or two promotions, one wins
+        (`WorldChanged`).
+        """
+        if seen.body is None:
+            return False
+        status = group_status(seen.body, decision, commit, now)
+        if status == seen.body.get("status"):
+            return False
+        kind = {"apiVersion": RELEASE_GROUPS.api_version, "kind": RELEASE_GROUPS.name}
+        self._client.put_status(RELEASE_GROUPS, {**seen.body, **kind, "status": status})
+        return True
+
+    def carry_out(self, group: GroupKey, spec: Mapping[str, Any], uid: str, action: GroupAction) -> None:
+        """Carry out one action. Raises `ForeignObject`, and `WorldChanged` where the object is not what it was."""
+        match action:
+            case ApplyGroup():
+                body = group_manifest(group, spec, self._annotations)
+                self._client.apply(RELEASE_GROUPS, body, force=True)
+            case ApplyRoute():
+                live = self._own(HTTP_ROUTES, group, action.route.name)
+                body = http_route(group.namespace, group_labels(group), action.route)
+                body["metadata"]["ownerReferences"] = [owner_reference(group, uid)]
+                self._apply(HTTP_ROUTES, body, live)
+            case DeleteRoute():
+                self._delete(HTTP_ROUTES, group, action.name)
+            case FollowMember():
+                self._follow(group, uid, action)
+            case DeleteService():
+                self._delete(SERVICES, group, action.service)
+            case _:
+                assert_never(action)
+
+    # --- services ---------------------------------------------------------------------------------------------
+
+    def _services(self, group: GroupKey) -> dict[str, Object]:
+        labels = ",".join(f"{key}={value}" for key, value in group_labels(group).items())
+        found = self._client.list(SERVICES, group.namespace, labels)
+        return {body["metadata"]["name"]: body for body in found}
+
+    def _stable(self, group: GroupKey, body: Object) -> StableService:
+        """The member that a stable Service follows: none where it selects other pods than its member's Service."""
+        labels = body["metadata"].get("labels") or {}
+        foreign = owner_of(meta_of(body), labels, group)
+        name = labels.get(names.MEMBER, "")
+        member = self._client.get(SERVICES, group.namespace, name) if name else None
+        if member is None:
+            return StableService(foreign=foreign)
+        wanted = stable_service(group, "", body["metadata"]["name"], member)
+        same = _says(body["spec"], wanted["spec"])
+        return StableService(member["metadata"]["name"] if same else "", foreign)
+
+    def _follow(self, group: GroupKey, uid: str, action: FollowMember) -> None:
+        """Point a stable Service at the pods of a member, in one write over exactly the Service that was read."""
+        live = self._own(SERVICES, group, action.service)
+        member = self._client.get(SERVICES, group.namespace, action.member)
+        if member is None:
+            raise WorldChanged(f"Service {group.namespace}/{action.member} is gone")
+        before = ((live or {}).get("metadata", {}).get("labels") or {}).get(names.MEMBER, "")
+        if action.expected and before != names.fit(action.expected):
+            raise WorldChanged(f"Service {group.namespace}/{action.service} does not follow {action.expected} any more")
+        self._replace(SERVICES, stable_service(group, uid, action.service, member), live)
+
+    # --- objects ----------------------------------------------------------------------------------------------
+
+    def _own(self, kind: Kind, group: GroupKey, name: str) -> Object | None:
+        body = self._client.get(kind, group.namespace, name)
+        foreign = owner_of(meta_of(body), body["metadata"].get("labels") or {}, group) if body else ""
+        if foreign:
+            raise ForeignObject(f"{kind.called(group.namespace, name)}: {foreign}")
+        return body
+
+    def _apply(self, kind: Kind, body: Object, live: Object | None) -> None:
+        if live is not None:
+            body["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"]
+        self._client.apply(kind, body, force=live is not None)
+
+    def _replace(self, kind: Kind, body: Object, live: Object | None) -> None:
+        """Create an object, or replace the fields of its spec that we write: server-side apply merges selectors."""
+        if live is None:
+            self._client.create(kind, body)
+            return
+        metadata = {
+            **live["metadata"],
+            "labels": {**(live["metadata"].get("labels") or {}), **body["metadata"]["labels"]},
+        }
+        metadata["ownerReferences"] = body["metadata"]["ownerReferences"]
+        kept = {key: value for key, value in live["spec"].items() if key not in ("selector", "ports")}
+        head = {"apiVersion": kind.api_version, "kind": kind.name}
+        self._client.replace(kind, {**live, **head, "metadata": metadata, "spec": {**kept, **body["spec"]}})
+
+    def _delete(self, kind: Kind, group: GroupKey, name: str) -> None:
+        live = self._own(kind, group, name)
+        if live is not None:
+            self._client.delete(kind, group.namespace, name, live["metadata"]["uid"])
+
+    def _routes(self, group: GroupKey) -> list[Object] | None:
+        """The group's HTTPRoutes; None where the cluster does not know the kind."""
+        labels = ",".join(f"{key}={value}" for key, value in group_labels(group).items())
+        try:
+            return self._client.list(HTTP_ROUTES, group.namespace, labels)
+        except NotFound:
+            return None
+
+
+def _live_route(group: GroupKey, body: Object) -> LiveRoute:
+    accepted, reason = acceptance(body)
+    foreign = owner_of(meta_of(body), body["metadata"].get("labels") or {}, group)
+    return LiveRoute(read_route(body), accepted, reason, foreign)
+
+
+def _says(live: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Whether a live spec says what is wanted; the server may have added fields, but to no selector."""
+    if (live.get("selector") or {}) != wanted.get("selector"):
+        return False
+    return _ports(live) == _ports(wanted)
+
+
+def _ports(spec: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """Ports as far as we write them, with the defaults of the API server."""
+    return [
+        (port.get("name"), port["port"], port.get("targetPort", port["port"]), port.get("protocol", "TCP"))
+        for port in spec.get("ports") or ()
+    ]

@@ -1,0 +1,65 @@
+"""The answer of `decide_group`: the record to save first, the actions to carry out then, and what to show."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.model.decision import Condition, GateResult, Phase
+from gitops_bg.core.model.http_routes import HttpRoute
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyGroup:
+    """Create the ReleaseGroup, or repair its spec."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyRoute:
+    """Create an HTTPRoute, or make it say exactly this."""
+
+    route: HttpRoute
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteRoute:
+    """Delete an HTTPRoute of the group."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class FollowMember:
+    """Have a stable Service select what the Service of a member selects, with its ports; create it where it is missing.
+
+    ``expected`` is the member that it follows now; empty: it does not exist, or follows none.
+    """
+
+    service: str
+    member: str
+    expected: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteService:
+    """Delete a stable Service that no version has any more."""
+
+    service: str
+
+
+GroupAction = ApplyGroup | ApplyRoute | DeleteRoute | FollowMember | DeleteService
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDecision:
+    """The record is saved before any action, so a failed action is decided again."""
+
+    actions: tuple[GroupAction, ...]
+    record: GroupRecord
+    phase: Phase
+    conditions: tuple[Condition, ...] = ()
+    gates: tuple[GateResult, ...] = ()
+    """Those of the version that group.yaml asks for, while it is not active."""
+    wake_at: datetime | None = None
+    """When time alone changes the decision."""
+    events: tuple[tuple[str, str], ...] = ()
+    """Reason and message of what this decision did, for Events and the log."""

@@ -1,0 +1,75 @@
+"""The engine of a release group: ``decide_group(key, desired, observed, record, now) -> GroupDecision``.
+
+In the manner of `core.engine`: steps bring the record up to date, then the actions are the difference between it and
+what is live. The record is saved before the actions are carried out, so any of them may be the last that happens.
+"""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from gitops_bg.core.groups.decision import ApplyGroup, GroupDecision
+from gitops_bg.core.groups.desired import DesiredGroup
+from gitops_bg.core.groups.gates import gates_of
+from gitops_bg.core.groups.model import GroupKey, VersionStage
+from gitops_bg.core.groups.observed import ObservedGroup
+from gitops_bg.core.groups.plan import actions_of
+from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.registering import drop_removed, forget_changed, register_versions
+from gitops_bg.core.groups.status import conditions_of, conditions_of_invalid, phase_of
+from gitops_bg.core.groups.transition import UNSPOKEN_SECONDS, advance, deadline_of, follow_active, give_up
+from gitops_bg.core.groups.world import GroupWorld
+from gitops_bg.core.model.decision import GateResult, Phase
+
+STEPS: tuple[Callable[[GroupWorld], GroupWorld], ...] = (
+    forget_changed,  # a folder that says something else may come back
+    drop_removed,  # versions whose folder left main
+    register_versions,  # new folders are candidates
+    give_up,  # the Gateway did not take a step in time
+    follow_active,  # group.yaml names another version
+    advance,  # the Gateway has taken a step
+)
+
+
+def decide_group(
+    key: GroupKey, desired: DesiredGroup, observed: ObservedGroup, record: GroupRecord, now: datetime
+) -> GroupDecision:
+    """Decide what to do about one group now, and what to remember. Pure; all times are UTC.
+
+    A folder with a mistake changes nothing: what is live stays, and the conditions name the mistake.
+    """
+    if desired.spec is None or observed.foreign:
+        return GroupDecision((), record, Phase.INVALID, conditions_of_invalid(desired, observed))
+    world = GroupWorld(key, desired.spec, desired, observed, record, now)
+    if not observed.uid:
+        return GroupDecision((ApplyGroup(),), record, Phase.DEPLOYING, conditions_of(world, ()))
+    for step in STEPS:
+        world = step(world)
+    gates = _gates_to_show(world)
+    return GroupDecision(
+        actions=actions_of(world),
+        record=world.record,
+        phase=phase_of(world, gates),
+        conditions=conditions_of(world, gates),
+        gates=gates,
+        wake_at=_wake_at(world),
+        events=world.events,
+    )
+
+
+def _gates_to_show(world: GroupWorld) -> tuple[GateResult, ...]:
+    """The gates of the version that group.yaml asks for, where it is not active and may become so."""
+    stage = world.record.state.stage(world.spec.active)
+    moves = stage in (VersionStage.CANDIDATE, VersionStage.LEGACY)
+    return gates_of(world, world.spec.active) if moves else ()
+
+
+def _wake_at(world: GroupWorld) -> datetime | None:
+    """When a deadline passes, or a Gateway that has said nothing counts as one that never does."""
+    moving, left = world.record.transition, world.record.left_at
+    since = moving.step_since if moving else left
+    if since is None:
+        return None
+    moments = [since + timedelta(seconds=UNSPOKEN_SECONDS)]
+    if moving is not None:
+        moments.append(deadline_of(world, moving))
+    return min((moment for moment in moments if moment > world.now), default=None)

@@ -1,0 +1,73 @@
+"""What a group waits for before its versions move: each gate open or shut, with its reason, as for an app."""
+
+from collections.abc import Callable, Iterator
+
+from gitops_bg.core.groups.model import Endpoint, VersionStage
+from gitops_bg.core.groups.world import GroupWorld, member_name
+from gitops_bg.core.model.decision import GateKind, GateResult
+
+Gate = Callable[[GroupWorld, str], GateResult]
+
+_MOST_NAMED = 3
+
+
+def members_healthy(world: GroupWorld, version: str) -> GateResult:
+    """Every service that the version brings runs what its folder says, at today's size: one that fails stops all."""
+    ill = [
+        f"{member_name(each.service, each.initial_version)}: {member.reason or 'is not healthy'}"
+        for each in brought_by(world, version)
+        if not (member := world.member(each.service, each.initial_version)).healthy
+    ]
+    return _availability(ill, f"every service of {version} is healthy")
+
+
+def members_available(world: GroupWorld, version: str) -> GateResult:
+    """Every service that the version brought has pods that answer; a rollback waits for no more (I1)."""
+    gone = [
+        f"{member_name(each.service, each.initial_version)} has no pod that answers"
+        for each in brought_by(world, version)
+        if not world.member(each.service, each.initial_version).available
+    ]
+    return _availability(gone, f"every service of {version} answers")
+
+
+def not_failed_before(world: GroupWorld, version: str) -> GateResult:
+    """A promotion or rollback that the Gateway did not take waits for another commit: trying the same again fails."""
+    failed = world.record.failed
+    if failed is None or (failed.target, failed.content) != (version, world.content(version)):
+        return GateResult(GateKind.HOLD, open=True, reason=f"nothing holds {version}")
+    remedy = f"mend what the Gateway says, then change a file in {version}/, or set active: {failed.active} and back"
+    return GateResult(GateKind.HOLD, open=False, reason=failed.reason, remedy=remedy)
+
+
+def knows_routes(world: GroupWorld, version: str) -> GateResult:
+    """The cluster has the Gateway API, where the group has a gateway."""
+    if world.spec.gateway is None or world.observed.has_gateway_api:
+        return GateResult(GateKind.ENDPOINTS, open=True, reason=f"the routes of {version} can be written")
+    reason = "the cluster does not know HTTPRoute of gateway.networking.k8s.io/v1"
+    remedy = "install the Gateway API, or take gateway out of group.yaml"
+    return GateResult(GateKind.ENDPOINTS, open=False, reason=reason, remedy=remedy)
+
+
+# What can be mended at once is said first.
+BEFORE_PROMOTION: tuple[Gate, ...] = (knows_routes, not_failed_before, members_healthy)
+# The way back waits for nothing that is new: only for pods to go to.
+BEFORE_ROLLBACK: tuple[Gate, ...] = (knows_routes, not_failed_before, members_available)
+
+
+def gates_of(world: GroupWorld, version: str) -> tuple[GateResult, ...]:
+    """The gates between the group and a version, by the way that leads there."""
+    is_back = world.record.state.stage(version) is VersionStage.LEGACY
+    return tuple(gate(world, version) for gate in (BEFORE_ROLLBACK if is_back else BEFORE_PROMOTION))
+
+
+def brought_by(world: GroupWorld, version: str) -> Iterator[Endpoint]:
+    """The endpoints that serve in a version now: its own, and those that it inherited."""
+    return (each for each in world.record.state.endpoints if each.version == version)
+
+
+def _availability(wrong: list[str], right: str) -> GateResult:
+    if not wrong:
+        return GateResult(GateKind.AVAILABILITY, open=True, reason=right)
+    more = f", and {len(wrong) - _MOST_NAMED} more" if len(wrong) > _MOST_NAMED else ""
+    return GateResult(GateKind.AVAILABILITY, open=False, reason="; ".join(wrong[:_MOST_NAMED]) + more)

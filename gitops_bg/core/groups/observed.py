@@ -1,0 +1,60 @@
+"""What the cluster shows of a release group: its members, its Services and its HTTPRoutes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gitops_bg.core.model.http_routes import HttpRoute
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One service of one version, which is an app of its own (decision 36)."""
+
+    healthy: bool = False
+    """Whether the newest version in its folder serves, at today's size."""
+    available: bool = False
+    """Whether its Service exists and has pods that answer."""
+    reason: str = ""
+    """Why it is not healthy."""
+
+
+@dataclass(frozen=True, slots=True)
+class StableService:
+    """The Service of a service's own name, which follows the active version."""
+
+    member: str = ""
+    """The member whose live pods it selects, by its app's name; empty: none's."""
+    foreign: str = ""
+    """Whose it is, and how to hand it over, where it is not the group's."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRoute:
+    """One HTTPRoute of the group."""
+
+    route: HttpRoute | None
+    """What it says; None where it says something that no agent writes."""
+    accepted: bool | None = None
+    """Whether every Gateway has taken exactly this; None where none has said anything of it."""
+    reason: str = ""
+    """What the Gateway says against it."""
+    foreign: str = ""
+    """Whose it is, where it is not the group's."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedGroup:
+    """All of it at one moment."""
+
+    uid: str = ""
+    """The uid of the live ReleaseGroup; empty where there is none."""
+    foreign: str = ""
+    """Why the live ReleaseGroup is not ours."""
+    members: Mapping[str, Member] = field(default_factory=dict)
+    """By the name of their app."""
+    services: Mapping[str, StableService] = field(default_factory=dict)
+    routes: Mapping[str, LiveRoute] = field(default_factory=dict)
+    has_gateway_api: bool = True
+    """Whether the cluster knows HTTPRoutes."""
+    drifted: bool = False
+    """Whether somebody changed the live ReleaseGroup's spec."""

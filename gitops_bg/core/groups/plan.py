@@ -1,0 +1,98 @@
+"""What shall be live of a group, and the actions that make it so: the difference between the record and the cluster.
+
+The group never touches a pod: it writes HTTPRoutes, and the Services with the services' own names.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from gitops_bg.core.groups.decision import (
+    ApplyGroup,
+    ApplyRoute,
+    DeleteRoute,
+    DeleteService,
+    FollowMember,
+    GroupAction,
+)
+from gitops_bg.core.groups.lifecycle import promote, rollback
+from gitops_bg.core.groups.model import GroupState, TransitionStep, VersionStage
+from gitops_bg.core.groups.routing import during, render
+from gitops_bg.core.groups.world import GroupWorld, member_name
+from gitops_bg.core.model.http_routes import HttpRoute
+
+
+def after_of(world: GroupWorld, version: str, archive_size: int | None = None) -> GroupState:
+    """The state after the group has moved to a version. Raises `PromotionRejected`."""
+    state = world.state
+    if state.stage(version) is VersionStage.LEGACY:
+        return rollback(state, world.now)
+    return promote(state, version, world.spec.archive_size if archive_size is None else archive_size, world.now)
+
+
+def wanted_routes(world: GroupWorld) -> tuple[HttpRoute, ...]:
+    """The HTTPRoutes that shall be live now; none without a gateway."""
+    gateway, moving = world.spec.gateway, world.record.transition
+    if gateway is None or not world.observed.has_gateway_api:
+        return ()
+    if moving is None:
+        return render(world.state, world.key, gateway)
+    after = after_of(world, moving.target, moving.archive_size)
+    return during(world.state, after, world.key, gateway, moving.step)
+
+
+def wanted_services(world: GroupWorld) -> Mapping[str, str]:
+    """The member that each stable Service shall follow: what serves in the active version."""
+    moving, state = world.record.transition, world.state
+    if moving is not None and moving.step is TransitionStep.SWITCH:
+        state = after_of(world, moving.target, moving.archive_size)
+    active = state.only(VersionStage.ACTIVE)
+    serving = (each for each in state.endpoints if each.version == active)
+    return {each.service: member_name(each.service, each.initial_version) for each in serving}
+
+
+def is_in_place(world: GroupWorld) -> bool:
+    """Whether all that shall be live is live, and no Gateway has anything against it."""
+    routes, live = {each.name: each for each in wanted_routes(world)}, world.observed.routes
+    own = {name for name, each in live.items() if not each.foreign}
+    taken = all(
+        name in own and live[name].route == route and live[name].accepted is not False for name, route in routes.items()
+    )
+    services = world.observed.services
+    followed = all(
+        service in services and services[service].member == member for service, member in wanted_services(world).items()
+    )
+    return taken and followed and own <= routes.keys()
+
+
+def actions_of(world: GroupWorld) -> tuple[GroupAction, ...]:
+    """The actions, in an order that keeps every prefix safe: rules come before rules go, Services follow in between."""
+    repair: tuple[GroupAction, ...] = (ApplyGroup(),) if world.observed.drifted else ()
+    return (*repair, *_apply_routes(world), *_follow(world), *_delete(world))
+
+
+def _apply_routes(world: GroupWorld) -> Iterator[GroupAction]:
+    for route in wanted_routes(world):
+        live = world.observed.routes.get(route.name)
+        if live is None or (live.route != route and not live.foreign):
+            yield ApplyRoute(route)
+
+
+def _follow(world: GroupWorld) -> Iterator[GroupAction]:
+    for service, member in sorted(wanted_services(world).items()):
+        live = world.observed.services.get(service)
+        moves = live is None or (live.member != member and not live.foreign)
+        found = world.observed.members.get(member)
+        if moves and found is not None and found.available:
+            yield FollowMember(service, member, live.member if live else "")
+
+
+def _delete(world: GroupWorld) -> Iterator[GroupAction]:
+    """What nothing leads to any more. A Service stays as long as versions move: the way back may need it."""
+    wanted = {each.name for each in wanted_routes(world)}
+    for name, live in sorted(world.observed.routes.items()):
+        if name not in wanted and not live.foreign:
+            yield DeleteRoute(name)
+    if world.record.transition is None:
+        services = wanted_services(world)
+        for service, stable in sorted(world.observed.services.items()):
+            if service not in services and not stable.foreign:
+                yield DeleteService(service)

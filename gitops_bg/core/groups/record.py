@@ -1,0 +1,72 @@
+"""What the agent remembers of a release group: the only memory, in the status of its ReleaseGroup.
+
+Routes are not remembered: they follow from Git and from where each service serves (`core.groups.world`).
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from gitops_bg.core.groups.model import GroupState, TransitionStep
+
+
+class TransitionKind(StrEnum):
+    """Which way the versions of a group move."""
+
+    PROMOTION = "Promotion"
+    ROLLBACK = "Rollback"
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """A promotion or rollback under way. Until it is over, the group's state is that of before."""
+
+    kind: TransitionKind
+    source: str
+    """The version that was active when it began."""
+    target: str
+    """The version that will be."""
+    step: TransitionStep
+    started_at: datetime
+    step_since: datetime
+    archive_size: int = 0
+    """How many archived versions remain after a promotion, as group.yaml said when it began."""
+    withdrawn: str = ""
+    """Why it goes back to where it came from; empty while it goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedVersion:
+    """A version that a promotion or rollback deleted while its folder is in main; it is not registered again."""
+
+    name: str
+    content: str
+    """The content of its folder then; another content makes it a new candidate."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailedTransition:
+    """A promotion or rollback that the Gateway did not take in time; the same one does not begin again by itself."""
+
+    target: str
+    active: str
+    """The version that was active, and stayed so."""
+    content: str
+    """The content of the target's folder; another content may try again."""
+    reason: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRecord:
+    """The memory of one group."""
+
+    state: GroupState = GroupState()  # noqa: RUF009 - frozen
+    """Versions, endpoints and registrations; without routes."""
+    transition: Transition | None = None
+    leaving: tuple[str, ...] = ()
+    """Versions that the last transition archived or deleted, as long as routes may still lead to them."""
+    left_at: datetime | None = None
+    """When the last transition ended; None once nothing leads to ``leaving`` any more."""
+    deleted: tuple[DeletedVersion, ...] = ()
+    failed: FailedTransition | None = None

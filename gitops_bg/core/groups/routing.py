@@ -1,0 +1,112 @@
+"""The HTTPRoutes of a group: a pure function of its state (docs/decisions/0037, versions-and-routes.md B6 and B10).
+
+Requests without the version's header go where the active version's routes lead. Of a candidate and of the legacy
+version every route has a rule with the header; what they must not answer, and the active one would, is denied. Requests
+that name an archived or unknown version are answered by the active one, as no rule has their header.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from gitops_bg.core.groups.model import (
+    GroupGateway,
+    GroupKey,
+    GroupState,
+    Route,
+    RouteMatch,
+    TransitionStep,
+    VersionStage,
+)
+from gitops_bg.core.groups.prohibitions import Prohibition, prohibitions
+from gitops_bg.core.groups.sharding import HostRule, sharded
+from gitops_bg.core.model.http_routes import Backend, Deny, HttpMatch, HttpRoute, HttpRule
+
+
+@dataclass(frozen=True, slots=True)
+class _Headed:
+    """The rules of one version that is reached by its header."""
+
+    version: str
+    routes: tuple[Route, ...]
+    denied: tuple[RouteMatch, ...]
+
+
+def render(state: GroupState, group: GroupKey, gateway: GroupGateway) -> tuple[HttpRoute, ...]:
+    """Return the HTTPRoutes of a group that is at rest, in the order of their names."""
+    headed = _headed(state, state.at(VersionStage.CANDIDATE, VersionStage.LEGACY))
+    return _routes(group, gateway, _of(state, state.only(VersionStage.ACTIVE)), headed)
+
+
+def during(
+    before: GroupState, after: GroupState, group: GroupKey, gateway: GroupGateway, step: TransitionStep
+) -> tuple[HttpRoute, ...]:
+    """Return the HTTPRoutes on the way between two states.
+
+    At every step each request is answered as before or as after, and requests that name one of the two versions reach
+    it throughout.
+    """
+    source, target = before.only(VersionStage.ACTIVE), after.only(VersionStage.ACTIVE)
+    future = _headed(after, (source,) if after.stage(source) is not None else ())
+    headed = [*_headed(before, before.at(VersionStage.CANDIDATE, VersionStage.LEGACY)), *future]
+    default = _of(before, source) if step is TransitionStep.PREPARE else _of(after, target)
+    return _routes(group, gateway, default, headed)
+
+
+def _of(state: GroupState, version: str) -> tuple[Route, ...]:
+    return tuple(route for route in state.routes if route.version == version)
+
+
+def _headed(state: GroupState, versions: Iterable[str]) -> list[_Headed]:
+    denied = sorted(prohibitions(state), key=_order)
+    return [
+        _Headed(version, _of(state, version), tuple(each.match for each in denied if each.version == version))
+        for version in versions
+    ]
+
+
+def _order(prohibition: Prohibition) -> tuple[object, ...]:
+    return prohibition.version, _sorting(prohibition.match)
+
+
+def _sorting(match: RouteMatch) -> tuple[object, ...]:
+    return match.host, match.path, match.kind, match.headers, match.methods
+
+
+def _routes(
+    group: GroupKey, gateway: GroupGateway, default: Iterable[Route], headed: Iterable[_Headed]
+) -> tuple[HttpRoute, ...]:
+    """Rules with the header come first: of rules that are equally specific, the first one wins."""
+    rules = (
+        *(rule for each in headed for rule in _headed_rules(gateway, each)),
+        *(rule for route in sorted(default, key=_by_match) for rule in _rules(gateway, route, "")),
+    )
+    return sharded(group, gateway, rules)
+
+
+def _by_match(route: Route) -> tuple[object, ...]:
+    return (*_sorting(route.match), route.service)
+
+
+def _headed_rules(gateway: GroupGateway, headed: _Headed) -> Iterator[HostRule]:
+    for route in sorted(headed.routes, key=_by_match):
+        yield from _rules(gateway, route, headed.version)
+    for match in headed.denied:
+        hosts = (match.host,) if match.host else gateway.hosts
+        yield HostRule(hosts, HttpRule(_matches(gateway, match, headed.version), gateway.deny))
+
+
+def _rules(gateway: GroupGateway, route: Route, version: str) -> Iterator[HostRule]:
+    """One rule; of a route that rewrites its prefix, one for each match, as the Gateway API demands."""
+    to: Backend | Deny = gateway.deny
+    if route.allowed:
+        to = Backend(f"{route.service}-{route.initial_version}", route.port)
+    hosts = (route.match.host,) if route.match.host else gateway.hosts
+    matches = _matches(gateway, route.match, version)
+    for part in ((match,) for match in matches) if route.rewrite else (matches,):
+        yield HostRule(hosts, HttpRule(part, to, route.rewrite, route.timeout))
+
+
+def _matches(gateway: GroupGateway, match: RouteMatch, version: str) -> tuple[HttpMatch, ...]:
+    header = ((gateway.version_header, version),) if version else ()
+    headers = tuple(sorted((*match.headers, *header)))
+    return tuple(HttpMatch(match.path, match.kind, headers, method) for method in match.methods or ("",))

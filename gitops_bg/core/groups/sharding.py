@@ -1,0 +1,111 @@
+"""Packs rules into HTTPRoutes within the limits of the Gateway API, so that packing never changes who answers.
+
+Rules that can be equally specific have the same path, and all rules of a path are in one HTTPRoute: which of two wins
+then depends on their order alone, never on the age of objects. A path is always in the shard that a hash of it names;
+there are as many shards as are needed, always a power of two, so that one more path moves few others.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from gitops_bg.core.groups.model import GroupGateway, GroupKey
+from gitops_bg.core.model.http_routes import HttpRoute, HttpRule
+from gitops_bg.core.names import fit
+
+# https://gateway-api.sigs.k8s.io/reference/spec/#httproutespec, and the CustomResourceDefinition's own validation.
+MOST_RULES, MOST_MATCHES_OF_A_RULE, MOST_MATCHES = 16, 64, 128
+_MOST_SHARDS = 4096
+
+Hosts = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HostRule:
+    """A rule, and the hosts that it is for (empty: all)."""
+
+    hosts: Hosts
+    rule: HttpRule
+
+
+def sharded(group: GroupKey, gateway: GroupGateway, rules: Iterable[HostRule]) -> tuple[HttpRoute, ...]:
+    """Return the HTTPRoutes of these rules, which keep their order, by name."""
+    by_hosts: dict[Hosts, list[HttpRule]] = {}
+    for each in rules:
+        by_hosts.setdefault(each.hosts, []).append(each.rule)
+    routes = [
+        HttpRoute(_name(group, gateway, hosts, number, part), hosts, gateway.parents, packed)
+        for hosts, own in by_hosts.items()
+        for number, parts in _shards(own).items()
+        for part, packed in enumerate(parts)
+    ]
+    return tuple(sorted(routes, key=lambda route: route.name))
+
+
+def _shards(rules: list[HttpRule]) -> Mapping[int, list[tuple[HttpRule, ...]]]:
+    """Return the rules of each shard by its number; more than one part only where one path alone is too much."""
+    count = 1
+    while True:
+        found: dict[int, list[HttpRule]] = {}
+        for rule in rules:
+            found.setdefault(_number(rule) % count, []).append(rule)
+        packed = {number: _packed(own) for number, own in found.items()}
+        if all(_fits(each) or _is_one_path(each) for each in packed.values()) or count == _MOST_SHARDS:
+            return {number: _parts(each) for number, each in sorted(packed.items())}
+        count *= 2
+
+
+def _number(rule: HttpRule) -> int:
+    """Return the same number for all rules of a path."""
+    match = rule.matches[0]
+    return int.from_bytes(hashlib.sha256(f"{match.kind} {match.path}".encode()).digest()[:4], "big")
+
+
+def _packed(rules: list[HttpRule]) -> tuple[HttpRule, ...]:
+    """Put matches that lead to the same place into one rule, where no other rule in between is for the same path."""
+    packed: list[HttpRule] = []
+    for rule in rules:
+        place = None if rule.rewrite else _place(packed, rule)
+        if place is None:
+            packed.append(rule)
+        else:
+            packed[place] = replace(packed[place], matches=(*packed[place].matches, *rule.matches))
+    return tuple(packed)
+
+
+def _place(packed: list[HttpRule], rule: HttpRule) -> int | None:
+    """Return the last rule that this one may join without overtaking a rule for one of its paths."""
+    paths = {(match.kind, match.path) for match in rule.matches}
+    for place in range(len(packed) - 1, -1, -1):
+        other = packed[place]
+        same = (other.to, other.rewrite, other.timeout) == (rule.to, rule.rewrite, rule.timeout)
+        if same and len(other.matches) + len(rule.matches) <= MOST_MATCHES_OF_A_RULE:
+            return place
+        if any((match.kind, match.path) in paths for match in other.matches):
+            return None
+    return None
+
+
+def _fits(rules: tuple[HttpRule, ...]) -> bool:
+    return len(rules) <= MOST_RULES and sum(len(rule.matches) for rule in rules) <= MOST_MATCHES
+
+
+def _is_one_path(rules: tuple[HttpRule, ...]) -> bool:
+    return len({(match.kind, match.path) for rule in rules for match in rule.matches}) == 1
+
+
+def _parts(rules: tuple[HttpRule, ...]) -> list[tuple[HttpRule, ...]]:
+    """Cut what is too much for one HTTPRoute; the rules of one path that exclude each other by their header's value."""
+    parts: list[tuple[HttpRule, ...]] = [()]
+    for rule in rules:
+        if not _fits((*parts[-1], rule)):
+            parts.append(())
+        parts[-1] = (*parts[-1], rule)
+    return parts
+
+
+def _name(group: GroupKey, gateway: GroupGateway, hosts: Hosts, number: int, part: int) -> str:
+    """Return the group's own name for the first shard of its own hosts."""
+    own = hosts == gateway.hosts
+    where = "" if own else "-" + hashlib.sha256(" ".join(hosts).encode()).hexdigest()[:8]
+    return fit(f"{group.name}{where}{f'-{number}' if number else ''}{f'-part{part}' if part else ''}")

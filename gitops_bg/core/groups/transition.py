@@ -1,0 +1,109 @@
+"""Moves a group from one active version to another, step by step; each step is one world further.
+
+    follow_active   Git asks for another version: begin, or, where it asks for the former one again, go back
+    advance         the Gateway has taken the routes of a step: take the next
+    give_up         it has not, in time: go back as far as possible
+
+The routes of a step follow from the record (`core.groups.plan`), so a crash between any two writes goes on from there.
+"""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from gitops_bg.core.groups.gates import gates_of
+from gitops_bg.core.groups.model import PromotionRejected, TransitionStep, VersionStage
+from gitops_bg.core.groups.plan import after_of, is_in_place
+from gitops_bg.core.groups.record import FailedTransition, Transition, TransitionKind
+from gitops_bg.core.groups.registering import remember_deleted
+from gitops_bg.core.groups.world import GroupWorld
+
+UNSPOKEN_SECONDS = 10
+"""How long a Gateway may say nothing at all of new routes before they count as taken: some never say anything."""
+
+
+def follow_active(world: GroupWorld) -> GroupWorld:
+    """Begin what ``active:`` asks for once every gate is open; a group that is asked to go back goes back at once."""
+    state, moving, wanted = world.record.state, world.record.transition, world.spec.active
+    if moving is not None:
+        asked_back = wanted != moving.target and not moving.withdrawn
+        return _withdrawn(world, moving, f"group.yaml asks for {wanted}") if asked_back else world
+    stage = state.stage(wanted)
+    if stage is VersionStage.ACTIVE or not state.only(VersionStage.ACTIVE):
+        return world
+    try:
+        after_of(world, wanted)
+    except PromotionRejected as error:
+        return replace(world, rejected=(str(error.why), str(error)))
+    if not all(gate.open for gate in gates_of(world, wanted)):
+        return world
+    kind = TransitionKind.ROLLBACK if stage is VersionStage.LEGACY else TransitionKind.PROMOTION
+    source, size = state.only(VersionStage.ACTIVE), world.spec.archive_size
+    begun = Transition(kind, source, wanted, TransitionStep.PREPARE, world.now, world.now, size)
+    world = world.with_event(f"{kind}Started", f"{kind.lower()} from {source} to {wanted}")
+    return world.with_record(transition=begun)
+
+
+def advance(world: GroupWorld) -> GroupWorld:
+    """Take the next step where the present one is in place: never more than one at a time, each is saved first."""
+    moving = world.record.transition
+    if moving is None:
+        left = world.record.left_at
+        done = left is not None and is_in_place(world) and not _is_unspoken(world, left)
+        return world.with_record(leaving=(), left_at=None) if done else world
+    if not is_in_place(world) or _is_unspoken(world, moving.step_since):
+        return world
+    if moving.withdrawn:
+        world = world.with_event("TransitionWithdrawn", f"{moving.source} stays active: {moving.withdrawn}")
+        return world.with_record(transition=None)
+    if moving.step is TransitionStep.SWITCH:
+        return _finished(world, moving)
+    if not all(gate.open for gate in gates_of(world, moving.target)):
+        return world
+    return world.with_record(transition=replace(moving, step=TransitionStep.SWITCH, step_since=world.now))
+
+
+def give_up(world: GroupWorld) -> GroupWorld:
+    """Go back where the Gateway does not take the routes of a step in time, or the target is gone."""
+    moving = world.record.transition
+    if moving is None or moving.withdrawn or world.now < deadline_of(world, moving):
+        return world
+    waited = f"{world.spec.progress_deadline_seconds} s were not enough for {moving.kind.lower()} to {moving.target}"
+    reason = f"{waited}: {waits_for(world) or 'the Gateway did not take its routes'}"
+    content = world.content(moving.target)
+    failed = FailedTransition(moving.target, moving.source, content, reason, world.now)
+    return _withdrawn(world.with_record(failed=failed), moving, reason)
+
+
+def deadline_of(world: GroupWorld, moving: Transition) -> datetime:
+    """When a step has taken too long."""
+    return moving.step_since + timedelta(seconds=world.spec.progress_deadline_seconds)
+
+
+def waits_for(world: GroupWorld) -> str:
+    """What the Gateway says against the group's routes; empty where it says nothing."""
+    found = (f"{name}: {live.reason}" for name, live in sorted(world.observed.routes.items()) if live.reason)
+    return next(found, "")
+
+
+def _withdrawn(world: GroupWorld, moving: Transition, why: str) -> GroupWorld:
+    back = replace(moving, step=TransitionStep.PREPARE, step_since=world.now, withdrawn=why)
+    return world.with_record(transition=back)
+
+
+def _finished(world: GroupWorld, moving: Transition) -> GroupWorld:
+    before, after = world.state, after_of(world, moving.target, moving.archive_size)
+    archived = set(after.at(VersionStage.ARCHIVED)) - set(before.at(VersionStage.ARCHIVED))
+    deleted = {each.name for each in before.versions} - {each.name for each in after.versions}
+    leaving = tuple(sorted({*world.record.leaving, *archived, *deleted}))
+    gone = remember_deleted(world, before, after)
+    past = "promoted" if moving.kind is TransitionKind.PROMOTION else "rolled back to"
+    world = world.with_event(f"{moving.kind}Finished", f"{past} {moving.target}; {moving.source} is kept warm")
+    return world.with_record(
+        state=replace(after, routes=()), transition=None, leaving=leaving, left_at=world.now, deleted=gone
+    )
+
+
+def _is_unspoken(world: GroupWorld, since: datetime) -> bool:
+    """Whether a Gateway has said nothing of some route yet, and may still."""
+    silent = any(live.accepted is None for live in world.observed.routes.values())
+    return silent and world.now < since + timedelta(seconds=UNSPOKEN_SECONDS)

@@ -1,0 +1,111 @@
+"""All that a decision on a group depends on, in one value. Each step takes one and returns one with another record."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from gitops_bg.core.groups.desired import DesiredGroup, DesiredRoute, GroupSpec
+from gitops_bg.core.groups.model import (
+    Endpoint,
+    GroupKey,
+    GroupState,
+    Route,
+    RouteMatch,
+    VersionStage,
+    version_number,
+)
+from gitops_bg.core.groups.observed import Member, ObservedGroup
+from gitops_bg.core.groups.record import GroupRecord
+
+UNKNOWN_MEMBER = Member(reason="is not there yet")
+
+
+def member_name(service: str, version: str) -> str:
+    """The app of a service in a version, and its Service.
+
+    >>> member_name("cart", "v1")
+    'cart-v1'
+    """
+    return f"{service}-{version}"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupWorld:
+    """The group at one moment; ``spec`` is that of a usable folder."""
+
+    key: GroupKey
+    spec: GroupSpec
+    desired: DesiredGroup
+    observed: ObservedGroup
+    record: GroupRecord
+    now: datetime
+    events: tuple[tuple[str, str], ...] = ()
+    rejected: tuple[str, str] = ("", "")
+    """Why what Git asks for is not done: a reason and a sentence; empty where it is."""
+
+    def with_record(self, **changes: object) -> "GroupWorld":
+        """The world with some fields of the record changed."""
+        return replace(self, record=replace(self.record, **changes))  # type: ignore[arg-type]
+
+    def with_event(self, reason: str, message: str) -> "GroupWorld":
+        """The world in which one more thing has happened."""
+        return replace(self, events=(*self.events, (reason, message)))
+
+    @property
+    def state(self) -> GroupState:
+        """The state of the record with the routes that Git gives it."""
+        return with_routes(self.record.state, self.desired)
+
+    def member(self, service: str, initial_version: str) -> Member:
+        """What the cluster shows of a service of a version."""
+        return self.observed.members.get(member_name(service, initial_version), UNKNOWN_MEMBER)
+
+    def content(self, version: str) -> str:
+        """What identifies the folder of a version; empty where it has none."""
+        found = self.desired.versions.get(version)
+        return found.content if found else ""
+
+
+def with_routes(state: GroupState, desired: DesiredGroup) -> GroupState:
+    """Add the routes: those of each service's folder lead to where the service serves now.
+
+    Where several services claim the same requests of a version, because an older one still serves in it, the one that
+    was born last has them, and the route of an older one stays behind (versions-and-routes.md B4.6).
+    """
+    written = [
+        (place, route)
+        for place in state.endpoints
+        if (version := desired.versions.get(place.initial_version)) is not None
+        and (service := version.services.get(place.service)) is not None
+        for route in service.routes
+    ]
+    newest: dict[tuple[str, RouteMatch], str] = {}
+    for place, route in sorted(written, key=lambda each: version_number(each[0].initial_version)):
+        newest[place.version, route.match] = place.initial_version
+    routes = (
+        _route(place, route, place.version)
+        if newest[place.version, route.match] == place.initial_version
+        else _route(place, route, _behind(state, place))
+        for place, route in written
+    )
+    return replace(state, routes=tuple(routes))
+
+
+def _behind(state: GroupState, place: Endpoint) -> str:
+    """The version that keeps a route which a newer service has taken over: the one before, or where it was born."""
+    legacy = state.only(VersionStage.LEGACY)
+    is_active = state.stage(place.version) is VersionStage.ACTIVE
+    served = legacy and version_number(place.initial_version) <= version_number(legacy)
+    return legacy if is_active and served else place.initial_version
+
+
+def _route(place: Endpoint, route: DesiredRoute, version: str) -> Route:
+    return Route(
+        place.service,
+        version,
+        place.initial_version,
+        route.match,
+        route.allowed,
+        route.port,
+        route.rewrite,
+        route.timeout,
+    )

@@ -1,0 +1,179 @@
+"""A cluster and a repository in memory, for the engine of groups: one action at a time, and it may die after any.
+
+The record survives in `record` alone, as it does in the status of the live ReleaseGroup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from gitops_bg.core.groups.decision import (
+    ApplyGroup,
+    ApplyRoute,
+    DeleteRoute,
+    DeleteService,
+    FollowMember,
+    GroupAction,
+    GroupDecision,
+)
+from gitops_bg.core.groups.desired import DesiredGroup, DesiredRoute, DesiredService, DesiredVersion, GroupSpec
+from gitops_bg.core.groups.engine import decide_group
+from gitops_bg.core.groups.members import Standing, standing_of
+from gitops_bg.core.groups.model import GroupGateway, GroupKey, RouteMatch, VersionStage
+from gitops_bg.core.groups.observed import LiveRoute, Member, ObservedGroup, StableService
+from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.world import member_name
+from gitops_bg.core.model.http_routes import Backend, Deny, HttpRoute, ParentRef
+from tests.core.groups.gateway import Request, answer
+from tests.core.groups.notation import NOW
+
+STORE = GroupKey("shop", "store")
+GATEWAY = GroupGateway((ParentRef("public"),), deny=Deny(backend=Backend("deny", 80)))
+
+
+class Died(Exception):
+    """The agent was killed."""
+
+
+def version(content: str = "1", **services: str | None) -> DesiredVersion:
+    """A version's folder: services with their paths, separated by spaces; None: only named."""
+    made = {
+        service: DesiredService(
+            pods=paths is not None,
+            routes=tuple(DesiredRoute(RouteMatch(path), 80) for path in (paths or "").split()),
+        )
+        for service, paths in services.items()
+    }
+    return DesiredVersion(content, made)
+
+
+@dataclass
+class World:
+    """One group. `ill` are members that are not healthy, `gone` those that do not even answer."""
+
+    versions: dict[str, DesiredVersion]
+    active: str = "v1"
+    archive_size: int = 1
+    gateway: GroupGateway | None = GATEWAY
+    accepts: bool | None = True
+    """What the Gateway says of every route; None: nothing, ever."""
+    says: str = ""
+    now: datetime = NOW
+    record: GroupRecord = field(default_factory=GroupRecord)
+    there: bool = False
+    routes: dict[str, HttpRoute] = field(default_factory=dict)
+    services: dict[str, str] = field(default_factory=dict)
+    ill: set[str] = field(default_factory=set)
+    gone: set[str] = field(default_factory=set)
+    events: list[str] = field(default_factory=list)
+    trail: list[dict[tuple[str, str], str]] = field(default_factory=list)
+    """Who answered which request after every write."""
+    problems: bool = False
+
+    def observed(self) -> ObservedGroup:
+        members = {
+            member_name(service, name): self._member(service, name)
+            for name, each in self.versions.items()
+            for service, desired in each.services.items()
+            if desired.pods
+        }
+        routes = {
+            name: LiveRoute(route, self.accepts, self.says if self.accepts is False else "")
+            for name, route in self.routes.items()
+        }
+        services = {name: StableService(member) for name, member in self.services.items()}
+        return ObservedGroup("uid" if self.there else "", "", members, services, routes)
+
+    def _member(self, service: str, name: str) -> Member:
+        app = member_name(service, name)
+        runs = standing_of(self.record, service, name) is Standing.RUNNING
+        return Member(
+            healthy=runs and app not in self.ill | self.gone,
+            available=runs and app not in self.gone,
+            reason="pods are missing" if app in self.ill | self.gone else "",
+        )
+
+    def decide(self) -> GroupDecision:
+        spec = GroupSpec(self.active, self.archive_size, self.gateway)
+        desired = DesiredGroup(None if self.problems else spec, {} if self.problems else dict(self.versions))
+        return decide_group(STORE, desired, self.observed(), self.record, self.now)
+
+    def step(self, most: int = 10_000) -> bool:
+        """One pass that dies after so many writes; whether it wrote anything."""
+        decision, writes = self.decide(), 0
+        if decision.record != self.record:
+            self.record = decision.record
+            self.events += [reason for reason, _ in decision.events]
+            writes += 1
+        for action in decision.actions:
+            if writes >= most:
+                raise Died
+            self._carry_out(action)
+            writes += 1
+            self.trail.append(self.answers())
+        return writes > 0
+
+    def settle(self) -> GroupDecision:
+        """Work until nothing is left to do at once."""
+        for _ in range(50):
+            if not self.step():
+                return self.decide()
+        raise AssertionError("the group never comes to rest")
+
+    def settle_with_crashes(self, writes: int) -> GroupDecision:
+        """Work, and die after every so many writes; each life goes on from what is live."""
+        for _ in range(200):
+            try:
+                if not self.step(writes):
+                    return self.decide()
+            except Died:
+                continue
+        raise AssertionError("the group never comes to rest")
+
+    def after(self, seconds: float) -> World:
+        self.now += timedelta(seconds=seconds)
+        return self
+
+    def _carry_out(self, action: GroupAction) -> None:
+        match action:
+            case ApplyGroup():
+                self.there = True
+            case ApplyRoute(route):
+                self.routes[route.name] = route
+            case DeleteRoute(name):
+                del self.routes[name]
+            case FollowMember(service, member):
+                self.services[service] = member
+            case DeleteService(service):
+                del self.services[service]
+
+    # --- what users see -----------------------------------------------------------------------------------------
+
+    def ask(self, path: str, name: str = "") -> str:
+        return answer(self.routes.values(), Request(path, {"X-Version": name} if name else {}))
+
+    def answers(self) -> dict[tuple[str, str], str]:
+        services = [one for each in self.versions.values() for one in each.services.values()]
+        paths = {route.match.path for one in services for route in one.routes}
+        return {(path, name): self.ask(path, name) for path in sorted(paths) for name in ("", *self.versions)}
+
+    @property
+    def stages(self) -> str:
+        letters = {VersionStage.ACTIVE: "A", VersionStage.CANDIDATE: "C", VersionStage.LEGACY: "L"}
+        return " ".join(f"{each.name}{letters.get(each.stage, 'R')}" for each in self.record.state.versions)
+
+    def standing(self) -> Mapping[str, Standing]:
+        return {
+            member_name(service, name): standing_of(self.record, service, name)
+            for name, each in self.versions.items()
+            for service, desired in each.services.items()
+            if desired.pods
+        }
+
+
+def store(**changes: object) -> World:
+    """Two versions of cart, and auth of the first one only."""
+    first, second = version(cart="/cart /old", auth="/auth"), version(cart="/cart /new")
+    return replace(World({"v1": first, "v2": second}), **changes)  # type: ignore[arg-type]
