@@ -1,4 +1,4 @@
-"""Generates the CustomResourceDefinition of BlueGreenDeployment from the models; its output is `deploy/crd.yaml`.
+"""Generates the CustomResourceDefinitions from the models: `deploy/crd.yaml`, and `deploy/crd-releasegroups.yaml`.
 
 The schema is structural, in the subset that Kubernetes 1.20 accepts: no $ref, no anyOf, no defaults (the live spec
 stays as written in Git). The agent checks rules between fields, and reports them with a line number.
@@ -6,17 +6,24 @@ stays as written in Git). The agent checks rules between fields, and reports the
 
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
 
-from gitops_bg.core.names import GROUP, KIND, PLURAL
+from gitops_bg.core.names import GROUP, GROUP_KIND, GROUP_PLURAL, KIND, PLURAL
 from gitops_bg.spec.app.models import AppSpec
+from gitops_bg.spec.groups.models import GroupSpec
+from gitops_bg.spec.groups.status import GroupStatus
 from gitops_bg.spec.status import Status
 from gitops_bg.spec.yaml.emit import to_yaml
 
 HEADER = """\
 # Generated from gitops_bg/spec/{app/models,status}.py by `python -m gitops_bg.spec.crd`; a test compares. Do not edit.
+"""
+GROUP_HEADER = """\
+# Generated from gitops_bg/spec/groups/{models,status}.py by `python -m gitops_bg.spec.crd releasegroups`; a test
+# compares. Do not edit.
 """
 
 Schema = dict[str, Any]
@@ -24,46 +31,28 @@ Schema = dict[str, Any]
 _KEPT = ("type", "format", "pattern", "enum", "minimum", "maximum", "minLength", "minItems", "description")
 
 
-def definition() -> dict[str, Any]:
-    """The CustomResourceDefinition, ready to be applied."""
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{PLURAL}.{GROUP}"},
-        "spec": {
-            "group": GROUP,
-            "scope": "Namespaced",
-            "names": {
-                "kind": KIND,
-                "listKind": f"{KIND}List",
-                "plural": PLURAL,
-                "singular": KIND.lower(),
-                "shortNames": ["bgd"],
-            },
-            "versions": [_version()],
-        },
-    }
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What differs between our kinds. Columns: name, type, path; those in ``wide`` are shown with ``-o wide`` only."""
+
+    name: str
+    plural: str
+    short: str
+    says: str
+    spec: type[BaseModel]
+    status: type[BaseModel]
+    columns: tuple[tuple[str, str, str], ...]
+    wide: frozenset[str] = frozenset()
 
 
-def _version() -> dict[str, Any]:
-    return {
-        "name": "v1alpha1",
-        "served": True,
-        "storage": True,
-        "subresources": {"status": {}},
-        "additionalPrinterColumns": _columns(),
-        "schema": {
-            "openAPIV3Schema": {
-                "type": "object",
-                "description": "One app, run as a blue-green deployment. Its spec comes from Git.",
-                "properties": {"spec": spec_schema(), "status": status_schema()},
-            }
-        },
-    }
-
-
-def _columns() -> list[dict[str, Any]]:
-    columns = [
+_APP = _Kind(
+    KIND,
+    PLURAL,
+    "bgd",
+    "One app, run as a blue-green deployment. Its spec comes from Git.",
+    AppSpec,
+    Status,
+    (
         ("Active", "string", ".status.active.version"),
         ("Colour", "string", ".status.active.color"),
         ("Candidate", "string", ".status.candidate.version"),
@@ -73,12 +62,76 @@ def _columns() -> list[dict[str, Any]]:
         ("Commit", "string", ".status.commit"),
         ("Image", "string", ".status.active.image"),
         ("Age", "date", ".metadata.creationTimestamp"),
-    ]
-    only_wide = {"Commit", "Image"}
-    return [
-        {"name": name, "type": kind, "jsonPath": path, **({"priority": 1} if name in only_wide else {})}
-        for name, kind, path in columns
-    ]
+    ),
+    frozenset({"Commit", "Image"}),
+)
+_GROUP = _Kind(
+    GROUP_KIND,
+    GROUP_PLURAL,
+    "rg",
+    "Several services that are promoted and rolled back together. Its spec comes from Git.",
+    GroupSpec,
+    GroupStatus,
+    (
+        ("Active", "string", ".status.active"),
+        ("Legacy", "string", ".status.legacy"),
+        ("Candidates", "string", ".status.candidates"),
+        ("Phase", "string", ".status.phase"),
+        ("Commit", "string", ".status.commit"),
+        ("Age", "date", ".metadata.creationTimestamp"),
+    ),
+    frozenset({"Commit"}),
+)
+
+
+def definition() -> dict[str, Any]:
+    """The CustomResourceDefinition of BlueGreenDeployment, ready to be applied."""
+    return _definition(_APP)
+
+
+def group_definition() -> dict[str, Any]:
+    """The CustomResourceDefinition of ReleaseGroup, ready to be applied."""
+    return _definition(_GROUP)
+
+
+def _definition(kind: _Kind) -> dict[str, Any]:
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{kind.plural}.{GROUP}"},
+        "spec": {
+            "group": GROUP,
+            "scope": "Namespaced",
+            "names": {
+                "kind": kind.name,
+                "listKind": f"{kind.name}List",
+                "plural": kind.plural,
+                "singular": kind.name.lower(),
+                "shortNames": [kind.short],
+            },
+            "versions": [_version(kind)],
+        },
+    }
+
+
+def _version(kind: _Kind) -> dict[str, Any]:
+    return {
+        "name": "v1alpha1",
+        "served": True,
+        "storage": True,
+        "subresources": {"status": {}},
+        "additionalPrinterColumns": [
+            {"name": name, "type": of, "jsonPath": path, **({"priority": 1} if name in kind.wide else {})}
+            for name, of, path in kind.columns
+        ],
+        "schema": {
+            "openAPIV3Schema": {
+                "type": "object",
+                "description": kind.says,
+                "properties": {"spec": _schema_of(kind.spec), "status": _schema_of(kind.status)},
+            }
+        },
+    }
 
 
 def spec_schema() -> Schema:
@@ -134,5 +187,10 @@ def render() -> str:
     return HEADER + to_yaml(definition())
 
 
+def render_group() -> str:
+    """The text of ``deploy/crd-releasegroups.yaml``."""
+    return GROUP_HEADER + to_yaml(group_definition())
+
+
 if __name__ == "__main__":
-    sys.stdout.write(render())
+    sys.stdout.write(render_group() if sys.argv[1:] == [GROUP_PLURAL] else render())

@@ -11,27 +11,31 @@ from typing import Any
 import pytest
 
 from gitops_bg.core.names import API_VERSION, KIND, PLURAL
-from gitops_bg.spec.crd import definition, render, spec_schema
+from gitops_bg.spec.crd import definition, group_definition, render, render_group, spec_schema
 from gitops_bg.spec.yaml.reader import read_one
 from tests.support.cluster.clusters import TestCluster
 
-DEPLOYED = Path(__file__).parents[2] / "deploy" / "crd.yaml"
+DEPLOY = Path(__file__).parents[2] / "deploy"
 
 
-def test_the_deployed_definition_is_the_generated_one() -> None:
-    assert DEPLOYED.read_text() == render(), "run: python -m gitops_bg.spec.crd > deploy/crd.yaml"
+def test_the_deployed_definitions_are_the_generated_ones() -> None:
+    assert (DEPLOY / "crd.yaml").read_text() == render(), "run: make docs"
+    assert (DEPLOY / "crd-releasegroups.yaml").read_text() == render_group(), "run: make docs"
 
 
-def test_the_command_prints_it() -> None:
+def test_the_command_prints_them() -> None:
     command = [sys.executable, "-m", "gitops_bg.spec.crd"]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == render()
+    group = subprocess.run([*command, "releasegroups"], capture_output=True, text=True, check=True)
+    assert group.stdout == render_group()
 
 
-def test_it_reads_back_as_it_was_made() -> None:
-    document, problems = read_one("crd.yaml", render().encode())
+@pytest.mark.parametrize(("text", "made"), [(render(), definition()), (render_group(), group_definition())])
+def test_it_reads_back_as_it_was_made(text: str, made: dict[str, Any]) -> None:
+    document, problems = read_one("crd.yaml", text.encode())
     assert problems == ()
     assert document is not None
-    assert document.value == definition()
+    assert document.value == made
 
 
 def schemas(schema: Any) -> Iterator[dict[str, Any]]:
@@ -44,7 +48,11 @@ def schemas(schema: Any) -> Iterator[dict[str, Any]]:
 
 
 def all_schemas() -> list[dict[str, Any]]:
-    return list(schemas(definition()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]))
+    return [
+        each
+        for made in (definition(), group_definition())
+        for each in schemas(made["spec"]["versions"][0]["schema"]["openAPIV3Schema"])
+    ]
 
 
 def test_the_schema_is_structural() -> None:
@@ -56,10 +64,11 @@ def test_the_schema_is_structural() -> None:
 
 
 def test_only_the_record_is_free_of_a_schema() -> None:
-    status = definition()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]
-    assert [schema for schema in all_schemas() if "x-kubernetes-preserve-unknown-fields" in schema] == [
-        status["properties"]["record"]
+    records = [
+        made["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]["record"]
+        for made in (definition(), group_definition())
     ]
+    assert [schema for schema in all_schemas() if "x-kubernetes-preserve-unknown-fields" in schema] == records
 
 
 def test_every_field_is_explained() -> None:

@@ -1,17 +1,19 @@
 """The status of a ReleaseGroup: the record, and what people and tools read beside it. Pure; saves nothing."""
 
-from collections.abc import Iterator
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from gitops_bg.cluster.api.kinds import Object
+from gitops_bg.cluster.reporting.status import conditions_with_times, gate_of
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.groups.decision import GroupDecision
-from gitops_bg.core.groups.model import VersionStage
-from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.model import GroupState, GroupVersion, VersionStage
+from gitops_bg.core.groups.record import GroupRecord, Transition
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.codec import from_json, to_json
+from gitops_bg.spec.groups import status as shown
 from gitops_bg.spec.status import moment_of
 
 
@@ -31,71 +33,39 @@ def load_group_record(body: Object | None) -> GroupRecord:
 def group_status(body: Object, decision: GroupDecision, commit: str, now: datetime) -> dict[str, Any]:
     """The whole status."""
     generation = body["metadata"].get("generation", 0)
-    state, moving = decision.record.state, decision.record.transition
-    status: dict[str, Any] = {
-        "observedGeneration": generation,
-        "phase": decision.phase.value,
-        "active": state.only(VersionStage.ACTIVE),
-        "legacy": state.only(VersionStage.LEGACY),
-        "candidates": list(state.at(VersionStage.CANDIDATE)),
-        "versions": [
-            {
-                "name": each.name,
-                "stage": each.stage.value,
-                "changedAt": moment_of(each.changed_at),
-                "services": sorted(
-                    member_name(part.service, part.initial_version)
-                    for part in state.endpoints
-                    if part.version == each.name
-                ),
-            }
-            for each in state.versions
-        ],
-        "gates": [
-            {"kind": gate.kind, "open": gate.open, "reason": gate.reason, "until": moment_of(gate.until)}
-            for gate in decision.gates
-        ],
-        "conditions": list(
-            _conditions(((body.get("status") or {}).get("conditions")) or [], decision, generation, now)
-        ),
-        "commit": commit,
-    }
-    if moving is not None:
-        status["transition"] = {
-            "kind": moving.kind.value,
-            "from": moving.source,
-            "to": moving.target,
-            "step": moving.step.value,
-            "startedAt": moment_of(moving.started_at),
-            "withdrawn": moving.withdrawn,
-        }
-    said: dict[str, Any] = _without_empty(status)
-    return {**said, "record": to_json(decision.record)}
+    state = decision.record.state
+    before = ((body.get("status") or {}).get("conditions")) or []
+    return shown.GroupStatus(
+        observed_generation=generation,
+        phase=decision.phase.value,
+        message=next((each.message for each in decision.conditions), None),
+        commit=commit or None,
+        active=state.only(VersionStage.ACTIVE) or None,
+        legacy=state.only(VersionStage.LEGACY) or None,
+        candidates=state.at(VersionStage.CANDIDATE) or None,
+        versions=tuple(map(partial(_version, state), state.versions)) or None,
+        transition=_transition(decision.record.transition),
+        gates=tuple(map(gate_of, decision.gates)) or None,
+        conditions=tuple(conditions_with_times(before, decision.conditions, generation, now)),
+        record=to_json(decision.record),
+    ).stored()
 
 
-def _conditions(
-    live: list[Object], decision: GroupDecision, generation: int, now: datetime
-) -> Iterator[dict[str, Any]]:
-    before = {each.get("type"): each for each in live}
-    for condition in decision.conditions:
-        word = _WORDS[condition.status]
-        last = before.get(condition.type, {})
-        since = last.get("lastTransitionTime") if last.get("status") == word else None
-        yield {
-            "type": condition.type,
-            "status": word,
-            "reason": condition.reason,
-            "message": condition.message,
-            "lastTransitionTime": since or moment_of(now),
-            "observedGeneration": generation,
-        }
+def _version(state: GroupState, version: GroupVersion) -> shown.GroupVersionStatus:
+    serving = (each for each in state.endpoints if each.version == version.name)
+    services = tuple(sorted(member_name(each.service, each.initial_version) for each in serving))
+    changed = moment_of(version.changed_at)
+    return shown.GroupVersionStatus(name=version.name, stage=version.stage, changed_at=changed, services=services)
 
 
-_WORDS = {True: "True", False: "False", None: "Unknown"}
-
-
-def _without_empty(value: Any) -> Any:
-    """Without what says nothing: a status is read by people."""
-    if isinstance(value, dict):
-        return {key: _without_empty(each) for key, each in value.items() if each not in (None, "", [])}
-    return [_without_empty(each) for each in value] if isinstance(value, list) else value
+def _transition(moving: Transition | None) -> shown.GroupTransitionStatus | None:
+    if moving is None:
+        return None
+    return shown.GroupTransitionStatus(
+        kind=moving.kind.value,
+        source=moving.source,
+        target=moving.target,
+        step=moving.step.value,
+        started_at=moment_of(moving.started_at),
+        withdrawn=moving.withdrawn or None,
+    )

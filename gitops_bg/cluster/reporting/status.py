@@ -73,8 +73,8 @@ def status_of(state: AppState, decision: Decision, now: datetime) -> Object:
         rollouts=tuple(_rollout(one) for one in reversed(record.rollouts)),
         analysis_runs=runs_of(record) or None,
         pull_request=_pull_request(decision.pull),
-        conditions=tuple(_conditions(_live_conditions(state), decision.conditions, state.generation, now)),
-        gates=tuple(_gate(gate) for gate in decision.gates),
+        conditions=tuple(conditions_with_times(_live_conditions(state), decision.conditions, state.generation, now)),
+        gates=tuple(gate_of(gate) for gate in decision.gates),
         waits=tuple(_wait(wait) for wait in decision.waits),
     )
     return {**said.stored(), "record": to_json(record)}
@@ -98,7 +98,7 @@ def with_condition(state: AppState, condition: Condition, now: datetime) -> Obje
     implied = [replace(condition, type=kind, status=value) for kind, value in STATUS_WHILE_BROKEN.items()]
     known = {each["type"] for each in others}
     said = (condition, *(each for each in implied if each.type in known))
-    made = {each.type: each.stored() for each in _conditions(others, said, state.generation, now)}
+    made = {each.type: each.stored() for each in conditions_with_times(others, said, state.generation, now)}
     ours = made.pop(condition.type)
     kept = [made.get(each["type"], each) for each in others if each["type"] != condition.type]
     return {"phase": str(Phase.DEGRADED), "message": condition.message, "conditions": [*kept, ours]}
@@ -189,12 +189,10 @@ def _message(decision: Decision) -> str:
     return why or next(iter([*shut, *conditions.values()]), "")
 
 
-def _conditions(
+def conditions_with_times(
     live: list[Object], conditions: tuple[Condition, ...], generation: int, now: datetime
 ) -> Iterator[shown.Condition]:
-    """https://kubernetes.io/docs/reference/using-api/api-concepts/ and metav1.Condition: the time of the last change of
-    status.
-    """
+    """Return conditions for a status, each with the time when its status last changed (metav1.Condition)."""
     before = {each["type"]: each for each in live}
     for condition in conditions:
         word = {True: "True", False: "False", None: "Unknown"}[condition.status]
@@ -210,7 +208,8 @@ def _conditions(
         )
 
 
-def _gate(gate: GateResult) -> shown.Gate:
+def gate_of(gate: GateResult) -> shown.Gate:
+    """Return a gate for a status."""
     return shown.Gate(kind=str(gate.kind), open=gate.open, reason=gate.reason, until=moment_of(gate.until))
 
 

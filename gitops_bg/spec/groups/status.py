@@ -1,0 +1,60 @@
+"""The status of a ReleaseGroup, as the agent writes it and everybody reads it: one model, like that of an app."""
+
+from typing import Any
+
+from pydantic import Field
+
+from gitops_bg.spec.status import Condition, Gate, Moment, Number, Part
+
+
+class GroupVersionStatus(Part):
+    """One version of the group."""
+
+    name: str
+    stage: str = Field(description="Candidate, Active, Legacy or Archived.")
+    changed_at: Moment | None = Field(default=None, description="When it came to this stage.")
+    services: tuple[str, ...] | None = Field(
+        default=None, description="The apps that serve in it: its own, and those that it has from older versions."
+    )
+
+
+class GroupTransitionStatus(Part):
+    """A promotion or rollback under way."""
+
+    kind: str = Field(description="Promotion or Rollback.")
+    source: str = Field(description="The version that was active when it began.")
+    target: str = Field(description="The version that will be.")
+    step: str = Field(description="Prepare: its routes are being made; Switch: traffic moves.")
+    started_at: Moment | None = None
+    withdrawn: str | None = Field(default=None, description="Why it goes back.")
+
+
+class GroupStatus(Part):
+    """The status of the group."""
+
+    observed_generation: Number | None = Field(
+        default=None, description="The generation of the live spec that all of this is about."
+    )
+    phase: str | None = Field(default=None, description="One word for where the group is.")
+    message: str | None = Field(default=None, description="The sentence that explains the phase.")
+    commit: str | None = Field(default=None, description="The commit of main that was read.")
+    active: str | None = Field(default=None, description="The version that serves.")
+    legacy: str | None = Field(default=None, description="The version that a rollback leads to.")
+    candidates: tuple[str, ...] | None = Field(default=None, description="The versions that may be promoted.")
+    versions: tuple[GroupVersionStatus, ...] | None = Field(
+        default=None, description="Every version, in the order of their numbers."
+    )
+    transition: GroupTransitionStatus | None = Field(default=None, description="A promotion or rollback under way.")
+    gates: tuple[Gate, ...] | None = Field(
+        default=None, description="Every gate of the version that group.yaml asks for, while it is not active."
+    )
+    conditions: tuple[Condition, ...] | None = Field(
+        default=None,
+        description="What is so, and what is not.",
+        json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
+    )
+    record: dict[str, Any] | None = Field(
+        default=None,
+        description="The agent's memory of the group. Of no use to anybody else, and different in every release.",
+        json_schema_extra={"x-kubernetes-preserve-unknown-fields": True},
+    )
