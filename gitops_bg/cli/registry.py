@@ -2,7 +2,7 @@
 
 import typer
 
-from gitops_bg.cli.commands import agent, demo, init, policies
+from gitops_bg.cli.commands import agent, demo, group, init, policies
 from gitops_bg.cli.commands.inspect import check, diff, explain, get, history, plan, status, tree
 from gitops_bg.cli.commands.operate import (
     abort,
@@ -54,6 +54,7 @@ def add_verbs(app: typer.Typer) -> None:
             app.command(verb.__name__.replace("_", "-"), rich_help_panel=panel)(with_option_groups(verb))
     app.add_typer(_gate(), rich_help_panel=DECIDE)
     app.add_typer(_policies(), rich_help_panel=LOOK)
+    app.add_typer(_group(), rich_help_panel=DECIDE)
 
 
 def _policies() -> typer.Typer:
@@ -62,6 +63,14 @@ def _policies() -> typer.Typer:
     group.command("test")(with_option_groups(policies.run_tests))
     group.command("replay")(with_option_groups(policies.replay))
     return group
+
+
+def _group() -> typer.Typer:
+    told = "Release groups: several services that are promoted and rolled back together."
+    verbs = typer.Typer(name="group", help=told, no_args_is_help=True)
+    for verb in (group.get, group.promote, group.rollback, group.delete):
+        verbs.command(verb.__name__)(with_option_groups(verb))
+    return verbs
 
 
 def _gate() -> typer.Typer:

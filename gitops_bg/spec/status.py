@@ -167,7 +167,24 @@ class PullRequest(Part):
         return f"#{self.number} {self.url or ''} ({self.state or 'unknown'}{by})"
 
 
-class Status(Part):
+class TopStatus(Part):
+    """A whole status."""
+
+    @classmethod
+    def read(cls, stored: object) -> Self:
+        """Read a live status, whichever release wrote it. Only invalid parts, which somebody else wrote,
+        are left out.
+        """
+        given = dict(stored) if isinstance(stored, Mapping) else {}
+        try:
+            return cls.model_validate(given, by_alias=True, by_name=False)
+        except ValidationError as error:
+            wrong = {each["loc"][:2] for each in error.errors()}
+        sound = {key: _without(value, key, wrong) for key, value in given.items() if (key,) not in wrong}
+        return cls.model_validate(sound, by_alias=True, by_name=False)
+
+
+class Status(TopStatus):
     """The status of the app."""
 
     observed_generation: Number | None = Field(
@@ -221,19 +238,6 @@ class Status(Part):
         description="The agent's memory of the app. Of no use to anybody else, and different in every release.",
         json_schema_extra={"x-kubernetes-preserve-unknown-fields": True},
     )
-
-    @classmethod
-    def read(cls, stored: object) -> Self:
-        """Read a live status, whichever release wrote it. Only invalid parts, which somebody else wrote,
-        are left out.
-        """
-        given = dict(stored) if isinstance(stored, Mapping) else {}
-        try:
-            return cls.model_validate(given, by_alias=True, by_name=False)
-        except ValidationError as error:
-            wrong = {each["loc"][:2] for each in error.errors()}
-        sound = {key: _without(value, key, wrong) for key, value in given.items() if (key,) not in wrong}
-        return cls.model_validate(sound, by_alias=True, by_name=False)
 
 
 def _without(value: object, key: str, wrong: Set[tuple[int | str, ...]]) -> object:

@@ -17,6 +17,7 @@ from gitops_bg.core.model.http_routes import Backend, Deny, ExtensionRef, Parent
 from gitops_bg.core.names import LONGEST_NAME
 from gitops_bg.spec.app.fields import Model
 from gitops_bg.spec.app.layout import PRIMARY_FILE, SERVICE_NAME, is_dns_label, is_manifest
+from gitops_bg.spec.app.to_core import without_nulls
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.groups import models
 from gitops_bg.spec.groups.layout import (
@@ -43,7 +44,16 @@ class _Claim:
     place: int
 
 
-def load_group(group: GroupKey, files: Mapping[str, File], commit: str = "") -> DesiredGroup:
+@dataclass(frozen=True, slots=True)
+class GroupConfig:
+    """One group as its folder describes it."""
+
+    desired: DesiredGroup
+    body: Mapping[str, Any] = field(default_factory=dict)
+    """The spec to apply to the live ReleaseGroup: as written, without nulls. Empty where it is not usable."""
+
+
+def load_group(group: GroupKey, files: Mapping[str, File], commit: str = "") -> GroupConfig:
     """Load a group from all files below its folder, by their paths in it. A Problem stands for an unusable file."""
     return _Folder(group, files).load(commit)
 
@@ -56,7 +66,7 @@ class _Folder:
     files: Mapping[str, File]
     problems: list[Problem] = field(default_factory=list)
 
-    def load(self, commit: str) -> DesiredGroup:
+    def load(self, commit: str) -> GroupConfig:
         self.problems.extend(each for each in self.files.values() if isinstance(each, Problem))
         self._check_names()
         document, model = self._read(GROUP_FILE, models.ReleaseGroup)
@@ -70,7 +80,8 @@ class _Folder:
             )
             self.problems.append(document.problem(("spec", "active"), f"there is no version {spec.active}", remedy))
         usable = spec if not self.problems else None
-        return DesiredGroup(usable, versions if usable else {}, tuple(self.problems), commit)
+        desired = DesiredGroup(usable, versions if usable else {}, tuple(self.problems), commit)
+        return GroupConfig(desired, without_nulls(document.value["spec"]) if document and usable else {})
 
     # --- the group --------------------------------------------------------------------------------------------
 

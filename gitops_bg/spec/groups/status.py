@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import Field
 
-from gitops_bg.spec.status import Condition, Gate, Moment, Number, Part
+from gitops_bg.spec.status import Condition, Gate, Moment, Number, Part, TopStatus
 
 
 class GroupVersionStatus(Part):
@@ -29,7 +29,7 @@ class GroupTransitionStatus(Part):
     withdrawn: str | None = Field(default=None, description="Why it goes back.")
 
 
-class GroupStatus(Part):
+class GroupStatus(TopStatus):
     """The status of the group."""
 
     observed_generation: Number | None = Field(

@@ -33,7 +33,9 @@ GOOD = {"group.yaml": GROUP, "v1/cart/target.yaml": "", "v1/cart/service.yaml": 
 def load(files: Mapping[str, str | None] | None = None, **more: str) -> DesiredGroup:
     """Load a good folder with some files changed (None: without it)."""
     all_files = {**GOOD, **(files or {}), **more}
-    return load_group(STORE, {path: text.encode() for path, text in all_files.items() if text is not None}, "c1")
+    return load_group(
+        STORE, {path: text.encode() for path, text in all_files.items() if text is not None}, "c1"
+    ).desired
 
 
 def routes(*lines: str, group: str = "", service: str | None = SERVICE) -> dict[str, str | None]:
@@ -237,7 +239,7 @@ def test_a_mistake_has_its_place_and_its_remedy_and_nothing_of_the_group_is_used
 def test_a_file_that_git_found_unusable_is_the_groups_problem() -> None:
     link = Problem("groups/shop/store/v1/cart/x.yaml", "is a symbolic link")
     files = {path: text.encode() for path, text in GOOD.items()} | {"v1/cart/x.yaml": link}
-    loaded = load_group(STORE, files)
+    loaded = load_group(STORE, files).desired
     assert (loaded.spec, loaded.problems) == (None, (link,))
 
 

@@ -35,10 +35,10 @@ _WRITING = {"create": "POST", "update": "PUT", "patch": "PATCH", "delete": "DELE
 
 
 @functools.cache
-def our_definition() -> Json:
-    """The CustomResourceDefinition of our kind, as it is deployed. Nobody may change it."""
-    definition: Json = yaml.load((DEPLOY / "crd.yaml").read_text(), yaml.CSafeLoader)
-    return definition
+def our_definitions() -> tuple[Json, ...]:
+    """The CustomResourceDefinitions of our kinds, as they are deployed. Nobody may change them."""
+    files = (DEPLOY / name for name in ("crd.yaml", "crd-releasegroups.yaml"))
+    return tuple(yaml.load(file.read_text(), yaml.CSafeLoader) for file in files)
 
 
 class Write(NamedTuple):
@@ -79,9 +79,10 @@ class TestCluster(RawApi):
         return subprocess.run(["kubectl", *arguments], input=input, env=env, capture_output=True, text=True, timeout=60)
 
     def install_our_kind(self) -> None:
-        """Install BlueGreenDeployment, once for each cluster."""
+        """Install BlueGreenDeployment and ReleaseGroup, once for each cluster."""
         if not self._knows_us:
-            self.install_crd(our_definition())
+            for definition in our_definitions():
+                self.install_crd(definition)
             self._knows_us = True
 
     def install_crd(self, manifest: Json) -> None:

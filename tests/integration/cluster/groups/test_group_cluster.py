@@ -1,0 +1,261 @@
+"""The live side of a group on both clusters: its object, its HTTPRoutes, and the Services that follow its members."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from gitops_bg.cluster.api.client import Client
+from gitops_bg.cluster.api.connection import Access
+from gitops_bg.cluster.api.errors import ForeignObject
+from gitops_bg.cluster.groups.group_cluster import GroupCluster
+from gitops_bg.cluster.groups.manifests import group_labels
+from gitops_bg.cluster.groups.routes import acceptance, read_route
+from gitops_bg.cluster.manifests.http_routes import http_route
+from gitops_bg.core.errors import InvalidInput, WorldChanged
+from gitops_bg.core.groups.decision import (
+    ApplyGroup,
+    ApplyRoute,
+    DeleteRoute,
+    DeleteService,
+    FollowMember,
+    GroupDecision,
+)
+from gitops_bg.core.groups.model import GroupGateway, GroupKey, TransitionStep
+from gitops_bg.core.groups.observed import ObservedGroup
+from gitops_bg.core.groups.record import DeletedVersion, GroupRecord, Transition, TransitionKind
+from gitops_bg.core.groups.routing import render
+from gitops_bg.core.model.decision import Condition, Phase
+from gitops_bg.core.model.http_routes import (
+    Backend,
+    Deny,
+    ExtensionRef,
+    HttpMatch,
+    HttpRoute,
+    HttpRule,
+    ParentRef,
+    PathKind,
+)
+from tests.core.groups.notation import NOW, group
+from tests.support.cluster.clusters import TestCluster
+from tests.support.cluster.gateway_api import install_gateway_api
+
+SPEC: dict[str, Any] = {"active": "v1"}
+ROUTES = "/apis/gateway.networking.k8s.io/v1/namespaces/{}/httproutes"
+RULE = HttpRule((HttpMatch("/cart"),), Backend("cart-v1", 80))
+ROUTE = HttpRoute("store", ("shop.example.com",), (ParentRef("public"),), (RULE,))
+
+
+@dataclass
+class Store:
+    """One group in a namespace of its own."""
+
+    cluster: TestCluster
+    key: GroupKey
+    subject: GroupCluster
+
+    def do(self, *actions: Any) -> None:
+        for action in actions:
+            seen = self.subject.seen(self.key)
+            uid = seen.body["metadata"]["uid"] if seen.body else ""
+            self.subject.carry_out(self.key, SPEC, uid, action)
+
+    def observed(self) -> ObservedGroup:
+        return self.subject.observe(self.key, self.subject.seen(self.key), SPEC, {})
+
+    def service(self, name: str, **changes: Any) -> dict[str, Any]:
+        """Create the Service of a member, as its app's engine does."""
+        spec = {"selector": {"app": name}, "ports": [{"name": "http", "port": 80, "targetPort": 8080}], **changes}
+        body = {"metadata": {"name": name}, "spec": spec}
+        return self.cluster.create(f"/api/v1/namespaces/{self.key.namespace}/services", body)
+
+    def live(self, name: str) -> dict[str, Any]:
+        return self.cluster.get(f"/api/v1/namespaces/{self.key.namespace}/services/{name}")
+
+    def route(self, name: str = "store") -> dict[str, Any]:
+        return self.cluster.get(f"{ROUTES.format(self.key.namespace)}/{name}")
+
+
+@pytest.fixture
+def store(cluster: TestCluster, namespace: str) -> Iterator[Store]:
+    cluster.install_our_kind()
+    install_gateway_api(cluster)
+    client = Client(Access(str(cluster.kubeconfig)))
+    yield Store(cluster, GroupKey(namespace, "store"), GroupCluster(client, {}))
+    client.close()
+
+
+def test_the_group_has_an_object_with_the_spec_of_git(store: Store) -> None:
+    assert store.observed().uid == ""
+    store.do(ApplyGroup())
+    seen = store.observed()
+    assert seen.uid
+    assert (seen.foreign, seen.drifted) == ("", False)
+    assert store.subject.groups([store.key.namespace]) == [store.key]
+
+
+def test_a_record_comes_back_as_it_was_and_the_older_of_two_decisions_loses(store: Store) -> None:
+    store.do(ApplyGroup())
+    moving = Transition(TransitionKind.PROMOTION, "v1", "v2", TransitionStep.SWITCH, NOW, NOW, 1)
+    record = GroupRecord(group("v1A v2C", "a@v1 a@v2"), moving, ("v0",), NOW, (DeletedVersion("v3", "abc"),))
+    conditions = (Condition("Ready", False, "Promoting", "on its way"),)
+    decision = GroupDecision((), record, Phase.PROMOTING, conditions)
+    before = store.subject.seen(store.key)
+    assert store.subject.save(before, decision, "c1", NOW)
+    assert store.subject.seen(store.key).record == record
+    assert not store.subject.save(store.subject.seen(store.key), decision, "c1", NOW), "nothing is new"
+    with pytest.raises(WorldChanged):
+        store.subject.save(before, replace(decision, phase=Phase.HEALTHY), "c1", NOW)
+    listed = store.cluster.kubectl("get", "rg", "-n", store.key.namespace).stdout.splitlines()[1].split()
+    assert listed[:2] == ["store", "v1"]
+    assert "Promoting" in listed
+
+
+def test_a_damaged_record_is_an_error_and_never_an_empty_one(store: Store) -> None:
+    store.do(ApplyGroup())
+    path = f"/apis/gitops-bg.dev/v1alpha1/namespaces/{store.key.namespace}/releasegroups/store/status"
+    store.cluster.patch(path, {"status": {"record": {"state": {"versions": [{"name": "v1"}]}}}})
+    with pytest.raises(InvalidInput, match="stage is required"):
+        store.subject.seen(store.key)
+
+
+EXACT = HttpMatch("/cart/x", PathKind.EXACT, (("X-Beta", "yes"), ("X-Version", "v2")), "POST")
+RULES = {
+    "a prefix": RULE,
+    "many matches": HttpRule((EXACT, HttpMatch("/c[ae]rt", PathKind.REGEX)), Backend("cart-v2", 8080), timeout="10s"),
+    "a rewritten prefix": HttpRule((HttpMatch("/cart"),), Backend("cart-v1", 80), rewrite="/"),
+    "a rewritten path": HttpRule((HttpMatch("/cart", PathKind.EXACT),), Backend("cart-v1", 80), rewrite="/x"),
+    "denied by a Service": HttpRule((HttpMatch("/"),), Deny(backend=Backend("deny", 80))),
+    "denied by the Gateway": HttpRule((HttpMatch("/"),), Deny(extension=ExtensionRef("e.io", "Filter", "deny"))),
+    "denied by nothing": HttpRule((HttpMatch("/"),), Deny()),
+}
+
+
+@pytest.mark.parametrize("row", RULES)
+def test_a_route_is_taken_by_the_api_server_and_reads_back_as_it_was_made(store: Store, row: str) -> None:
+    parents = (ParentRef("public", "edge", "https", 443), ParentRef("other"))
+    route = HttpRoute("store", ("a.example.com", "*.b.example.com"), parents, (RULES[row],))
+    store.do(ApplyGroup(), ApplyRoute(route))
+    found = store.observed().routes["store"].route
+    assert found is not None
+    # A Service that denies is a backend like any other; which one it is, the group knows.
+    (rule,) = found.rules
+    to = Deny(backend=rule.to) if isinstance(rule.to, Backend) and isinstance(RULES[row].to, Deny) else rule.to
+    assert replace(found, rules=(replace(rule, to=to),)) == route
+    version = store.route()["metadata"]["resourceVersion"]
+    store.do(ApplyRoute(route))
+    assert store.route()["metadata"]["resourceVersion"] == version, "the same again changes nothing"
+
+
+def test_the_largest_routes_are_within_what_the_api_server_takes(store: Store) -> None:
+    pods = " ".join(f"t{number}@{name}" for number in range(30) for name in ("v1", "v2"))
+    paths = " ".join(f"/p{number}->t{number % 30}@v1" for number in range(300))
+    gateway = GroupGateway((ParentRef("public"),), deny=Deny(backend=Backend("deny", 80)))
+    routes = render(group("v1A v2C", f"{pods} {paths}"), store.key, gateway)
+    store.do(ApplyGroup(), *map(ApplyRoute, routes))
+    assert store.observed().routes.keys() == {route.name for route in routes}
+
+
+def test_rules_that_are_gone_are_gone_live(store: Store) -> None:
+    two = replace(ROUTE, rules=(RULE, HttpRule((HttpMatch("/old"),), Backend("cart-v1", 80))))
+    store.do(ApplyGroup(), ApplyRoute(two), ApplyRoute(ROUTE))
+    assert store.observed().routes["store"].route == ROUTE
+    store.do(DeleteRoute("store"))
+    assert store.observed().routes == {}
+
+
+def test_what_somebody_adds_to_a_route_is_seen(store: Store) -> None:
+    store.do(ApplyGroup(), ApplyRoute(ROUTE))
+    changed = store.route()
+    changed["spec"]["rules"][0]["backendRefs"].append({"name": "other", "port": 80, "weight": 1})
+    store.cluster.request("PUT", f"{ROUTES.format(store.key.namespace)}/store", changed)
+    assert store.observed().routes["store"].route is None
+    store.do(ApplyRoute(ROUTE))
+    assert store.observed().routes["store"].route is not None
+
+
+def test_a_route_of_somebody_else_is_left_alone(store: Store) -> None:
+    store.do(ApplyGroup())
+    body = http_route(store.key.namespace, {"app.kubernetes.io/managed-by": "Helm"}, ROUTE)
+    store.cluster.create(ROUTES.format(store.key.namespace), body)
+    with pytest.raises(ForeignObject, match="managed by Helm; to hand it over, label it"):
+        store.do(ApplyRoute(ROUTE))
+
+
+ACCEPTED = [
+    ([], None),
+    ([("Accepted", "True", 2), ("ResolvedRefs", "True", 2)], True),
+    ([("Accepted", "True", 1), ("ResolvedRefs", "True", 1)], False),
+    ([("Accepted", "True", 2), ("ResolvedRefs", "False", 2)], False),
+    ([("Accepted", "True", 2)], False),
+]
+
+
+@pytest.mark.parametrize(("conditions", "taken"), ACCEPTED)
+def test_a_route_counts_as_taken_when_its_gateway_says_so_of_this_generation(
+    conditions: list[tuple[str, str, int]], taken: bool | None
+) -> None:
+    said = [
+        {"type": name, "status": status, "observedGeneration": generation, "reason": "R", "message": "m"}
+        for name, status, generation in conditions
+    ]
+    body = http_route("shop", {}, ROUTE)
+    body["metadata"]["generation"] = 2
+    body["status"] = {"parents": [{"parentRef": {"name": "public"}, "conditions": said}] if said else []}
+    assert acceptance(body)[0] is taken
+
+
+def test_a_stable_service_follows_a_member_in_one_write_and_nothing_else_of_it_changes(store: Store) -> None:
+    store.service("cart-v1")
+    store.service("cart-v2", selector={"app": "cart-v2", "digest": "x"}, ports=[{"port": 81}])
+    store.do(ApplyGroup(), FollowMember("cart", "cart-v1"))
+    assert store.observed().services["cart"].member == "cart-v1"
+    before = store.live("cart")
+    store.do(FollowMember("cart", "cart-v2", "cart-v1"))
+    after = store.live("cart")
+    assert after["spec"]["selector"] == {"app": "cart-v2", "digest": "x"}
+    assert [port["port"] for port in after["spec"]["ports"]] == [81]
+    assert after["spec"]["clusterIP"] == before["spec"]["clusterIP"]
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]
+    assert store.observed().services["cart"].member == "cart-v2"
+    assert set(group_labels(store.key).items()) <= set(after["metadata"]["labels"].items())
+
+
+def test_a_member_that_moved_on_is_not_followed_any_more(store: Store) -> None:
+    store.service("cart-v1")
+    store.do(ApplyGroup(), FollowMember("cart", "cart-v1"))
+    store.cluster.patch(
+        f"/api/v1/namespaces/{store.key.namespace}/services/cart-v1", {"spec": {"selector": {"app": "newer"}}}
+    )
+    assert store.observed().services["cart"].member == ""
+    store.do(FollowMember("cart", "cart-v1", "cart-v1"))
+    assert store.live("cart")["spec"]["selector"] == {"app": "newer"}
+
+
+def test_a_service_that_follows_another_member_than_expected_is_not_moved(store: Store) -> None:
+    store.service("cart-v1")
+    store.service("cart-v2")
+    store.do(ApplyGroup(), FollowMember("cart", "cart-v1"))
+    with pytest.raises(WorldChanged, match="does not follow cart-v3 any more"):
+        store.do(FollowMember("cart", "cart-v2", "cart-v3"))
+    store.do(DeleteService("cart"))
+    assert store.observed().services == {}
+
+
+def test_a_service_of_somebody_else_is_left_alone(store: Store) -> None:
+    store.service("cart")
+    store.service("cart-v1")
+    store.do(ApplyGroup())
+    with pytest.raises(ForeignObject, match="made by somebody else"):
+        store.do(FollowMember("cart", "cart-v1"))
+    with pytest.raises(ForeignObject):
+        store.do(DeleteService("cart"))
+
+
+def test_without_the_gateway_api_there_are_no_routes_to_see(cluster: TestCluster) -> None:
+    body = http_route("shop", {}, ROUTE)
+    assert read_route(body) == ROUTE
+    assert read_route({**body, "spec": {**body["spec"], "useDefaultGateways": "All"}}) is None
