@@ -6,7 +6,7 @@ that name an archived or unknown version are answered by the active one, as no r
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gitops_bg.core.groups.model import (
     GroupGateway,
@@ -42,14 +42,15 @@ def during(
 ) -> tuple[HttpRoute, ...]:
     """Return the HTTPRoutes on the way between two states.
 
-    At every step each request is answered as before or as after, and requests that name one of the two versions reach
-    it throughout.
+    At every step each request is answered as before, as after, or by the version that it names.
     """
     source, target = before.only(VersionStage.ACTIVE), after.only(VersionStage.ACTIVE)
-    future = _headed(after, (source,) if after.stage(source) is not None else ())
-    headed = [*_headed(before, before.at(VersionStage.CANDIDATE, VersionStage.LEGACY)), *future]
-    default = _of(before, source) if step is TransitionStep.PREPARE else _of(after, target)
-    return _routes(group, gateway, default, headed)
+    headed = _headed(before, before.at(VersionStage.CANDIDATE, VersionStage.LEGACY))
+    stays = (source,) if after.stage(source) is not None else ()
+    # What is denied depends on the routes without a header: those of the source while they stand, then the target's.
+    if step is TransitionStep.PREPARE:
+        return _routes(group, gateway, _of(before, source), [*headed, *_allowing(_headed(before, stays))])
+    return _routes(group, gateway, _of(after, target), [*_allowing(headed), *_headed(after, stays)])
 
 
 def _of(state: GroupState, version: str) -> tuple[Route, ...]:
@@ -62,6 +63,10 @@ def _headed(state: GroupState, versions: Iterable[str]) -> list[_Headed]:
         _Headed(version, _of(state, version), tuple(each.match for each in denied if each.version == version))
         for version in versions
     ]
+
+
+def _allowing(headed: Iterable[_Headed]) -> list[_Headed]:
+    return [replace(each, denied=()) for each in headed]
 
 
 def _order(prohibition: Prohibition) -> tuple[object, ...]:

@@ -48,6 +48,7 @@ CALM = Meaning("", "", "")
 _STAYS = "stays with the live version"
 _TREE = "gitops-bg tree {app}"
 _EXPLAIN = "gitops-bg explain {app}"
+_GROUP = "gitops-bg group get {app}"
 _MERGE = "git merge --no-ff origin/gitops-bg/promote/{app}"
 _WAITS = Meaning(_STAYS, NOBODY, "wait: it goes on by itself", _EXPLAIN)
 _COMES_UP = Meaning(_STAYS, NOBODY, "wait: its pods come up", _TREE)
@@ -297,6 +298,15 @@ MEANINGS: Mapping[tuple[str, str], Meaning] = {
         "let the agent push gitops-bg/state/*; it tries again by itself, and at once when asked",
         "gitops-bg reconcile {app}",
     ),
+    # Of release groups; {app} is the group.
+    ("SpecValid", "Valid"): CALM,
+    ("SpecValid", "InvalidSpec"): _BROKEN,
+    ("SpecValid", "Conflict"): Meaning(_STAYS, OPERATOR, "hand the object over, or call the group otherwise", _GROUP),
+    ("PromotionRejected", "NotRejected"): CALM,
+    ("PromotionRejected", ANY): Meaning(_STAYS, AUTHOR, "name a candidate, or the version before, as active", _GROUP),
+    ("RoutesAccepted", "Accepted"): CALM,
+    ("RoutesAccepted", "Pending"): Meaning(_STAYS, NOBODY, "wait: its routes are being written", _GROUP),
+    ("RoutesAccepted", "NotAccepted"): Meaning(_STAYS, PLATFORM, "mend what the Gateway says", _GROUP),
 }
 
 _OF_THE_ROLLOUT = (*_OF_THE_PHASE, "Progressing", "Completed", "Paused", "AnalysisPassed")
