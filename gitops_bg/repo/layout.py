@@ -4,7 +4,7 @@ import re
 
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.names import APPROVALS_PREFIX, PROMOTION_PREFIX
-from gitops_bg.spec.app.layout import APPS_FOLDER, is_dns_label
+from gitops_bg.spec.app.layout import app_of_folder, is_dns_label
 
 STATE_PREFIX = "gitops-bg/state/"
 TRACKING_PREFIX = "refs/mirror/heads/"
@@ -19,30 +19,33 @@ def is_app(namespace: str, name: str) -> bool:
     return is_dns_label(namespace) and is_dns_label(name)
 
 
-def app_of_folder(path: str) -> AppKey | None:
-    """The app whose folder this is, or None.
+def app_at(folder: str) -> AppKey | None:
+    """The app whose folder this is; None for any other folder, and for one whose name no app can have.
 
-    >>> app_of_folder("apps/shop/web")
-    AppKey(namespace='shop', name='web')
+    >>> app_at("apps/shop/web"), app_at("apps/shop/Web"), app_at("groups/shop/store/v1/cart")
+    (AppKey(namespace='shop', name='web'), None, AppKey(namespace='shop', name='cart-v1'))
     """
-    parts = path.split("/")
-    if len(parts) != 3 or parts[0] != APPS_FOLDER or not is_app(parts[1], parts[2]):
-        return None
-    return AppKey(parts[1], parts[2])
+    app = app_of_folder(folder)
+    return app if app and is_app(app.namespace, app.name) else None
 
 
 def app_of_branch(branch: str) -> AppKey | None:
-    """The app whose promotion branch this is, or None."""
-    if not branch.startswith(PROMOTION_PREFIX):
-        return None
-    return app_of_folder(f"{APPS_FOLDER}/{branch.removeprefix(PROMOTION_PREFIX)}")
+    """The app whose promotion branch this is, or None.
+
+    >>> app_of_branch("gitops-bg/promote/shop/cart-v1")
+    AppKey(namespace='shop', name='cart-v1')
+    """
+    return _app_named(branch, PROMOTION_PREFIX)
 
 
 def approvals_app_of(branch: str) -> AppKey | None:
     """The app whose signed approvals this branch holds, or None."""
-    if not branch.startswith(APPROVALS_PREFIX):
-        return None
-    return app_of_folder(f"{APPS_FOLDER}/{branch.removeprefix(APPROVALS_PREFIX)}")
+    return _app_named(branch, APPROVALS_PREFIX)
+
+
+def _app_named(branch: str, prefix: str) -> AppKey | None:
+    namespace, slash, name = branch.removeprefix(prefix).partition("/")
+    return AppKey(namespace, name) if branch.startswith(prefix) and slash and is_app(namespace, name) else None
 
 
 def is_commit_id(text: str) -> bool:

@@ -61,7 +61,7 @@ from gitops_bg.repo.write.ledger_file import LedgerBatch, Position
 from gitops_bg.repo.write.policy_file import PolicyChange
 from gitops_bg.repo.write.policy_log import PolicyLog
 from gitops_bg.repo.write.promotion import PrimaryChange, PrimaryOutcome, Promotions
-from gitops_bg.spec.app.layout import PRIMARY_FILE, SETTINGS_FILE, app_file
+from gitops_bg.spec.app.layout import PRIMARY_FILE, SETTINGS_FILE, Places
 from gitops_bg.spec.policies.changes import PoliciesAt
 
 
@@ -92,20 +92,20 @@ class Repository:
         self._details = details = Details(mirror)
         self._sources, self._landings = Sources(mirror, details), Sources(mirror, details, LANDINGS)
         self._commits = CommitReader(mirror)
-        self._beside = Beside(mirror, trees)
-        self._changes = Changes(mirror, self._commits)
+        self._beside = Beside(mirror, trees, self._index)
+        self._changes = Changes(mirror, self._commits, self._index)
         self._mainline = Mainline(mirror)
         self._reverts = Reverts(mirror, self._mainline)
         self._poller = Poller(mirror, trees, self._index, (self._sources, self._landings))
         self._blobs = blobs = Blobs(mirror)
-        self._files = Files(trees, blobs)
-        self._offers = PromotionBranches(mirror, trees, blobs, self._files)
+        self._files = Files(trees, blobs, self._index)
+        self._offers = PromotionBranches(mirror, trees, blobs, self._files, self._index)
         self._committer = committer = Committer(mirror, clock)
         pusher = Pusher(mirror, sleep)
-        self._promotions = Promotions(mirror, trees, self._files, committer, pusher, self._offers)
+        self._promotions = Promotions(mirror, trees, self._files, committer, pusher, self._offers, self._index)
         self._edits = Edits(mirror, self._files, committer, pusher)
         self._ledger = Ledger(mirror, trees, blobs, committer, pusher)
-        self._history = History(mirror, blobs)
+        self._history = History(mirror, blobs, self._index)
         self._signatures = Signatures(mirror)
         self._approvals = ApprovalBranches(mirror, self._commits)
         self._approval_writer = ApprovalWriter(mirror, committer, pusher)
@@ -201,6 +201,12 @@ class Repository:
         with self._guarded():
             return self._index.at(commit or self._poller.head())
 
+    @property
+    def places(self) -> Places:
+        """The folders of all apps, as of the commit of main that was last looked at."""
+        with self._lock:
+            return self._index.places
+
     def entries_of(self, apps: Iterable[AppKey], commit: str = "") -> Mapping[AppKey, Mapping[str, Entry]]:
         """The files of apps by name, unread, with blob ids by which parses can be cached."""
         with self._guarded():
@@ -263,7 +269,7 @@ class Repository:
     def primary_at(self, app: AppKey, commit: str) -> bytes | None:
         """``primary.yaml`` at any commit in the mirror, of any branch; None where it cannot be read."""
         with self._guarded():
-            file = self._files.at(app_file(app, PRIMARY_FILE), commit) if self._mirror.has(commit) else None
+            file = self._files.at(self._path(app, PRIMARY_FILE), commit) if self._mirror.has(commit) else None
             return file.content if file is not None and isinstance(file.content, bytes) else None
 
     def around(self, commit: str, paths: tuple[str, ...]) -> Around:
@@ -285,7 +291,7 @@ class Repository:
             return self._beside.in_promotion(app, commit, self._commits.around(commit, ()).parent)
 
     def misplaced(self, commit: str = "") -> tuple[Problem, ...]:
-        """The entries under ``apps/`` that cannot be apps: bad names, links, submodules, stray files."""
+        """The entries under ``apps/`` and ``groups/`` that cannot be apps: bad names, links, stray files."""
         with self._guarded():
             return self._index.misplaced(commit or self._poller.head())
 
@@ -323,7 +329,7 @@ class Repository:
     def said_since(self, app: AppKey, file: str, says: Says, commit: str = "") -> Source | None:
         """Who made a file say what it ``says``, and where that came into main; None where it does not say so."""
         with self._guarded():
-            at, path = commit or self._poller.head(), app_file(app, file)
+            at, path = commit or self._poller.head(), self._path(app, file)
             landing = landing_of(self._mirror, self._mainline, self._files, path, says, at)
             return self._made(path, landing, at) if landing else None
 
@@ -332,7 +338,7 @@ class Repository:
     ) -> Sequence[tuple[Source, bytes]]:
         """The contents of a file on main, newest first, each with its author; up to the one that is ``enough``."""
         with self._guarded():
-            at, path, found = commit or self._poller.head(), app_file(app, file), []
+            at, path, found = commit or self._poller.head(), self._path(app, file), []
             for landing, content in contents(self._mirror, self._mainline, self._files, path, at):
                 if content is None:
                     continue
@@ -350,7 +356,7 @@ class Repository:
     def last_change(self, app: AppKey, files: Iterable[str], start: str) -> Change | None:
         """The commit that made these files of an app what they are at ``start``; None for files that never existed."""
         with self._guarded():
-            return self._reverts.last_change([app_file(app, name) for name in files], start)
+            return self._reverts.last_change([self._path(app, name) for name in files], start)
 
     def source_of(self, commit: str) -> Source:
         """Who made a commit of main's history, and when it came into main."""
@@ -362,7 +368,7 @@ class Repository:
     def taken_back(self, app: AppKey, files: Iterable[str], change: Change) -> TakenBack:
         """What a change of these files says it reverts, looked up in main's history."""
         with self._guarded():
-            return self._reverts.taken_back(change, [app_file(app, name) for name in files], self._poller.head())
+            return self._reverts.taken_back(change, [self._path(app, name) for name in files], self._poller.head())
 
     @staticmethod
     def _asked(
@@ -533,6 +539,9 @@ class Repository:
         """Files of the state branch that somebody else damaged."""
         with self._guarded():
             return self._ledger.problems()
+
+    def _path(self, app: AppKey, filename: str) -> str:
+        return self._index.places.file(app, filename)
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:

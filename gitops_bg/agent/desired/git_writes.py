@@ -205,9 +205,8 @@ def _change(
         reason=action.reason,
     )
     contents = completed(repository, app, version, change.contents)
-    return PrimaryChange(
-        render_primary(app, version, contents, action.services).encode(), change.decided_from, movement
-    )
+    content = render_primary(app, version, contents, action.services, repository.places.folder(app))
+    return PrimaryChange(content.encode(), change.decided_from, movement)
 
 
 def _apps(changes: Mapping[AppKey, GitChange], kind: type[GitAction]) -> set[AppKey]:

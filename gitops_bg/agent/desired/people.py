@@ -22,7 +22,7 @@ from gitops_bg.forge.approvals import Approvals, approvals_of
 from gitops_bg.forge.heard import Heard
 from gitops_bg.forge.port import Pull, Review, User
 from gitops_bg.repo.repository import Repository
-from gitops_bg.spec.app.layout import PEOPLE_FILE, PRIMARY_FILE, app_file
+from gitops_bg.spec.app.layout import PEOPLE_FILE, PRIMARY_FILE
 from gitops_bg.spec.app.primary import read_primary
 from gitops_bg.spec.policies.people import (
     Account,
@@ -167,7 +167,7 @@ class PeopleFacts:
                 content = self._repository.primary_at(app, commit)
             except GitopsBgError:
                 return None
-            document, _ = read_one(app_file(app, PRIMARY_FILE), content) if content is not None else (None, ())
+            document, _ = read_one(PRIMARY_FILE, content) if content is not None else (None, ())
             primary = read_primary(document, app)[0] if document else None
             if primary is None:
                 return None

@@ -11,7 +11,7 @@ from gitops_bg.core.model.version import AppKey, Snapshot, Source
 from gitops_bg.repo.read.files import Entry
 from gitops_bg.repo.read.reverts import Change
 from gitops_bg.repo.repository import Repository
-from gitops_bg.spec.app.layout import PRIMARY_FILE, app_file
+from gitops_bg.spec.app.layout import PRIMARY_FILE
 from gitops_bg.spec.app.load import load_app
 from gitops_bg.spec.app.primary import read_primary
 from gitops_bg.spec.yaml.reader import read_one
@@ -54,7 +54,7 @@ def passed_of(repository: Repository, app: AppKey, since: str, commit: str) -> t
         contents = repository.primaries_since(app, since, commit)
     except GitopsBgError:
         return None
-    documents = (read_one(app_file(app, PRIMARY_FILE), content)[0] for content in reversed(contents))
+    documents = (read_one(PRIMARY_FILE, content)[0] for content in reversed(contents))
     named = (read_primary(document, app)[0] for document in documents if document)
     return tuple(each.snapshot for each in named if each)
 
@@ -115,5 +115,6 @@ class _Asking:
     def _read(self, entries: Mapping[str, Entry]) -> Snapshot | None:
         files = self._repository.read(entries.values())
         contents = {name: files[entry.path].content for name, entry in entries.items()}
-        target = load_app(self._app, contents, lambda *_: Source("")).target
+        folder = self._repository.places.folder(self._app)
+        target = load_app(self._app, contents, lambda *_: Source(""), folder=folder).target
         return target.snapshot if target else None

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from gitops_bg.agent.desired.policy_shelf import PolicyShelf
-from gitops_bg.agent.desired.reading import Entry, Reading, hides, unreadable
+from gitops_bg.agent.desired.reading import Entry, Reading, unreadable
 from gitops_bg.agent.desired.shared_documents import SharedDocumentUsers
 from gitops_bg.agent.runtime.boundaries import log_bug, quietly
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
@@ -16,6 +16,7 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import PromotionBranch
 from gitops_bg.core.model.version import AppKey, ServicePorts, Source
 from gitops_bg.repo.read.files import File
+from gitops_bg.repo.read.hidden import Hidden
 from gitops_bg.repo.read.polling import Poll
 from gitops_bg.repo.read.promotion_branches import Promotion
 from gitops_bg.repo.repository import Repository
@@ -27,8 +28,6 @@ from gitops_bg.spec.app.layout import (
     PRIMARY_FILE,
     SETTINGS_FILE,
     SIGNERS_FILE,
-    app_file,
-    folder_of,
     is_manifest,
 )
 from gitops_bg.spec.app.load import load_app
@@ -52,7 +51,7 @@ class Reader:
         self._unread = _NO_POLL
         self._entries: dict[AppKey, Entry] = {}
         self._broken: dict[AppKey, InternalError] = {}
-        self._hidden: Mapping[str, Problem] = {}
+        self._hidden = Hidden()
         self._sharing = SharedDocumentUsers()
         self._policies = PolicyShelf(self._said_before)
         self._settings = default_settings()
@@ -149,7 +148,7 @@ class Reader:
         for app in removed:
             self._broken.pop(app, None)
             self._enter(app, None)
-        hidden = {app: problem for app in changed if (problem := hides(self._hidden, app))}
+        hidden = {app: problem for app in changed if (problem := self._hidden.apps.get(app))}
         for app, problem in hidden.items():
             self._enter(app, unreadable(app, problem))
         if changed - hidden.keys():
@@ -173,7 +172,7 @@ class Reader:
         except InternalError as error:
             log_bug(error, app)
             self._broken[app] = error
-            return _struck(app, error)
+            return _struck(app, error, self._repository.places.folder(app))
 
     def _entries_of(self, apps: set[AppKey]) -> dict[AppKey, Entry]:
         files = self._repository.files_of(apps)
@@ -206,7 +205,8 @@ class Reader:
             return self._newest({each.commit: each for each in found if each})
 
         contents = {name: file.content for name, file in files.items()}
-        config = load_app(app, contents, source, self._sharing.library, self._sharing.alerting)
+        folder = self._repository.places.folder(app)
+        config = load_app(app, contents, source, self._sharing.library, self._sharing.alerting, folder)
         made = tuple(sorted(makers - {PRIMARY_FILE}))
         has_target = config.target_file in files
         return Entry(config, PRIMARY_FILE in files, has_target, made, self._repository.head, tree)
@@ -258,7 +258,7 @@ class Reader:
             return _NOTHING
         key = (app, file.blob)
         if key not in self._parsed_offers:
-            document, _ = read_one(app_file(app, PRIMARY_FILE), file.content)
+            document, _ = read_one(PRIMARY_FILE, file.content)
             primary = read_primary(document, app)[0] if document else None
             self._parsed_offers[key] = (primary.snapshot.digest, primary.services) if primary else _NOTHING
         return self._parsed_offers[key]
@@ -276,10 +276,10 @@ def _both(before: Poll, now: Poll) -> Poll:
     )
 
 
-def _struck(app: AppKey, error: InternalError) -> Entry:
+def _struck(app: AppKey, error: InternalError, folder: str) -> Entry:
     """The entry of an app whose files hit a bug."""
     remedy = "report it, with the traceback in the agent's log"
-    return unreadable(app, Problem(folder_of(app), str(error), remedy=remedy))
+    return unreadable(app, Problem(folder, str(error), remedy=remedy))
 
 
 def _making_versions(files: Mapping[str, File]) -> Iterator[str]:

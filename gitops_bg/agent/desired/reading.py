@@ -13,6 +13,7 @@ from gitops_bg.core.errors import InternalError
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import PromotionBranch
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.repo.read.hidden import Hidden
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.app.models import Settings
 from gitops_bg.spec.app.settings import default_settings
@@ -47,8 +48,8 @@ class Reading:
     policies: PolicyView = field(default_factory=PolicyView)
     """The policies in force."""
     promotions: Mapping[AppKey, PromotionBranch] = field(default_factory=dict)
-    hidden: Mapping[str, Problem] = field(default_factory=dict)
-    """The namespaces whose apps in main are unknown, and why; the empty name stands for all of them."""
+    hidden: Hidden = field(default_factory=Hidden)
+    """The apps in main that are unknown."""
     broken: Mapping[AppKey, InternalError] = field(default_factory=dict)
     """The bug that keeps the files of an app from being read; every poll tries again."""
     look: int = 0
@@ -66,13 +67,8 @@ class Reading:
     def found(self, app: AppKey) -> Entry | None:
         """The app as main has it, whether main counts or not."""
         known = self.entries.get(app)
-        problem = None if known else hides(self.hidden, app)
+        problem = None if known else self.hidden.may_hide(app)
         return unreadable(app, problem) if problem else known
-
-
-def hides(hidden: Mapping[str, Problem], app: AppKey) -> Problem | None:
-    """Why it is unknown whether main has an app; None where it is known."""
-    return hidden.get("") or hidden.get(app.namespace)
 
 
 def unreadable(app: AppKey, problem: Problem) -> Entry:

@@ -25,7 +25,7 @@ def config_for(
     """
     if from_git and from_git.spec and from_git.target:
         return from_git
-    remembered = app_config_from_live(app, live, alerting) if live else None
+    remembered = app_config_from_live(app, live, alerting, from_git.folder if from_git else "") if live else None
     if from_git and from_git.spec:
         return _with_ready_seconds_of(remembered, from_git, from_git.spec)
     if from_git is None:

@@ -10,7 +10,7 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.errors import PushRefused
 from gitops_bg.repo.write.edits import Edit, Edited, EditOrNew
 from gitops_bg.repo.write.messages import one_line
-from gitops_bg.spec.app.layout import APP_FILE, app_file
+from gitops_bg.spec.app.layout import APP_FILE, Places
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,9 @@ class Change:
         return f"{one_line(self.subject)}\n{body}"
 
 
-def in_app(app: AppKey, filename: str, edit: Edit, subject: str, reason: str = "") -> Change:
+def in_app(places: Places, app: AppKey, filename: str, edit: Edit, subject: str, reason: str = "") -> Change:
     """Return the change of a file in an app's folder."""
-    return Change({app_file(app, filename): edit}, f"{app.name}: {subject}", reason)
+    return Change({places.file(app, filename): edit}, f"{app.name}: {subject}", reason)
 
 
 def commit_change(session: Session, output: Output, change: Change) -> str:
@@ -50,7 +50,7 @@ def commit_to_apps(
     """Commit edits of the app.yaml of several apps, all or none; return each app's commit, empty if main has it
     already.
     """
-    paths = {app: app_file(app, APP_FILE) for app in edits}
+    paths = {app: session.repository.places.file(app, APP_FILE) for app in edits}
     names = ", ".join(app.name for app in edits)
     change = Change({paths[app]: edit for app, edit in edits.items()}, f"{names}: {subject}", reason)
     edited = _committed(session, output, change)

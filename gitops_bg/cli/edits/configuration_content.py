@@ -66,7 +66,8 @@ def _places(session: Session, facts: Facts, snapshot: Snapshot, commit: str) -> 
     yield partial(find, facts.config.configuration)
     if commit and session.repository.contains(commit):
         files = session.repository.files(facts.app, commit)
-        yield partial(find, load_app(facts.app, files, lambda *_names: Source("")).configuration)
+        folder = session.repository.places.folder(facts.app)
+        yield partial(find, load_app(facts.app, files, lambda *_names: Source(""), folder=folder).configuration)
     content = session.repository.find_primary(facts.app, digest=snapshot.digest)
     yield partial(find, configuration_in(content or b"", facts.app))
     yield partial(live_copy, session.cluster, facts.app)

@@ -4,17 +4,17 @@ from datetime import UTC, datetime
 
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.version import AppKey, Color, Stage, Version
-from gitops_bg.spec.app.layout import PRIMARY_FILE, app_file
+from gitops_bg.spec.app.layout import PRIMARY_FILE
 from gitops_bg.spec.app.primary import read_primary
 from gitops_bg.spec.yaml.reader import read_one
 
 
-def version_in(content: bytes, app: AppKey) -> Version:
-    """Return the version in the text.
+def version_in(content: bytes, app: AppKey, folder: str) -> Version:
+    """Return the version in the text. ``folder`` is the app's, named in errors.
 
     Its colour and times mean nothing: the agent sets new ones. Raises `InvalidInput`.
     """
-    document, problems = read_one(app_file(app, PRIMARY_FILE), content)
+    document, problems = read_one(f"{folder}/{PRIMARY_FILE}", content)
     primary = None
     if document is not None:
         primary, problems = read_primary(document, app)

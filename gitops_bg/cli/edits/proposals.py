@@ -42,7 +42,8 @@ def content_of(session: Session, facts: Facts, world: World, version: Version) -
     """Return the primary.yaml of a version: its checked snapshot, and the content of its ConfigMaps and Secrets."""
     full = replace(version, snapshot=world.snapshot(version))
     contents = side_of(session, facts, version.snapshot, version.source.commit).contents
-    return render_primary(facts.app, full, contents, services_of(world, version)).encode()
+    folder = session.repository.places.folder(facts.app)
+    return render_primary(facts.app, full, contents, services_of(world, version), folder).encode()
 
 
 def change_to(  # noqa: PLR0913 - by keyword

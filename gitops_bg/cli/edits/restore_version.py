@@ -16,7 +16,7 @@ from gitops_bg.core.model.digest import same_snapshot, snapshot_of
 from gitops_bg.core.model.version import AppKey, ConfigurationRef, Source, Version
 from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.repo.write.edits import EditOrNew
-from gitops_bg.spec.app.layout import APP_FILE, DEFAULT_TARGET_FILE, PRIMARY_FILE, app_file, is_manifest
+from gitops_bg.spec.app.layout import APP_FILE, DEFAULT_TARGET_FILE, PRIMARY_FILE, is_manifest
 from gitops_bg.spec.app.load import load_app
 from gitops_bg.spec.manifests.configuration import TRACKING, Configuration, configuration_of, find, is_tracked
 from gitops_bg.spec.manifests.references import Named
@@ -36,6 +36,7 @@ class Folder:
     """An app's folder now, and at the commit that brought the version; the latter is empty where that is lost."""
 
     app: AppKey
+    path: str
     target_file: str
     now: Files
     past: Files = field(default_factory=dict)
@@ -66,7 +67,7 @@ def _shown(version: Version) -> str:
 
 
 def _path(folder: Folder, name: str) -> str:
-    return app_file(folder.app, name)
+    return f"{folder.path}/{name}"
 
 
 # --- the template ---
@@ -156,7 +157,7 @@ def _demand(folder: Folder, version: Version, edits: Mapping[str, EditOrNew]) ->
         name = path.rpartition("/")[2]
         before = files.get(name)
         files[name] = edit if isinstance(edit, bytes) else edit(before if isinstance(before, bytes) else b"") or b""
-    target = load_app(folder.app, files, lambda *_names: Source("")).target
+    target = load_app(folder.app, files, lambda *_names: Source(""), folder=folder.path).target
     if target is None or not same_snapshot(target.snapshot, version.snapshot):
         others = sorted(set(target.snapshot.configuration if target else ()) - set(version.snapshot.configuration))
         why = f": it did not have {', '.join(map(str, others))} of this folder" if others else ""

@@ -7,7 +7,7 @@ from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.app.check import check_repository
-from gitops_bg.spec.app.layout import ALERTS_FOLDER, ANALYSIS_FOLDER, SETTINGS_FILE, app_file, folder_of
+from gitops_bg.spec.app.layout import ALERTS_FOLDER, ANALYSIS_FOLDER, SETTINGS_FILE
 
 
 def demand_sound(repository: Repository, app: AppKey, changed: Mapping[str, bytes]) -> None:
@@ -19,8 +19,9 @@ def demand_sound(repository: Repository, app: AppKey, changed: Mapping[str, byte
     for shared in (ANALYSIS_FOLDER, ALERTS_FOLDER):
         files |= {path: file.content for path, file in repository.files_below(shared).items()}
     folder = {**repository.files(app), **changed}
-    files |= {app_file(app, name): content for name, content in folder.items()}
+    path = repository.places.folder(app)
+    files |= {f"{path}/{name}": content for name, content in folder.items()}
     problems = check_repository(files.items(), lint).problems
-    ours = [problem for problem in problems if problem.file.startswith(f"{folder_of(app)}/")]
+    ours = [problem for problem in problems if problem.file.startswith(f"{path}/")]
     if ours:
         raise InvalidInput(*ours)

@@ -7,4 +7,5 @@ from gitops_bg.spec.app.load import load_app
 
 def target_file(repository: Repository, app: AppKey) -> str:
     """Return the name of the target's file in the folder."""
-    return load_app(app, repository.files(app), lambda *_names: Source("")).target_file
+    folder = repository.places.folder(app)
+    return load_app(app, repository.files(app), lambda *_names: Source(""), folder=folder).target_file

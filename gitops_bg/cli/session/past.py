@@ -100,7 +100,9 @@ def _config(repository: Repository, app: AppKey, commit: str) -> AppConfig | Non
     try:
         if not commit or not repository.contains(commit):
             return None
-        return load_app(app, repository.files(app, commit), lambda *_: Source(commit))
+        return load_app(
+            app, repository.files(app, commit), lambda *_: Source(commit), folder=repository.places.folder(app)
+        )
     except GitopsBgError:
         return None
 

@@ -25,6 +25,7 @@ from gitops_bg.core.model.main import Main
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.repository import Repository
+from gitops_bg.spec.app.layout import APP_FILE
 from gitops_bg.spec.codec import from_json
 
 
@@ -108,6 +109,10 @@ class Session:
         if app not in self.repository.apps():
             raise ObjectNotFound(f"main has no app {app}; it would be in apps/{app}/")
         return app
+
+    def app_file(self, app: AppKey) -> str:
+        """Return the path of the app.yaml of an app in main."""
+        return self.repository.places.file(app, APP_FILE)
 
     def apps_in_git(self, names: Iterable[str]) -> list[AppKey]:
         """Return the apps of these names, each once; main must have them."""

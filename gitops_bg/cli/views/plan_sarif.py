@@ -14,8 +14,7 @@ from gitops_bg.cli.views.output import clean
 from gitops_bg.cli.views.planned import Place, Planned, PlannedApp, until
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.version import AppKey
-from gitops_bg.spec.app.layout import APP_FILE, DEFAULT_TARGET_FILE, app_file
+from gitops_bg.spec.app.layout import APP_FILE, DEFAULT_TARGET_FILE, folder_of
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 PROBLEM = "problem"
@@ -58,7 +57,7 @@ def _results(planned: Planned, app: PlannedApp) -> Iterator[dict[str, Any]]:
     for problem in app.problems:
         yield _result(PROBLEM, _said(problem), problem.file, problem.line, problem.column)
     for gate in app.shut:
-        place = planned.place_of(gate) or Place(_file_of(app.app, gate))
+        place = planned.place_of(gate) or Place(_file_of(app, gate))
         yield _result(f"gate-{gate.kind}", f"{app.app}: {_why(gate)}", place.file, place.line)
 
 
@@ -72,9 +71,10 @@ def _why(gate: GateResult) -> str:
     return gate.reason + (f", until {end}" if end else "") + (f" ({remedy})" if remedy else "")
 
 
-def _file_of(app: AppKey, gate: GateResult) -> str:
+def _file_of(app: PlannedApp, gate: GateResult) -> str:
     """Return the file that the version comes from, or, for a suspension, the file that has it."""
-    return app_file(app, APP_FILE if gate.kind == GateKind.SUSPENSION else DEFAULT_TARGET_FILE)
+    name = APP_FILE if gate.kind == GateKind.SUSPENSION else DEFAULT_TARGET_FILE
+    return f"{app.folder or folder_of(app.app)}/{name}"
 
 
 def _result(rule: str, said: str, file: str, line: int | None, column: int | None = None) -> dict[str, Any]:

@@ -26,6 +26,8 @@ class PlannedApp:
     """What would be done, one sentence each."""
     gates: tuple[GateResult, ...] = ()
     problems: tuple[Problem, ...] = ()
+    folder: str = ""
+    """The app's folder; empty: that of an app in no release group."""
 
     @property
     def shut(self) -> tuple[GateResult, ...]:

@@ -15,7 +15,6 @@ from gitops_bg.core.errors import Refused
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.version import AppKey, ConfigurationRef, Snapshot
 from gitops_bg.core.names import configuration_name
-from gitops_bg.spec.app.layout import app_file
 
 _MOUNTING = ("ContainerCreating", "PodInitializing")
 """The reason of a pod whose volumes are missing; only its Events name the cause."""
@@ -45,12 +44,25 @@ class Trouble:
         return f"{number}: {said}"
 
 
-def troubles_of(cluster: Cluster, app: AppKey, snapshot: Snapshot) -> tuple[Trouble, ...]:
-    """Return what keeps the pods of a version from starting; a pod that is merely starting has no trouble."""
+@dataclass(frozen=True, slots=True)
+class _About:
+    """The app, its folder in Git, and the copies that its pods use."""
+
+    app: AppKey
+    folder: str
+    copies: Copies
+
+
+def troubles_of(cluster: Cluster, app: AppKey, snapshot: Snapshot, folder: str) -> tuple[Trouble, ...]:
+    """Return what keeps the pods of a version from starting; a pod that is merely starting has no trouble.
+
+    ``folder`` is the app's in Git, named in advice.
+    """
     copies = {configuration_name(app, ref): ref for ref in snapshot.configuration}
     pods = [pod for pod in pods_of(cluster, app) if pod.digest == short(snapshot.digest) and not pod.is_ready]
     found = sorted((*_said(cluster, app, pod), pod.name) for pod in pods)
-    return tuple(_grouped(app, copies, (each for each in found if each[1] or each[0] not in _ON_THE_WAY)))
+    about = _About(app, folder, copies)
+    return tuple(_grouped(about, (each for each in found if each[1] or each[0] not in _ON_THE_WAY)))
 
 
 def _said(cluster: Cluster, app: AppKey, pod: Pod) -> tuple[str, str]:
@@ -70,15 +82,16 @@ def _unmounted(cluster: Cluster, app: AppKey, pod: str) -> str:
     return str(found[-1].get("message", "")) if found else ""
 
 
-def _grouped(app: AppKey, copies: Copies, found: Iterable[tuple[str, str, str]]) -> Iterator[Trouble]:
+def _grouped(about: _About, found: Iterable[tuple[str, str, str]]) -> Iterator[Trouble]:
     for (reason, message), pods in groupby(found, key=lambda each: each[:2]):
         names = tuple(name for _, _, name in pods)
-        yield Trouble(reason, message, names, _advice(app, copies, reason, message, names[0]))
+        yield Trouble(reason, message, names, _advice(about, reason, message, names[0]))
 
 
-def _advice(app: AppKey, copies: Copies, reason: str, message: str, pod: str) -> str:
+def _advice(about: _About, reason: str, message: str, pod: str) -> str:
+    app, copies = about.app, about.copies
     if match := _NO_OBJECT.search(message):
-        return _create(app, copies, _KINDS[match[1]], match[2])
+        return _create(about, _KINDS[match[1]], match[2])
     if match := _NO_KEY.search(message):
         name = copies[match[3]].name if match[3] in copies else match[3]
         return f"give the {match[2]} {name} the key {match[1]}, or correct the reference in the target"
@@ -92,10 +105,10 @@ def _advice(app: AppKey, copies: Copies, reason: str, message: str, pod: str) ->
     return ""
 
 
-def _create(app: AppKey, copies: Copies, kind: str, name: str) -> str:
+def _create(about: _About, kind: str, name: str) -> str:
     """Return the two ways to create a ConfigMap or Secret: as a part of the version, or for other apps also."""
-    if name in copies:
-        return f"it is the copy of {copies[name]}, which the agent makes: does it run, and may it?"
+    if name in about.copies:
+        return f"it is the copy of {about.copies[name]}, which the agent makes: does it run, and may it?"
     verb = "configmap" if kind == "ConfigMap" else "secret generic"
-    file = app_file(app, f"{kind.lower()}-{name}.yaml")
-    return f"commit the {kind} {name} as {file}, or: kubectl --namespace {app.namespace} create {verb} {name} …"
+    file = f"{about.folder}/{kind.lower()}-{name}.yaml"
+    return f"commit the {kind} {name} as {file}, or: kubectl --namespace {about.app.namespace} create {verb} {name} …"

@@ -6,9 +6,10 @@ from gitops_bg.core.model.policies.facts import CommitFacts
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import parts
+from gitops_bg.repo.read.app_index import AppIndex
 from gitops_bg.repo.read.commits import CommitReader
 from gitops_bg.repo.read.provenance import WALK, changes
-from gitops_bg.spec.app.layout import PRIMARY_FILE, app_file, folder_of
+from gitops_bg.spec.app.layout import PRIMARY_FILE
 
 _REMEMBERED = 1000
 
@@ -16,8 +17,9 @@ _REMEMBERED = 1000
 class Changes:
     """Caches the answers: history never changes."""
 
-    def __init__(self, mirror: Mirror, commits: CommitReader) -> None:
+    def __init__(self, mirror: Mirror, commits: CommitReader, index: AppIndex) -> None:
         self._mirror = mirror
+        self._index = index
         self._commits = commits
         self._known: LRUCache[tuple[AppKey, str, str], tuple[str, ...]] = LRUCache(_REMEMBERED)
 
@@ -41,8 +43,8 @@ class Changes:
     def _ids(self, app: AppKey, before: str, after: str) -> tuple[str, ...]:
         key = (app, before, after)
         if key not in self._known:
-            promotion = app_file(app, PRIMARY_FILE)
-            walk = (*WALK, "--full-history", f"^{before}", after, "--", folder_of(app))
+            folder, promotion = self._index.places.folder(app), self._index.places.file(app, PRIMARY_FILE)
+            walk = (*WALK, "--full-history", f"^{before}", after, "--", folder)
             found = (commit for commit, name, _ in changes(parts(self._mirror.local(*walk))) if name != promotion)
             self._known[key] = tuple(dict.fromkeys(found))
         return self._known[key]

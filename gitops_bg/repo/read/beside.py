@@ -11,8 +11,9 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines_of, text
 from gitops_bg.repo.git.runner import GitFailed
+from gitops_bg.repo.read.app_index import AppIndex
 from gitops_bg.repo.read.trees import Change, Pair, Trees
-from gitops_bg.spec.app.layout import PRIMARY_FILE, app_file, app_of
+from gitops_bg.spec.app.layout import PRIMARY_FILE, app_of
 
 MOST_NAMED = 3
 """How many files are named: one suffices to stop a promotion."""
@@ -28,9 +29,10 @@ _MESSAGES = ("log", "-z", "--encoding=UTF-8", f"--max-count={_MOST_COMMITS}", "-
 class Beside:
     """Caches the answer for each commit: it never changes."""
 
-    def __init__(self, mirror: Mirror, trees: Trees) -> None:
+    def __init__(self, mirror: Mirror, trees: Trees, index: AppIndex) -> None:
         self._mirror = mirror
         self._trees = trees
+        self._index = index
         self._branches: LRUCache[tuple[AppKey, str], tuple[str, ...]] = LRUCache(_REMEMBERED)
         self._promotions: LRUCache[tuple[AppKey, str], tuple[str, ...]] = LRUCache(_REMEMBERED)
 
@@ -40,7 +42,7 @@ class Beside:
         """
         key = (app, head)
         if key not in self._branches:
-            own = app_file(app, PRIMARY_FILE)
+            own = self._index.places.file(app, PRIMARY_FILE)
             self._branches[key] = self._changed(self._base(head, main), head, lambda path: path == own)
         return self._branches[key]
 

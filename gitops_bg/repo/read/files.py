@@ -2,19 +2,19 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.blobs import LARGEST_BYTES, Blobs
-from gitops_bg.repo.read.app_index import moved_between
+from gitops_bg.repo.read.app_index import AppIndex
+from gitops_bg.repo.read.moved import moved_between
 from gitops_bg.repo.read.trees import FOLDER, LINK, NOTHING, SUBMODULE, Node, Trees
 from gitops_bg.spec.app.layout import (
     APP_FILE,
     DEFAULT_TARGET_FILE,
     PRIMARY_FILE,
-    folder_of,
     is_manifest,
 )
 
@@ -62,33 +62,35 @@ class File:
 class Files:
     """Reads files by app. Only manifests directly in the folder count; keys are file names."""
 
-    def __init__(self, trees: Trees, blobs: Blobs) -> None:
+    def __init__(self, trees: Trees, blobs: Blobs, index: AppIndex) -> None:
         self._trees = trees
         self._blobs = blobs
+        self._index = index
 
     def entries(self, apps: Iterable[AppKey], commit: str) -> dict[AppKey, dict[str, Entry]]:
         """The entries of these apps' folders at a commit, unread; an app that does not exist has none."""
-        found = {app: _Folder(folder_of(app)) for app in apps}
+        places = self._index.places
+        found = {app: _Folder(places.folder(app)) for app in apps}
         by_tree: defaultdict[str, list[_Folder]] = defaultdict(list)
-        for app, node in self._nodes(found, commit).items():
+        for app, node in self._nodes({folder.path: app for app, folder in found.items()}, commit).items():
             if node.folder:
                 by_tree[node.folder].append(found[app])
             elif node.mode in (LINK, SUBMODULE):
-                found[app].replaced(Entry(folder_of(app), node.mode, node.id))
+                found[app].replaced(Entry(found[app].path, node.mode, node.id))
         for tree, name, node in self._trees.listed(by_tree):
             if not node.folder and (is_manifest(name) or node.mode == SUBMODULE):
                 for folder in by_tree[tree]:
                     folder.add(name, Entry(f"{folder.path}/{name}", node.mode, node.id))
         return {app: folder.entries() for app, folder in found.items()}
 
-    def _nodes(self, apps: Collection[AppKey], commit: str) -> dict[AppKey, Node]:
-        """The entries in place of these apps' folders."""
-        if len(apps) <= _FEW:
-            there = self._trees.at(commit, map(folder_of, apps)) if apps else {}
-            return {app: there[folder_of(app)] for app in apps if folder_of(app) in there}
+    def _nodes(self, folders: Mapping[str, AppKey], commit: str) -> dict[AppKey, Node]:
+        """The entries in place of these folders of apps."""
+        if len(folders) <= _FEW:
+            there = self._trees.at(commit, folders) if folders else {}
+            return {folders[path]: node for path, node in there.items()}
         pair = ("", self._trees.root(commit))
         there_all = moved_between(self._trees, [pair])[pair].folders()
-        return {app: change.after for app, change in there_all if app in apps}
+        return {app: change.after for path, app, change in there_all if path in folders}
 
     def read(self, entries: Iterable[Entry]) -> dict[str, File]:
         """The contents of entries, by path."""

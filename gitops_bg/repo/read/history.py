@@ -10,9 +10,10 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.blobs import Blobs
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import parts, text
+from gitops_bg.repo.read.app_index import AppIndex
 from gitops_bg.repo.read.provenance import WALK, changes
 from gitops_bg.repo.write.ledger_file import Position, PublishedEntry, parse
-from gitops_bg.spec.app.layout import PRIMARY_FILE, app_file
+from gitops_bg.spec.app.layout import PRIMARY_FILE
 
 _PAGE = 100
 _VERSION = re.compile(rb"^version:[ \t]*(\d+)[ \t]*\r?$", re.MULTILINE)
@@ -31,9 +32,10 @@ class Committed:
 class History:
     """Walks the history of one file at a time."""
 
-    def __init__(self, mirror: Mirror, blobs: Blobs) -> None:
+    def __init__(self, mirror: Mirror, blobs: Blobs, index: AppIndex) -> None:
         self._mirror = mirror
         self._blobs = blobs
+        self._index = index
 
     def ledger(self, app: AppKey) -> Iterator[Committed]:
         """Every ledger entry of an app, newest first, as far back as the state branch goes.
@@ -52,7 +54,7 @@ class History:
 
     def primaries(self, app: AppKey, commit: str) -> Iterator[bytes]:
         """Every content that ``primary.yaml`` had up to a commit of main, newest first."""
-        revisions = self._revisions(app_file(app, PRIMARY_FILE), commit)
+        revisions = self._revisions(self._index.places.file(app, PRIMARY_FILE), commit)
         for start in range(0, len(revisions), _PAGE):
             page = list(dict.fromkeys(blob for _, blob in revisions[start : start + _PAGE]))
             contents = self._blobs.read(page)
@@ -74,7 +76,7 @@ class History:
         """
         if not self._mirror.is_ancestor(since, commit):
             return []
-        revisions = self._revisions(app_file(app, PRIMARY_FILE), "--full-history", f"^{since}", commit)
+        revisions = self._revisions(self._index.places.file(app, PRIMARY_FILE), "--full-history", f"^{since}", commit)
         blobs = [blob for _, blob in revisions[:_PAGE]]
         contents = self._blobs.read(list(dict.fromkeys(blobs)))
         return [content for content in map(contents.__getitem__, blobs) if content is not None]

@@ -7,15 +7,15 @@ successful one ended.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.errors import HistoryNotAccepted, RemoteMoved
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.read.app_index import AppIndex
+from gitops_bg.repo.read.hidden import Hidden
 from gitops_bg.repo.read.provenance import Sources
 from gitops_bg.repo.read.touched import promoted_between
 from gitops_bg.repo.read.trees import Trees
-from gitops_bg.spec.app.layout import APPS_FOLDER, SETTINGS_FILE, folder_of
+from gitops_bg.spec.app.layout import APPS_FOLDER, SETTINGS_FILE
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ class Poll:
     settings_changed: bool = False
     others_changed: frozenset[str] = frozenset()
     """Other top-level folders that changed: ``groups``, ``analysis``, ``policies``."""
-    hidden: Mapping[str, Problem] = field(default_factory=dict)
-    """The namespaces whose apps are unknown (`AppIndex.hidden`)."""
+    hidden: Hidden = field(default_factory=Hidden)
+    """The apps that are unknown."""
     rewritten: str = ""
     """The commit seen before that main no longer contains; until it is accepted, or comes back."""
     moved: bool = True
@@ -124,7 +124,7 @@ class Poller:
         changed, removed = _difference(last.trees, trees)
         changed |= promoted_between(self._mirror, self._trees, last.poll.commit, head) & trees.keys()
         for sources in self._sources:
-            sources.forget(folder_of(app) for app in changed)
+            sources.forget(map(self._index.places.folder, changed))
         folders = {name for name in top.keys() | last.top.keys() if top.get(name) != last.top.get(name)}
         poll = Poll(
             commit=head,

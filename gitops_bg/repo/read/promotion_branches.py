@@ -10,10 +10,11 @@ from gitops_bg.repo.git.blobs import Blobs, blobs_in_tree
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
 from gitops_bg.repo.layout import app_of_branch
+from gitops_bg.repo.read.app_index import AppIndex
 from gitops_bg.repo.read.files import Entry, File, Files
 from gitops_bg.repo.read.trees import Trees
 from gitops_bg.repo.write.messages import event_in
-from gitops_bg.spec.app.layout import PRIMARY_FILE, app_file, folder_of
+from gitops_bg.spec.app.layout import PRIMARY_FILE, Places
 
 _MESSAGES = ("log", "-z", "--encoding=UTF-8", "--no-walk=unsorted", "--format=%H%x00%B%x00", "--stdin")
 _LONGEST = 64 * 1024
@@ -44,12 +45,13 @@ class Promotion:
 class PromotionBranches:
     """Reads the promotion branches."""
 
-    def __init__(self, mirror: Mirror, trees: Trees, blobs: Blobs, files: Files) -> None:
+    def __init__(self, mirror: Mirror, trees: Trees, blobs: Blobs, files: Files, index: AppIndex) -> None:
         self._mirror = mirror
+        self._index = index
         self._trees = trees
         self._blobs = blobs
         self._files = files
-        self._key: dict[str, str] = {}
+        self._key: tuple[dict[str, str], Places] = ({}, Places())
         self._found: dict[AppKey, OfferedBlobs] = {}
         self._read: dict[AppKey, Promotion] | None = None
 
@@ -57,10 +59,11 @@ class PromotionBranches:
         """All promotion branches as last fetched, as ids."""
         tracked = self._mirror.tracked()
         main = self._mirror.settings.branch
-        key = {name: commit for name, commit in tracked.items() if name == main or name.startswith(PROMOTION_PREFIX)}
+        at = {name: commit for name, commit in tracked.items() if name == main or name.startswith(PROMOTION_PREFIX)}
+        key = (at, self._index.places)
         if key != self._key:
-            heads = {app: commit for name, commit in key.items() if (app := app_of_branch(name)) is not None}
-            self._found = self._looked_up(heads, key.get(main, ""))
+            heads = {app: commit for name, commit in at.items() if (app := app_of_branch(name)) is not None}
+            self._found = self._looked_up(heads, at.get(main, ""))
             self._key, self._read = key, None
         return self._found
 
@@ -68,8 +71,9 @@ class PromotionBranches:
         """All promotion branches as last fetched, with contents."""
         found = self.blobs()
         if self._read is None:
+            paths = {app: self._index.places.file(app, PRIMARY_FILE) for app in found}
             entries = {
-                (app, blob): Entry(f"{app_file(app, PRIMARY_FILE)}@{blob}", "100644", blob)
+                (app, blob): Entry(f"{paths[app]}@{blob}", "100644", blob)
                 for app, offer in found.items()
                 for blob in (offer.blob, offer.base_blob)
                 if blob is not None
@@ -78,8 +82,8 @@ class PromotionBranches:
             self._read = {
                 app: Promotion(
                     offer.commit,
-                    _file(files, app, offer.blob),
-                    _file(files, app, offer.base_blob),
+                    _file(files, paths[app], offer.blob),
+                    _file(files, paths[app], offer.base_blob),
                     asked.get(offer.commit, ""),
                 )
                 for app, offer in found.items()
@@ -101,6 +105,7 @@ class PromotionBranches:
             return {}
         bases = self._bases(heads.values(), main)
         roots = self._trees.roots(filter(None, (*heads.values(), *bases.values())))
+        folder_of = self._index.places.folder
         names = [f"{roots[one]}:{folder_of(app)}" for app, head in heads.items() for one in (head, bases[head]) if one]
         trees = self._blobs.trees(names)
         id_bytes = len(main or next(iter(heads.values()))) // 2
@@ -129,10 +134,9 @@ def _left_at(head: str, own: Mapping[str, list[str]]) -> str:
     return commit
 
 
-def _file(files: Mapping[str, File], app: AppKey, blob: str | None) -> File | None:
+def _file(files: Mapping[str, File], path: str, blob: str | None) -> File | None:
     if blob is None:
         return None
-    path = app_file(app, PRIMARY_FILE)
     file = files[f"{path}@{blob}"]
     if isinstance(file.content, Problem):
         problem = file.content

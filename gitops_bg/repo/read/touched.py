@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.read.app_index import Moved, moved_between
+from gitops_bg.repo.read.moved import Moved, moved_between
 from gitops_bg.repo.read.trees import Change, Pair, Trees
 from gitops_bg.spec.app.layout import PRIMARY_FILE
 
@@ -31,7 +31,7 @@ def touched_between(mirror: Mirror, trees: Trees, before: str, head: str) -> fro
         return None
     pair = (trees.root(before), trees.root(head))
     differing = moved_between(trees, [pair])[pair].folders()
-    return frozenset((*(app for app, _ in _touched(mirror, trees, before, head)), *(app for app, _ in differing)))
+    return frozenset((*(app for app, _ in _touched(mirror, trees, before, head)), *(app for _, app, _ in differing)))
 
 
 def _touched(mirror: Mirror, trees: Trees, before: str, head: str) -> Iterator[tuple[AppKey, Sequence[Change]]]:
@@ -51,10 +51,10 @@ def _touched(mirror: Mirror, trees: Trees, before: str, head: str) -> Iterator[t
 
 
 def _by_all(moved: Mapping[Pair, Moved], pairs: Sequence[Pair]) -> Iterator[tuple[AppKey, Sequence[Change]]]:
-    each = [dict(moved[pair].folders()) for pair in pairs]
-    for app in each[0]:
-        if all(app in changes for changes in each):
-            yield app, [changes[app] for changes in each]
+    each = [{path: (app, change) for path, app, change in moved[pair].folders()} for pair in pairs]
+    for path, (app, _) in each[0].items():
+        if all(path in changes for changes in each):
+            yield app, [changes[path][1] for changes in each]
 
 
 def _is_promoted(files: Mapping[Pair, Sequence[Change]], change: Change) -> bool:

@@ -15,6 +15,7 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.push import Answer, Pusher, Update, Verdict
+from gitops_bg.repo.read.app_index import AppIndex
 from gitops_bg.repo.read.files import Files
 from gitops_bg.repo.read.main_branch import MainBranch
 from gitops_bg.repo.read.promotion_branches import PromotionBranches
@@ -22,7 +23,7 @@ from gitops_bg.repo.read.touched import touched_between
 from gitops_bg.repo.read.trees import Trees
 from gitops_bg.repo.write.commits import Committer, Draft, blob_id
 from gitops_bg.repo.write.messages import Movement, asking
-from gitops_bg.spec.app.layout import PRIMARY_FILE, app_file
+from gitops_bg.spec.app.layout import PRIMARY_FILE
 from gitops_bg.spec.manifests.configuration_changes import configuration_changes, configuration_in
 
 
@@ -70,8 +71,10 @@ class Promotions:
         committer: Committer,
         pusher: Pusher,
         offers: PromotionBranches,
+        index: AppIndex,
     ) -> None:
         self._mirror = mirror
+        self._index = index
         self._trees = trees
         self._files = files
         self._committer = committer
@@ -181,7 +184,7 @@ class Promotions:
     def _draft(self, change: PrimaryChange, before: bytes, parent: str | int) -> Draft:
         old, new = (configuration_in(content, change.app) for content in (before, change.content))
         message = asking(change.movement, self._mirror.settings.cluster, configuration_changes(old, new))
-        return Draft(parent, {app_file(change.app, PRIMARY_FILE): change.content}, message)
+        return Draft(parent, {self._index.places.file(change.app, PRIMARY_FILE): change.content}, message)
 
     def _standing(self, changes: Sequence[PrimaryChange], base: str) -> dict[AppKey, PrimaryOutcome]:
         """The changes that their promotion branch offers already."""

@@ -13,7 +13,6 @@ from gitops_bg.spec.app.layout import (
     PRIMARY_FILE,
     SETTINGS_FILE,
     SIGNERS_FILE,
-    app_file,
     app_of,
     is_manifest,
 )
@@ -106,7 +105,7 @@ def _manifests(config: AppConfig, files: Mapping[str, File]) -> dict[tuple[str, 
     found = {}
     for name, content in files.items():
         if is_manifest(name) and name not in (APP_FILE, PRIMARY_FILE) and isinstance(content, bytes):
-            for document in read(app_file(config.app, name), content).documents:
+            for document in read(f"{config.folder}/{name}", content).documents:
                 found[name, document.number] = document
     return found
 
@@ -118,7 +117,7 @@ def _notes(
     if config.problems:
         return iter(())
     content = files.get(APP_FILE)
-    app, _ = read_one(app_file(config.app, APP_FILE), content) if isinstance(content, bytes) else (None, ())
+    app, _ = read_one(f"{config.folder}/{APP_FILE}", content) if isinstance(content, bytes) else (None, ())
     return notes_of(config, app, [each for (name, _), each in manifests.items() if name != config.target_file])
 
 
@@ -174,6 +173,6 @@ def _check_shared_services(
 
 def _app_document(config: AppConfig, files: Mapping[str, File]) -> Document:
     """The app.yaml of an app, with its lines; an empty document where it cannot be read."""
-    file, content = app_file(config.app, APP_FILE), files.get(APP_FILE)
+    file, content = f"{config.folder}/{APP_FILE}", files.get(APP_FILE)
     document, _ = read_one(file, content) if isinstance(content, bytes) else (None, ())
     return document or Document(file, {})

@@ -1,8 +1,12 @@
 """The paths of a configuration repository (DESIGN §3.1), and the names that are allowed in it. Reads no file."""
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.groups.layout import group_folder, group_of, is_version
 
 SETTINGS_FILE = "gitops-bg.yaml"
 APPS_FOLDER = "apps"
@@ -35,7 +39,7 @@ def is_dns_label(name: str) -> bool:
 
 
 def folder_of(app: AppKey) -> str:
-    """The folder of an app, without a trailing slash.
+    """The folder of an app that is no member of a release group, without a trailing slash (`Places` knows all).
 
     >>> folder_of(AppKey("shop", "web"))
     'apps/shop/web'
@@ -44,7 +48,7 @@ def folder_of(app: AppKey) -> str:
 
 
 def app_file(app: AppKey, filename: str) -> str:
-    """The path of a file in an app's folder.
+    """The path of a file in the folder of an app that is no member of a release group.
 
     >>> app_file(AppKey("shop", "web"), "target.yaml")
     'apps/shop/web/target.yaml'
@@ -52,18 +56,102 @@ def app_file(app: AppKey, filename: str) -> str:
     return f"{folder_of(app)}/{filename}"
 
 
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One service of one version of a release group, which is an app: ``groups/<ns>/<group>/<version>/<service>/``."""
+
+    group: GroupKey
+    version: str
+    service: str
+
+    @property
+    def app(self) -> AppKey:
+        """The app.
+
+        >>> Member(GroupKey("shop", "store"), "v1", "cart").app
+        AppKey(namespace='shop', name='cart-v1')
+        """
+        return AppKey(self.group.namespace, f"{self.service}-{self.version}")
+
+    @property
+    def folder(self) -> str:
+        """Its folder, without a trailing slash.
+
+        >>> Member(GroupKey("shop", "store"), "v1", "cart").folder
+        'groups/shop/store/v1/cart'
+        """
+        return f"{group_folder(self.group)}/{self.version}/{self.service}"
+
+
+def member_of(folder: str) -> Member | None:
+    """The member of a release group whose folder this is; None for any other folder.
+
+    >>> member_of("groups/shop/store/v1/cart")
+    Member(group=GroupKey(namespace='shop', name='store'), version='v1', service='cart')
+    >>> member_of("groups/shop/store/v01/cart"), member_of("groups/shop/store/v1"), member_of("apps/shop/web")
+    (None, None, None)
+    """
+    found = group_of(folder)
+    if found is None:
+        return None
+    version, _, service = found[1].partition("/")
+    if not is_version(version) or not service or "/" in service:
+        return None
+    return Member(found[0], version, service)
+
+
+def app_of_folder(folder: str) -> AppKey | None:
+    """The app whose folder this is; None for any other folder. Whether its name is allowed is not checked.
+
+    >>> app_of_folder("apps/shop/web"), app_of_folder("groups/shop/store/v1/cart")
+    (AppKey(namespace='shop', name='web'), AppKey(namespace='shop', name='cart-v1'))
+    >>> app_of_folder("apps/shop"), app_of_folder("groups/shop/store/v1"), app_of_folder("analysis/shop/web")
+    (None, None, None)
+    """
+    parts = folder.split("/")
+    if parts[0] == APPS_FOLDER:
+        return AppKey(parts[1], parts[2]) if len(parts) == 3 and all(parts) else None
+    member = member_of(folder)
+    return member.app if member else None
+
+
 def app_of(path: str) -> tuple[AppKey, str] | None:
-    """The app a path belongs to and the file's name in its folder; None for a path at any other depth.
+    """The app a file belongs to, and the file's name in the app's folder; None for a path at any other depth.
 
     >>> app_of("apps/shop/web/target.yaml")
     (AppKey(namespace='shop', name='web'), 'target.yaml')
+    >>> app_of("groups/shop/store/v1/cart/target.yaml")
+    (AppKey(namespace='shop', name='cart-v1'), 'target.yaml')
     >>> app_of("apps/shop/target.yaml"), app_of("policies/a.yaml"), app_of("apps/shop/web/more/x.yaml")
     (None, None, None)
     """
-    parts = path.split("/")
-    if len(parts) != 4 or parts[0] != APPS_FOLDER or not all(parts):
-        return None
-    return AppKey(parts[1], parts[2]), parts[3]
+    folder, _, filename = path.rpartition("/")
+    app = app_of_folder(folder)
+    return (app, filename) if app and filename else None
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The folders of apps: those of release groups' members are known one by one, any other app's by its name."""
+
+    members: Mapping[AppKey, str] = field(default_factory=dict)
+
+    def folder(self, app: AppKey) -> str:
+        """The folder of an app, without a trailing slash.
+
+        >>> places = Places({AppKey("shop", "cart-v1"): "groups/shop/store/v1/cart"})
+        >>> places.folder(AppKey("shop", "cart-v1")), places.folder(AppKey("shop", "web"))
+        ('groups/shop/store/v1/cart', 'apps/shop/web')
+        """
+        return self.members.get(app) or folder_of(app)
+
+    def file(self, app: AppKey, filename: str) -> str:
+        """The path of a file in an app's folder.
+
+        >>> Places().file(AppKey("shop", "web"), "target.yaml")
+        'apps/shop/web/target.yaml'
+        """
+        return f"{self.folder(app)}/{filename}"
 
 
 def is_manifest(filename: str) -> bool:

@@ -19,7 +19,6 @@ from gitops_bg.spec.app.layout import (
     APP_FILE,
     DEFAULT_TARGET_FILE,
     PRIMARY_FILE,
-    app_file,
     folder_of,
     is_dns_label,
     is_manifest,
@@ -79,6 +78,8 @@ class AppConfig:
     labels: tuple[tuple[str, str], ...] = ()
     """The labels in the target's metadata, sorted."""
     annotations: tuple[tuple[str, str], ...] = ()
+    folder: str = ""
+    """Where its files are; empty where it was not read from files."""
 
     @property
     def ports(self) -> tuple[ServicePorts, ...]:
@@ -92,16 +93,20 @@ def load_app(
     source: SourceOf,
     library: Library = NO_TEMPLATES,
     alerting: Alerting = NO_ALERTING,
+    folder: str = "",
 ) -> AppConfig:
-    """Load an app from the files of its folder, by name. A Problem stands for a file that Git found unusable."""
-    return _Folder(app, files, library, alerting).load(source)
+    """Load an app from the files of its folder, by name. A Problem stands for a file that Git found unusable.
 
-
-def app_config_from_live(app: AppKey, live: Manifest, alerting: Alerting = NO_ALERTING) -> AppConfig:
-    """The app as its live BlueGreenDeployment describes it, for when Git does not: without target, primary
-    or Services.
+    ``folder`` is the path of the folder; empty: that of an app in no release group.
     """
-    spec, problems = spec_from_live(app, live, alerting)
+    return _Folder(app, files, library, alerting, folder or folder_of(app)).load(source)
+
+
+def app_config_from_live(app: AppKey, live: Manifest, alerting: Alerting = NO_ALERTING, folder: str = "") -> AppConfig:
+    """The app as its live BlueGreenDeployment describes it, for when Git does not: without target, primary
+    or Services. ``folder`` as in `load_app`.
+    """
+    spec, problems = spec_from_live(app, live, alerting, folder)
     body = without_nulls(live.get("spec") or {}) if spec else {}
     return AppConfig(app, spec, body, None, None, problems=problems, whole=False, auxiliary_objects=UNKNOWN)
 
@@ -109,8 +114,11 @@ def app_config_from_live(app: AppKey, live: Manifest, alerting: Alerting = NO_AL
 class _Folder:
     """Reads one folder once, and collects problems."""
 
-    def __init__(self, app: AppKey, files: Mapping[str, bytes | Problem], library: Library, alerting: Alerting) -> None:
+    def __init__(
+        self, app: AppKey, files: Mapping[str, bytes | Problem], library: Library, alerting: Alerting, folder: str
+    ) -> None:
         self.app = app
+        self.folder = folder
         self.files = files
         self.library = library
         self.alerting = alerting
@@ -151,14 +159,18 @@ class _Folder:
             auxiliary_objects=auxiliary_objects,
             labels=_metadata_of(target_document, "labels"),
             annotations=_metadata_of(target_document, "annotations"),
+            folder=self.folder,
         )
+
+    def _path(self, filename: str) -> str:
+        return f"{self.folder}/{filename}"
 
     def _check_folder(self) -> None:
         for part in (self.app.namespace, self.app.name):
             if not is_dns_label(part):
                 message = f"{part!r} is not a name that Kubernetes takes"
                 remedy = "rename the folder: at most 63 small letters, digits and -"
-                self.problems.append(Problem(folder_of(self.app), message, remedy=remedy))
+                self.problems.append(Problem(self.folder, message, remedy=remedy))
         # A problem with the folder is a problem of each of its files.
         self.problems.extend(dict.fromkeys(found for found in self.files.values() if isinstance(found, Problem)))
 
@@ -167,14 +179,14 @@ class _Folder:
         content = self.files.get(filename)
         if not isinstance(content, bytes):
             return None
-        document, problems = read_one(app_file(self.app, filename), content)
+        document, problems = read_one(self._path(filename), content)
         self.problems.extend(problems)
         return document
 
     def _app(self) -> tuple[Document | None, models.AppSpec | None]:
         if APP_FILE not in self.files:
             remedy = "add it, or delete the folder"
-            self.problems.append(Problem(app_file(self.app, APP_FILE), "is missing", remedy=remedy))
+            self.problems.append(Problem(self._path(APP_FILE), "is missing", remedy=remedy))
         document = self._document(APP_FILE)
         if document is None:
             return None, None
@@ -186,8 +198,8 @@ class _Folder:
 
     def _target(self, app_document: Document | None, filename: str) -> tuple[Document | None, TargetFile | None]:
         if filename not in self.files:
-            message, remedy = f"{filename} is not in the folder", f"add it to {folder_of(self.app)}"
-            anchor = app_document or Document(app_file(self.app, APP_FILE), None)
+            message, remedy = f"{filename} is not in the folder", f"add it to {self.folder}"
+            anchor = app_document or Document(self._path(APP_FILE), None)
             self.problems.append(anchor.problem(("spec", "target"), message, remedy))
         document = self._document(filename)
         if document is None:
@@ -223,7 +235,7 @@ class _Folder:
         return plans
 
     def _alerts(self, document: Document, model: models.AppSpec) -> tuple[Hook, ...]:
-        alerts = alerts_of(self.app, model.alerts, document, self.alerting, app_file(self.app, model.target))
+        alerts = alerts_of(self.app, model.alerts, document, self.alerting, self._path(model.target))
         self.providers = alerts.providers
         self.problems.extend(alerts.problems)
         return alerts.hooks
@@ -270,7 +282,7 @@ class _Folder:
         content = self.files[filename]
         if not isinstance(content, bytes):
             return []
-        reading = read(app_file(self.app, filename), content)
+        reading = read(self._path(filename), content)
         self.problems.extend(reading.problems)
         good: list[tuple[Document, Object]] = []
         for document in reading.documents:

@@ -16,7 +16,7 @@ from gitops_bg.core.model.version import AppKey, ConfigurationRef, ServicePorts,
 from gitops_bg.core.names import API_VERSION
 from gitops_bg.core.text.foreign_json import read_json, reread_json
 from gitops_bg.spec.app import models
-from gitops_bg.spec.app.layout import PRIMARY_FILE, app_file, folder_of
+from gitops_bg.spec.app.layout import PRIMARY_FILE, folder_of
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.manifests.configuration import Configuration, configuration_of, find, listing
 from gitops_bg.spec.manifests.objects import check_place
@@ -43,15 +43,21 @@ class PrimaryFile:
 
 
 def render_primary(
-    app: AppKey, version: Version, contents: Iterable[Configuration] = (), services: Iterable[ServicePorts] = ()
+    app: AppKey,
+    version: Version,
+    contents: Iterable[Configuration] = (),
+    services: Iterable[ServicePorts] = (),
+    folder: str = "",
 ) -> str:
     """The text of primary.yaml for a version: the same version gives the same bytes.
 
     Takes from ``contents`` what the version uses. Raises `InvalidInput` where a part of that is missing: an incomplete
-    version must not be written. ``services`` are the ports of live traffic that differ from its template's.
+    version must not be written. ``services`` are the ports of live traffic that differ from its template's; ``folder``
+    is the app's, named in the error (empty: that of an app in no release group).
     """
     contents = tuple(contents)
-    configuration = [_required(app, version, ref, contents) for ref in version.snapshot.configuration]
+    place = folder or folder_of(app)
+    configuration = [_required(place, version, ref, contents) for ref in version.snapshot.configuration]
     content: dict[str, Json] = {
         "apiVersion": API_VERSION,
         "kind": "Primary",
@@ -67,15 +73,15 @@ def render_primary(
 
 
 def _required(
-    app: AppKey, version: Version, ref: ConfigurationRef, contents: tuple[Configuration, ...]
+    folder: str, version: Version, ref: ConfigurationRef, contents: tuple[Configuration, ...]
 ) -> Configuration:
     found = find(contents, ref)
     if found is not None:
         return found
     shown = f"v{version.number} ({short(version.digest)})"
     message = f"what {ref} of {shown} held is nowhere to be found: not in Git's files, main's history or the cluster"
-    remedy = f"bring it back into {folder_of(app)} as it was, or promote a new version"
-    raise InvalidInput(Problem(app_file(app, PRIMARY_FILE), message, remedy=remedy))
+    remedy = f"bring it back into {folder} as it was, or promote a new version"
+    raise InvalidInput(Problem(f"{folder}/{PRIMARY_FILE}", message, remedy=remedy))
 
 
 def _origin(source: Source) -> dict[str, Json]:

@@ -29,7 +29,7 @@ from gitops_bg.spec.analysis.block import FlaggerAnalysis
 from gitops_bg.spec.analysis.plans import Plans, unknown_plans
 from gitops_bg.spec.app import models
 from gitops_bg.spec.app.fields import NEVER, whole_seconds
-from gitops_bg.spec.app.layout import APP_FILE, app_file
+from gitops_bg.spec.app.layout import APP_FILE, folder_of
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.manifests import pod_metadata
 from gitops_bg.spec.notifications.alert_providers import Alerting, alerts_of
@@ -156,11 +156,12 @@ def without_nulls(value: Any) -> Any:
 
 
 def spec_from_live(
-    app: AppKey, live: Mapping[str, Any], alerting: Alerting = NO_ALERTING
+    app: AppKey, live: Mapping[str, Any], alerting: Alerting = NO_ALERTING, folder: str = ""
 ) -> tuple[AppSpec | None, tuple[Problem, ...]]:
     """The spec of a live BlueGreenDeployment (the raw object): what was last applied from Git.
 
     ``alerting`` is what main says of alerts, as far as it was read: a broken app.yaml must be reported to them as well.
+    ``folder`` is the app's folder, named in alerts; empty: that of an app in no release group.
     Fields that this release does not know, written by a newer one, are ignored: a rollback must always be possible
     (DESIGN §1). Without a usable spec: None and the problems, which have no place in a file.
     """
@@ -170,7 +171,7 @@ def spec_from_live(
     model, problems = validate(models.AppSpec, document)
     if model is None:
         return None, problems
-    alerts = alerts_of(app, model.alerts, document, alerting, app_file(app, model.target))
+    alerts = alerts_of(app, model.alerts, document, alerting, f"{folder or folder_of(app)}/{model.target}")
     return to_core(app, model, unknown_plans(model, TEMPLATES_UNKNOWN), alerts.hooks), problems
 
 

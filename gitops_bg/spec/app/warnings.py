@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.spec.app.layout import APP_FILE, app_file
+from gitops_bg.spec.app.layout import APP_FILE
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.manifests.autoscaling import AUTOSCALERS
 from gitops_bg.spec.manifests.configuration import TRACKING, is_tracked
@@ -18,7 +18,7 @@ from gitops_bg.spec.yaml.reader import Document
 
 def notes_of(config: AppConfig, app: Document | None, others: Iterable[Document]) -> Iterator[Problem]:
     """The notes on an app: of its app.yaml, and of the documents of its other files."""
-    anchor = app or Document(app_file(config.app, APP_FILE), {})
+    anchor = app or Document(f"{config.folder}/{APP_FILE}", {})
     named = tuple(service_fields(config.spec.strategy, anchor.value)) if config.spec else ()
     yield from _measuring_nothing(config, anchor)
     yield from _counting_for_nothing(config, anchor)

@@ -14,7 +14,7 @@ from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app import models
-from gitops_bg.spec.app.layout import APP_FILE, folder_of
+from gitops_bg.spec.app.layout import APP_FILE
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.manifests.autoscaling import AUTOSCALERS, AutoscalerRef, Scaler, check_ref, copy_of, read_autoscaler
 from gitops_bg.spec.manifests.configuration import is_tracked
@@ -172,7 +172,7 @@ class _Reading:
             return
         if named is None and self.folder.readable:
             message = f"there is no {ref.kind} {ref.name} in the folder"
-            yield app.problem((*path, "name"), message, f"add it to {folder_of(self.folder.app)}, or name another")
+            yield app.problem((*path, "name"), message, f"add it to {app.folder}, or name another")
 
     def _live_service(self) -> str:
         model = self.folder.model

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.spec.app.layout import PRIMARY_FILE, app_file
+from gitops_bg.spec.app.layout import PRIMARY_FILE
 from gitops_bg.spec.app.primary import PrimaryFile, read_primary
 from gitops_bg.spec.manifests.configuration import Configuration
 from gitops_bg.spec.yaml.reader import read_one
@@ -82,7 +82,7 @@ def primary_with_configuration(content: bytes, app: AppKey) -> PrimaryFile | Non
     """A primary.yaml with configuration; None for any other, which is not even parsed."""
     if _MARK not in content:
         return None
-    document, _ = read_one(app_file(app, PRIMARY_FILE), content)
+    document, _ = read_one(PRIMARY_FILE, content)
     return read_primary(document, app)[0] if document else None
 
 

@@ -12,7 +12,6 @@ from pydantic.alias_generators import to_camel
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.fields import Count, DnsLabel, Text
-from gitops_bg.spec.app.layout import folder_of
 from gitops_bg.spec.yaml.reader import Document
 
 ALLOWED = {
@@ -181,13 +180,13 @@ def check_place(document: Document, app: AppKey, meta: Any, *, named: bool) -> I
     if meta.namespace is not None and meta.namespace != app.namespace:
         yield document.problem(
             ("metadata", "namespace"),
-            f"{meta.namespace} is not the namespace of the folder {folder_of(app)}",
-            f"write {app.namespace}, or move the file to apps/{meta.namespace}/",
+            f"{meta.namespace} is not the namespace of the folder {document.folder}",
+            f"write {app.namespace}, or move the file to {document.folder.partition('/')[0]}/{meta.namespace}/",
         )
     if named and meta.name != app.name:
         yield document.problem(
             ("metadata", "name"),
-            f"{meta.name} is not the name of the folder {folder_of(app)}",
+            f"{meta.name} is not the name of the folder {document.folder}",
             f"write {app.name}, or rename the folder",
         )
 

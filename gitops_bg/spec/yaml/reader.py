@@ -30,6 +30,11 @@ class Document:
     """The bytes it was read from; empty for a document without a file, whose problems then have no place."""
     number: int = 0
 
+    @property
+    def folder(self) -> str:
+        """The folder of the file, without a trailing slash."""
+        return self.file.rpartition("/")[0]
+
     def problem(self, path: Path, message: str, remedy: str = "", *, at_key: bool = False) -> Problem:
         """A problem with the field at ``path``; a missing path gets the place of its nearest parent.
 

@@ -71,7 +71,8 @@ def _look(session: Session, facts: Facts) -> _Findings:
     coming = world.incoming or world.record.version(world.target_digest)
     waited_for = any(not gate.open and gate.kind in _OF_PODS for gate in decision.gates)
     wanted = waited_for and coming and _pods(facts, coming)
-    troubles = troubles_of(session.cluster, facts.app, coming.snapshot) if wanted and coming else ()
+    folder = session.repository.places.folder(facts.app)
+    troubles = troubles_of(session.cluster, facts.app, coming.snapshot, folder) if wanted and coming else ()
     return _Findings(
         facts, decision, coming, troubles, _changes(session, facts, decision, coming), went_back(world), now
     )

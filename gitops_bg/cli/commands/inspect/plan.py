@@ -86,6 +86,7 @@ def _planned(session: Session, catalog: Catalog, plans: list[tuple[Facts, list[D
             tuple(map(str, _actions(steps))),
             steps[-1].gates,
             facts.desired.problems,
+            session.repository.places.folder(facts.app),
         )
         for facts, steps in plans
     )

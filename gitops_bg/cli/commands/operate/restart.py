@@ -11,9 +11,7 @@ from gitops_bg.cli.options.options import Apps, CommitOptions, FileOptions
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.session.user_git import author
 from gitops_bg.cli.views.output import Output
-from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.write.edits import Edit
-from gitops_bg.spec.app.layout import APP_FILE, app_file
 from gitops_bg.spec.yaml.edit import set_restart
 
 
@@ -34,7 +32,7 @@ def restart(
     moment = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=delay)
     when = f" in {spoken(delay)}" if delay else ""
     with Session(at.git, place=at.place, author=author(commit.person.author)) as session:
-        edits = {key: _restarting(key, moment) for key in session.apps_in_git(apps)}
+        edits = {key: _restarting(session.app_file(key), moment) for key in session.apps_in_git(apps)}
         made = commit_to_apps(session, output, edits, f"restart{when}", commit.message)
     output.each(
         (
@@ -45,5 +43,5 @@ def restart(
     )
 
 
-def _restarting(app: AppKey, moment: datetime) -> Edit:
-    return lambda data: set_restart(data, moment, app_file(app, APP_FILE))
+def _restarting(file: str, moment: datetime) -> Edit:
+    return lambda data: set_restart(data, moment, file)

@@ -10,7 +10,6 @@ from gitops_bg.cli.views.output import Output
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.write.edits import Edit
-from gitops_bg.spec.app.layout import APP_FILE, app_file
 from gitops_bg.spec.yaml.edit import set_retry, set_suspend
 
 
@@ -24,7 +23,7 @@ def resume(apps: Apps, at: AppOptions, commit: CommitOptions) -> None:
     with Session(at.git, at.kube, at.place, by) as session:
         keys = session.apps_in_git(apps)
         lifted = {key: _lifting(session.facts(key), f"{by[0]} <{by[1]}>", session) for key in keys}
-        edits = {key: _resuming(key, lifted[key]) for key in keys}
+        edits = {key: _resuming(session.app_file(key), lifted[key]) for key in keys}
         made = commit_to_apps(session, output, edits, "resume", commit.message)
         for key in keys:
             session.nudge(key)
@@ -43,9 +42,7 @@ def _lifting(facts: Facts, by: str, session: Session) -> Retry | None:
     return next_retry(facts, digest, by) if facts.record.held(digest) else None
 
 
-def _resuming(app: AppKey, lifted: Retry | None) -> Edit:
-    file = app_file(app, APP_FILE)
-
+def _resuming(file: str, lifted: Retry | None) -> Edit:
     def change(data: bytes) -> bytes:
         data = set_suspend(data, None, file)
         return set_retry(data, lifted, file) if lifted else data

@@ -12,7 +12,6 @@ from gitops_bg.core.model.metrics import AnalysisStage
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.write.edits import Edit
-from gitops_bg.spec.app.layout import APP_FILE, app_file
 from gitops_bg.spec.yaml.edit import set_retry
 
 
@@ -25,7 +24,7 @@ def retry(apps: Apps, at: AppOptions, commit: CommitOptions) -> None:
     by = author(commit.person.author)
     with Session(at.git, at.kube, at.place, by) as session:
         asked = {key: _asked(session, key, f"{by[0]} <{by[1]}>") for key in session.apps_in_git(apps)}
-        edits = {key: _retrying(key, request) for key, (request, _) in asked.items()}
+        edits = {key: _retrying(session.app_file(key), request) for key, (request, _) in asked.items()}
         what = ", ".join(dict.fromkeys(shown for _, shown in asked.values()))
         made = commit_to_apps(session, output, edits, f"retry {what}", commit.message)
         for key in asked:
@@ -54,5 +53,5 @@ def _asked(session: Session, app: AppKey, by: str) -> tuple[Retry, str]:
     return next_retry(facts, digest, by), label(version.number if version else None, digest)
 
 
-def _retrying(app: AppKey, request: Retry) -> Edit:
-    return lambda data: set_retry(data, request, app_file(app, APP_FILE))
+def _retrying(file: str, request: Retry) -> Edit:
+    return lambda data: set_retry(data, request, file)

@@ -106,7 +106,7 @@ def _goal(session: Session, facts: Facts, world: World, asked: _Asked) -> tuple[
         content = session.repository.find_primary(facts.app, version=to)
         if content is None:
             raise ObjectNotFound(f"{facts.app}: neither the record nor main's history has a version {to} that served")
-        version = version_in(content, facts.app)
+        version = version_in(content, facts.app, session.repository.places.folder(facts.app))
         _demand_no_objection(world, version, asked)
         return version, content
     if version is None:

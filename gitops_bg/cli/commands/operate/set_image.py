@@ -12,7 +12,6 @@ from gitops_bg.cli.options.options import App, CommitOptions, FileOptions
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.session.user_git import author
 from gitops_bg.cli.views.output import Output
-from gitops_bg.spec.app.layout import app_file
 from gitops_bg.spec.manifests.image import EXAMPLE, trouble_with
 from gitops_bg.spec.yaml import edit
 
@@ -31,16 +30,16 @@ def set_image(
     output = Output(at.out)
     with Session(at.git, place=at.place, author=author(by.person.author)) as session:
         key = session.app_in_git(app)
-        filename = target_file(session.repository, key)
+        filename, places = target_file(session.repository, key), session.repository.places
 
         def change(data: bytes) -> bytes:
             for container, image in wanted.items():
-                data = edit.set_image(data, container, image, app_file(key, filename))
+                data = edit.set_image(data, container, image, places.file(key, filename))
             demand_sound(session.repository, key, {filename: data})
             return data
 
         said = ", ".join(f"{container}={image}" for container, image in wanted.items())
-        made = commit_change(session, output, in_app(key, filename, change, f"set image {said}", by.message))
+        made = commit_change(session, output, in_app(places, key, filename, change, f"set image {said}", by.message))
     sentence = f"{key}: committed {made[:10]}, {said}" if made else f"{key}: the target has these images already"
     output.both({"app": str(key), "images": wanted, "commit": made, "changed": bool(made)}, sentence)
 

@@ -15,7 +15,6 @@ from gitops_bg.cli.views.output import Output
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.write.edits import Edit
-from gitops_bg.spec.app.layout import APP_FILE, app_file
 from gitops_bg.spec.yaml.edit import set_suspend
 
 
@@ -52,7 +51,7 @@ def suspend(apps: Apps, at: FileOptions, person: AuthorOptions, how: SuspendOpti
     by = author(person.author)
     suspension = Suspension(how.reason, f"{by[0]} <{by[1]}>", how.until)
     with Session(at.git, place=at.place, author=by) as session:
-        edits = {key: _suspending(key, suspension) for key in session.apps_in_git(apps)}
+        edits = {key: _suspending(session.app_file(key), suspension) for key in session.apps_in_git(apps)}
         made = commit_to_apps(session, output, edits, "suspend", how.reason)
     output.each(
         ({"app": str(key), "commit": commit, "changed": bool(commit)}, _said(key, commit))
@@ -68,8 +67,8 @@ def pause(apps: Apps, at: FileOptions, person: AuthorOptions, how: SuspendOption
     suspend(apps, at, person, how)
 
 
-def _suspending(app: AppKey, suspension: Suspension) -> Edit:
-    return lambda data: set_suspend(data, suspension, app_file(app, APP_FILE))
+def _suspending(file: str, suspension: Suspension) -> Edit:
+    return lambda data: set_suspend(data, suspension, file)
 
 
 def _said(app: AppKey, commit: str) -> str:

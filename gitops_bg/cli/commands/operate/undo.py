@@ -74,7 +74,7 @@ def _older(session: Session, facts: Facts, world: World, number: int | None) -> 
     if content is None:
         missing = f"version {wanted}" if wanted else "older version that was not given up"
         raise ObjectNotFound(f"{facts.app}: neither the record nor main's history has a template of {missing}")
-    return version_in(content, facts.app)
+    return version_in(content, facts.app, session.repository.places.folder(facts.app))
 
 
 def _before(world: World) -> Version | None:
@@ -89,7 +89,8 @@ def _commit(session: Session, output: Output, facts: Facts, version: Version, wh
     """Commit template and configuration together; return the commit, or empty if main has it already."""
     repository, commit = session.repository, version.source.commit
     past = repository.files(facts.app, commit) if repository.contains(commit) else {}
-    folder = Folder(facts.app, facts.config.target_file, repository.files(facts.app), past)
+    path = repository.places.folder(facts.app)
+    folder = Folder(facts.app, path, facts.config.target_file, repository.files(facts.app), past)
     contents = side_of(session, facts, version.snapshot, commit).contents
     subject = f"{facts.app.name}: undo to {label(version.number, version.digest)}"
     return commit_change(session, output, Change(edits_back(folder, version, tuple(contents)), subject, why))
