@@ -40,7 +40,9 @@ def folder(pods: dict[str, Any], **files: str) -> Folder:
         "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": pods},
     }
     now = {"app.yaml": texts.app("shop", "web"), "target.yaml": yaml.safe_dump(target).encode()}
-    return Folder(WEB, "apps/shop/web", "target.yaml", now | {f"{stem}.yaml": text.encode() for stem, text in files.items()})
+    return Folder(
+        WEB, "apps/shop/web", "target.yaml", now | {f"{stem}.yaml": text.encode() for stem, text in files.items()}
+    )
 
 
 def version(pods: dict[str, Any], *contents: Configuration) -> Version:

@@ -10,7 +10,8 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.errors import PushRefused
 from gitops_bg.repo.write.edits import Edit, Edited, EditOrNew
 from gitops_bg.repo.write.messages import one_line
-from gitops_bg.spec.app.layout import APP_FILE, Places
+from gitops_bg.spec.app.layout import APP_FILE, Places, member_of
+from gitops_bg.spec.manifests.members import implied_app
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +51,26 @@ def commit_to_apps(
     """Commit edits of the app.yaml of several apps, all or none; return each app's commit, empty if main has it
     already.
     """
-    paths = {app: session.repository.places.file(app, APP_FILE) for app in edits}
+    paths = {app: session.app_file(app) for app in edits}
     names = ", ".join(app.name for app in edits)
-    change = Change({paths[app]: edit for app, edit in edits.items()}, f"{names}: {subject}", reason)
+    changed = {paths[app]: _of_app_file(session, app, edit) for app, edit in edits.items()}
+    change = Change({path: each for path, each in changed.items() if each is not None}, f"{names}: {subject}", reason)
     edited = _committed(session, output, change)
     return {app: edited.commit if path in edited.paths else "" for app, path in paths.items()}
+
+
+def _of_app_file(session: Session, app: AppKey, edit: Edit) -> EditOrNew | None:
+    """Return the edit of an app.yaml; None where nothing changes.
+
+    A member of a release group that has no such file gets the one that counts instead.
+    """
+    repository = session.repository
+    member = member_of(repository.places.folder(app))
+    if member is None or APP_FILE in repository.files(app):
+        return edit
+    implied = implied_app(member)
+    made = edit(implied)
+    return None if made == implied else made
 
 
 def _committed(session: Session, output: Output, change: Change) -> Edited:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from gitops_bg.core.groups.desired import DesiredGroup
+from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey, Source
 from gitops_bg.spec.analysis.template_index import load_templates
@@ -14,13 +16,18 @@ from gitops_bg.spec.app.layout import (
     SETTINGS_FILE,
     SIGNERS_FILE,
     app_of,
+    app_of_folder,
     is_manifest,
+    member_of,
 )
 from gitops_bg.spec.app.load import AppConfig, load_app
 from gitops_bg.spec.app.models import Settings
 from gitops_bg.spec.app.settings import alerting_of, read_settings
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.app.warnings import notes_of
+from gitops_bg.spec.groups.layout import GROUPS_FOLDER, ROUTES_FILE, group_of
+from gitops_bg.spec.groups.load import load_group
+from gitops_bg.spec.manifests.members import implied_app
 from gitops_bg.spec.manifests.service_fields import service_fields
 from gitops_bg.spec.notifications.alert_providers import Alerting, check_defaults, load_providers
 from gitops_bg.spec.policies.check import check_policies
@@ -51,10 +58,14 @@ def check_repository(
     ``now``: every window of a policy must open within a year from then; None: that is not checked.
     """
     contents = dict(files)
-    apps = _by_app(contents)
+    apps = _by_folder(contents)
     library = load_templates(contents)
     alerting = _alerting(contents)
-    configs = [load_app(app, found, _no_source, library, alerting) for app, found in sorted(apps.items())]
+    configs = [
+        load_app(app, found, _no_source, library, alerting, folder)
+        for folder, found in sorted(apps.items())
+        if (app := app_of_folder(folder))
+    ]
     folder = load_policies(contents)
     policies = check_policies(folder, configs, _settings(contents), now)
     signers, nobody_s = check_signers(folder.people, contents.get(SIGNERS_FILE))
@@ -65,13 +76,15 @@ def check_repository(
         *_check_settings(contents),
         *_check_places(contents),
         *(problem for config in configs for problem in config.problems),
+        *(problem for group in _groups(contents) for problem in group.problems),
+        *_check_once(configs),
         *_check_shared_services(configs, apps),
         *policies.problems,
         *signers,
     ]
-    manifests = {config.app: _manifests(config, apps[config.app]) for config in configs}
+    manifests = {config.folder: _manifests(config, apps[config.folder]) for config in configs}
     linted = (problem for each in manifests.values() for document in each.values() for problem in lint(document))
-    notes = (note for config in configs for note in _notes(config, manifests[config.app], apps[config.app]))
+    notes = (note for config in configs for note in _notes(config, manifests[config.folder], apps[config.folder]))
     return Checked(
         _in_order([*problems, *_not_said_yet(linted, problems)]), _in_order([*notes, *policies.notes, *nobody_s])
     )
@@ -102,9 +115,10 @@ def _not_said_yet(linted: Iterable[Problem], problems: Iterable[Problem]) -> Ite
 
 def _manifests(config: AppConfig, files: Mapping[str, File]) -> dict[tuple[str, int], Document]:
     """The documents of an app's files that are Kubernetes' own objects, by file name and number."""
+    ours = (APP_FILE, PRIMARY_FILE, ROUTES_FILE) if member_of(config.folder) else (APP_FILE, PRIMARY_FILE)
     found = {}
     for name, content in files.items():
-        if is_manifest(name) and name not in (APP_FILE, PRIMARY_FILE) and isinstance(content, bytes):
+        if is_manifest(name) and name not in ours and isinstance(content, bytes):
             for document in read(f"{config.folder}/{name}", content).documents:
                 found[name, document.number] = document
     return found
@@ -116,18 +130,41 @@ def _notes(
     """The notes on an app; none where its folder has errors, because the notes could then be wrong."""
     if config.problems:
         return iter(())
-    content = files.get(APP_FILE)
-    app, _ = read_one(f"{config.folder}/{APP_FILE}", content) if isinstance(content, bytes) else (None, ())
-    return notes_of(config, app, [each for (name, _), each in manifests.items() if name != config.target_file])
+    return notes_of(
+        config,
+        _app_document(config, files),
+        [each for (name, _), each in manifests.items() if name != config.target_file],
+    )
 
 
-def _by_app(contents: dict[str, File]) -> dict[AppKey, dict[str, File]]:
-    apps: dict[AppKey, dict[str, File]] = {}
+def _by_folder(contents: dict[str, File]) -> dict[str, dict[str, File]]:
+    """The files of each app's folder by their names in it."""
+    apps: dict[str, dict[str, File]] = {}
     for path, content in contents.items():
-        place = app_of(path)
-        if place is not None:
-            apps.setdefault(place[0], {})[place[1]] = content
+        if app_of(path) is not None:
+            folder, _, name = path.rpartition("/")
+            apps.setdefault(folder, {})[name] = content
     return apps
+
+
+def _groups(contents: dict[str, File]) -> Iterator[DesiredGroup]:
+    """The release groups, each read from all files below its folder."""
+    groups: dict[GroupKey, dict[str, File]] = {}
+    for path, content in contents.items():
+        place = group_of(path)
+        if place is not None:
+            groups.setdefault(place[0], {})[place[1]] = content
+    return (load_group(group, files) for group, files in sorted(groups.items()))
+
+
+def _check_once(configs: Iterable[AppConfig]) -> Iterator[Problem]:
+    """Report apps that are in two places: nothing of them moves."""
+    first: dict[AppKey, AppConfig] = {}
+    for config in configs:
+        other = first.setdefault(config.app, config)
+        if other is not config:
+            message = f"is the app {config.app}, and so is {other.folder}"
+            yield Problem(config.folder, message, remedy="rename one of the folders; until then nothing of it moves")
 
 
 def _no_source(*filenames: str) -> Source:
@@ -146,8 +183,17 @@ def _check_settings(contents: dict[str, File]) -> Iterator[Problem]:
 
 
 def _check_places(contents: dict[str, File]) -> Iterator[Problem]:
-    """Report manifests below apps/ at a depth where they are not read; elsewhere people may keep any files."""
+    """Report manifests below apps/ and groups/ at a depth where they are not read; elsewhere people may keep any files.
+
+    Of what is below the folder of a release group, its own reader says more.
+    """
     for path, content in contents.items():
+        if path.startswith(f"{GROUPS_FOLDER}/") and group_of(path) is None:
+            if is_manifest(path):
+                remedy = f"move it to {GROUPS_FOLDER}/<namespace>/<group>/"
+                yield Problem(path, "is not in the folder of a release group, so nobody reads it", remedy=remedy)
+            elif isinstance(content, Problem):
+                yield content
         if path.startswith(f"{APPS_FOLDER}/") and app_of(path) is None:
             if is_manifest(path):
                 remedy = f"move it to {APPS_FOLDER}/<namespace>/<app>/"
@@ -156,13 +202,11 @@ def _check_places(contents: dict[str, File]) -> Iterator[Problem]:
                 yield content
 
 
-def _check_shared_services(
-    configs: Iterable[AppConfig], apps: Mapping[AppKey, Mapping[str, File]]
-) -> Iterator[Problem]:
+def _check_shared_services(configs: Iterable[AppConfig], apps: Mapping[str, Mapping[str, File]]) -> Iterator[Problem]:
     """Report Services that two apps would move: each would revert the other."""
     owners: dict[tuple[str, str], AppKey] = {}
     for config in configs:
-        document = _app_document(config, apps[config.app])
+        document = _app_document(config, apps[config.folder])
         fields = service_fields(config.spec.strategy, document.value) if config.spec else ()
         for service, field, _ in fields:
             owner = owners.setdefault((config.app.namespace, service), config.app)
@@ -172,7 +216,12 @@ def _check_shared_services(
 
 
 def _app_document(config: AppConfig, files: Mapping[str, File]) -> Document:
-    """The app.yaml of an app, with its lines; an empty document where it cannot be read."""
-    file, content = f"{config.folder}/{APP_FILE}", files.get(APP_FILE)
+    """The app.yaml of an app, with its lines; an empty document where it cannot be read.
+
+    Where a member of a release group has none, the one that counts instead.
+    """
+    file, content, member = f"{config.folder}/{APP_FILE}", files.get(APP_FILE), member_of(config.folder)
+    if content is None and member:
+        content = implied_app(member)
     document, _ = read_one(file, content) if isinstance(content, bytes) else (None, ())
     return document or Document(file, {})

@@ -4,7 +4,7 @@ Fetches nothing: contents are arguments, and commits come from a callable that i
 """
 
 from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gitops_bg.core.model.desired import Primary, Problem, Target
@@ -22,12 +22,15 @@ from gitops_bg.spec.app.layout import (
     folder_of,
     is_dns_label,
     is_manifest,
+    member_of,
 )
 from gitops_bg.spec.app.primary import read_primary
 from gitops_bg.spec.app.to_core import NO_ALERTING, spec_from_live, to_core, without_nulls
 from gitops_bg.spec.app.validation import validate
+from gitops_bg.spec.groups.layout import ROUTES_FILE
 from gitops_bg.spec.manifests.auxiliary import NO_AUXILIARY_OBJECTS, UNKNOWN, AuxiliaryObjects, Folder, auxiliary_of
 from gitops_bg.spec.manifests.configuration import Configuration
+from gitops_bg.spec.manifests.members import check_services, implied_app, live_services
 from gitops_bg.spec.manifests.objects import Applied, Object, ServiceObject, check_place, check_supported
 from gitops_bg.spec.manifests.pod_metadata import check_pod_metadata
 from gitops_bg.spec.manifests.references import Named
@@ -119,7 +122,8 @@ class _Folder:
     ) -> None:
         self.app = app
         self.folder = folder
-        self.files = files
+        self.member = member_of(folder)
+        self.files = {name: each for name, each in files.items() if not (self.member and name == ROUTES_FILE)}
         self.library = library
         self.alerting = alerting
         self.templates: frozenset[str] = frozenset()
@@ -141,6 +145,8 @@ class _Folder:
         usable = target_document if target else None
         auxiliary_objects = self._auxiliary_objects(Folder(self.app, app_document, model, usable, manifests, readable))
         services = {name: document for (kind, name), document in manifests.items() if kind == "Service"}
+        services, problems = live_services(self.folder, services, app_document if model else None)
+        self.problems.extend(problems)
         services = self._serving(spec, services, target_file, target)
         tracked = self._track(target_document, manifests, readable) if target_document and target else None
         return AppConfig(
@@ -184,17 +190,23 @@ class _Folder:
         return document
 
     def _app(self) -> tuple[Document | None, models.AppSpec | None]:
-        if APP_FILE not in self.files:
-            remedy = "add it, or delete the folder"
-            self.problems.append(Problem(self._path(APP_FILE), "is missing", remedy=remedy))
-        document = self._document(APP_FILE)
+        document = self._document(APP_FILE) if APP_FILE in self.files else self._without_app_file()
         if document is None:
             return None, None
         model, problems = validate(models.BlueGreenDeployment, document)
         if model is not None:
-            problems = tuple(check_place(document, self.app, model.metadata, named=True))
+            place = check_place(document, self.app, model.metadata, named=True)
+            problems = (*place, *check_services(document))
         self.problems.extend(problems)
         return document, model.spec if model and not problems else None
+
+    def _without_app_file(self) -> Document | None:
+        """What counts where the folder has no app.yaml: a member of a release group needs none."""
+        if self.member:
+            document, _ = read_one(self._path(APP_FILE), implied_app(self.member))
+            return replace(document, data=b"") if document else None  # no file has its lines
+        self.problems.append(Problem(self._path(APP_FILE), "is missing", remedy="add it, or delete the folder"))
+        return None
 
     def _target(self, app_document: Document | None, filename: str) -> tuple[Document | None, TargetFile | None]:
         if filename not in self.files:

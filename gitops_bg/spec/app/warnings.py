@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator
 
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.spec.app.layout import APP_FILE
+from gitops_bg.spec.app.layout import APP_FILE, Member, member_of
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.manifests.autoscaling import AUTOSCALERS
 from gitops_bg.spec.manifests.configuration import TRACKING, is_tracked
+from gitops_bg.spec.manifests.members import live_name
 from gitops_bg.spec.manifests.references import CONFIG_MAP, SECRET
 from gitops_bg.spec.manifests.service_fields import service_fields
 from gitops_bg.spec.yaml.reader import Document
@@ -23,7 +24,7 @@ def notes_of(config: AppConfig, app: Document | None, others: Iterable[Document]
     yield from _measuring_nothing(config, anchor)
     yield from _counting_for_nothing(config, anchor)
     for document in others:
-        yield from _without_effect(document, {name for name, _, _ in named}, config)
+        yield from _without_effect(document, {name for name, _, _ in named}, config, member_of(config.folder))
     for name, field, carries in named:
         if name not in config.services:
             message = f"Service {name} ({carries}) is not in Git: the agent makes it of the pods' ports"
@@ -58,18 +59,20 @@ def _is_tracked(kind: str, name: str, config: AppConfig) -> bool:
     return any((each.ref.kind, each.ref.name) == (kind, name) for each in config.configuration)
 
 
-def _without_effect(document: Document, services: set[str], config: AppConfig) -> Iterator[Problem]:
+def _without_effect(
+    document: Document, services: set[str], config: AppConfig, member: Member | None
+) -> Iterator[Problem]:
     kind, name = document.value["kind"], document.value["metadata"]["name"]
     if kind in AUTOSCALERS:
         yield from _one_of_several(document, config)
-    elif AuxiliaryObject(kind, name) in config.auxiliary_objects.manifests:
+    elif AuxiliaryObject(kind, live_name(config.folder, name)) in config.auxiliary_objects.manifests:
         yield from _used_by_nothing(document)
     elif _is_tracked(kind, name, config):
         return
     elif kind != "Service":
         message = f"{kind} {name} is only checked: the agent does not apply it yet"
         yield document.problem(("kind",), message, "apply it by other means")
-    elif name not in services and config.spec is not None:
+    elif name not in services and config.spec is not None and not (member and name == member.service):
         message = f"Service {name} is only checked: {APP_FILE} does not name it, so the agent does not apply it"
         yield document.problem(("metadata", "name"), message, "apply it by other means, or remove it")
 

@@ -7,7 +7,7 @@ applied.
 
 import copy
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -134,11 +134,18 @@ def read_autoscaler(document: Document, target: Mapping[str, Any]) -> tuple[Scal
 
 
 def copy_of(
-    scaler: Scaler, written: Mapping[str, Any], ref: AutoscalerRef | None, service: str
+    scaler: Scaler,
+    written: Mapping[str, Any],
+    ref: AutoscalerRef | None,
+    service: str,
+    live_name: Callable[[str], str] = str,
 ) -> tuple[Autoscaler, dict[str, Any]]:
-    """The core's view of an autoscaler, and the manifest of its copy. ``service`` carries live traffic."""
+    """The core's view of an autoscaler, and the manifest of its copy.
+
+    ``service`` carries live traffic; ``live_name`` makes names of the folder those that they have in the cluster.
+    """
     made = {key: copy.deepcopy(written[key]) for key in ("apiVersion", "kind", "metadata", "spec")}
-    name = fit(f"{scaler.metadata.name}-primary")
+    name = fit(f"{live_name(scaler.metadata.name)}-primary")
     made["metadata"] = {**made["metadata"], "name": name}
     replicas = ref.primary_scaler_replicas if ref else None
     for field, bound in zip(_FIELDS[scaler.kind], _own_bounds(replicas), strict=True):
@@ -146,6 +153,7 @@ def copy_of(
             made["spec"][field] = bound
     if isinstance(scaler, ScaledObject):
         _rewrite(made["spec"], scaler, (ref and ref.primary_scaler_queries) or {}, service)
+        _rename_hpa(made["spec"], live_name)
     return Autoscaler(AuxiliaryObject(scaler.kind, name), *bounds_of(scaler, written, ref)), made
 
 
@@ -186,15 +194,19 @@ def _own_bounds(replicas: ScalerReplicas | None) -> tuple[int | None, int | None
 
 
 def _rewrite(spec: dict[str, Any], scaler: ScaledObject, queries: Mapping[str, str], service: str) -> None:
-    """Set the queries of the copy, and the name of the HPA that KEDA creates from it."""
+    """Set the queries of the copy."""
     target = scaler.spec.scale_target_ref.name
     for trigger in spec["triggers"]:
         metadata = trigger["metadata"]
         if "query" in metadata:
             metadata["query"] = queries.get(trigger.get("name", ""), what_runs_here(metadata["query"], target, service))
+
+
+def _rename_hpa(spec: dict[str, Any], live_name: Callable[[str], str]) -> None:
+    """Name the HPA that KEDA creates from the copy."""
     config = (spec.get("advanced") or {}).get("horizontalPodAutoscalerConfig") or {}
     if config.get("name"):
-        config["name"] = fit(f"{config['name']}-primary")
+        config["name"] = fit(f"{live_name(config['name'])}-primary")
 
 
 def what_runs_here(query: str, target: str, service: str) -> str:

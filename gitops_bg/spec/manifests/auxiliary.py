@@ -7,6 +7,7 @@ Reads documents only.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from gitops_bg.core import names
@@ -19,6 +20,7 @@ from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.manifests.autoscaling import AUTOSCALERS, AutoscalerRef, Scaler, check_ref, copy_of, read_autoscaler
 from gitops_bg.spec.manifests.configuration import is_tracked
 from gitops_bg.spec.manifests.configuration_checks import check_configuration
+from gitops_bg.spec.manifests.members import check_shared, live_name, own_budget, renamed
 from gitops_bg.spec.manifests.objects import Loose, Object, Selector
 from gitops_bg.spec.manifests.references import CONFIG_MAP, SECRET, Named, references
 from gitops_bg.spec.manifests.target import template_path, value_at
@@ -93,9 +95,11 @@ class _Reading:
     def read(self) -> tuple[AuxiliaryObjects, tuple[Problem, ...]]:
         manifests: dict[AuxiliaryObject, Mapping[str, Any]] = {}
         for (kind, name), document in self.folder.manifests.items():
-            untracked = kind in (CONFIG_MAP, SECRET) and not self._is_tracked(document)
-            if (untracked and self._is_sound(document)) or (kind == BUDGET and self._protects(document)):
-                manifests[AuxiliaryObject(kind, name)] = document.value
+            live = live_name(document.folder, name)
+            if kind in (CONFIG_MAP, SECRET) and not self._is_tracked(document) and self._is_sound(document):
+                manifests[AuxiliaryObject(kind, live)] = renamed(document, live).value
+            elif kind == BUDGET and self._protects(document):
+                manifests[AuxiliaryObject(kind, live)] = own_budget(document).value
         autoscaler, scaled_by = self._autoscaler(manifests)
         understood = self.folder.readable and bool(self.folder.model and self.folder.target)
         known = understood and not self.problems
@@ -115,7 +119,7 @@ class _Reading:
         """Whether a configuration object is valid; one that is part of the version is checked with the target
         (`track`).
         """
-        problems = tuple(check_configuration(document))
+        problems = (*check_configuration(document), *check_shared(document, references(self._template())))
         self.problems.extend(problems)
         return not problems
 
@@ -134,7 +138,9 @@ class _Reading:
             self.problems.extend(problems)
             if problems:
                 return None, ""
-        autoscaler, made = copy_of(scaler, document.value, self.ref, self._live_service())
+        autoscaler, made = copy_of(
+            scaler, document.value, self.ref, self._live_service(), partial(live_name, document.folder)
+        )
         manifests[autoscaler.copy] = made
         return autoscaler, scaler.metadata.name
 

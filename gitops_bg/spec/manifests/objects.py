@@ -175,15 +175,15 @@ class PodTemplateObject(Object):
     template: PodTemplate
 
 
-def check_place(document: Document, app: AppKey, meta: Any, *, named: bool) -> Iterator[Problem]:
-    """Check that an object belongs to its folder: its namespace, and with ``named`` its name."""
+def check_place(document: Document, app: AppKey, meta: Any, *, named: bool, also: str = "") -> Iterator[Problem]:
+    """Check that an object belongs to its folder: its namespace, and with ``named`` its name: the app's or ``also``."""
     if meta.namespace is not None and meta.namespace != app.namespace:
         yield document.problem(
             ("metadata", "namespace"),
             f"{meta.namespace} is not the namespace of the folder {document.folder}",
             f"write {app.namespace}, or move the file to {document.folder.partition('/')[0]}/{meta.namespace}/",
         )
-    if named and meta.name != app.name:
+    if named and meta.name not in (app.name, also):
         yield document.problem(
             ("metadata", "name"),
             f"{meta.name} is not the name of the folder {document.folder}",

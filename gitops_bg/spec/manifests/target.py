@@ -11,6 +11,7 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.version import AppKey, Snapshot
 from gitops_bg.core.names import GROUP
+from gitops_bg.spec.app.layout import member_of
 from gitops_bg.spec.app.validation import nearest, validate
 from gitops_bg.spec.manifests.objects import AppsWorkload, PodTemplateObject, Workload, WorkloadSpec, check_place
 from gitops_bg.spec.yaml.paths import Path
@@ -43,7 +44,10 @@ class TargetFile:
 
 
 def read_target(document: Document, app: AppKey) -> tuple[TargetFile | None, tuple[Problem, ...]]:
-    """The target of ``app``; None and all its problems where it is invalid."""
+    """The target of ``app``; None and all its problems where it is invalid.
+
+    That of a release group's member may have the service's name: the same in every version.
+    """
     wrong = tuple(_check_kind(document))
     if wrong:
         return None, wrong
@@ -52,7 +56,9 @@ def read_target(document: Document, app: AppKey) -> tuple[TargetFile | None, tup
         return None, problems
     spec = _spec_of(model)
     snapshot = snapshot_of(value_at(document.value, template_path(document.value)))
-    problems = (*check_place(document, app, model.metadata, named=True), *_check(document, spec, snapshot))
+    member = member_of(document.folder)
+    place = check_place(document, app, model.metadata, named=True, also=member.service if member else "")
+    problems = (*place, *_check(document, spec, snapshot))
     if problems:
         return None, problems
     return TargetFile(snapshot, spec.replicas, spec.min_ready_seconds), ()

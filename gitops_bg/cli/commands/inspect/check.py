@@ -28,6 +28,7 @@ from gitops_bg.spec.app.layout import (
     SIGNERS_FILE,
 )
 from gitops_bg.spec.codec import to_json
+from gitops_bg.spec.groups.layout import GROUPS_FOLDER
 
 Content = bytes | Problem
 
@@ -77,7 +78,7 @@ def _committed(repository: Repository) -> Iterator[tuple[str, Content]]:
     signers = repository.text_file(SIGNERS_FILE)
     if signers is not None:
         yield SIGNERS_FILE, signers
-    for folder in (APPS_FOLDER, ANALYSIS_FOLDER, ALERTS_FOLDER, POLICIES_FOLDER):
+    for folder in (APPS_FOLDER, GROUPS_FOLDER, ANALYSIS_FOLDER, ALERTS_FOLDER, POLICIES_FOLDER):
         for path, file in repository.files_below(folder).items():
             yield path, file.content
 

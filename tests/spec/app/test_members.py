@@ -1,0 +1,314 @@
+"""The folder of a release group's member: what differs from an app's in ``apps/``, and what check says of it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+import pytest
+
+from gitops_bg.core.model.auxiliary import AuxiliaryObject
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.version import AppKey, Color, Source, Stage, Version
+from gitops_bg.spec.app.check import Checked, check_repository
+from gitops_bg.spec.app.load import AppConfig, load_app
+from gitops_bg.spec.app.primary import render_primary
+from tests.spec.texts import SERVICE, TARGET, source_of
+
+CART = AppKey("shop", "cart-v1")
+FOLDER = "groups/shop/store/v1/cart"
+
+CART_TARGET = TARGET.replace("web", "cart")
+CART_SERVICE = SERVICE.replace("web", "cart")
+AS_CONFIGURATION = "          envFrom: [{configMapRef: {name: settings}}]\n"
+ROUTES = "apiVersion: gitops-bg.dev/v1alpha1\nkind: ServiceRoutes\nroutes: [{path: {prefix: /cart}}]\n"
+GROUP = """\
+apiVersion: gitops-bg.dev/v1alpha1
+kind: ReleaseGroup
+metadata: {name: store, namespace: shop}
+spec: {active: v1}
+"""
+
+
+def named(name: str) -> str:
+    """The target under another name."""
+    return CART_TARGET.replace("name: cart\n  namespace", f"name: {name}\n  namespace")
+
+
+def app(active: str = "cart-v1", *lines: str, name: str = "cart-v1") -> str:
+    more = "".join(f"      {line}\n" for line in lines)
+    return (
+        f"apiVersion: gitops-bg.dev/v1alpha1\nkind: BlueGreenDeployment\nmetadata: {{name: {name}, namespace: shop}}\n"
+        f"spec:\n  strategy:\n    blueGreen:\n      activeService: {active}\n{more}"
+    )
+
+
+def kubernetes(kind: str, name: str, body: str = "", version: str = "v1") -> str:
+    return f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: {name}, namespace: shop}}\n{body}"
+
+
+def budget(name: str, selector: str = "{matchLabels: {app: cart}}") -> str:
+    return kubernetes("PodDisruptionBudget", name, f"spec: {{minAvailable: 1, selector: {selector}}}\n", "policy/v1")
+
+
+def scaler(name: str = "cart", target: str = "cart") -> str:
+    aim = f"{{apiVersion: apps/v1, kind: Deployment, name: {target}}}"
+    return kubernetes(
+        "HorizontalPodAutoscaler", name, f"spec: {{scaleTargetRef: {aim}, maxReplicas: 5}}\n", "autoscaling/v2"
+    )
+
+
+def load(folder: str = FOLDER, target: str = CART_TARGET, **files: str | Problem) -> AppConfig:
+    contents = {"target": target, "service": CART_SERVICE, **files}
+    encoded = {f"{name}.yaml": text.encode() if isinstance(text, str) else text for name, text in contents.items()}
+    version, service = folder.split("/")[-2:]
+    return load_app(AppKey("shop", f"{service}-{version}"), encoded, source_of, folder=folder)
+
+
+def complaints(config: AppConfig) -> list[str]:
+    return [str(problem).removeprefix(f"{FOLDER}/") for problem in config.problems]
+
+
+class TestWithoutAnAppFile:
+    def test_a_member_needs_none_and_its_service_is_live_under_the_name_of_the_app(self) -> None:
+        config = load()
+        assert config.problems == ()
+        assert config.spec is not None
+        assert config.spec.strategy.active_services == ("cart-v1",)
+        assert config.body == {"strategy": {"blueGreen": {"activeService": "cart-v1"}}}
+        assert {name: each["metadata"]["name"] for name, each in config.services.items()} == {"cart-v1": "cart-v1"}
+        assert config.target is not None
+
+    def test_it_has_every_default_of_an_app_that_says_no_more(self) -> None:
+        assert load().spec == load(app=app()).spec
+
+    def test_an_app_of_no_release_group_needs_one(self) -> None:
+        files = {"target.yaml": TARGET.encode()}
+        [missing] = load_app(AppKey("shop", "web"), files, source_of).problems
+        assert str(missing) == "apps/shop/web/app.yaml: is missing (add it, or delete the folder)"
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"app": app(name="cart")}, "app.yaml:3: metadata.name: cart is not the name of the folder"),
+        (
+            {"app": app("cart")},
+            "app.yaml:7: spec.strategy.blueGreen.activeService: cart is the Service of the release group shop/store, "
+            "which follows its active version (write cart-v1)",
+        ),
+        (
+            {"app": app("cart-v1", "previewService: cart")},
+            "app.yaml:8: spec.strategy.blueGreen.previewService: cart is the Service of the release group shop/store",
+        ),
+        (
+            {"app": app("basket")},
+            "app.yaml:7: spec.strategy.blueGreen.activeService: basket is not cart-v1, where the routes of the release "
+            "group lead (write cart-v1, or use activeServices to name both)",
+        ),
+        (
+            {"other": kubernetes("Service", "basket")},
+            "other.yaml:3: metadata.name: basket is not the Service of this folder (call it cart: it is live as "
+            "cart-v1)",
+        ),
+        (
+            {"other": kubernetes("Service", "cart-v1")},
+            "service.yaml:3: metadata.name: cart is live as cart-v1, and that is in the folder, too (keep one of the "
+            "two)",
+        ),
+        (
+            {"target": named("basket")},
+            "target.yaml:4: metadata.name: basket is not the name of the folder groups/shop/store/v1/cart (write "
+            "cart-v1, or rename the folder)",
+        ),
+        (
+            {"target": CART_TARGET.replace("namespace: shop", "namespace: pay")},
+            "target.yaml:5: metadata.namespace: pay is not the namespace of the folder groups/shop/store/v1/cart "
+            "(write shop, or move the file to groups/pay/)",
+        ),
+        (
+            {
+                "target": CART_TARGET + AS_CONFIGURATION,
+                "settings": kubernetes("ConfigMap", "settings").replace(
+                    "namespace: shop", 'annotations: {gitops-bg.dev/config-tracking: "disabled"}'
+                ),
+            },
+            "settings.yaml:3: metadata.name: ConfigMap settings is used under its own name, which other versions of "
+            "the release group have as well (call it settings-v1, also where it is used)",
+        ),
+        (
+            {"token": kubernetes("Secret", "robot", "type: kubernetes.io/service-account-token\n")},
+            "token.yaml:3: metadata.name: Secret robot is used under its own name",
+        ),
+    ],
+)  # fmt: skip
+def test_a_mistake_has_file_line_and_remedy(files: dict[str, str], said: str) -> None:
+    assert [each for each in complaints(load(**files)) if each.startswith(said)], complaints(load(**files))
+
+
+@pytest.mark.parametrize("name", ["cart", "cart-v1"])
+def test_target_and_service_have_the_name_of_the_service_or_of_the_app(name: str) -> None:
+    config = load(target=named(name), service=kubernetes("Service", name, "spec: {ports: [{port: 80}]}\n"))
+    assert config.problems == ()
+    assert set(config.services) == {"cart-v1"}
+    assert [(each.service, each.ports != "") for each in config.ports] == [("cart-v1", True)]
+
+
+def test_a_service_that_the_app_file_names_keeps_its_name() -> None:
+    preview = kubernetes("Service", "cart-v1-preview")
+    config = load(app=app("cart-v1", "previewService: cart-v1-preview"), preview=preview)
+    assert config.problems == ()
+    assert set(config.services) == {"cart-v1", "cart-v1-preview"}
+
+
+def auxiliary(config: AppConfig) -> dict[AuxiliaryObject, Any]:
+    assert config.problems == ()
+    return dict(config.auxiliary_objects.manifests)
+
+
+class TestNothingIsLiveUnderANameThatAnotherVersionHas:
+    FILES: ClassVar = {
+        "scaler": scaler(),
+        "budget": budget("cart"),
+        "flags": kubernetes("ConfigMap", "flags"),
+        "keys": kubernetes("Secret", "keys"),
+    }
+
+    def test_each_has_the_version_in_its_name(self) -> None:
+        found = auxiliary(load(**self.FILES))
+        assert {str(each) for each in found} == {
+            "HorizontalPodAutoscaler cart-v1-primary",
+            "PodDisruptionBudget cart-v1",
+            "ConfigMap flags-v1",
+            "Secret keys-v1",
+        }
+        assert all(each.name == manifest["metadata"]["name"] for each, manifest in found.items())
+
+    def test_the_same_files_in_two_versions_have_no_live_name_in_common(self) -> None:
+        one, two = (load(f"groups/shop/store/{version}/cart", **self.FILES) for version in ("v1", "v12"))
+        assert not auxiliary(one).keys() & auxiliary(two).keys()
+        assert not one.services.keys() & two.services.keys()
+        assert len(auxiliary(one)) == len(auxiliary(two)) == len(self.FILES)
+
+    def test_a_name_that_ends_with_the_version_stays(self) -> None:
+        found = auxiliary(load(budget=budget("cart-v1"), flags=kubernetes("ConfigMap", "flags-v1")))
+        assert {str(each) for each in found} == {"PodDisruptionBudget cart-v1", "ConfigMap flags-v1"}
+
+    @pytest.mark.parametrize("selector", ["{matchLabels: {app: cart}}", "{}"])
+    def test_a_budget_is_for_no_pods_of_another_version(self, selector: str) -> None:
+        [made] = auxiliary(load(budget=budget("cart", selector))).values()
+        assert made["spec"]["selector"]["matchLabels"]["gitops-bg.dev/app"] == "cart-v1"
+        assert ("app" in made["spec"]["selector"]["matchLabels"]) == ("app" in selector)
+
+    def test_the_autoscaler_that_the_app_file_names_is_found_by_its_name_in_git(self) -> None:
+        ref = "spec:\n  autoscalerRef: {kind: HorizontalPodAutoscaler, name: cart}\n"
+        config = load(app=app().replace("spec:\n", ref), scaler=scaler(), other=scaler("spare"))
+        assert {str(each) for each in auxiliary(config)} == {"HorizontalPodAutoscaler cart-v1-primary"}
+
+    def test_the_hpa_that_keda_makes_has_the_version_in_its_name_too(self) -> None:
+        spec = (
+            "spec:\n  scaleTargetRef: {name: cart}\n  advanced: {horizontalPodAutoscalerConfig: {name: load}}\n"
+            '  triggers: [{type: cpu, metadata: {value: "60"}}]\n'
+        )
+        [made] = auxiliary(load(scaler=kubernetes("ScaledObject", "cart", spec, "keda.sh/v1alpha1"))).values()
+        assert made["spec"]["advanced"]["horizontalPodAutoscalerConfig"]["name"] == "load-v1-primary"
+
+    def test_an_app_of_no_release_group_keeps_the_names_of_git(self) -> None:
+        files = {name: text.replace("cart", "web").encode() for name, text in self.FILES.items()}
+        files |= {"target": TARGET.encode(), "app": app("web", name="web").encode()}
+        config = load_app(AppKey("shop", "web"), {f"{name}.yaml": each for name, each in files.items()}, source_of)
+        budgets = [each for each in auxiliary(config) if each.kind == "PodDisruptionBudget"]
+        assert {str(each) for each in auxiliary(config)} == {
+            "HorizontalPodAutoscaler web-primary",
+            "PodDisruptionBudget web",
+            "ConfigMap flags",
+            "Secret keys",
+        }
+        assert auxiliary(config)[budgets[0]]["spec"]["selector"] == {"matchLabels": {"app": "web"}}
+
+
+def test_configuration_that_pods_use_is_part_of_the_version_under_its_name_in_git() -> None:
+    config = load(target=CART_TARGET + AS_CONFIGURATION, settings=kubernetes("ConfigMap", "settings", "data: {a: b}\n"))
+    assert config.problems == ()
+    assert [each.ref.name for each in config.configuration] == ["settings"]
+    assert not config.auxiliary_objects.manifests
+
+
+@pytest.mark.parametrize("routes", [ROUTES, "not: [read", Problem("x", "is a symbolic link")])
+def test_routes_belong_to_the_group_and_make_no_version(routes: str | Problem) -> None:
+    assert load(routes=routes) == load()
+
+
+def test_in_an_app_of_no_release_group_routes_yaml_is_a_manifest_as_any_other() -> None:
+    files = {"app.yaml": app("web", name="web"), "target.yaml": TARGET, "routes.yaml": "not: [read"}
+    config = load_app(AppKey("shop", "web"), {name: text.encode() for name, text in files.items()}, source_of)
+    assert [problem.file for problem in config.problems] == ["apps/shop/web/routes.yaml"]
+
+
+def test_primary_yaml_is_read_back_from_the_folder_of_the_member() -> None:
+    target = load().target
+    assert target is not None
+    version = Version(
+        3, target.snapshot, Color.BLUE, Stage.CANDIDATE, Source("9be1"), 1, datetime(2026, 3, 1, tzinfo=UTC)
+    )
+    config = load(primary=render_primary(CART, version))
+    assert config.problems == ()
+    assert config.primary is not None
+    assert config.primary.snapshot.digest == target.snapshot.digest
+
+
+GOOD: dict[str, str | Problem] = {
+    "gitops-bg.yaml": "apiVersion: gitops-bg.dev/v1alpha1\nkind: Settings\n",
+    "groups/shop/store/group.yaml": GROUP,
+    "groups/shop/store/v1/cart/target.yaml": CART_TARGET,
+    "groups/shop/store/v1/cart/service.yaml": CART_SERVICE,
+    "groups/shop/store/v2/cart/target.yaml": CART_TARGET,
+    "groups/shop/store/v2/cart/service.yaml": CART_SERVICE,
+    "groups/shop/store/v2/cart/routes.yaml": ROUTES,
+}
+
+
+def checked(**changed: str | Problem | None) -> Checked:
+    files = {**GOOD, **{path.replace("__", "/"): content for path, content in changed.items()}}
+    return check_repository(
+        (path, text.encode() if isinstance(text, str) else text) for path, text in files.items() if text
+    )
+
+
+class TestCheck:
+    def test_a_good_group_has_no_problem_and_no_note(self) -> None:
+        found = checked()
+        assert found.problems == []
+        assert found.notes == []
+
+    @pytest.mark.parametrize("version", ["v01", "two", "V2", "v0"])
+    def test_a_version_with_an_unreadable_name(self, version: str) -> None:
+        found = checked(**{f"groups/shop/store/{version}/cart/target.yaml": CART_TARGET}).problems
+        assert [(each.file, bool(each.remedy)) for each in found] == [(f"groups/shop/store/{version}", True)]
+
+    def test_a_service_whose_name_is_too_long_with_its_version(self) -> None:
+        long = "c" * 61
+        found = checked(**{f"groups/shop/store/v2/{long}/target.yaml": named(long)})
+        assert f"groups/shop/store/v2/{long}" in {each.file for each in found.problems}
+        assert any("longer than the 63 characters" in each.message for each in found.problems)
+
+    def test_an_app_in_two_places_is_named_with_both(self) -> None:
+        apps = {
+            "apps/shop/cart-v1/app.yaml": app(),
+            "apps/shop/cart-v1/target.yaml": named("cart-v1"),
+        }
+        found = [each for each in checked(**apps).problems if "is the app shop/cart-v1" in each.message]
+        assert [(each.file, "apps/shop/cart-v1" in each.message) for each in found] == [(FOLDER, True)]
+
+    def test_two_groups_with_the_same_member(self) -> None:
+        other = {
+            "groups/shop/other/group.yaml": GROUP.replace("store", "other"),
+            "groups/shop/other/v1/cart/target.yaml": CART_TARGET,
+        }
+        found = [each for each in checked(**other).problems if "is the app shop/cart-v1" in each.message]
+        assert {each.file for each in found} == {FOLDER}
+
+    @pytest.mark.parametrize("path", ["groups/stray.yaml", "groups/shop/stray.yaml"])
+    def test_a_manifest_above_every_group_is_read_by_nobody(self, path: str) -> None:
+        [found] = checked(**{path: "a: 1"}).problems
+        assert (found.file, found.remedy) == (path, "move it to groups/<namespace>/<group>/")
