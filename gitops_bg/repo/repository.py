@@ -37,13 +37,13 @@ from gitops_bg.repo.git.errors import MirrorBroken
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
 from gitops_bg.repo.git.push import Pusher
-from gitops_bg.repo.read.app_index import AppIndex
 from gitops_bg.repo.read.approvals import ApprovalBranches, Statement
 from gitops_bg.repo.read.authors import Changes
 from gitops_bg.repo.read.beside import Beside
 from gitops_bg.repo.read.commits import Around, CommitReader
 from gitops_bg.repo.read.files import Entry, File, Files
 from gitops_bg.repo.read.history import Committed, History
+from gitops_bg.repo.read.index.app_index import AppIndex
 from gitops_bg.repo.read.mainline import Mainline
 from gitops_bg.repo.read.polling import Poll, Poller
 from gitops_bg.repo.read.promotion_branches import Promotion, PromotionBranches

@@ -16,7 +16,7 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import PromotionBranch
 from gitops_bg.core.model.version import AppKey, ServicePorts, Source
 from gitops_bg.repo.read.files import File
-from gitops_bg.repo.read.hidden import Hidden
+from gitops_bg.repo.read.index.hidden import Hidden
 from gitops_bg.repo.read.polling import Poll
 from gitops_bg.repo.read.promotion_branches import Promotion
 from gitops_bg.repo.repository import Repository

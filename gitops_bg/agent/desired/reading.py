@@ -13,7 +13,7 @@ from gitops_bg.core.errors import InternalError
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import PromotionBranch
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.repo.read.hidden import Hidden
+from gitops_bg.repo.read.index.hidden import Hidden
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.app.models import Settings
 from gitops_bg.spec.app.settings import default_settings

@@ -6,8 +6,8 @@ from gitops_bg.core.model.policies.facts import CommitFacts
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import parts
-from gitops_bg.repo.read.app_index import AppIndex
 from gitops_bg.repo.read.commits import CommitReader
+from gitops_bg.repo.read.index.app_index import AppIndex
 from gitops_bg.repo.read.provenance import WALK, changes
 from gitops_bg.spec.app.layout import PRIMARY_FILE
 

@@ -11,7 +11,7 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines_of, text
 from gitops_bg.repo.git.runner import GitFailed
-from gitops_bg.repo.read.app_index import AppIndex
+from gitops_bg.repo.read.index.app_index import AppIndex
 from gitops_bg.repo.read.trees import Change, Pair, Trees
 from gitops_bg.spec.app.layout import PRIMARY_FILE, app_of
 

@@ -10,7 +10,7 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.blobs import Blobs
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import parts, text
-from gitops_bg.repo.read.app_index import AppIndex
+from gitops_bg.repo.read.index.app_index import AppIndex
 from gitops_bg.repo.read.provenance import WALK, changes
 from gitops_bg.repo.write.ledger_file import Position, PublishedEntry, parse
 from gitops_bg.spec.app.layout import PRIMARY_FILE

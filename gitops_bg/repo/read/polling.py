@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.errors import HistoryNotAccepted, RemoteMoved
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.read.app_index import AppIndex
-from gitops_bg.repo.read.hidden import Hidden
+from gitops_bg.repo.read.index.app_index import AppIndex
+from gitops_bg.repo.read.index.hidden import Hidden
+from gitops_bg.repo.read.index.touched import promoted_between
 from gitops_bg.repo.read.provenance import Sources
-from gitops_bg.repo.read.touched import promoted_between
 from gitops_bg.repo.read.trees import Trees
 from gitops_bg.spec.app.layout import APPS_FOLDER, SETTINGS_FILE
 

@@ -10,8 +10,8 @@ from gitops_bg.repo.git.blobs import Blobs, blobs_in_tree
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
 from gitops_bg.repo.layout import app_of_branch
-from gitops_bg.repo.read.app_index import AppIndex
 from gitops_bg.repo.read.files import Entry, File, Files
+from gitops_bg.repo.read.index.app_index import AppIndex
 from gitops_bg.repo.read.trees import Trees
 from gitops_bg.repo.write.messages import event_in
 from gitops_bg.spec.app.layout import PRIMARY_FILE, Places

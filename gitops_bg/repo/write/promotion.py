@@ -15,11 +15,11 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.push import Answer, Pusher, Update, Verdict
-from gitops_bg.repo.read.app_index import AppIndex
 from gitops_bg.repo.read.files import Files
+from gitops_bg.repo.read.index.app_index import AppIndex
+from gitops_bg.repo.read.index.touched import touched_between
 from gitops_bg.repo.read.main_branch import MainBranch
 from gitops_bg.repo.read.promotion_branches import PromotionBranches
-from gitops_bg.repo.read.touched import touched_between
 from gitops_bg.repo.read.trees import Trees
 from gitops_bg.repo.write.commits import Committer, Draft, blob_id
 from gitops_bg.repo.write.messages import Movement, asking

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.read.moved import Moved, moved_between
+from gitops_bg.repo.read.index.moved import Moved, moved_between
 from gitops_bg.repo.read.trees import Change, Pair, Trees
 from gitops_bg.spec.app.layout import PRIMARY_FILE
 
