@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.repo.read.index import moved
 from gitops_bg.repo.read.index.app_index import UNKNOWN
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import RepositorySettings
@@ -102,6 +103,12 @@ def link(remote: GitRemote, path: str, to: str = "elsewhere") -> None:
     remote.push()
 
 
+@pytest.fixture
+def few_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At most four places of one level are followed."""
+    monkeypatch.setattr(moved, "MOST_PLACES", 4)
+
+
 ABOVE = ["groups", "groups/shop", "groups/shop/store", "groups/shop/store/v1"]
 
 
@@ -135,6 +142,25 @@ class TestWhatIsUnknownIsNotRemoved:
         assert (poll.changed, poll.removed) == ({CART}, frozenset())
         assert "is a symbolic link" in str(with_cart.files(CART)["target.yaml"])
         assert [problem.file for problem in with_cart.misplaced()] == [FOLDER]
+
+    @pytest.mark.usefixtures("few_places")
+    def test_more_folders_than_are_followed_hide_all_members_and_remove_none(
+        self, with_cart: Repository, remote: GitRemote
+    ) -> None:
+        remote.publish("Crowd", {f"groups/shop/store/v1/s{number}/app.yaml": "a: 1" for number in range(5)})
+        poll = with_cart.poll()
+        assert (poll.changed, poll.removed, with_cart.apps()[CART]) == ({CART}, frozenset(), UNKNOWN)
+        assert (poll.hidden.apps[CART].file, set(with_cart.apps())) == ("groups", {WEB, API, CART})
+        assert [problem.file for problem in with_cart.misplaced()] == ["groups"]
+        remote.publish("web goes on", {"apps/shop/web/target.yaml": "a: 1"})
+        poll = with_cart.poll()
+        assert (poll.changed, poll.removed) == ({WEB}, frozenset())
+        for number in range(5):
+            remote.remove(f"groups/shop/store/v1/s{number}")
+        remote.commit("No crowd")
+        remote.push()
+        poll = with_cart.poll()
+        assert (poll.changed, poll.removed, bool(poll.hidden)) == ({CART}, frozenset(), False)
 
     def test_an_app_in_two_places_is_unknown_until_one_of_them_goes(
         self, with_cart: Repository, remote: GitRemote

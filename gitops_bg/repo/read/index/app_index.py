@@ -7,9 +7,10 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.read.index.hidden import Hidden
 from gitops_bg.repo.read.index.misplaced import misplaced, not_followed
-from gitops_bg.repo.read.index.moved import Moved, leads_on, moved_between
+from gitops_bg.repo.read.index.moved import MOST_PLACES, Moved, leads_on, moved_between
 from gitops_bg.repo.read.trees import FOLDER, LINK, SUBMODULE, Trees
 from gitops_bg.spec.app.layout import APPS_FOLDER, Places
+from gitops_bg.spec.groups.layout import GROUPS_FOLDER
 
 UNKNOWN = "unknown"
 """The id of an app's folder where it is unknown whether the folder still exists, or which of two is meant."""
@@ -24,6 +25,7 @@ class AppIndex:
         self._mirror = mirror
         self._trees = trees
         self._commit = ""
+        self._crowded = False
         self._folders: dict[AppKey, dict[str, str]] = {}
         """The ids of each app's folders by path; one that has several is in conflict."""
         self._found: Mapping[AppKey, str] = {}
@@ -52,18 +54,27 @@ class AppIndex:
     def _follow(self, commit: str) -> None:
         if commit == self._commit:
             return
-        known = bool(self._commit) and self._mirror.has(self._commit)
-        before = self._trees.root(self._commit) if known else ""
-        pair = (before, self._trees.root(commit))
-        moved = moved_between(self._trees, [pair])[pair]
+        known = bool(self._commit) and self._mirror.has(self._commit) and not self._crowded
+        moved = self._moved(self._trees.root(self._commit) if known else "", commit)
+        if known and moved.crowded:
+            known, moved = False, self._moved("", commit)
+        before: Mapping[AppKey, Mapping[str, str]] = {}
         if not known:
-            self._folders, self._found, self._hidden = {}, {}, Hidden()
-        self._take(moved)
-        self._commit = commit
+            before, self._folders, self._found, self._hidden = self._folders, {}, {}, Hidden()
+        self._take(moved, before)
+        self._commit, self._crowded = commit, moved.crowded
 
-    def _take(self, moved: Moved) -> None:
+    def _moved(self, before: str, commit: str) -> Moved:
+        pair = (before, self._trees.root(commit))
+        return moved_between(self._trees, [pair])[pair]
+
+    def _take(self, moved: Moved, before: Mapping[AppKey, Mapping[str, str]]) -> None:
+        """Take over differences; ``before`` has the folders known until now, where they are those from nothing."""
         hidden = self._hidden = Hidden(_odd_after(self._hidden.places, moved), self._hidden.apps)
         touched: dict[AppKey, None] = {}
+        for app, paths in before.items():
+            self._folders[app] = {path: UNKNOWN for path in paths if hidden.above(path)}
+            touched[app] = None
         for path, app, change in moved.folders():
             folders, there = self._folders.setdefault(app, {}), change.after.mode in FOLDERS
             if there or (path in folders and hidden.above(path)):
@@ -108,10 +119,9 @@ class AppIndex:
 
         What else is wrong in the folder of a release group, its own reader says.
         """
-        pair = ("", self._trees.root(commit))
-        moved = moved_between(self._trees, [pair])[pair]
+        moved = self._moved("", commit)
         problems = (misplaced(change.after, path) for path, change in sorted(moved.places, key=lambda one: one[0]))
-        return tuple(problem for problem in problems if problem is not None)
+        return (*(problem for problem in problems if problem is not None), *([_crowd()] if moved.crowded else ()))
 
 
 def _odd_after(before: Mapping[str, Problem], moved: Moved) -> Mapping[str, Problem]:
@@ -119,7 +129,13 @@ def _odd_after(before: Mapping[str, Problem], moved: Moved) -> Mapping[str, Prob
     places = {path: change.after for path, change in moved.places if leads_on(path)}
     odd = {path: not_followed(node, path) for path, node in places.items()}
     kept = {path: problem for path, problem in before.items() if path not in places}
-    return kept | {path: problem for path, problem in odd.items() if problem}
+    crowd = {GROUPS_FOLDER: _crowd()} if moved.crowded else {}
+    return kept | {path: problem for path, problem in odd.items() if problem} | crowd
+
+
+def _crowd() -> Problem:
+    message = f"has more than {MOST_PLACES} folders on one level; none of them is read"
+    return Problem(GROUPS_FOLDER, message, remedy="move what is no release group elsewhere")
 
 
 def _conflict(app: AppKey, folders: Mapping[str, str]) -> Problem:
