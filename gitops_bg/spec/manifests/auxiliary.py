@@ -97,13 +97,22 @@ class _Reading:
         for (kind, name), document in self.folder.manifests.items():
             live = live_name(document.folder, name)
             if kind in (CONFIG_MAP, SECRET) and not self._is_tracked(document) and self._is_sound(document):
-                manifests[AuxiliaryObject(kind, live)] = renamed(document, live).value
+                self._take(manifests, AuxiliaryObject(kind, live), renamed(document, live), name)
             elif kind == BUDGET and self._protects(document):
-                manifests[AuxiliaryObject(kind, live)] = own_budget(document).value
+                self._take(manifests, AuxiliaryObject(kind, live), own_budget(document), name)
         autoscaler, scaled_by = self._autoscaler(manifests)
         understood = self.folder.readable and bool(self.folder.model and self.folder.target)
         known = understood and not self.problems
         return AuxiliaryObjects(manifests, autoscaler, scaled_by, known), tuple(self.problems)
+
+    def _take(
+        self, manifests: dict[AuxiliaryObject, Mapping[str, Any]], key: AuxiliaryObject, document: Document, name: str
+    ) -> None:
+        if key in manifests:
+            message = f"{key.kind} {name} is live as {key.name}, and so is another one of the folder"
+            self.problems.append(document.problem(("metadata", "name"), message, "rename one of the two"))
+        else:
+            manifests[key] = document.value
 
     def _is_tracked(self, document: Document) -> bool:
         """Whether a version tracks the object.

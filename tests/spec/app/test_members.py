@@ -137,6 +137,11 @@ class TestWithoutAnAppFile:
             "the release group have as well (call it settings-v1, also where it is used)",
         ),
         (
+            {"flags": kubernetes("ConfigMap", "flags"), "more": kubernetes("ConfigMap", "flags-v1")},
+            "more.yaml:3: metadata.name: ConfigMap flags-v1 is live as flags-v1, and so is another one of the folder "
+            "(rename one of the two)",
+        ),
+        (
             {"token": kubernetes("Secret", "robot", "type: kubernetes.io/service-account-token\n")},
             "token.yaml:3: metadata.name: Secret robot is used under its own name",
         ),
