@@ -154,7 +154,7 @@ def _groups(contents: dict[str, File]) -> Iterator[DesiredGroup]:
         place = group_of(path)
         if place is not None:
             groups.setdefault(place[0], {})[place[1]] = content
-    return (load_group(group, files) for group, files in sorted(groups.items()))
+    return (load_group(group, files).desired for group, files in sorted(groups.items()))
 
 
 def _check_once(configs: Iterable[AppConfig]) -> Iterator[Problem]:
