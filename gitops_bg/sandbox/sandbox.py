@@ -24,6 +24,7 @@ from gitops_bg.sandbox.objects.definitions import Definitions
 from gitops_bg.sandbox.objects.kinds import NAMESPACES, Kinds
 from gitops_bg.sandbox.objects.objects import Manifest, copy_of, to_json
 from gitops_bg.sandbox.objects.store import Store
+from gitops_bg.sandbox.traffic.gateway import GatewayProxy
 from gitops_bg.sandbox.traffic.pods import PodServers
 from gitops_bg.sandbox.traffic.proxy import ServiceProxy
 from gitops_bg.sandbox.traffic.routes import LateRoutes
@@ -68,6 +69,7 @@ class Sandbox:
         self.faults = Faults(self._store)
         self.requests = Requests()
         self._server = ApiServer(self._store, self._kinds, self._writer, self.faults, self.requests)
+        self._gateways: GatewayProxy | None = None
         self._proxy = self._connect_traffic(route_delay) if traffic else None
         self._acceptor: Acceptor | None = None
         self._socket: socket.socket | None = None
@@ -78,6 +80,7 @@ class Sandbox:
         routes = LateRoutes(route_delay) if route_delay else None
         if routes is not None:
             self._store.listeners.append(routes.notice)
+        self._gateways = GatewayProxy(self._store, self._endpoints.pods_of, pods)
         return ServiceProxy(self._store, self._endpoints.pods_of, pods, routes)
 
     def start(self) -> Sandbox:
@@ -97,8 +100,9 @@ class Sandbox:
         self.faults.close()
         if self._acceptor:
             self._acceptor.stop()
-        if self._proxy:
+        if self._proxy and self._gateways:
             self._proxy.clear()
+            self._gateways.clear()
         self._loop.stop()
         self._acceptor = self._socket = None
 
@@ -121,6 +125,12 @@ class Sandbox:
         if self._proxy is None or self._acceptor is None:
             raise RuntimeError("the sandbox carries no traffic: it is not running, or was made with traffic=False")
         return f"http://127.0.0.1:{self._proxy.port_of((namespace, name), self._acceptor)}"
+
+    def gateway_url(self, namespace: str, name: str) -> str:
+        """Return an address of a Gateway: requests to it go where its HTTPRoutes lead."""
+        if self._gateways is None or self._acceptor is None:
+            raise RuntimeError("the sandbox carries no traffic: it is not running, or was made with traffic=False")
+        return f"http://127.0.0.1:{self._gateways.port_of((namespace, name), self._acceptor)}"
 
     def kubeconfig(self, path: Path | str) -> Path:
         """Write a kubeconfig for this sandbox (context `sandbox`) and return its path."""

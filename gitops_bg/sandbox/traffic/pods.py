@@ -20,7 +20,8 @@ from gitops_bg.sandbox.objects.store import ObjectKey
 
 @dataclass(eq=False, slots=True)
 class _Session:
-    connection: Connection
+    connection: Connection | None
+    """None: one request that came through a Gateway."""
     is_busy: bool = False
 
 
@@ -51,14 +52,30 @@ class PodServers:
             self._sessions[key_of(pod)].append(session)
         return lambda: self._serve(pod, session)
 
+    def begin(self, pod: Manifest) -> Callable[[], tuple[Response, float]]:
+        """Give one request to a pod; return what answers it, with the seconds that it took."""
+        session, key = _Session(None, is_busy=True), key_of(pod)
+        with self._lock:
+            self._sessions[key].append(session)
+
+        def answer() -> tuple[Response, float]:
+            started = time.monotonic()
+            try:
+                return self._answer(pod), time.monotonic() - started
+            finally:
+                self._leave(key, session)
+
+        return answer
+
     def _serve(self, pod: Manifest, session: _Session) -> None:
-        key = key_of(pod)
+        key, connection = key_of(pod), session.connection
+        assert connection is not None
         try:
-            while (request := session.connection.read()) is not None:
+            while (request := connection.read()) is not None:
                 session.is_busy = True
                 response = self._answer(pod)
                 response.close = response.close or key in self._ending
-                if not session.connection.send(response, request):
+                if not connection.send(response, request):
                     return
                 session.is_busy = False
         finally:
@@ -98,5 +115,5 @@ class PodServers:
         with self._lock:
             sessions = list(self._sessions.get(key, ()))
         for session in sessions:
-            if not session.is_busy:
+            if session.connection is not None and not session.is_busy:
                 session.connection.shut_reading()

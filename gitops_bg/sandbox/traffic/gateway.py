@@ -1,0 +1,174 @@
+"""Gateways: real HTTP, each request routed by the HTTPRoutes that are attached at that moment. It must write nothing.
+
+A request goes to a pod that is ready when it comes in, whatever connection it came on; a pod that is told to end
+finishes the requests that it has.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from threading import Lock
+
+from gitops_bg.sandbox.http.watches import Change
+from gitops_bg.sandbox.http.wire import Acceptor, Connection, Request, Response
+from gitops_bg.sandbox.objects.kinds import SERVICES, ResourceKey
+from gitops_bg.sandbox.objects.objects import Manifest, is_pod_ready
+from gitops_bg.sandbox.objects.store import ObjectKey, Store
+from gitops_bg.sandbox.traffic.pods import PodServers
+from gitops_bg.sandbox.traffic.route_table import Asked, Found, RouteTable
+
+GATEWAY_API = "gateway.networking.k8s.io"
+GATEWAYS: ResourceKey = (GATEWAY_API, "gateways")
+HTTP_ROUTES: ResourceKey = (GATEWAY_API, "httproutes")
+
+
+class GatewayProxy:
+    """The local ports of Gateways, opened when somebody first asks for them."""
+
+    def __init__(self, store: Store, pods_of: Callable[[Manifest], list[Manifest]], pods: PodServers) -> None:
+        """Make the Gateways of a store."""
+        self._store = store
+        self._pods_of = pods_of
+        self._pods = pods
+        self._lock = Lock()
+        self._ports: dict[ObjectKey, socket.socket] = {}
+        self._tables: dict[ObjectKey, RouteTable] = {}
+        self._turns: Counter[object] = Counter()
+        store.listeners.append(self._notice)
+
+    def port_of(self, gateway: ObjectKey, acceptor: Acceptor) -> int:
+        """Return the local port of a Gateway; it stays the same, also while the Gateway does not exist."""
+        with self._lock:
+            if gateway not in self._ports:
+                self._ports[gateway] = acceptor.listen(partial(self._serve, gateway))
+            port: int = self._ports[gateway].getsockname()[1]
+            return port
+
+    def clear(self) -> None:
+        """Forget all ports, which the acceptor has closed."""
+        self._ports.clear()
+
+    def _notice(self, resource: ResourceKey, _: Change) -> None:
+        if resource in (GATEWAYS, HTTP_ROUTES):
+            self._tables = {}
+
+    def _serve(self, gateway: ObjectKey, connection: Connection) -> None:
+        while (request := connection.read()) is not None:
+            if not connection.send(self._answer(gateway, request), request):
+                return
+
+    def _answer(self, gateway: ObjectKey, request: Request) -> Response:
+        with self._store.lock:
+            found = self._table(gateway).find(Asked.of(request.method, request.target, request.headers))
+            if found is None:
+                return _plain(404, "no route")
+            chosen = self._choose(found)
+            serve = self._pods.begin(chosen) if isinstance(chosen, dict) else None
+        if serve is None:
+            return chosen if isinstance(chosen, Response) else _plain(503, "no pod is ready")
+        return _filtered(found, request, serve)
+
+    def _table(self, gateway: ObjectKey) -> RouteTable:
+        if gateway not in self._tables:
+            live = self._store.get(GATEWAYS, gateway)
+            listeners = live.obj["spec"].get("listeners") or [] if live else []
+            routes = [each.obj for each in self._store.all(HTTP_ROUTES) if live and attached(each.obj, gateway)]
+            self._tables[gateway] = RouteTable(routes, [each.get("hostname", "") for each in listeners])
+        return self._tables[gateway]
+
+    def _choose(self, found: Found) -> Manifest | Response:
+        """Return the pod for a request, or the answer where there is none."""
+        if any(each["type"] == "ExtensionRef" for each in found.rule.get("filters") or ()):
+            return _plain(500, "an extension that nobody knows")
+        backends = [each for each in found.rule.get("backendRefs") or () if each.get("weight", 1)]
+        if not backends:
+            return _redirection(found) or _plain(500, "no backend")
+        backend = self._weighted(backends)
+        key = (backend.get("namespace") or found.namespace, backend["name"])
+        service = self._store.get(SERVICES, key)
+        if service is None or all(each["port"] != backend.get("port") for each in service.obj["spec"]["ports"]):
+            return _plain(500, f"no Service {key[0]}/{key[1]} with port {backend.get('port')}")
+        ready = [pod for pod in self._pods_of(service.obj) if _takes_traffic(pod)]
+        self._turns[key] += 1
+        return ready[self._turns[key] % len(ready)] if ready else _plain(503, "no pod is ready")
+
+    def _weighted(self, backends: list[Manifest]) -> Manifest:
+        """Return one after the other, each as often as its weight says."""
+        names = tuple((each["name"], each.get("weight", 1)) for each in backends)
+        self._turns[names] += 1
+        turn = self._turns[names] % sum(weight for _, weight in names)
+        for backend, (_, weight) in zip(backends, names, strict=True):
+            if turn < weight:
+                return backend
+            turn -= weight
+        raise AssertionError("a turn is less than the sum of the weights")
+
+
+def attached(route: Manifest, gateway: ObjectKey) -> bool:
+    """Return whether a route names a Gateway as its parent."""
+    own = route["metadata"]["namespace"]
+    return any(
+        ref.get("kind", "Gateway") == "Gateway" and (ref.get("namespace") or own, ref["name"]) == gateway
+        for ref in route["spec"].get("parentRefs") or ()
+    )
+
+
+def _takes_traffic(pod: Manifest) -> bool:
+    return is_pod_ready(pod) and "deletionTimestamp" not in pod["metadata"]
+
+
+def _redirection(found: Found) -> Response | None:
+    for each in found.rule.get("filters") or ():
+        if each["type"] == "RequestRedirect":
+            said = each["requestRedirect"]
+            place = f"{said.get('scheme', 'http')}://{said.get('hostname', '')}"
+            return Response(said.get("statusCode", 302), headers={"Location": place})
+    return None
+
+
+def _filtered(found: Found, request: Request, serve: Callable[[], tuple[Response, float]]) -> Response:
+    """Answer with the rule's filters and its time limit; the pod's answer says what path it was asked for."""
+    path, headers = request.target, dict[str, str]()
+    for each in found.rule.get("filters") or ():
+        if each["type"] == "URLRewrite":
+            path = _rewritten(each["urlRewrite"].get("path") or {}, path, found.prefix)
+        elif each["type"] == "ResponseHeaderModifier":
+            changes = each["responseHeaderModifier"]
+            headers |= {one["name"]: one["value"] for one in (changes.get("set") or []) + (changes.get("add") or [])}
+    response, seconds = serve()
+    limit = _seconds((found.rule.get("timeouts") or {}).get("request", "0s"))
+    if limit and seconds > limit:
+        return _plain(504, "the pod took too long")
+    response.headers |= {"X-Path": path, **headers}
+    return response
+
+
+def _rewritten(said: Manifest, target: str, prefix: str) -> str:
+    path, mark, query = target.partition("?")
+    if said.get("type") == "ReplaceFullPath":
+        path = said["replaceFullPath"]
+    elif said.get("type") == "ReplacePrefixMatch":
+        rest = path[len(prefix.rstrip("/")) :]
+        path = f"{said['replacePrefixMatch'].rstrip('/')}{rest}" or "/"
+    return f"{path}{mark}{query}"
+
+
+def _seconds(duration: str) -> float:
+    """Return the seconds of a duration of the Gateway API, such as `1m30s` or `500ms`."""
+    units = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+    total, number, unit = 0.0, "", ""
+    for sign in f"{duration}0":
+        if sign.isdigit() and unit:
+            total, number, unit = total + int(number) * units[unit], sign, ""
+        elif sign.isdigit():
+            number += sign
+        else:
+            unit += sign
+    return total
+
+
+def _plain(status: int, why: str) -> Response:
+    return Response(status, f"{why}\n".encode(), content_type="text/plain")
