@@ -13,7 +13,7 @@ demo: .venv/.installed
 test: .venv/.installed
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow" $(TESTS)
 
-# Those, too, that prove the same again at size, over time, or with a crash after every write.
+# Those, too, that prove the same again at size, over time, with a crash after every write, under attack or with rivals.
 test-all: .venv/.installed
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal $(TESTS)
 

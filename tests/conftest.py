@@ -25,8 +25,15 @@ settings.register_profile("any machine", deadline=None, suppress_health_check=[H
 settings.load_profile("any machine")
 
 
+SLOW_FOLDERS = ("tests/attacks/", "tests/integration/leases/")
+"""Whose tests are all `slow`: who tries to harm the agent, and agents in rivalry, each a process of its own."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip what needs the real control plane, or forge, where the machine has none, with the way to get it."""
+    for item in items:
+        if item.nodeid.startswith(SLOW_FOLDERS):
+            item.add_marker(pytest.mark.slow)
     needs = {"control_plane": (assets(), HOW_TO_GET_THEM), "real_forge": (gitea_at_hand(), gitea.HOW_TO_GET_IT)}
     for marker, (found, how_to_get_it) in needs.items():
         if found is None:

@@ -24,6 +24,8 @@ from gitops_bg.agent.desired.git_loop import GitLoop, Listener
 from gitops_bg.agent.desired.lineage import main_of
 from gitops_bg.agent.forge.connection import connect_with
 from gitops_bg.agent.forge.thread import ForgeThread, Wiring
+from gitops_bg.agent.groups.reconciler import GroupReconciler
+from gitops_bg.agent.groups.thread import GroupThread
 from gitops_bg.agent.observability.logs import mask
 from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.agent.reconcile.alert_composer import alert_composer
@@ -43,8 +45,10 @@ from gitops_bg.agent.settings import AgentSettings
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.lease import Lease, identity
 from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.cluster.observation.ownership import Allegiance
 from gitops_bg.core.errors import GitopsBgError, Transient
+from gitops_bg.core.groups.members import Standing
 from gitops_bg.core.model.hooks import HookType
 from gitops_bg.core.model.main import Main
 from gitops_bg.core.model.version import AppKey
@@ -100,6 +104,8 @@ class Agent:
             threads=settings.measuring_threads,
         )
         self.forge = self._forge_thread()
+        self.groups = self._group_thread()
+        self.catalog.standing_of = self.groups.standing
         self._reconciler = self._wired_reconciler()
         self._workers = Workers(self.queue, self._work_on, settings.workers, self._crashed)
 
@@ -143,6 +149,17 @@ class Agent:
             clock=self._clock,
         )
 
+    def _group_thread(self) -> GroupThread:
+        live = GroupCluster(self.cluster.client, allegiance_of(self.settings).annotations)
+        return GroupThread(
+            GroupReconciler(self.catalog, self.cluster, live, self._clock),
+            wake=self.wake_apps,
+            may_write=lambda: self.leadership.holds,
+            clock=self._clock,
+            backoff=Backoff(self._random.random, first=0.5, longest=60.0),
+            crashed=self._crashed,
+        )
+
     def _forge_thread(self) -> ForgeThread:
         repository = self.settings.repository
         return ForgeThread(
@@ -177,6 +194,7 @@ class Agent:
         self._scheduler.add_job(self._tidy, "interval", weeks=1, id="tidy")
         self.git.start()
         self.forge.start()
+        self.groups.start()
         self.git.poll_soon()
         self.leadership.start()
         if self.settings.lease is None:
@@ -210,6 +228,7 @@ class Agent:
         if self.git.alive:
             self.git.stop(self._left(until))
         self.forge.stop(self._left(until))
+        self.groups.stop(self._left(until))
         if self._scheduler.running:
             self._scheduler.shutdown(wait=True)
         self.hooks.stop()
@@ -242,7 +261,7 @@ class Agent:
 
     def _nothing_to_do(self) -> bool:
         """Whether all is idle. The queue is asked twice: the others may have added to it in between."""
-        return self.queue.idle and self.git.idle and self.measurements.idle and self.queue.idle
+        return self.queue.idle and self.git.idle and self.measurements.idle and self.groups.idle and self.queue.idle
 
     def _pause(self, seconds: float) -> None:
         self._stopped.wait(seconds)
@@ -272,6 +291,7 @@ class Agent:
             self.git.try_again()
             self.forge.look_soon()
         self.queue.add(app)
+        self.groups.app_changed(app)
 
     def wake_apps(self, apps: Iterable[AppKey]) -> None:
         """Put apps on the queue."""
@@ -287,6 +307,7 @@ class Agent:
     def _polled(self, backoff_seconds: float | None) -> None:
         """Schedule the next poll. Until one is answered, queue the apps known from the cluster as well."""
         self.forge.main_was_read()
+        self.groups.main_was_read()
         stood, self._stood = self._stood, self.catalog.standing
         if not self.catalog.seen or stood != self._stood:
             self._resync()
@@ -305,6 +326,7 @@ class Agent:
             with quietly(f"a resync of {app}", app):
                 self.cluster.recheck(app, entry.config if entry else None)
         self.wake_apps(apps)
+        self.groups.main_was_read()
 
     def _tidy(self) -> None:
         """Pack the mirror; a damaged one is cloned again by the next poll."""
@@ -330,7 +352,8 @@ class Agent:
     # --- workers ------------------------------------------------------------------------------------------------
 
     def _work_on(self, app: AppKey) -> None:
-        if self.leadership.holds and (self.catalog.seen or self.catalog.unreachable):
+        may_run = self.groups.standing(app) is not Standing.WAITING
+        if self.leadership.holds and (self.catalog.seen or self.catalog.unreachable) and may_run:
             self._look_at(app)
 
     def _look_at(self, app: AppKey) -> None:

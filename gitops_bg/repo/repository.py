@@ -29,6 +29,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from types import TracebackType
 
+from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.desired import LedgerMemory, Problem
 from gitops_bg.core.model.policies.facts import CommitFacts
 from gitops_bg.core.model.version import AppKey, Source
@@ -44,6 +45,7 @@ from gitops_bg.repo.read.commits import Around, CommitReader
 from gitops_bg.repo.read.files import Entry, File, Files
 from gitops_bg.repo.read.history import Committed, History
 from gitops_bg.repo.read.index.app_index import AppIndex
+from gitops_bg.repo.read.index.groups import groups_at
 from gitops_bg.repo.read.mainline import Mainline
 from gitops_bg.repo.read.polling import Poll, Poller
 from gitops_bg.repo.read.promotion_branches import Promotion, PromotionBranches
@@ -231,6 +233,11 @@ class Repository:
         with self._guarded():
             file = self._files.at(SETTINGS_FILE, commit or self._poller.head())
             return file.content if file is not None else None
+
+    def groups(self, commit: str = "") -> tuple[GroupKey, ...]:
+        """The release groups of main: the folders two levels below ``groups/``."""
+        with self._guarded():
+            return groups_at(self._trees, commit or self._poller.head())
 
     def files_below(self, folder: str, commit: str = "") -> Mapping[str, File]:
         """All YAML files below another folder of the repository (``analysis``, ``policies``, ``groups``), by path."""

@@ -81,7 +81,6 @@ def test_commit_that_brought_a_version_may_say_anything(part: str, siege: Siege)
     siege.bystander_goes_on()
 
 
-@pytest.mark.slow
 def test_message_that_is_huge_is_read_as_far_as_it_is_shown(siege: Siege) -> None:
     """Of a commit that takes a push back, for that is where the whole message counts."""
     web = siege.web
@@ -116,7 +115,6 @@ def _comes_up(siege: Siege, app: App, tag: str, commit: bytes) -> float:
     return git_seconds() - before
 
 
-@pytest.mark.slow
 def test_message_that_is_huge_is_read_a_few_times_and_for_later_pushes_hardly_at_all(siege: Siege) -> None:
     """Found: about twenty commands read it, and fifteen for each push that came next; a command reads it twice."""
 

@@ -172,7 +172,6 @@ def test_what_is_no_file_is_said_and_replaced(siege: Siege) -> None:
         _next_event_mends(siege)
 
 
-@pytest.mark.slow
 def test_file_of_100_megabytes_is_not_read(siege: Siege) -> None:
     siege.web.wait(siege.web.is_told, "the ledger has everything")
     blob = siege.git.blob(bytes(LARGE))

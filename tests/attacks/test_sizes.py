@@ -6,11 +6,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-import pytest
-
 from tests.attacks.conftest import LARGE, Siege, memory_stays
-
-pytestmark = pytest.mark.slow
 
 MANY = 100_000
 OWN = 3

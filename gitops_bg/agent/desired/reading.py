@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from gitops_bg.agent.desired.lineage import Followed
 from gitops_bg.agent.desired.policy_shelf import PolicyView
 from gitops_bg.core.errors import InternalError
+from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import PromotionBranch
 from gitops_bg.core.model.version import AppKey
@@ -17,6 +18,7 @@ from gitops_bg.repo.read.index.hidden import Hidden
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.app.models import Settings
 from gitops_bg.spec.app.settings import default_settings
+from gitops_bg.spec.groups.load import GroupConfig
 from gitops_bg.spec.manifests.auxiliary import UNKNOWN
 from gitops_bg.spec.notifications.alert_providers import Alerting
 
@@ -50,6 +52,8 @@ class Reading:
     promotions: Mapping[AppKey, PromotionBranch] = field(default_factory=dict)
     hidden: Hidden = field(default_factory=Hidden)
     """The apps in main that are unknown."""
+    groups: Mapping[GroupKey, GroupConfig] = field(default_factory=dict)
+    """The release groups of main that this agent manages."""
     broken: Mapping[AppKey, InternalError] = field(default_factory=dict)
     """The bug that keeps the files of an app from being read; every poll tries again."""
     look: int = 0

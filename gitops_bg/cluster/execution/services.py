@@ -24,6 +24,7 @@ from gitops_bg.cluster.manifests.services import (
     git_says,
     live_service_names,
     service_names,
+    stable_names,
 )
 from gitops_bg.cluster.observation.applied_states import AppliedStates, intent_of
 from gitops_bg.cluster.observation.project import service_state
@@ -59,9 +60,9 @@ class Services:
 
     def serving(self, app: AppKey, config: AppConfig | None, labels: Mapping[str, str]) -> str:
         """The active Service, by Git or by the live spec, that selects pods with these labels, read live; empty for
-        none.
+        none. The Service of a release group that follows the app counts as well.
         """
-        for name in self._active_services(app, config):
+        for name in (*self._active_services(app, config), *stable_names(app)):
             service = self._writer.get(SERVICES, app.namespace, name)
             selector = (service["spec"].get("selector") or {}) if service is not None else {}
             if selects(selector, labels):

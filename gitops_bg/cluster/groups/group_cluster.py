@@ -10,11 +10,12 @@ from typing import Any, assert_never
 
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.errors import ForeignObject, NotFound
-from gitops_bg.cluster.api.kinds import HTTP_ROUTES, RELEASE_GROUPS, SERVICES, Kind, Object
+from gitops_bg.cluster.api.kinds import HTTP_ROUTES, RELEASE_GROUPS, SERVICES, Kind, Object, name_of
 from gitops_bg.cluster.groups.manifests import group_labels, group_manifest, owner_of, owner_reference, stable_service
 from gitops_bg.cluster.groups.routes import acceptance, read_route
 from gitops_bg.cluster.groups.status import group_status, load_group_record
 from gitops_bg.cluster.manifests.http_routes import http_route
+from gitops_bg.cluster.manifests.patches import unchanged
 from gitops_bg.cluster.observation.states import meta_of
 from gitops_bg.core import names
 from gitops_bg.core.errors import WorldChanged
@@ -148,7 +149,7 @@ class GroupCluster:
         before = ((live or {}).get("metadata", {}).get("labels") or {}).get(names.MEMBER, "")
         if action.expected and before != names.fit(action.expected):
             raise WorldChanged(f"Service {group.namespace}/{action.service} does not follow {action.expected} any more")
-        self._replace(SERVICES, stable_service(group, uid, action.service, member), live)
+        self._point(stable_service(group, uid, action.service, member), live)
 
     # --- objects ----------------------------------------------------------------------------------------------
 
@@ -164,19 +165,23 @@ class GroupCluster:
             body["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"]
         self._client.apply(kind, body, force=live is not None)
 
-    def _replace(self, kind: Kind, body: Object, live: Object | None) -> None:
-        """Create an object, or replace the fields of its spec that we write: server-side apply merges selectors."""
+    def _point(self, body: Object, live: Object | None) -> None:
+        """Create a Service, or replace what we write of it, unless somebody wrote to it since it was read.
+
+        Server-side apply of older servers would merge the selectors by key.
+        """
         if live is None:
-            self._client.create(kind, body)
+            self._client.create(SERVICES, body)
             return
-        metadata = {
-            **live["metadata"],
-            "labels": {**(live["metadata"].get("labels") or {}), **body["metadata"]["labels"]},
-        }
-        metadata["ownerReferences"] = body["metadata"]["ownerReferences"]
-        kept = {key: value for key, value in live["spec"].items() if key not in ("selector", "ports")}
-        head = {"apiVersion": kind.api_version, "kind": kind.name}
-        self._client.replace(kind, {**live, **head, "metadata": metadata, "spec": {**kept, **body["spec"]}})
+        labels = {**(live["metadata"].get("labels") or {}), **body["metadata"]["labels"]}
+        change = [
+            *unchanged(live["metadata"]["resourceVersion"]),
+            {"op": "add", "path": "/metadata/labels", "value": labels},
+            {"op": "add", "path": "/metadata/ownerReferences", "value": body["metadata"]["ownerReferences"]},
+            {"op": "add", "path": "/spec/selector", "value": body["spec"]["selector"]},
+            {"op": "add", "path": "/spec/ports", "value": body["spec"]["ports"]},
+        ]
+        self._client.json_patch(SERVICES, *name_of(body), change)
 
     def _delete(self, kind: Kind, group: GroupKey, name: str) -> None:
         live = self._own(kind, group, name)

@@ -11,6 +11,7 @@ from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.manifests.render import service_manifest
 from gitops_bg.cluster.observation.states import AppState
 from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.groups.model import version_number
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
@@ -109,3 +110,13 @@ def desired_service_if_known(
         return desired_service(app, app_uid, name, digest, config, known, ports)
     except InvalidInput:
         return None
+
+
+def stable_names(app: AppKey) -> tuple[str, ...]:
+    """The Service of a release group that may follow an app: the service's own name, where the app is a member.
+
+    >>> stable_names(AppKey("shop", "cart-v1")), stable_names(AppKey("shop", "web"))
+    (('cart',), ())
+    """
+    service, _, version = app.name.rpartition("-")
+    return (service,) if service and version_number(version) else ()

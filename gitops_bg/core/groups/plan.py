@@ -17,7 +17,7 @@ from gitops_bg.core.groups.lifecycle import promote, rollback
 from gitops_bg.core.groups.model import GroupState, TransitionStep, VersionStage
 from gitops_bg.core.groups.routing import during, render
 from gitops_bg.core.groups.world import GroupWorld, member_name
-from gitops_bg.core.model.http_routes import HttpRoute
+from gitops_bg.core.model.http_routes import HttpRoute, as_stored
 
 
 def after_of(world: GroupWorld, version: str, archive_size: int | None = None) -> GroupState:
@@ -51,7 +51,7 @@ def wanted_services(world: GroupWorld) -> Mapping[str, str]:
 
 def is_in_place(world: GroupWorld) -> bool:
     """Whether all that shall be live is live, and no Gateway has anything against it."""
-    routes, live = {each.name: each for each in wanted_routes(world)}, world.observed.routes
+    routes, live = {each.name: as_stored(each) for each in wanted_routes(world)}, world.observed.routes
     own = {name for name, each in live.items() if not each.foreign}
     taken = all(
         name in own and live[name].route == route and live[name].accepted is not False for name, route in routes.items()
@@ -72,7 +72,7 @@ def actions_of(world: GroupWorld) -> tuple[GroupAction, ...]:
 def _apply_routes(world: GroupWorld) -> Iterator[GroupAction]:
     for route in wanted_routes(world):
         live = world.observed.routes.get(route.name)
-        if live is None or (live.route != route and not live.foreign):
+        if live is None or (live.route != as_stored(route) and not live.foreign):
             yield ApplyRoute(route)
 
 

@@ -17,7 +17,7 @@ from gitops_bg.core.groups.record import FailedTransition, Transition, Transitio
 from gitops_bg.core.groups.registering import remember_deleted
 from gitops_bg.core.groups.world import GroupWorld
 
-UNSPOKEN_SECONDS = 10
+UNSPOKEN_SECONDS = 5
 """How long a Gateway may say nothing at all of new routes before they count as taken: some never say anything."""
 
 

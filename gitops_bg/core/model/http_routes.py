@@ -4,7 +4,7 @@ https://gateway-api.sigs.k8s.io/reference/spec/ Pure nouns; `core.groups.routing
 `cluster.manifests.http_routes` makes objects from them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
@@ -101,3 +101,12 @@ class HttpRoute:
     """Empty: every host of the Gateway."""
     parents: tuple[ParentRef, ...]
     rules: tuple[HttpRule, ...]
+
+
+def as_stored(route: HttpRoute) -> HttpRoute:
+    """Return a route as it reads back from a cluster: a Service that denies is a backend like any other."""
+    rules = (
+        replace(rule, to=rule.to.backend) if isinstance(rule.to, Deny) and rule.to.backend else rule
+        for rule in route.rules
+    )
+    return replace(route, rules=tuple(rules))

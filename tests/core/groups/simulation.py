@@ -25,7 +25,7 @@ from gitops_bg.core.groups.model import GroupGateway, GroupKey, RouteMatch, Vers
 from gitops_bg.core.groups.observed import LiveRoute, Member, ObservedGroup, StableService
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.world import member_name
-from gitops_bg.core.model.http_routes import Backend, Deny, HttpRoute, ParentRef
+from gitops_bg.core.model.http_routes import Backend, Deny, HttpRoute, ParentRef, as_stored
 from tests.core.groups.gateway import Request, answer
 from tests.core.groups.notation import NOW
 
@@ -80,7 +80,7 @@ class World:
             if desired.pods
         }
         routes = {
-            name: LiveRoute(route, self.accepts, self.says if self.accepts is False else "")
+            name: LiveRoute(as_stored(route), self.accepts, self.says if self.accepts is False else "")
             for name, route in self.routes.items()
         }
         services = {name: StableService(member) for name, member in self.services.items()}

@@ -6,6 +6,7 @@ import yaml
 
 from gitops_bg.core import names
 from tests.support.scenario import App, Scenario
+from tests.support.waiting import eventually
 
 GROUP = """\
 apiVersion: gitops-bg.dev/v1alpha1
@@ -59,7 +60,9 @@ def test_two_versions_of_a_service_are_live_side_by_side(world: Scenario) -> Non
         budget = world.cluster.find(f"/apis/policy/v1/namespaces/{world.namespace}/poddisruptionbudgets/{app.name}")
         assert budget is not None
         assert budget["spec"]["selector"]["matchLabels"] == {names.APP: app.name}
-    assert world.live("services", "cart") is None, "that Service is the group's"
+    cart = eventually(lambda: world.live("services", "cart"), what="the group's own Service")
+    assert cart["spec"]["selector"][names.APP] == "cart-v1"
+    assert names.APP not in cart["metadata"]["labels"], "it belongs to the group, and to no app"
     assert world.remote.show("main", f"apps/{world.namespace}/cart-v1/primary.yaml") is None
 
 

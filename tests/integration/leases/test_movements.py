@@ -56,7 +56,6 @@ def _end(app: App, movements: Movements, asked: list[str]) -> None:
 
 
 @pytest.mark.parametrize("options", [APART, TOGETHER], ids=["every one believes it leads", "one leads"])
-@pytest.mark.slow
 def test_three_agents_with_different_intervals_move_traffic_as_often_as_asked(
     world: Scenario, tmp_path: Path, options: list[tuple[str, ...]]
 ) -> None:
@@ -75,7 +74,6 @@ def test_three_agents_with_different_intervals_move_traffic_as_often_as_asked(
 
 
 @pytest.mark.parametrize("options", [APART[:2], TOGETHER[:2]], ids=["both believe they lead", "one leads"])
-@pytest.mark.slow
 def test_a_frozen_agent_that_thaws_moves_nothing(
     world: Scenario, tmp_path: Path, options: list[tuple[str, ...]]
 ) -> None:

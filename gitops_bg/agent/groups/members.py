@@ -1,0 +1,45 @@
+"""What the agent knows of the members of groups: which app is one, and how it is. Only reads."""
+
+from gitops_bg.agent.desired.reading import Entry, Reading
+from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.core.groups.desired import DesiredGroup
+from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.groups.observed import Member
+from gitops_bg.core.groups.world import member_name
+from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.text.foreign_json import reread_json
+from gitops_bg.spec.status import Status
+
+
+def members_in(group: GroupKey, desired: DesiredGroup) -> tuple[AppKey, ...]:
+    """The members of a group that have pods."""
+    return tuple(
+        AppKey(group.namespace, member_name(service, version))
+        for version, of in desired.versions.items()
+        for service, one in of.services.items()
+        if one.pods
+    )
+
+
+def observed_members(cluster: Cluster, reading: Reading, group: GroupKey, desired: DesiredGroup) -> dict[str, Member]:
+    """How each member of a group is, by its app's name; its status must be of what main says now."""
+    return {app.name: _member(cluster, app, reading.entry(app)) for app in members_in(group, desired)}
+
+
+def _member(cluster: Cluster, app: AppKey, entry: Entry | None) -> Member:
+    state = cluster.bgd(app)
+    if state is None:
+        return Member(reason="is not there yet")
+    status = Status.read(reread_json(state.status))
+    available = bool(status.available_replicas)
+    target = entry.config.target if entry else None
+    if target is None:
+        return Member(available=available, reason="has no valid target.yaml")
+    named = status.target.digest if status.target else None
+    active = status.active.digest if status.active else None
+    if named != target.snapshot.digest:
+        return Member(available=available, reason="has not been looked at since its folder changed")
+    if status.phase != Phase.HEALTHY or active != named:
+        return Member(available=available, reason=f"is {status.phase}: {status.message or ''}".rstrip(": "))
+    return Member(healthy=available, available=available, reason="" if available else "has no available pod")

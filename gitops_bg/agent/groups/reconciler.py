@@ -1,0 +1,107 @@
+"""Brings one group at a time closer to what Git says: gather, decide, save, act, as for an app."""
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.agent.groups.members import observed_members
+from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.cluster.groups.group_cluster import GroupCluster
+from gitops_bg.core.groups.decision import GroupDecision
+from gitops_bg.core.groups.engine import decide_group
+from gitops_bg.core.groups.members import Standing, standing_of
+from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.app.layout import Member, member_of
+
+LOGGER = logging.getLogger(__name__)
+
+MOST_PASSES = 20
+LOOK_AGAIN = timedelta(seconds=1)
+"""How soon a group is looked at again while its Gateway, or a member, has yet to follow: nothing is watched for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """The result of a look."""
+
+    again_at: datetime | None
+    members: frozenset[AppKey]
+    """The members whose standing may have changed."""
+
+
+class GroupReconciler:
+    """One thread calls it. ``clock`` gives UTC."""
+
+    def __init__(self, catalog: Catalog, cluster: Cluster, groups: GroupCluster, clock: Callable[[], datetime]) -> None:
+        self._catalog = catalog
+        self._cluster = cluster
+        self._groups = groups
+        self._clock = clock
+        self._records: dict[GroupKey, GroupRecord] = {}
+        self._members: dict[AppKey, Member] = {}
+
+    def groups(self) -> Iterable[GroupKey]:
+        """All groups of main."""
+        return self._catalog.reading.groups
+
+    def member(self, app: AppKey) -> Member | None:
+        """Where a member belongs, by its folder in main, or by the last one; None for an app that is none."""
+        entry = self._catalog.reading.entries.get(app)
+        found = member_of(entry.config.folder) if entry else self._members.get(app)
+        if found is not None:
+            self._members[app] = found
+        return found
+
+    def standing(self, app: AppKey) -> Standing | None:
+        """Whether a member runs; None for an app that is none. Until its group was looked at, it waits."""
+        found = self.member(app)
+        if found is None:
+            return None
+        record = self._records.get(found.group)
+        return standing_of(record, found.service, found.version) if record else Standing.WAITING
+
+    def reconcile(self, group: GroupKey) -> Looked:
+        """Look at a group and act until nothing is left to do at once. Raises the errors of ``core.errors``."""
+        before = self._records.get(group)
+        decision = None
+        for _ in range(MOST_PASSES):
+            decision, wrote = self._pass(group)
+            if not wrote:
+                break
+        after = self._records.get(group)
+        changed = [app for app, each in list(self._members.items()) if each.group == group and before != after]
+        return Looked(self._again(decision), frozenset(changed))
+
+    def _pass(self, group: GroupKey) -> tuple[GroupDecision | None, bool]:
+        reading = self._catalog.reading
+        config = None if reading.followed.blind else reading.groups.get(group)
+        if config is None:
+            return None, False  # A group that left main, or a main that does not count, changes nothing.
+        seen = self._groups.seen(group)
+        members = observed_members(self._cluster, reading, group, config.desired)
+        observed = self._groups.observe(group, seen, config.body, members)
+        decision = decide_group(group, config.desired, observed, seen.record, self._clock())
+        wrote = self._groups.save(seen, decision, config.desired.commit, self._clock())
+        self._records[group] = decision.record
+        for reason, message in decision.events:
+            LOGGER.info("%s: %s: %s", group, reason, message)
+        for action in decision.actions:
+            LOGGER.info("%s: %s", group, action)
+            self._groups.carry_out(group, config.body, observed.uid, action)
+        return decision, wrote or bool(decision.actions)
+
+    def _again(self, decision: GroupDecision | None) -> datetime | None:
+        if decision is None:
+            return None
+        record = decision.record
+        waits = record.transition is not None or record.left_at is not None or bool(decision.gates)
+        soon = self._clock() + LOOK_AGAIN if waits or not _is_ready(decision) else None
+        return min(filter(None, (soon, decision.wake_at)), default=None)
+
+
+def _is_ready(decision: GroupDecision) -> bool:
+    return any(each.type == "Ready" and each.status for each in decision.conditions)

@@ -1,0 +1,25 @@
+"""Main as the group of a member lets the member see it. Pure."""
+
+from collections import ChainMap
+from dataclasses import replace
+
+from gitops_bg.agent.desired.reading import Entry, Reading
+from gitops_bg.core.groups.members import Standing
+from gitops_bg.core.model.version import AppKey
+
+
+def reading_for(reading: Reading, app: AppKey, standing: Standing | None) -> Reading:
+    """Return the reading in which an archived member has no pods, and a deleted one has left main."""
+    entry = reading.entries.get(app)
+    if entry is None or standing not in (Standing.DORMANT, Standing.GONE):
+        return reading
+    if standing is Standing.GONE:
+        return replace(reading, entries={key: each for key, each in reading.entries.items() if key != app})
+    return replace(reading, entries=ChainMap({app: _without_pods(entry)}, dict(reading.entries)))
+
+
+def _without_pods(entry: Entry) -> Entry:
+    target = entry.config.target
+    if target is None:
+        return entry
+    return replace(entry, config=replace(entry.config, target=replace(target, replicas=0)))
