@@ -1,0 +1,63 @@
+"""`group get|promote|rollback|delete`: the stages of a release group, and the commits that change them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.integration.cli.conftest import AUTHOR, Cli
+from tests.support.groups import Store
+from tests.support.scenario import Scenario
+
+
+@pytest.fixture
+def store(world: Scenario) -> Store:
+    return Store(world)
+
+
+def test_a_group_is_shown_promoted_rolled_back_and_a_version_of_it_deleted(cli: Cli, store: Store) -> None:
+    store.begin()
+    name = f"{store.world.namespace}/store"
+    assert [word in cli("group", "get") for word in (name, "v1", "v2", "Healthy")] == [True] * 4
+    (shown,) = cli.json("group", "get", name)["groups"]
+    assert (shown["active"], shown["candidates"], shown["phase"]) == ("v1", ["v2"], "Healthy")
+    assert "record" not in shown
+
+    promoted = cli.json("group", "promote", name, "v2")
+    assert promoted["changed"] is True
+    assert 'active: "v2"' in (store.world.remote.show("main", f"{store.folder}/group.yaml") or "")
+    assert store.world.remote.log()[0].subject == "store: promote v2"
+    assert store.world.remote.log()[0].author in AUTHOR
+    store.world.wake()
+    store.wait("v1L v2A")
+    text = cli("group", "get", name)
+    assert "v2  Active  auth-v1, cart-v2" in text
+    assert "main asks for v2 already" in cli("group", "promote", name, "v2")
+
+    cli("group", "rollback", name, "v1")
+    store.world.wake()
+    store.wait("v1A v2C")
+    cli("group", "delete", name, "v2")
+    store.world.wake()
+    store.wait("v1A")
+    assert store.world.remote.show("main", f"{store.folder}/v2/cart/target.yaml") is None
+
+
+def test_what_cannot_be_done_is_said_and_commits_nothing(cli: Cli, store: Store) -> None:
+    store.begin()
+    name, head = f"{store.world.namespace}/store", store.world.remote.head()
+    assert f"main has no version v9 of {name}; it has v1, v2" in cli("group", "promote", name, "v9", code=5)
+    assert "'two' is no version; write v1, v2" in cli("group", "promote", name, "two", code=2)
+    assert f"main has no group other; it has {name}" in cli("group", "promote", "other", "v2", code=5)
+    assert "the cluster has no group other" in cli("group", "get", "other", code=5)
+    assert "v1 is active: promote another version, or roll back, first" in cli("group", "delete", name, "v1", code=1)
+    assert f"main has no version v9 of {name}" in cli("group", "delete", name, "v9", code=5)
+    assert store.world.remote.head() == head
+
+
+def test_nothing_is_promoted_in_a_group_with_a_mistake(cli: Cli, store: Store) -> None:
+    store.begin()
+    store.spec["archiveSize"] = -1
+    store.activate("v1")
+    said = cli("group", "promote", f"{store.world.namespace}/store", "v2", code=1)
+    assert "group.yaml:" in said
+    assert "-1 is too small (write 0 or more)" in said

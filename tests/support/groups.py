@@ -1,0 +1,97 @@
+"""A release group as its users write it and see it, with a running agent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from gitops_bg.cluster.groups.routes import read_route
+from tests.core.groups.gateway import DENIED, Request, answer
+from tests.support.cluster.gateway_api import install_gateway_api
+from tests.support.scenario import Scenario
+from tests.support.waiting import eventually
+
+API = "gitops-bg.dev/v1alpha1"
+
+
+class Store:
+    """The group `store` of a namespace, as its users write it and see it."""
+
+    def __init__(self, world: Scenario) -> None:
+        install_gateway_api(world.cluster)
+        world.remote.write("gitops-bg.yaml", f"apiVersion: {API}\nkind: Settings\n")
+        self.world = world
+        self.folder = f"groups/{world.namespace}/store"
+        self.spec: dict[str, Any] = {"active": "v1", "gateway": {"parentRefs": [{"name": "public"}]}}
+
+    def group(self) -> dict[str, str | None]:
+        metadata = {"name": "store", "namespace": self.world.namespace}
+        body = {"apiVersion": API, "kind": "ReleaseGroup", "metadata": metadata, "spec": self.spec}
+        return {f"{self.folder}/group.yaml": yaml.safe_dump(body)}
+
+    def version(self, name: str, *, tag: str = "", **services: str) -> dict[str, str | None]:
+        """The folder of a version: services with their paths."""
+        files: dict[str, str | None] = {}
+        for service, paths in services.items():
+            app = self.world.app(f"{service}-{name}")
+            target = yaml.safe_load(app.target_yaml(tag or name))
+            target["metadata"]["name"] = service
+            live = {
+                "apiVersion": "v1",
+                "kind": "Service",
+                "metadata": {"name": service},
+                "spec": {"ports": [{"port": 80}]},
+            }
+            routes = [{"path": {"prefix": path}} for path in paths.split()]
+            written = {
+                "target.yaml": target,
+                "service.yaml": live,
+                "routes.yaml": {"apiVersion": API, "kind": "ServiceRoutes", "routes": routes},
+            }
+            files |= {f"{self.folder}/{name}/{service}/{file}": yaml.safe_dump(each) for file, each in written.items()}
+        return files
+
+    def activate(self, version: str) -> str:
+        self.spec["active"] = version
+        return self.world.publish(f"store: {version}", self.group())
+
+    def status(self) -> dict[str, Any]:
+        path = f"/apis/{API}/namespaces/{self.world.namespace}/releasegroups/store"
+        found = self.world.cluster.find(path) or {}
+        status: dict[str, Any] = found.get("status") or {}
+        return status
+
+    def stages(self) -> str:
+        return " ".join(f"{each['name']}{each['stage'][0]}" for each in self.status().get("versions", ()))
+
+    def wait(self, stages: str, phase: str = "Healthy") -> None:
+        def is_so() -> bool:
+            assert (self.stages(), self.status().get("phase")) == (stages, phase), self.status()
+            return True
+
+        eventually(is_so, what=f"{stages} {phase}")
+
+    def condition(self, kind: str) -> dict[str, Any]:
+        found: dict[str, Any] = next(each for each in self.status()["conditions"] if each["type"] == kind)
+        return found
+
+    def ask(self, path: str, version: str = "") -> str:
+        """Which member answers by the live HTTPRoutes."""
+        listed = self.world.cluster.list(
+            f"/apis/gateway.networking.k8s.io/v1/namespaces/{self.world.namespace}/httproutes"
+        )
+        routes = [route for body in listed if (route := read_route(body)) is not None]
+        found = answer(routes, Request(path, {"X-Version": version} if version else {}))
+        return DENIED if found == "gitops-bg-deny" else found
+
+    def selected(self, service: str) -> dict[str, str]:
+        live = self.world.live("services", service)
+        return dict(live["spec"]["selector"]) if live else {}
+
+    def begin(self) -> None:
+        """Two versions of cart, auth of the first one only; v1 serves."""
+        self.world.start()
+        first, second = self.version("v1", cart="/cart /old", auth="/auth"), self.version("v2", cart="/cart /new")
+        self.world.publish("The store", {**self.group(), **first, **second})
+        self.wait("v1A v2C")
