@@ -11,6 +11,7 @@ from gitops_bg.sandbox.controllers.behaviours import IMAGE_RULES, ImageRule
 from gitops_bg.sandbox.controllers.disruption import Disruption
 from gitops_bg.sandbox.controllers.endpoints import Endpoints
 from gitops_bg.sandbox.controllers.garbage import Garbage
+from gitops_bg.sandbox.controllers.gateways import Gateways
 from gitops_bg.sandbox.controllers.jobs import Jobs
 from gitops_bg.sandbox.controllers.kubelet import Kubelet
 from gitops_bg.sandbox.controllers.loop import Loop
@@ -66,6 +67,8 @@ class Sandbox:
         self._loop.add(Jobs(self._writer, self._loop, job_backoff))
         self._loop.add(Disruption(self._writer, self._loop))
         self._loop.add(Garbage(self._writer, self._loop))
+        self.gateways = Gateways(self._writer, self._loop)
+        self._loop.add(self.gateways)
         self.faults = Faults(self._store)
         self.requests = Requests()
         self._server = ApiServer(self._store, self._kinds, self._writer, self.faults, self.requests)

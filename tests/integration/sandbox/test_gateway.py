@@ -175,3 +175,32 @@ def test_a_switch_under_load_loses_no_request_and_none_goes_astray(sandbox: Sand
         for thread in threads:
             thread.join()
     assert {status for _, _, status, _ in answers} == {200}
+
+
+def conditions(sandbox: Sandbox) -> dict[str, tuple[str, str, int]]:
+    (found,) = sandbox.objects("gateway.networking.k8s.io/v1", "HTTPRoute", "shop")
+    parents = found.get("status", {}).get("parents") or [{"conditions": []}]
+    said: list[Json] = parents[0]["conditions"]
+    return {each["type"]: (each["status"], each["reason"], each["observedGeneration"]) for each in said}
+
+
+def test_a_gateway_says_of_each_generation_of_a_route_whether_it_has_taken_it(
+    sandbox: Sandbox, api: Client, ask: Ask
+) -> None:
+    route(api, rule("one"))
+    taken = {"Accepted": ("True", "Accepted", 1), "ResolvedRefs": ("True", "ResolvedRefs", 1)}
+    eventually(lambda: conditions(sandbox) == taken, what="the route is taken")
+    route(api, rule("nobody"))
+    missing = {"Accepted": ("True", "Accepted", 2), "ResolvedRefs": ("False", "BackendNotFound", 2)}
+    eventually(lambda: conditions(sandbox) == missing, what="its backend is missing")
+    assert api("POST", SERVICES, service("nobody", "one"))[0] == 201
+    eventually(lambda: conditions(sandbox)["ResolvedRefs"] == ("True", "ResolvedRefs", 2), what="its backend came")
+    assert version(ask()) == "one"
+
+
+def test_a_route_without_its_gateway_has_no_status(sandbox: Sandbox, api: Client, ask: Ask) -> None:
+    assert ask().status == 404
+    assert api("DELETE", f"{GATEWAYS}/public")[0] == 200
+    route(api, rule("one"))
+    eventually(lambda: ask().status == 404, what="nobody serves it")
+    assert conditions(sandbox) == {}
