@@ -27,6 +27,7 @@ from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.app.warnings import notes_of
 from gitops_bg.spec.groups.layout import GROUPS_FOLDER, ROUTES_FILE, group_of
 from gitops_bg.spec.groups.load import load_group
+from gitops_bg.spec.groups.notes import notes_of_group, services_of
 from gitops_bg.spec.manifests.members import implied_app
 from gitops_bg.spec.manifests.service_fields import service_fields
 from gitops_bg.spec.notifications.alert_providers import Alerting, check_defaults, load_providers
@@ -69,6 +70,7 @@ def check_repository(
     folder = load_policies(contents)
     policies = check_policies(folder, configs, _settings(contents), now)
     signers, nobody_s = check_signers(folder.people, contents.get(SIGNERS_FILE))
+    groups = _groups(contents)
     problems = [
         *library.all_problems(),
         *alerting.providers.all_problems(),
@@ -76,17 +78,19 @@ def check_repository(
         *_check_settings(contents),
         *_check_places(contents),
         *(problem for config in configs for problem in config.problems),
-        *(problem for group in _groups(contents) for problem in group.problems),
+        *(problem for group in groups.values() for problem in group.problems),
         *_check_once(configs),
-        *_check_shared_services(configs, apps),
+        *_check_shared_services(configs, apps, groups),
         *policies.problems,
         *signers,
     ]
     manifests = {config.folder: _manifests(config, apps[config.folder]) for config in configs}
     linted = (problem for each in manifests.values() for document in each.values() for problem in lint(document))
     notes = (note for config in configs for note in _notes(config, manifests[config.folder], apps[config.folder]))
+    of_groups = (note for key, desired in groups.items() for note in notes_of_group(key, desired))
     return Checked(
-        _in_order([*problems, *_not_said_yet(linted, problems)]), _in_order([*notes, *policies.notes, *nobody_s])
+        _in_order([*problems, *_not_said_yet(linted, problems)]),
+        _in_order([*notes, *of_groups, *policies.notes, *nobody_s]),
     )
 
 
@@ -147,14 +151,14 @@ def _by_folder(contents: dict[str, File]) -> dict[str, dict[str, File]]:
     return apps
 
 
-def _groups(contents: dict[str, File]) -> Iterator[DesiredGroup]:
+def _groups(contents: dict[str, File]) -> dict[GroupKey, DesiredGroup]:
     """The release groups, each read from all files below its folder."""
     groups: dict[GroupKey, dict[str, File]] = {}
     for path, content in contents.items():
         place = group_of(path)
         if place is not None:
             groups.setdefault(place[0], {})[place[1]] = content
-    return (load_group(group, files).desired for group, files in sorted(groups.items()))
+    return {group: load_group(group, files).desired for group, files in sorted(groups.items())}
 
 
 def _check_once(configs: Iterable[AppConfig]) -> Iterator[Problem]:
@@ -202,16 +206,23 @@ def _check_places(contents: dict[str, File]) -> Iterator[Problem]:
                 yield content
 
 
-def _check_shared_services(configs: Iterable[AppConfig], apps: Mapping[str, Mapping[str, File]]) -> Iterator[Problem]:
-    """Report Services that two apps would move: each would revert the other."""
-    owners: dict[tuple[str, str], AppKey] = {}
+def _check_shared_services(
+    configs: Iterable[AppConfig],
+    apps: Mapping[str, Mapping[str, File]],
+    groups: Mapping[GroupKey, DesiredGroup],
+) -> Iterator[Problem]:
+    """Report Services that two apps, or an app and a release group, would move: each would revert the other."""
+    owners: dict[tuple[str, str], AppKey | GroupKey] = {
+        (group.namespace, service): group for group, desired in groups.items() for service in services_of(desired)
+    }
     for config in configs:
         document = _app_document(config, apps[config.folder])
         fields = service_fields(config.spec.strategy, document.value) if config.spec else ()
         for service, field, _ in fields:
             owner = owners.setdefault((config.app.namespace, service), config.app)
             if owner != config.app:
-                message = f"the Service {service} belongs to {owner} already"
+                whose = f"the release group {owner}" if isinstance(owner, GroupKey) else owner
+                message = f"the Service {service} belongs to {whose} already"
                 yield document.problem(field, message, "give each app Services of its own")
 
 

@@ -26,7 +26,7 @@ GROUP = """\
 apiVersion: gitops-bg.dev/v1alpha1
 kind: ReleaseGroup
 metadata: {name: store, namespace: shop}
-spec: {active: v1}
+spec: {active: v1, gateway: {parentRefs: [{name: public}]}}
 """
 
 
@@ -317,3 +317,18 @@ class TestCheck:
     def test_a_manifest_above_every_group_is_read_by_nobody(self, path: str) -> None:
         [found] = checked(**{path: "a: 1"}).problems
         assert (found.file, found.remedy) == (path, "move it to groups/<namespace>/<group>/")
+
+    def test_an_app_may_not_use_the_service_that_a_group_makes(self) -> None:
+        apps = {"apps/shop/zoo/app.yaml": app("cart", name="zoo"), "apps/shop/zoo/target.yaml": named("zoo")}
+        (found,) = checked(**apps).problems
+        assert (found.file, found.line) == ("apps/shop/zoo/app.yaml", 7)
+        assert found.message == "the Service cart belongs to the release group shop/store already"
+
+    def test_routes_without_a_gateway_are_a_note(self) -> None:
+        without = GROUP.replace(", gateway: {parentRefs: [{name: public}]}", "")
+        found = checked(**{"groups/shop/store/group.yaml": without})
+        assert found.problems == []
+        assert [str(each) for each in found.notes] == [
+            "groups/shop/store/group.yaml: spec: has no gateway: its routes lead nowhere, and no header reaches "
+            "a version (add gateway; without one only the Services follow the active version)"
+        ]

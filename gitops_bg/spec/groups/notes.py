@@ -1,0 +1,22 @@
+"""The notes of `check` on a release group besides its errors. A note is no error: the group is valid with it."""
+
+from collections.abc import Iterator
+
+from gitops_bg.core.groups.desired import DesiredGroup
+from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder
+
+
+def notes_of_group(group: GroupKey, desired: DesiredGroup) -> Iterator[Problem]:
+    """The notes on one group; none where it has errors, because the notes could then be wrong."""
+    has_routes = any(one.routes for each in desired.versions.values() for one in each.services.values())
+    if desired.spec is not None and desired.spec.gateway is None and has_routes:
+        message = "has no gateway: its routes lead nowhere, and no header reaches a version"
+        remedy = "add gateway; without one only the Services follow the active version"
+        yield Problem(f"{group_folder(group)}/{GROUP_FILE}", message, field="spec", remedy=remedy)
+
+
+def services_of(desired: DesiredGroup) -> frozenset[str]:
+    """The Services that the group itself makes: each service's own name."""
+    return frozenset(name for each in desired.versions.values() for name, one in each.services.items() if one.pods)
