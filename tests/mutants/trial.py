@@ -32,7 +32,11 @@ CPU_SECONDS = 60
 """Then a mutant counts as noticed: it loops without end."""
 
 _SURVIVED, _KILLED, _BROKEN = range(3)
-_HISTORIES = ("tests/core/test_invariants.py", "tests/core/groups/test_histories.py")
+_HISTORIES = (
+    "tests/core/test_invariants.py",
+    "tests/core/groups/test_histories.py",
+    "tests/core/groups/test_routing_properties.py",
+)
 _TESTS = ("tests/core", "tests/test_doctests.py", *(f"--ignore={each}" for each in _HISTORIES))
 """The tables and the examples, without the slow random histories."""
 _QUIET = ("-q", "--no-header", "--noconftest", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:cov")

@@ -10,22 +10,16 @@ from dataclasses import replace
 from functools import reduce
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from gitops_bg.core.groups.lifecycle import promote, rollback
 from gitops_bg.core.groups.model import (
     GroupGateway,
     GroupKey,
     GroupState,
-    PromotionRejected,
-    RouteMatch,
-    TransitionStep,
-    VersionStage,
 )
-from gitops_bg.core.groups.routing import during, render
+from gitops_bg.core.groups.routing import render
 from gitops_bg.core.groups.sharding import MOST_MATCHES, MOST_MATCHES_OF_A_RULE, MOST_RULES
-from gitops_bg.core.model.http_routes import Backend, Deny, HttpRoute, ParentRef, PathKind
+from gitops_bg.core.model.http_routes import Backend, Deny, HttpRoute, ParentRef
 from tests.core.groups.gateway import DENIED, NOBODY, Request, answer
 from tests.core.groups.notation import NOW, group
 
@@ -153,103 +147,6 @@ def test_the_deny_mode_is_what_denied_rules_lead_to() -> None:
 def test_an_empty_group_has_no_routes() -> None:
     assert render(GroupState(), STORE, GATEWAY) == ()
     assert render(group("v1A", "t@v1"), STORE, GATEWAY) == ()
-
-
-# --- properties -----------------------------------------------------------------------------------------------
-
-SERVICES, VERSIONS = ["a", "b", "c"], ["v1", "v2", "v3", "v4"]
-PATHS = ["/", "/a", "/a/b", "/c", "/c/d/e", "/x"]
-
-
-@st.composite
-def groups(draw: st.DrawFn) -> GroupState:
-    """A group in which every version has routes of some services, by path, header and method; no two alike."""
-    stages = draw(st.sampled_from(["v1A v2C", "v1A v2C v3C", "v1L v2A v3C", "v1R v2L v3A v4C", "v1A"]))
-    parts, taken = set[str](), set[tuple[str, RouteMatch]]()
-    state = group(stages)
-    for version in (each.name for each in state.versions):
-        for service in draw(st.sets(st.sampled_from(SERVICES))):
-            parts.add(f"{service}@{version}")
-    state = group(stages, " ".join(sorted(parts)))
-    routes = []
-    for place in state.endpoints:
-        for path in draw(st.sets(st.sampled_from(PATHS), max_size=3)):
-            match = RouteMatch(
-                path,
-                draw(st.sampled_from([PathKind.PREFIX, PathKind.EXACT])),
-                headers=draw(st.sampled_from([(), (("X-Beta", "yes"),)])),
-            )
-            if (place.version, match) not in taken:
-                taken.add((place.version, match))
-                routes.append(group("", f"{path}->{place.service}@{place.version}").routes[0])
-                routes[-1] = replace(routes[-1], match=match)
-    return replace(state, routes=tuple(routes))
-
-
-REQUESTS = [
-    (path, version, beta) for path in [*PATHS, "/a/b/z", "/q"] for version in ["", *VERSIONS, "v9"] for beta in (0, 1)
-]
-
-
-def answers(routes: tuple[HttpRoute, ...]) -> dict[tuple[str, str, int], str]:
-    more: list[dict[str, str]] = [{}, {"X-Beta": "yes"}]
-    return {(path, version, beta): asked(routes, path, version, **more[beta]) for path, version, beta in REQUESTS}
-
-
-@given(groups())
-@settings(max_examples=60, deadline=None)
-def test_no_request_that_names_a_version_is_answered_by_another_one_that_has_the_service(state: GroupState) -> None:
-    """What a version has pods of, no other version's pods answer for it."""
-    routes = render(state, STORE, GATEWAY)
-    for version in state.at(VersionStage.CANDIDATE, VersionStage.LEGACY):
-        own = {place.service for place in state.endpoints if place.version == version}
-        for path, _, beta in REQUESTS:
-            found = asked(routes, path, version, **([{}, {"X-Beta": "yes"}][beta]))
-            service, _, of = found.rpartition("-")
-            assert service not in own or of == version, (path, version, found)
-
-
-@given(groups())
-@settings(max_examples=60, deadline=None)
-def test_a_version_that_is_not_reached_by_a_header_is_answered_as_without_one(state: GroupState) -> None:
-    routes = render(state, STORE, GATEWAY)
-    reached = state.at(VersionStage.CANDIDATE, VersionStage.LEGACY)
-    found = answers(routes)
-    for path, version, beta in REQUESTS:
-        if version not in reached:
-            assert found[path, version, beta] == found[path, "", beta]
-
-
-@given(groups(), st.data())
-@settings(max_examples=200, deadline=None)
-def test_on_the_way_every_request_is_answered_as_before_or_as_after_or_by_the_version_that_it_names(
-    state: GroupState, data: st.DataObject
-) -> None:
-    ways = [(promote, each) for each in state.at(VersionStage.CANDIDATE)]
-    target = data.draw(st.sampled_from([*(name for _, name in ways), "back"]))
-    try:
-        after = rollback(state, NOW) if target == "back" else promote(state, target, 1, NOW)
-    except PromotionRejected:
-        return
-    first, last = answers(render(state, STORE, GATEWAY)), answers(render(after, STORE, GATEWAY))
-    for step in TransitionStep:
-        found = answers(during(state, after, STORE, GATEWAY, step))
-        for (path, version, beta), given_by in found.items():
-            allowed = {first[path, version, beta], last[path, version, beta]}
-            if allowed & {NOBODY, DENIED}:
-                allowed |= {NOBODY, DENIED}
-            own = version and given_by.endswith(f"-{version}")
-            assert own or given_by in allowed, (step, path, version, beta, given_by, allowed)
-
-
-@given(groups())
-@settings(max_examples=60, deadline=None)
-def test_the_age_of_objects_does_not_change_who_answers(state: GroupState) -> None:
-    routes = render(state, STORE, GATEWAY)
-    ages = {route.name: -place for place, route in enumerate(routes)}
-    for path, version, beta in REQUESTS:
-        request = Request(path, {"X-Version": version, **([{}, {"X-Beta": "yes"}][beta])})
-        assert answer(routes, request) == answer(routes, request, ages)
 
 
 @pytest.mark.parametrize("many", [1, 15, 16, 17, 64, 65, 200, 700])
