@@ -62,7 +62,18 @@ class GroupReconciler:
         if found is None:
             return None
         record = self._records.get(found.group)
-        return standing_of(record, found.service, found.version) if record else Standing.WAITING
+        standing = standing_of(record, found.service, found.version) if record else Standing.WAITING
+        # What its group has forgotten, and main does not have any more, was deleted.
+        left = record is not None and standing is Standing.WAITING and self._left_main(found)
+        return Standing.GONE if left else standing
+
+    def _left_main(self, member: Member) -> bool:
+        reading = self._catalog.reading
+        config = reading.groups.get(member.group)
+        if config is None or config.desired.spec is None or reading.followed.blind:
+            return False
+        version = config.desired.versions.get(member.version)
+        return version is None or member.service not in version.services
 
     def reconcile(self, group: GroupKey) -> Looked:
         """Look at a group and act until nothing is left to do at once. Raises the errors of ``core.errors``."""
@@ -91,7 +102,7 @@ class GroupReconciler:
             LOGGER.info("%s: %s: %s", group, reason, message)
         for action in decision.actions:
             LOGGER.info("%s: %s", group, action)
-            self._groups.carry_out(group, config.body, observed.uid, action)
+            self._groups.carry_out(group, config.body, action)
         return decision, wrote or bool(decision.actions)
 
     def _again(self, decision: GroupDecision | None) -> datetime | None:

@@ -103,8 +103,9 @@ def gather(catalog: Catalog, cluster: Cluster, app: AppKey) -> Facts | None:
     standing = catalog.standing_of(app)
     reading = reading_for(catalog.reading, app, standing)
     facts = facts_of(catalog, reading, app, look(cluster, app, reading))
-    if facts is not None and standing is Standing.GONE:
-        return replace(facts, spec=replace(facts.spec, deletion_policy=DeletionPolicy.DELETE))
+    if facts is not None and standing is not None and reading.entry(app) is None:
+        policy = DeletionPolicy.DELETE if standing is Standing.GONE else DeletionPolicy.KEEP
+        return replace(facts, spec=replace(facts.spec, deletion_policy=policy))
     if facts is None or reading.entry(app) or not facts.desired.knowledge.counts:
         return facts
     live = frozenset(filter(catalog.cares_for, cluster.apps()))

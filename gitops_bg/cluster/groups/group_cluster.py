@@ -11,7 +11,7 @@ from typing import Any, assert_never
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.errors import ForeignObject, NotFound
 from gitops_bg.cluster.api.kinds import HTTP_ROUTES, RELEASE_GROUPS, SERVICES, Kind, Object, name_of
-from gitops_bg.cluster.groups.manifests import group_labels, group_manifest, owner_of, owner_reference, stable_service
+from gitops_bg.cluster.groups.manifests import group_labels, group_manifest, owner_of, stable_service
 from gitops_bg.cluster.groups.routes import acceptance, read_route
 from gitops_bg.cluster.groups.status import group_status, load_group_record
 from gitops_bg.cluster.manifests.http_routes import http_route
@@ -101,7 +101,7 @@ class GroupCluster:
         self._client.put_status(RELEASE_GROUPS, {**seen.body, **kind, "status": status})
         return True
 
-    def carry_out(self, group: GroupKey, spec: Mapping[str, Any], uid: str, action: GroupAction) -> None:
+    def carry_out(self, group: GroupKey, spec: Mapping[str, Any], action: GroupAction) -> None:
         """Carry out one action. Raises `ForeignObject`, and `WorldChanged` where the object is not what it was."""
         match action:
             case ApplyGroup():
@@ -110,12 +110,11 @@ class GroupCluster:
             case ApplyRoute():
                 live = self._own(HTTP_ROUTES, group, action.route.name)
                 body = http_route(group.namespace, group_labels(group), action.route)
-                body["metadata"]["ownerReferences"] = [owner_reference(group, uid)]
                 self._apply(HTTP_ROUTES, body, live)
             case DeleteRoute():
                 self._delete(HTTP_ROUTES, group, action.name)
             case FollowMember():
-                self._follow(group, uid, action)
+                self._follow(group, action)
             case DeleteService():
                 self._delete(SERVICES, group, action.service)
             case _:
@@ -136,11 +135,11 @@ class GroupCluster:
         member = self._client.get(SERVICES, group.namespace, name) if name else None
         if member is None:
             return StableService(foreign=foreign)
-        wanted = stable_service(group, "", body["metadata"]["name"], member)
+        wanted = stable_service(group, body["metadata"]["name"], member)
         same = _says(body["spec"], wanted["spec"])
         return StableService(member["metadata"]["name"] if same else "", foreign)
 
-    def _follow(self, group: GroupKey, uid: str, action: FollowMember) -> None:
+    def _follow(self, group: GroupKey, action: FollowMember) -> None:
         """Point a stable Service at the pods of a member, in one write over exactly the Service that was read."""
         live = self._own(SERVICES, group, action.service)
         member = self._client.get(SERVICES, group.namespace, action.member)
@@ -149,7 +148,7 @@ class GroupCluster:
         before = ((live or {}).get("metadata", {}).get("labels") or {}).get(names.MEMBER, "")
         if action.expected and before != names.fit(action.expected):
             raise WorldChanged(f"Service {group.namespace}/{action.service} does not follow {action.expected} any more")
-        self._point(stable_service(group, uid, action.service, member), live)
+        self._point(stable_service(group, action.service, member), live)
 
     # --- objects ----------------------------------------------------------------------------------------------
 
@@ -177,7 +176,6 @@ class GroupCluster:
         change = [
             *unchanged(live["metadata"]["resourceVersion"]),
             {"op": "add", "path": "/metadata/labels", "value": labels},
-            {"op": "add", "path": "/metadata/ownerReferences", "value": body["metadata"]["ownerReferences"]},
             {"op": "add", "path": "/spec/selector", "value": body["spec"]["selector"]},
             {"op": "add", "path": "/spec/ports", "value": body["spec"]["ports"]},
         ]

@@ -29,36 +29,26 @@ def group_manifest(group: GroupKey, spec: Mapping[str, object], annotations: Map
     }
 
 
-def owner_reference(group: GroupKey, uid: str) -> Object:
-    """The ReleaseGroup as the controller of an object: deleting it deletes the object."""
-    kind = RELEASE_GROUPS
-    return {"apiVersion": kind.api_version, "kind": kind.name, "name": group.name, "uid": uid, "controller": True}
+def stable_service(group: GroupKey, name: str, member: Object) -> Object:
+    """The Service of a service's own name, which selects what the Service of a member selects now.
 
-
-def stable_service(group: GroupKey, uid: str, name: str, member: Object) -> Object:
-    """The Service of a service's own name, which selects what the Service of a member selects now."""
+    The ReleaseGroup does not own it: deleting that by hand must not take the traffic along (decision 22).
+    """
     spec = {key: member["spec"][key] for key in _COPIED if key in member["spec"]}
     spec["ports"] = [{key: port[key] for key in port if key != "nodePort"} for port in spec.get("ports") or ()]
     labels = {**group_labels(group), names.MEMBER: names.fit(member["metadata"]["name"])}
     return {
         "apiVersion": SERVICES.api_version,
         "kind": SERVICES.name,
-        "metadata": {
-            "name": name,
-            "namespace": group.namespace,
-            "labels": labels,
-            "ownerReferences": [owner_reference(group, uid)],
-        },
+        "metadata": {"name": name, "namespace": group.namespace, "labels": labels},
         "spec": {**spec, "selector": dict(member["spec"].get("selector") or {})},
     }
 
 
 def owner_of(meta: Meta, labels: Mapping[str, str], group: GroupKey) -> str:
     """Whose an object is, in a sentence; empty where it is this group's."""
-    controller = meta.controller
-    if controller is not None:
-        ours = (controller.kind, controller.name) == (names.GROUP_KIND, group.name)
-        return "" if ours else f"it is controlled by {controller.kind} {controller.name}"
+    if meta.controller is not None:
+        return f"it is controlled by {meta.controller.kind} {meta.controller.name}"
     if labels.get(names.MANAGED_BY) == names.MANAGER and labels.get(names.RELEASE_GROUP) == names.fit(group.name):
         return ""
     wanted = " ".join(f"{key}={value}" for key, value in group_labels(group).items())

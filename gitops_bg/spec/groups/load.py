@@ -121,6 +121,8 @@ class _Folder:
         odd: set[str] = set()
         for path, content in self.files.items():
             folder, _, rest = path.partition("/")
+            if rest.endswith(f"/{PRIMARY_FILE}"):
+                continue  # It is the agent's: people who remove a folder may leave it behind.
             if rest and is_version(folder):
                 found.setdefault(folder, {})[rest] = content
             elif rest and is_manifest(path):
@@ -314,10 +316,10 @@ def _ports_of(value: Any) -> list[int]:
 
 
 def _content(files: Mapping[str, File]) -> str:
-    """Identify what people wrote: all files but those that a promotion writes."""
+    """Identify what people wrote; files of promotions are not among the files."""
     digest = hashlib.sha256()
     for path in sorted(files):
         content = files[path]
-        if path.rpartition("/")[2] != PRIMARY_FILE and isinstance(content, bytes):
+        if isinstance(content, bytes):
             digest.update(f"{path}\0{len(content)}\0".encode() + content)
     return digest.hexdigest()[:20]

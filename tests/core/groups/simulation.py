@@ -71,6 +71,12 @@ class World:
     trail: list[dict[tuple[str, str], str]] = field(default_factory=list)
     """Who answered which request after every write."""
     problems: bool = False
+    knows_routes: bool = True
+    """Whether the cluster has the Gateway API."""
+    foreign: set[str] = field(default_factory=set)
+    """The names of HTTPRoutes and Services that are somebody else's."""
+    told: list[tuple[str, str]] = field(default_factory=list)
+    """The events with their sentences."""
 
     def observed(self) -> ObservedGroup:
         members = {
@@ -80,11 +86,17 @@ class World:
             if desired.pods
         }
         routes = {
-            name: LiveRoute(as_stored(route), self.accepts, self.says if self.accepts is False else "")
+            name: LiveRoute(as_stored(route), self.accepts, self._against(), self._foreign(name))
             for name, route in self.routes.items()
         }
-        services = {name: StableService(member) for name, member in self.services.items()}
-        return ObservedGroup("uid" if self.there else "", "", members, services, routes)
+        services = {name: StableService(member, self._foreign(name)) for name, member in self.services.items()}
+        return ObservedGroup("uid" if self.there else "", "", members, services, routes, self.knows_routes)
+
+    def _against(self) -> str:
+        return self.says if self.accepts is False else ""
+
+    def _foreign(self, name: str) -> str:
+        return "it is managed by Helm" if name in self.foreign else ""
 
     def _member(self, service: str, name: str) -> Member:
         app = member_name(service, name)
@@ -106,6 +118,7 @@ class World:
         if decision.record != self.record:
             self.record = decision.record
             self.events += [reason for reason, _ in decision.events]
+            self.told += decision.events
             writes += 1
         for action in decision.actions:
             if writes >= most:

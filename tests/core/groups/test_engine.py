@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from gitops_bg.core.groups.members import Standing
 from gitops_bg.core.groups.model import TransitionStep
+from gitops_bg.core.groups.transition import UNSPOKEN_SECONDS
 from gitops_bg.core.model.decision import Phase
 from tests.core.groups.gateway import DENIED, NOBODY
-from tests.core.groups.simulation import World, store, version
+from tests.core.groups.notation import NOW
+from tests.core.groups.simulation import GATEWAY, World, store, version
 
 RUNNING, DORMANT, GONE, WAITING = Standing.RUNNING, Standing.DORMANT, Standing.GONE, Standing.WAITING
 
@@ -317,3 +321,213 @@ def test_a_group_at_rest_writes_nothing() -> None:
     world = store()
     world.settle()
     assert not world.step()
+
+
+# --- folders ----------------------------------------------------------------------------------------------------
+
+
+def test_a_version_is_told_with_its_services_when_it_is_registered() -> None:
+    world = store()
+    world.versions["v2"] = version(cart="/cart", job=None)
+    world.settle()
+    said = [message for reason, message in world.told if reason == "VersionRegistered"]
+    assert said == ["v1 is active: auth, cart", "v2 is candidate: cart, job"]
+    assert {(each.service, each.version) for each in world.record.state.registrations} >= {("job", "v2")}
+    assert ("job", "v2") not in {(each.service, each.version) for each in world.record.state.endpoints}
+
+
+def test_a_service_that_leaves_a_candidate_is_forgotten_and_comes_back() -> None:
+    world = store()
+    world.settle()
+    world.versions["v2"] = version("2", extra="/extra", job=None)
+    world.settle()
+    assert {place.service for place in world.record.state.endpoints if place.version == "v2"} == {"extra"}
+    assert {row.service for row in world.record.state.registrations if row.version == "v2"} == {"extra", "job"}
+    assert {place.service for place in world.record.state.endpoints if place.version == "v1"} == {"cart", "auth"}
+    world.versions["v2"] = version("3", extra=None, cart="/cart")
+    world.settle()
+    assert {place.service for place in world.record.state.endpoints if place.version == "v2"} == {"cart"}
+    assert {row.service for row in world.record.state.registrations if row.version == "v2"} == {"extra", "cart"}
+
+
+def test_folders_below_the_active_one_of_a_new_group_are_taken_for_its_past() -> None:
+    world = store(active="v3")
+    world.versions |= {"v3": version(cart="/cart"), "v4": version(cart="/cart")}
+    world.settle()
+    assert world.stages == "v1R v2L v3A v4C"
+    assert world.services == {"cart": "cart-v3", "auth": "auth-v1"}
+
+
+def test_what_traffic_moves_between_is_not_deleted_with_its_folder() -> None:
+    world = store()
+    world.settle()
+    world.active, world.accepts = "v2", False
+    world.settle()
+    del world.versions["v1"]
+    world.settle()
+    assert world.stages == "v1A v2C"
+    assert world.record.transition is not None
+    world.versions["v3"] = version(cart="/cart")
+    world.settle()
+    del world.versions["v3"]
+    world.settle()
+    assert world.stages == "v1A v2C", "any other one is"
+
+
+# --- what goes --------------------------------------------------------------------------------------------------
+
+
+def test_a_service_that_only_the_version_left_has_loses_its_service_when_the_rollback_is_over() -> None:
+    world = store()
+    world.versions["v2"] = version(cart="/cart", extra="/extra")
+    world.active = "v2"
+    world.settle()
+    assert set(world.services) == {"cart", "auth", "extra"}
+    world.active, world.accepts = "v1", False
+    world.settle()
+    assert "extra" in world.services, "the way back may need it"
+    world.accepts = True
+    world.settle()
+    assert set(world.services) == {"cart", "auth"}
+
+
+def test_routes_that_nothing_renders_any_more_are_deleted() -> None:
+    world = store()
+    world.settle()
+    world.gateway = None
+    world.settle()
+    assert world.routes == {}
+
+
+def test_what_is_somebody_elses_is_neither_changed_nor_deleted() -> None:
+    world = store()
+    world.settle()
+    world.foreign = {"store", "cart"}
+    world.routes["other"], world.foreign = world.routes["store"], {"store", "cart", "other"}
+    world.services["stray"] = ""
+    world.foreign.add("stray")
+    world.active = "v2"
+    assert [type(each).__name__ for each in world.decide().actions] == []
+    world.settle()
+    assert (world.services["cart"], "stray" in world.services, "other" in world.routes) == ("cart-v1", True, True)
+
+
+def test_versions_that_leave_keep_their_pods_until_no_route_leads_to_them() -> None:
+    world = store()
+    world.versions["v3"] = version(cart="/cart")
+    world.settle()
+    world.active = "v2"
+    while world.stages != "v1L v2A":
+        world.step()
+    world.accepts = False
+    world.settle()
+    assert world.record.leaving == ("v3",)
+    assert world.standing()["cart-v3"] is RUNNING
+    world.accepts = True
+    world.settle()
+    assert world.record.leaving == ()
+    assert world.standing()["cart-v3"] is GONE
+
+
+def test_services_follow_the_new_version_at_the_second_step_only() -> None:
+    world = store()
+    world.settle()
+    world.active, world.accepts = "v2", False
+    world.settle()
+    assert world.services["cart"] == "cart-v1"
+    world.accepts = True
+    world.step()
+    assert world.record.transition is not None
+    assert (world.record.transition.step, world.services["cart"]) == (TransitionStep.SWITCH, "cart-v2")
+
+
+# --- time -------------------------------------------------------------------------------------------------------
+
+
+def test_a_member_that_falls_ill_after_the_first_step_stops_the_second() -> None:
+    world = store()
+    world.settle()
+    world.active, world.accepts = "v2", False
+    world.settle()
+    world.ill, world.accepts = {"cart-v2"}, True
+    world.settle()
+    assert world.ask("/cart") == "cart-v1"
+    world.ill = set()
+    world.settle()
+    assert world.stages == "v1L v2A"
+
+
+def test_a_step_has_exactly_its_deadline() -> None:
+    world = store()
+    world.settle()
+    world.active, world.accepts = "v2", False
+    world.settle()
+    assert world.decide().wake_at == world.now + timedelta(seconds=UNSPOKEN_SECONDS)
+    world.after(UNSPOKEN_SECONDS)
+    assert world.decide().wake_at == NOW + timedelta(seconds=600)
+    world.after(599 - UNSPOKEN_SECONDS).settle()
+    assert world.record.failed is None
+    world.after(1).settle()
+    assert world.record.failed is not None
+    assert world.record.transition is not None
+    assert (world.record.transition.withdrawn != "", world.record.transition.step) == (True, TransitionStep.PREPARE)
+
+
+def test_a_gateway_that_says_nothing_is_waited_for_exactly_so_long() -> None:
+    world = store(accepts=None)
+    world.settle()
+    world.active = "v2"
+    world.settle()
+    world.after(UNSPOKEN_SECONDS - 1).settle()
+    assert world.record.transition is not None
+    assert world.record.transition.step is TransitionStep.PREPARE
+    world.after(1).settle()
+    assert world.record.transition is not None
+    assert world.record.transition.step is TransitionStep.SWITCH
+
+
+def test_a_promotion_that_is_withdrawn_at_the_second_step_leads_back_at_once() -> None:
+    world = store()
+    world.settle()
+    world.active = "v2"
+    while world.record.transition is None or world.record.transition.step is not TransitionStep.SWITCH:
+        world.step()
+    world.active, world.accepts = "v1", False
+    world.step()
+    assert world.record.transition is not None
+    assert world.record.transition.step is TransitionStep.PREPARE
+    assert (world.ask("/cart"), world.services["cart"]) == ("cart-v1", "cart-v1")
+
+
+def test_a_cluster_without_the_gateway_api_shuts_the_gate_of_a_group_with_a_gateway_only() -> None:
+    for gateway, stages in ((GATEWAY, "v1A v2C"), (None, "v1L v2A")):
+        world = store(gateway=gateway, knows_routes=False)
+        world.settle()
+        world.active = "v2"
+        world.settle()
+        assert world.stages == stages
+        shut = [gate.reason for gate in world.decide().gates if not gate.open]
+        assert shut == (["the cluster does not know HTTPRoute of gateway.networking.k8s.io/v1"] if gateway else [])
+
+
+def test_what_was_done_is_told_in_a_sentence() -> None:
+    world = store()
+    world.settle()
+    for name in ("v2", "v1"):
+        world.active = name
+        world.settle()
+    assert [message for _, message in world.told][-4:] == [
+        "promotion from v1 to v2",
+        "promoted v2; v1 is kept warm",
+        "rollback from v2 to v1",
+        "rolled back to v1; v2 is kept warm",
+    ]
+
+
+def test_no_route_is_remembered() -> None:
+    world = store()
+    world.active = "v2"
+    world.settle()
+    world.active = "v1"
+    world.settle()
+    assert world.record.state.routes == ()

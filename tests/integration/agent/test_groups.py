@@ -111,3 +111,37 @@ def test_a_route_and_a_service_that_somebody_deletes_are_made_again(store: Store
     store.world.agent.groups.main_was_read()
     eventually(lambda: store.ask("/cart") == "cart-v1", what="the route is there")
     eventually(lambda: store.selected("cart") == store.selected("cart-v1"), what="the Service is there")
+
+
+def test_a_candidate_whose_folder_is_removed_is_gone_and_the_active_version_stays_whatever_happens_to_its_folder(
+    store: Store,
+) -> None:
+    store.begin()
+    store.world.publish("Delete v2", dict.fromkeys(store.version("v2", cart="/cart")))
+    store.wait("v1A")
+    eventually(lambda: store.world.live("bluegreendeployments", "cart-v2") is None, what="cart-v2 is gone")
+    cart = store.world.app("cart-v1")
+    cart.spec["deletionPolicy"] = "delete"
+    own = {
+        f"{store.folder}/v1/cart/app.yaml": cart.app_yaml().replace("activeService: cart-v1", "activeService: cart-v1")
+    }
+    store.world.publish("Delete with the folder", own)
+    store.world.wait_idle()
+    every = {**store.version("v1", cart="/cart", auth="/auth"), **dict.fromkeys(own)}
+    store.world.publish("A mistake", dict.fromkeys(every))
+    eventually(lambda: store.status().get("phase") == "Invalid", what="active names no version any more")
+    store.world.wait_idle()
+    assert store.selected("cart") == store.selected("cart-v1") != {}
+    assert store.ask("/cart") == "cart-v1"
+
+
+def test_a_release_group_that_somebody_deletes_takes_no_traffic_along(store: Store) -> None:
+    store.begin()
+    before = {name: store.world.live("services", name) for name in ("cart", "auth", "cart-v1")}
+    path = f"/apis/gitops-bg.dev/v1alpha1/namespaces/{store.world.namespace}/releasegroups/store"
+    store.world.cluster.request("DELETE", path)
+    assert store.world.agent is not None
+    store.world.agent.groups.main_was_read()
+    store.wait("v1A v2C")
+    assert {name: store.world.live("services", name) for name in before} == before
+    assert store.ask("/cart") == "cart-v1"

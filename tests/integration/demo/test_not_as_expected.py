@@ -18,11 +18,12 @@ from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.connection import Access
 from gitops_bg.cluster.api.kinds import SERVICES
 from tests.integration.demo.conftest import nothing_left_behind
+from tests.support.waiting import PATIENCE
 
 DEPLOY, PUSH_TAG, PROMOTE = DAY.steps[:3]
 
 
-def told(tmp_path: Path, *steps: Step, deadline: float = 12) -> tuple[int, dict[str, Any]]:
+def told(tmp_path: Path, *steps: Step, deadline: float = PATIENCE) -> tuple[int, dict[str, Any]]:
     """The exit status and the report of a story that notes its addresses first."""
     folder, report = tmp_path / "temp", tmp_path / "report.json"
     folder.mkdir()

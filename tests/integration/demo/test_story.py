@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 
 from gitops_bg.cli.demo.day import DAY
-from gitops_bg.cli.demo.demo import run_demo
+from gitops_bg.cli.demo.demo import play
 from gitops_bg.cli.demo.gitea import gitea_at_hand
 from gitops_bg.cli.demo.pull_requests import pull_requests
 from gitops_bg.cli.demo.story import Story
 from tests.integration.demo.conftest import nothing_left_behind
+from tests.support.waiting import PATIENCE
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ def told_with(folder: Path, story: Story) -> Told:
     screen = io.StringIO()
     begin = time.monotonic()
     with nothing_left_behind(temp), contextlib.redirect_stdout(screen):
-        status = run_demo(report, keep=False, stories=[story])
+        status = play(report, keep=False, stories=[story], deadline=PATIENCE)
     seconds = time.monotonic() - begin
     return Told(status, seconds, screen.getvalue(), json.loads(report.read_text()))
 

@@ -251,5 +251,6 @@ def test_a_host_under_a_wildcard_of_the_group_is_one_of_its_hosts() -> None:
 def test_what_a_promotion_writes_does_not_change_the_content_of_a_version() -> None:
     content = load().versions["v1"].content
     assert load({"v1/cart/primary.yaml": "kind: Primary"}).versions["v1"].content == content
+    assert set(load({"v2/cart/primary.yaml": "kind: Primary"}).versions) == {"v1"}, "it alone makes no version"
     assert load({"v2/cart/target.yaml": ""}).versions["v1"].content == content
     assert load({"v1/cart/target.yaml": "kind: Deployment"}).versions["v1"].content != content

@@ -60,9 +60,7 @@ class Store:
 
     def do(self, *actions: Any) -> None:
         for action in actions:
-            seen = self.subject.seen(self.key)
-            uid = seen.body["metadata"]["uid"] if seen.body else ""
-            self.subject.carry_out(self.key, SPEC, uid, action)
+            self.subject.carry_out(self.key, SPEC, action)
 
     def observed(self) -> ObservedGroup:
         return self.subject.observe(self.key, self.subject.seen(self.key), SPEC, {})

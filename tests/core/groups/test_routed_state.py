@@ -1,0 +1,47 @@
+"""Which routes a version has when services of older versions serve in it, and who keeps a route that two claim."""
+
+from __future__ import annotations
+
+import pytest
+
+from gitops_bg.core.groups.desired import DesiredGroup, GroupSpec
+from gitops_bg.core.groups.world import with_routes
+from tests.core.groups.notation import group
+from tests.core.groups.simulation import version
+
+FOLDERS = {
+    "v1": version(old="/t"),
+    "v2": version(mid="/m"),
+    "v3": version(new="/t"),
+}
+ROWS = {
+    "the route of a service goes with it": ("v1L v2A", "old@v2(v1) mid@v2", "/t->old@v2(v1) /m->mid@v2"),
+    "the newer of two services has what both claim, and the version before keeps the older's": (
+        "v1R v2L v3A",
+        "old@v3(v1) mid@v2 new@v3",
+        "/t->old@v2(v1) /m->mid@v2 /t->new@v3",
+    ),
+    "without a version before, it stays where it was born": (
+        "v1R v3A",
+        "old@v3(v1) new@v3",
+        "/t->old@v1 /t->new@v3",
+    ),
+    "also where the version before is older than the service": (
+        "v1L v2R v3A",
+        "old@v1 mid@v3(v2) new@v3",
+        "/t->old@v1 /m->mid@v3(v2) /t->new@v3",
+    ),
+    "a service whose folder is gone has no routes": ("v4A", "lost@v4", ""),
+}
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_routes(row: str) -> None:
+    stages, parts, expected = ROWS[row]
+    state = with_routes(group(stages, parts), DesiredGroup(GroupSpec("v1"), FOLDERS))
+    found = {
+        f"{each.match.path}->{each.service}@{each.version}"
+        + ("" if each.version == each.initial_version else f"({each.initial_version})")
+        for each in state.routes
+    }
+    assert found == set(expected.split())

@@ -1,0 +1,187 @@
+"""What is told of a group in each situation: the phase, the sentence, and its own conditions. A row for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from gitops_bg.core.groups.desired import DesiredGroup, GroupSpec
+from gitops_bg.core.groups.engine import decide_group
+from gitops_bg.core.groups.observed import ObservedGroup
+from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.model.desired import Problem
+from tests.core.groups.notation import NOW
+from tests.core.groups.simulation import STORE, World, store, version
+
+Act = Callable[[World], object]
+
+
+def settled(world: World) -> None:
+    world.settle()
+
+
+def promoting(world: World) -> None:
+    world.settle()
+    world.active, world.accepts, world.says = "v2", False, "BackendNotFound: cart-v2"
+    world.settle()
+
+
+def promoting_silently(world: World) -> None:
+    world.settle()
+    world.active, world.accepts = "v2", None
+    world.settle()
+
+
+def going_back(world: World) -> None:
+    promoting(world)
+    world.active = "v1"
+    world.settle()
+
+
+def rolling_back(world: World) -> None:
+    world.active = "v2"
+    world.settle()
+    world.active, world.accepts, world.says = "v1", False, "Pending: soon"
+    world.settle()
+
+
+def waiting(world: World) -> None:
+    world.settle()
+    world.active, world.ill = "v2", {"cart-v2"}
+    world.settle()
+
+
+def without_pods(world: World) -> None:
+    world.gone = {"cart-v1", "auth-v1"}
+    world.settle()
+
+
+def active_is_ill(world: World) -> None:
+    world.settle()
+    world.ill = {"cart-v1"}
+
+
+def candidate_is_ill(world: World) -> None:
+    world.settle()
+    world.ill = {"cart-v2"}
+
+
+def refused_at_rest(world: World) -> None:
+    world.settle()
+    world.accepts, world.says = False, "NoMatchingParent: public"
+
+
+def given_up(world: World) -> None:
+    promoting(world)
+    world.after(601).settle()
+    world.accepts = True
+    world.settle()
+
+
+def rejected(world: World) -> None:
+    world.settle()
+    world.active = "v9"
+
+
+PLACED = "Accepted: every route is in place"
+PENDING = "Pending: routes and Services are being written"
+LATE = "600 s were not enough for promotion to v2: store: BackendNotFound: cart-v2"
+ROWS: dict[str, tuple[Act, str, str, str]] = {
+    "at rest": (settled, "Healthy", "v1 serves", PLACED),
+    "its pods are not there yet": (without_pods, "Deploying", "auth: pods are missing", PENDING),
+    "the Gateway refuses a promotion": (
+        promoting,
+        "Promoting",
+        "promotion from v1 to v2: prepare; store: BackendNotFound: cart-v2",
+        "NotAccepted: store: BackendNotFound: cart-v2",
+    ),
+    "the Gateway says nothing": (
+        promoting_silently,
+        "Promoting",
+        "promotion from v1 to v2: prepare; routes are being written",
+        PLACED,
+    ),
+    "a promotion is reverted on its way": (
+        going_back,
+        "RollingBack",
+        "promotion back to v1: prepare; store: BackendNotFound: cart-v2",
+        "NotAccepted: store: BackendNotFound: cart-v2",
+    ),
+    "a rollback is on its way": (
+        rolling_back,
+        "RollingBack",
+        "rollback from v2 to v1: prepare; store: Pending: soon",
+        "NotAccepted: store: Pending: soon",
+    ),
+    "a promotion waits for a member": (waiting, "Waiting", "cart-v2: pods are missing", PLACED),
+    "the active version is ill": (active_is_ill, "Degraded", "cart: pods are missing", PLACED),
+    "a candidate is ill, which concerns nobody yet": (candidate_is_ill, "Healthy", "v1 serves", PLACED),
+    "the Gateway refuses what serves": (
+        refused_at_rest,
+        "Progressing",
+        "v1 serves",
+        "NotAccepted: store: NoMatchingParent: public",
+    ),
+    "a promotion was given up": (given_up, "Held", LATE, PLACED),
+    "active names nothing that may be promoted": (rejected, "Degraded", "the group has no version v9", PLACED),
+}
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_what_is_told(row: str) -> None:
+    act, phase, sentence, routes = ROWS[row]
+    world = store()
+    act(world)
+    decision = world.decide()
+    told = {each.type: each for each in decision.conditions}
+    assert (decision.phase, told["Ready"].message) == (phase, sentence)
+    assert f"{told['RoutesAccepted'].reason}: {told['RoutesAccepted'].message}" == routes
+    assert told["RoutesAccepted"].status is routes.startswith("Accepted")
+    assert told["SpecValid"].status is True
+    assert told["PromotionRejected"].status is (row == "active names nothing that may be promoted")
+
+
+def test_the_sentence_of_a_step_names_it() -> None:
+    world = store()
+    promoting(world)
+    assert ": prepare; " in next(each.message for each in world.decide().conditions)
+    world.accepts = True
+    world.step()
+    world.accepts = False
+    assert ": switch; " in next(each.message for each in world.decide().conditions)
+
+
+def test_mistakes_and_foreign_objects_are_told_apart() -> None:
+    many = tuple(Problem(f"f{number}.yaml", "is wrong") for number in range(4))
+    invalid = decide_group(STORE, DesiredGroup(None, problems=many), ObservedGroup("uid"), GroupRecord(), NOW)
+    told = {each.type: each for each in invalid.conditions}
+    assert (told["SpecValid"].status, told["SpecValid"].reason) == (False, "InvalidSpec")
+    assert told["SpecValid"].message == "f0.yaml: is wrong; f1.yaml: is wrong; f2.yaml: is wrong"
+    foreign = ObservedGroup("uid", foreign="ReleaseGroup shop/store: it is managed by Helm")
+    conflict = decide_group(STORE, DesiredGroup(GroupSpec("v1")), foreign, GroupRecord(), NOW)
+    told = {each.type: each for each in conflict.conditions}
+    assert (told["SpecValid"].reason, told["SpecValid"].message) == ("Conflict", foreign.foreign)
+    assert (conflict.actions, conflict.record) == ((), GroupRecord())
+
+
+def test_a_group_without_its_object_gets_it_first_and_nothing_else() -> None:
+    world = store()
+    decision = world.decide()
+    assert [type(each).__name__ for each in decision.actions] == ["ApplyGroup"]
+    assert decision.record == GroupRecord()
+
+
+def test_more_than_three_members_that_are_ill_are_counted() -> None:
+    world = store()
+    world.versions["v2"] = version(a="/a", b="/b", c="/c", d="/d")
+    world.settle()
+    world.active, world.ill = "v2", {f"{service}-v2" for service in "abc"}
+    world.settle()
+    assert _shut(world) == "a-v2: pods are missing; b-v2: pods are missing; c-v2: pods are missing"
+    world.ill = {f"{service}-v2" for service in "abcd"}
+    assert _shut(world).endswith("c-v2: pods are missing, and 1 more")
+
+
+def _shut(world: World) -> str:
+    return next(gate.reason for gate in world.decide().gates if not gate.open)
