@@ -11,7 +11,7 @@ from tests.core.groups.simulation import version
 
 FOLDERS = {
     "v1": version(old="/t"),
-    "v2": version(mid="/m"),
+    "v2": version(mid="/m", same="/t"),
     "v3": version(new="/t"),
 }
 ROWS = {
@@ -30,6 +30,11 @@ ROWS = {
         "v1L v2R v3A",
         "old@v1 mid@v3(v2) new@v3",
         "/t->old@v1 /m->mid@v3(v2) /t->new@v3",
+    ),
+    "and it never goes to a version that is older than the service": (
+        "v1L v2R v3A",
+        "same@v3(v2) new@v3",
+        "/t->same@v2 /t->new@v3",
     ),
     "a service whose folder is gone has no routes": ("v4A", "lost@v4", ""),
 }

@@ -16,8 +16,9 @@ from gitops_bg.core.groups.model import (
     GroupGateway,
     GroupKey,
     GroupState,
+    TransitionStep,
 )
-from gitops_bg.core.groups.routing import render
+from gitops_bg.core.groups.routing import during, render
 from gitops_bg.core.groups.sharding import MOST_MATCHES, MOST_MATCHES_OF_A_RULE, MOST_RULES
 from gitops_bg.core.model.http_routes import Backend, Deny, HttpRoute, ParentRef
 from tests.core.groups.gateway import DENIED, NOBODY, Request, answer
@@ -147,6 +148,16 @@ def test_the_deny_mode_is_what_denied_rules_lead_to() -> None:
 def test_an_empty_group_has_no_routes() -> None:
     assert render(GroupState(), STORE, GATEWAY) == ()
     assert render(group("v1A", "t@v1"), STORE, GATEWAY) == ()
+
+
+def test_on_the_way_a_third_version_is_denied_nothing_that_the_new_active_one_answers() -> None:
+    before = group("v1A v2C v3C", "t@v1 t@v3 o@v2 /t->t@v1 /t->o@v2")
+    after = promote(before, "v2", 1, NOW)
+    steps = [during(before, after, STORE, GATEWAY, step) for step in TransitionStep]
+    assert [asked(routes, "/t", "v3") for routes in steps] == [DENIED, "o-v2"]
+    assert [asked(routes, "/t") for routes in steps] == ["t-v1", "o-v2"]
+    assert [asked(routes, "/t", "v1") for routes in steps] == ["t-v1", "t-v1"]
+    assert [asked(routes, "/t", "v2") for routes in steps] == ["o-v2", "o-v2"]
 
 
 @pytest.mark.parametrize("many", [1, 15, 16, 17, 64, 65, 200, 700])
