@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitops_bg.sandbox.traffic.gateway import _rewritten, _seconds
+from gitops_bg.sandbox.traffic.gateway import _rewritten, _seconds, is_taken, refers_to, refusal
 from gitops_bg.sandbox.traffic.route_table import Asked, RouteTable, hosts_of
 
 Json = dict[str, object]
@@ -215,3 +215,35 @@ def test_HTTPRouteRewritePath(said: Json, target: str, matched: str, becomes: st
 
 def test_durations() -> None:
     assert [_seconds(each) for each in ("0s", "10s", "500ms", "1m30s", "1h")] == [0, 10, 0.5, 90, 3600]
+
+
+def test_an_expression_that_is_none_matches_nothing_and_breaks_no_other_route() -> None:
+    routes = [route(rule("bad", regex("/("), {"headers": [header("a", "(", "RegularExpression")]}), rule("good"))]
+    assert found(routes, asked("/(", A="(")) == "good"
+
+
+def gateway(*listeners: Json) -> Json:
+    return {"metadata": {"namespace": "edge", "name": "public"}, "spec": {"listeners": list(listeners)}}
+
+
+HTTP: Json = {"name": "http", "port": 80}
+OPEN: Json = {**HTTP, "allowedRoutes": {"namespaces": {"from": "All"}}}
+REFUSALS = [
+    ({}, HTTP, "NotAllowedByListeners"),
+    ({}, OPEN, ""),
+    ({"sectionName": "http"}, OPEN, ""),
+    ({"sectionName": "https"}, OPEN, "NoMatchingParent"),
+    ({"port": 81}, OPEN, "NoMatchingParent"),
+    ({}, {**OPEN, "hostname": "a.io"}, "NoMatchingListenerHostname"),
+    ({}, {**OPEN, "hostname": "*.example.com"}, ""),
+]
+
+
+@pytest.mark.parametrize(("ref", "listener", "reason"), REFUSALS)
+def test_a_gateway_takes_the_routes_that_its_listeners_allow(ref: Json, listener: Json, reason: str) -> None:
+    own = route(rule("a"), hosts=("x.example.com",))
+    named = {"namespace": "edge", "name": "public", **ref}
+    assert refers_to(own, named, gateway(listener))
+    assert refusal(own, named, gateway(listener)) == reason
+    own["spec"]["parentRefs"] = [named]  # type: ignore[index]
+    assert is_taken(own, gateway(listener)) is not bool(reason)

@@ -1,7 +1,7 @@
 """What a Gateway says of itself and of the HTTPRoutes attached to it. It must carry no traffic.
 
 Rules: https://gateway-api.sigs.k8s.io/reference/spec/#routeparentstatus. Every Gateway is the sandbox's own, whatever
-its class; listeners take routes of all namespaces.
+its class. Left out: ReferenceGrants, selectors of namespaces, the status of listeners.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from gitops_bg.sandbox.http.watches import DELETED, Change
 from gitops_bg.sandbox.objects.kinds import SERVICES, ResourceKey
 from gitops_bg.sandbox.objects.objects import Manifest, key_of, timestamp
 from gitops_bg.sandbox.objects.store import ObjectKey
-from gitops_bg.sandbox.traffic.gateway import GATEWAYS, HTTP_ROUTES, attached
-from gitops_bg.sandbox.traffic.route_table import hosts_of
+from gitops_bg.sandbox.traffic.gateway import GATEWAYS, HTTP_ROUTES, refers_to, refusal
 from gitops_bg.sandbox.verbs.writing import Options, Writer
 
 CONTROLLER = "gitops-bg.dev/sandbox"
@@ -60,19 +59,17 @@ class Gateways:
         for ref in route["spec"].get("parentRefs") or ():
             key: ObjectKey = (ref.get("namespace") or route["metadata"]["namespace"], ref["name"])
             gateway = self._store.get(GATEWAYS, key)
-            if gateway is None or not attached(route, key):
+            if gateway is None or not refers_to(route, ref, gateway.obj):
                 continue
             known = before.get(str(ref), {}).get("conditions") or []
-            said = [self._accepted(route, gateway.obj), self._resolved(route)]
+            said = [self._accepted(route, ref, gateway.obj), self._resolved(route)]
             conditions = [_condition(route, known, *each) for each in said]
             yield {"parentRef": ref, "controllerName": CONTROLLER, "conditions": conditions}
 
     @staticmethod
-    def _accepted(route: Manifest, gateway: Manifest) -> tuple[str, bool, str, str]:
-        listeners = [each.get("hostname", "") for each in gateway["spec"].get("listeners") or ()]
-        if not hosts_of(route, listeners):
-            return "Accepted", False, "NoMatchingListenerHostname", "no listener has one of its hostnames"
-        return "Accepted", True, "Accepted", "the Gateway serves it"
+    def _accepted(route: Manifest, ref: Manifest, gateway: Manifest) -> tuple[str, bool, str, str]:
+        reason = refusal(route, ref, gateway)
+        return "Accepted", not reason, reason or "Accepted", "not taken" if reason else "the Gateway serves it"
 
     def _resolved(self, route: Manifest) -> tuple[str, bool, str, str]:
         namespace = route["metadata"]["namespace"]
@@ -81,6 +78,8 @@ class Gateways:
                 key = (ref.get("namespace") or namespace, ref["name"])
                 if ref.get("kind", "Service") != "Service":
                     return "ResolvedRefs", False, "InvalidKind", f"{ref['kind']} {ref['name']} is no Service"
+                if key[0] != namespace:
+                    return "ResolvedRefs", False, "RefNotPermitted", f"{key[0]} grants no reference to {key[1]}"
                 if self._store.get(SERVICES, key) is None:
                     return "ResolvedRefs", False, "BackendNotFound", f"there is no Service {key[0]}/{key[1]}"
         return "ResolvedRefs", True, "ResolvedRefs", "every backend is there"

@@ -15,10 +15,10 @@ from threading import Lock
 from gitops_bg.sandbox.http.watches import Change
 from gitops_bg.sandbox.http.wire import Acceptor, Connection, Request, Response
 from gitops_bg.sandbox.objects.kinds import SERVICES, ResourceKey
-from gitops_bg.sandbox.objects.objects import Manifest, is_pod_ready
+from gitops_bg.sandbox.objects.objects import Manifest, is_pod_ready, key_of
 from gitops_bg.sandbox.objects.store import ObjectKey, Store
 from gitops_bg.sandbox.traffic.pods import PodServers
-from gitops_bg.sandbox.traffic.route_table import Asked, Found, RouteTable
+from gitops_bg.sandbox.traffic.route_table import Asked, Found, RouteTable, hosts_of
 
 GATEWAY_API = "gateway.networking.k8s.io"
 GATEWAYS: ResourceKey = (GATEWAY_API, "gateways")
@@ -75,7 +75,7 @@ class GatewayProxy:
         if gateway not in self._tables:
             live = self._store.get(GATEWAYS, gateway)
             listeners = live.obj["spec"].get("listeners") or [] if live else []
-            routes = [each.obj for each in self._store.all(HTTP_ROUTES) if live and attached(each.obj, gateway)]
+            routes = [each.obj for each in self._store.all(HTTP_ROUTES) if live and is_taken(each.obj, live.obj)]
             self._tables[gateway] = RouteTable(routes, [each.get("hostname", "") for each in listeners])
         return self._tables[gateway]
 
@@ -88,7 +88,9 @@ class GatewayProxy:
             return _redirection(found) or _plain(500, "no backend")
         backend = self._weighted(backends)
         key = (backend.get("namespace") or found.namespace, backend["name"])
-        service = self._store.get(SERVICES, key)
+        # A backend in another namespace needs a ReferenceGrant, which nothing here knows.
+        is_service = backend.get("kind", "Service") == "Service" and key[0] == found.namespace
+        service = self._store.get(SERVICES, key) if is_service else None
         if service is None or all(each["port"] != backend.get("port") for each in service.obj["spec"]["ports"]):
             return _plain(500, f"no Service {key[0]}/{key[1]} with port {backend.get('port')}")
         ready = [pod for pod in self._pods_of(service.obj) if _takes_traffic(pod)]
@@ -107,13 +109,43 @@ class GatewayProxy:
         raise AssertionError("a turn is less than the sum of the weights")
 
 
-def attached(route: Manifest, gateway: ObjectKey) -> bool:
-    """Return whether a route names a Gateway as its parent."""
-    own = route["metadata"]["namespace"]
-    return any(
-        ref.get("kind", "Gateway") == "Gateway" and (ref.get("namespace") or own, ref["name"]) == gateway
-        for ref in route["spec"].get("parentRefs") or ()
-    )
+def is_taken(route: Manifest, gateway: Manifest) -> bool:
+    """Return whether a Gateway takes a route: by one of its parentRefs."""
+    return any(refers_to(route, ref, gateway) and not refusal(route, ref, gateway) for ref in _parents(route))
+
+
+def refers_to(route: Manifest, ref: Manifest, gateway: Manifest) -> bool:
+    """Return whether a parentRef of a route names a Gateway."""
+    key = (ref.get("namespace") or route["metadata"]["namespace"], ref["name"])
+    return ref.get("kind", "Gateway") == "Gateway" and key == key_of(gateway)
+
+
+def refusal(route: Manifest, ref: Manifest, gateway: Manifest) -> str:
+    """Return the reason for which a Gateway does not take a route by a parentRef; empty where it does.
+
+    https://gateway-api.sigs.k8s.io/reference/spec/#allowedroutes: by default those of its own namespace.
+    """
+    listeners = [each for each in gateway["spec"].get("listeners") or () if _is_meant(ref, each)]
+    if not listeners:
+        return "NoMatchingParent"
+    allowing = [each for each in listeners if _allows(each, route, gateway)]
+    if not allowing:
+        return "NotAllowedByListeners"
+    found = any(hosts_of(route, [each.get("hostname", "")]) for each in allowing)
+    return "" if found else "NoMatchingListenerHostname"
+
+
+def _parents(route: Manifest) -> list[Manifest]:
+    return route["spec"].get("parentRefs") or []
+
+
+def _is_meant(ref: Manifest, listener: Manifest) -> bool:
+    return all(ref.get(key, listener[own]) == listener[own] for key, own in (("sectionName", "name"), ("port", "port")))
+
+
+def _allows(listener: Manifest, route: Manifest, gateway: Manifest) -> bool:
+    said = ((listener.get("allowedRoutes") or {}).get("namespaces") or {}).get("from", "Same")
+    return bool(said == "All" or route["metadata"]["namespace"] == gateway["metadata"]["namespace"])
 
 
 def _takes_traffic(pod: Manifest) -> bool:
@@ -131,18 +163,21 @@ def _redirection(found: Found) -> Response | None:
 
 def _filtered(found: Found, request: Request, serve: Callable[[], tuple[Response, float]]) -> Response:
     """Answer with the rule's filters and its time limit; the pod's answer says what path it was asked for."""
-    path, headers = request.target, dict[str, str]()
+    path, headers, removed = request.target, dict[str, str](), list[str]()
     for each in found.rule.get("filters") or ():
         if each["type"] == "URLRewrite":
             path = _rewritten(each["urlRewrite"].get("path") or {}, path, found.prefix)
         elif each["type"] == "ResponseHeaderModifier":
             changes = each["responseHeaderModifier"]
+            removed += changes.get("remove") or []
             headers |= {one["name"]: one["value"] for one in (changes.get("set") or []) + (changes.get("add") or [])}
     response, seconds = serve()
     limit = _seconds((found.rule.get("timeouts") or {}).get("request", "0s"))
     if limit and seconds > limit:
         return _plain(504, "the pod took too long")
     response.headers |= {"X-Path": path, **headers}
+    for name in removed:
+        response.headers.pop(name, None)
     return response
 
 

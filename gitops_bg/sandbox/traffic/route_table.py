@@ -141,8 +141,7 @@ def _path_predicate(kind: str, value: str) -> Callable[[str], bool]:
     if kind == "Exact":
         return lambda path: path == value
     if kind == "RegularExpression":
-        pattern = re.compile(value)
-        return lambda path: pattern.fullmatch(path) is not None
+        return _full_match(value)
     prefix = value.rstrip("/")
     return lambda path: path == prefix or path.startswith(f"{prefix}/")
 
@@ -150,6 +149,14 @@ def _path_predicate(kind: str, value: str) -> Callable[[str], bool]:
 def _value_predicate(each: Mapping[str, Any]) -> Callable[[str], bool]:
     value = str(each["value"])
     if each.get("type") == "RegularExpression":
-        pattern = re.compile(value)
-        return lambda given: pattern.fullmatch(given) is not None
+        return _full_match(value)
     return lambda given: given == value
+
+
+def _full_match(expression: str) -> Callable[[str], bool]:
+    """Return whether all of a text matches; an expression that is none matches nothing, and breaks no other route."""
+    try:
+        pattern = re.compile(expression)
+    except re.error:
+        return lambda _: False
+    return lambda text: pattern.fullmatch(text) is not None

@@ -83,6 +83,11 @@ STATUS: dict[str, tuple[Json, int]] = {
     "HTTPRouteNoBackendRefs": (rule(None), 500),
     "HTTPRouteInvalidNonExistentBackendRef": (rule("nobody"), 500),
     "a port that the Service does not have": ({"backendRefs": [{"name": "one", "port": 81}]}, 500),
+    "HTTPRouteInvalidBackendRefUnknownKind": ({"backendRefs": [{"kind": "Thing", "name": "one", "port": 80}]}, 500),
+    "HTTPRouteInvalidCrossNamespaceBackendRef": (
+        {"backendRefs": [{"namespace": "default", "name": "one", "port": 80}]},
+        500,
+    ),
     "only weights of 0": ({"backendRefs": [{"name": "one", "port": 80, "weight": 0}]}, 500),
     "an extension that nobody knows": (
         rule(None, {"type": "ExtensionRef", "extensionRef": {"group": "e.io", "kind": "F", "name": "f"}}),
