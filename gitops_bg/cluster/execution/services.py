@@ -32,6 +32,7 @@ from gitops_bg.cluster.observation.reader import Reader
 from gitops_bg.cluster.observation.service_routes import ServiceRoutes, service_drifted
 from gitops_bg.cluster.observation.states import State
 from gitops_bg.cluster.ports import Entries, Workloads
+from gitops_bg.core import names
 from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.model.actions import ApplyService, MarkService, PointPreview, SwitchTraffic
 from gitops_bg.core.model.digest import short
@@ -62,10 +63,11 @@ class Services:
         """The active Service, by Git or by the live spec, that selects pods with these labels, read live; empty for
         none. The Service of a release group that follows the app counts as well.
         """
-        for name in (*self._active_services(app, config), *stable_names(app)):
-            service = self._writer.get(SERVICES, app.namespace, name)
-            selector = (service["spec"].get("selector") or {}) if service is not None else {}
-            if selects(selector, labels):
+        active = self._active_services(app, config)
+        for name in (*active, *stable_names(app)):
+            service = self._writer.get(SERVICES, app.namespace, name) or {}
+            counts = name in active or names.RELEASE_GROUP in (service.get("metadata", {}).get("labels") or {})
+            if counts and selects(service.get("spec", {}).get("selector") or {}, labels):
                 return name
         return ""
 

@@ -19,6 +19,7 @@ from gitops_bg.core.model.actions import (
     ScaleReplicaSet,
 )
 from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.version import AppKey
 from tests.integration.cluster.scene import Scene, config, create, snapshot, switch
 from tests.support import manifests
 from tests.support.cluster.paths import replica_sets, services
@@ -185,6 +186,23 @@ def test_what_serves_by_somebody_elses_hand_is_not_scaled_down_either(scene: Sce
     scene.cluster.patch(f"{services(scene.app.namespace)}/web", moved, MERGE)
     with pytest.raises(WorldChanged, match="selects"):
         scene.do(scale(TWO, 1, 0))
+
+
+@pytest.mark.parametrize("of_a_group", [True, False])
+def test_what_the_service_of_a_release_group_follows_is_not_scaled_down(scene: Scene, of_a_group: bool) -> None:
+    """And a Service of somebody else, which happens to have the service's name, keeps no pods."""
+    member = replace(scene, app=AppKey(scene.app.namespace, "cart-v1"))
+    member.do(ApplyApp())
+    member.until(lambda seen: seen.app_uid)
+    member.do(create(ONE))
+    labels = {names.RELEASE_GROUP: "store"} if of_a_group else {}
+    spec = {"selector": member.selector(ONE), "ports": [{"port": 80, "protocol": "TCP"}]}
+    scene.cluster.create(services(scene.app.namespace), {"metadata": {"name": "cart", "labels": labels}, "spec": spec})
+    if of_a_group:
+        with pytest.raises(WorldChanged, match="cart selects"):
+            member.do(scale(ONE, 1, 0))
+    else:
+        member.do(scale(ONE, 1, 0))
 
 
 def test_what_serves_with_more_pods_than_the_target_asks_for_is_scaled_to_its_size(scene: Scene) -> None:
