@@ -24,7 +24,7 @@ from gitops_bg.core.groups.members import Standing, standing_of
 from gitops_bg.core.groups.model import GroupGateway, GroupKey, RouteMatch, VersionStage
 from gitops_bg.core.groups.observed import LiveRoute, Member, ObservedGroup, StableService
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.groups.world import member_name
+from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.http_routes import Backend, Deny, HttpRoute, ParentRef, as_stored
 from tests.core.groups.gateway import Request, answer
 from tests.core.groups.notation import NOW
@@ -111,6 +111,11 @@ class World:
         spec = GroupSpec(self.active, self.archive_size, self.gateway)
         desired = DesiredGroup(None if self.problems else spec, {} if self.problems else dict(self.versions))
         return decide_group(STORE, desired, self.observed(), self.record, self.now)
+
+    def decided(self) -> GroupWorld:
+        """The group as its engine sees it now, with the routes of its folders."""
+        spec = GroupSpec(self.active, self.archive_size, self.gateway)
+        return GroupWorld(STORE, spec, DesiredGroup(spec, dict(self.versions)), self.observed(), self.record, self.now)
 
     def step(self, most: int = 10_000) -> bool:
         """One pass that dies after so many writes; whether it wrote anything."""
