@@ -69,11 +69,14 @@ def actions_of(world: GroupWorld) -> tuple[GroupAction, ...]:
     return (*repair, *_apply_routes(world), *_follow(world), *_delete(world))
 
 
-def _apply_routes(world: GroupWorld) -> Iterator[GroupAction]:
-    for route in wanted_routes(world):
-        live = world.observed.routes.get(route.name)
-        if live is None or (live.route != as_stored(route) and not live.foreign):
-            yield ApplyRoute(route)
+def _apply_routes(world: GroupWorld) -> tuple[GroupAction, ...]:
+    """New HTTPRoutes first, alone: where paths move into them, the old ones give these up in a later pass."""
+    wanted, live = wanted_routes(world), world.observed.routes
+    new = tuple(ApplyRoute(route) for route in wanted if route.name not in live)
+    if new:
+        return new
+    changed = (route for route in wanted if live[route.name].route != as_stored(route) and not live[route.name].foreign)
+    return tuple(map(ApplyRoute, changed))
 
 
 def _follow(world: GroupWorld) -> Iterator[GroupAction]:
@@ -88,7 +91,7 @@ def _follow(world: GroupWorld) -> Iterator[GroupAction]:
 def _delete(world: GroupWorld) -> Iterator[GroupAction]:
     """What nothing leads to any more. A Service stays as long as versions move: the way back may need it."""
     wanted = {each.name for each in wanted_routes(world)}
-    for name, live in sorted(world.observed.routes.items()):
+    for name, live in sorted(world.observed.routes.items()) if not _apply_routes(world) else ():
         if name not in wanted and not live.foreign:
             yield DeleteRoute(name)
     if world.record.transition is None:

@@ -105,7 +105,8 @@ def _parts(rules: tuple[HttpRule, ...]) -> list[tuple[HttpRule, ...]]:
 
 
 def _name(group: GroupKey, gateway: GroupGateway, hosts: Hosts, number: int, part: int) -> str:
-    """Return the group's own name for the first shard of its own hosts."""
-    own = hosts == gateway.hosts
-    where = "" if own else "-" + hashlib.sha256(" ".join(hosts).encode()).hexdigest()[:8]
-    return fit(f"{group.name}{where}{f'-{number}' if number else ''}{f'-part{part}' if part else ''}")
+    """Return the group's own name for the first shard of its own hosts; a hash keeps others apart from other groups."""
+    if hosts == gateway.hosts and not number and not part:
+        return fit(group.name)
+    identity = " ".join((group.name, *hosts, str(number), str(part)))
+    return fit(f"{group.name}-{hashlib.sha256(identity.encode()).hexdigest()[:8]}")

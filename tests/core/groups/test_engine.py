@@ -535,3 +535,19 @@ def test_no_route_is_remembered() -> None:
         world.active = name
         world.settle()
         assert world.record.state.routes == ()
+
+
+def test_no_path_is_lost_while_more_httproutes_are_needed_or_fewer() -> None:
+    few, many = (
+        {f"s{number}": f"/{number}" for number in range(16)},
+        {f"s{number}": f"/{number}" for number in range(40)},
+    )
+    world = World({"v1": version(**few)})
+    world.settle()
+    assert len(world.routes) == 1
+    for services in (many, few):
+        world.versions["v1"], world.trail = version(str(len(services)), **services), []
+        world.settle()
+        for seen in world.trail:
+            assert {seen[path, ""] for path in few.values()} <= {f"{service}-v1" for service in few}
+    assert len(world.routes) == 1
