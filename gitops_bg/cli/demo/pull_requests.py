@@ -224,7 +224,18 @@ def _number(act: Act, tag: str) -> int:
 def _merge(act: Act, tag: str) -> None:
     number = _number(act, tag)
     act.at_forge(f"{gitea.REVIEWER} presses Squash on pull request #{number}")
-    _forge(act).ask("POST", f"/pulls/{number}/merge", {"Do": "squash"}, gitea.REVIEWER)
+    act.expect("Gitea merges it", lambda: _merges(act, number))
+
+
+def _merges(act: Act, number: int) -> bool:
+    """Merge a pull request; False while Gitea says to try again, because it has not looked whether that is possible."""
+    try:
+        _forge(act).ask("POST", f"/pulls/{number}/merge", {"Do": "squash"}, gitea.REVIEWER)
+    except gitea.GiteaFailed as failure:
+        if "try again later" not in str(failure):
+            raise
+        return False
+    return True
 
 
 def _set_state(act: Act, number: int, state: str, deed: str) -> None:

@@ -103,6 +103,8 @@ def _rest(world: Scenario, other: Agent) -> None:
 def test_who_is_alone_says_at_once_what_it_sees_whenever_that_changes(world: Scenario) -> None:
     agent = world.start()
     app: App = world.app().deploy("v1")
+    app.wait_phase("Healthy")
+    world.wait_idle()
     mirror = agent.repository._mirror
     ask = mirror.advertised
     for _ in range(4):

@@ -74,7 +74,7 @@ def test_a_merge_is_known_by_what_main_says_whatever_the_method(web: App, remote
     assert [each["login"] for each in pull["requested_reviewers"]] == ["ben"]
     assert pull["user"]["login"] == "agent"
     web.wait(lambda: web.status.get("pullRequest", {}).get("url") == pull["html_url"], "the status names it")
-    remote.call("POST", f"/pulls/{pull['number']}/merge", {"Do": method})
+    remote.merge(pull["number"], method)
     web.scenario.wake()
     web.wait_live("v2")
     web.wait(lambda: not web.offered(), "the branch is withdrawn")
@@ -177,7 +177,7 @@ def test_an_approval_by_the_forge_opens_the_gate_and_reaches_the_ledger(web: App
     pull = only_pull(remote)
     assert "1 of 1 approvals: ben (gitea 4)" in unescape(pull["body"])
     assert web.live_tag() == "v1"
-    remote.call("POST", f"/pulls/{pull['number']}/merge", {"Do": "squash"}, user="ben")
+    remote.merge(pull["number"], user="ben")
     web.scenario.wake()
     web.wait_live("v3")
     web.wait_told("merged")
@@ -188,7 +188,7 @@ def test_an_approval_by_the_forge_opens_the_gate_and_reaches_the_ledger(web: App
     web.wait_offered("v4")
     approve(web, remote, "ana")
     wait_gate(web, "0 of 1 approvals; ada is an author")
-    remote.call("POST", f"/pulls/{only_pull(remote)['number']}/merge", {"Do": "squash"}, user="ben")
+    remote.merge(only_pull(remote)["number"], user="ben")
     web.scenario.wake()
     web.wait_primary("v4")
     web.scenario.wait_idle()

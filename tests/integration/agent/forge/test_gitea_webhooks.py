@@ -59,5 +59,5 @@ def test_a_push_a_no_and_a_merge_take_effect_without_a_poll(
     web.wait_condition("OnHold")
     remote.call("PATCH", f"/pulls/{number}", {"state": "open"})
     web.wait_condition("OnHold", "False")
-    remote.call("POST", f"/pulls/{number}/merge", {"Do": "squash"})
+    remote.merge(number)
     web.wait_live("v2")
