@@ -5,7 +5,6 @@ and decides nothing about rollouts; its errors only delay what people see.
 """
 
 import logging
-import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -67,7 +66,7 @@ class Surroundings:
 
 
 class PullRequests:
-    """All pull requests of one repository on one forge. Any thread may call ``set_desired``, one thread ``turn``."""
+    """All pull requests of one repository on one forge. One thread uses it; any thread may read `view` and `heard`."""
 
     def __init__(
         self, forge: Forge, settings: PullSettings, around: Surroundings, counts: Counting, interval: float = 30.0
@@ -77,7 +76,6 @@ class PullRequests:
         self._around = around
         self._counts = counts
         self._interval = timedelta(seconds=interval)
-        self._lock = threading.Lock()
         self._news: dict[AppKey, DesiredPull | None] = {}
         self._all_desired: dict[AppKey, DesiredPull] = {}
         self._known = Known(around.cluster, around.base)
@@ -91,16 +89,9 @@ class PullRequests:
         self._told: dict[AppKey, PullView] = {}
         self._waiting: dict[tuple[Kind, str], datetime] = {}
 
-    def set_desired(self, app: AppKey, desired: DesiredPull | None) -> bool:
-        """Set what the newest look at an app wants, replacing older wishes; None: the app is gone.
-
-        Returns whether that is news.
-        """
-        with self._lock:
-            if self._news.get(app, self._all_desired.get(app)) == desired:
-                return False
-            self._news[app] = desired
-            return True
+    def set_desired(self, app: AppKey, desired: DesiredPull | None) -> None:
+        """Set what the newest look at an app wants, replacing older wishes; None: the app is gone."""
+        self._news[app] = desired
 
     def look_soon(self) -> None:
         """Read the list in the next turn."""
@@ -109,16 +100,10 @@ class PullRequests:
 
     def stand_by(self) -> None:
         """Forget what was desired and known: another agent leads."""
-        with self._lock:
-            self._news, self._all_desired = {}, {}
+        self._news, self._all_desired = {}, {}
         self._known.forget()
         self._answers.forget()
         self._listed_at, self._made = None, Plan()
-
-    def take_over(self, before: "PullRequests") -> None:
-        """Take over what apps want from the worker of another forge, or of other settings."""
-        with before._lock:
-            self._news = {**before._all_desired, **before._news}
 
     @property
     def view(self) -> Mapping[AppKey, PullView]:
@@ -171,8 +156,7 @@ class PullRequests:
 
     def _take_news(self) -> bool:
         """Take over new wishes; return whether there were any."""
-        with self._lock:
-            news, self._news = self._news, {}
+        news, self._news = self._news, {}
         for app, desired in news.items():
             before, now = self._all_desired.get(app, DesiredPull()), desired or DesiredPull()
             if now.settled and not now.declined:

@@ -73,6 +73,8 @@ class ForgeThread:
         self._wiring = wiring
         self._changed = threading.Condition()
         self._all_desired: dict[AppKey, DesiredPull] = {}
+        self._news: dict[AppKey, DesiredPull] = {}
+        """Those of them that the worker does not have yet."""
         self._due: datetime | None = None
         self._stopping = False
         self._look = self._forgotten = False
@@ -113,19 +115,19 @@ class ForgeThread:
 
     def set_desired(self, app: AppKey, desired: DesiredPull | None) -> None:
         """Set what the newest look at an app wants, replacing older wishes; None: the app is gone."""
+        wanted = desired or DesiredPull()
         with self._changed:
-            before = self._all_desired.get(app)
-            if before == desired:
+            if self._all_desired.get(app) == wanted:
                 return
-            self._all_desired[app] = desired or DesiredPull()
-            if self._worker is not None and self._worker.set_desired(app, desired):
+            self._all_desired[app] = self._news[app] = wanted
+            if self._worker is not None:
                 self._due = None
                 self._changed.notify_all()
 
     def stand_by(self) -> None:
         """Forget what was desired: this agent no longer leads."""
         with self._changed:
-            self._all_desired = {}
+            self._all_desired, self._news = {}, {}
             self._forgotten = True
             self._changed.notify_all()
 
@@ -187,14 +189,12 @@ class ForgeThread:
         with self._changed:
             self._due = now + timedelta(days=1)  # News from here on resets it.
             look, self._look = self._look, False
-            forgotten, self._forgotten = self._forgotten, False
         self._follow_settings()
         worker = self._worker
         if worker is None:
             self._next(now + CONNECT_AGAIN if self._trouble else None)
             return
-        if forgotten:
-            worker.stand_by()
+        self._pass_news(worker)
         if look:
             worker.look_soon()
         try:
@@ -204,6 +204,16 @@ class ForgeThread:
             log_bug(error)
             self._next(now + CONNECT_AGAIN)
         self._measure()
+
+    def _pass_news(self, worker: PullRequests) -> None:
+        """Pass on, in one moment, what was desired since the last turn: nothing that comes meanwhile is lost."""
+        with self._changed:
+            forgotten, self._forgotten = self._forgotten, False
+            news, self._news = self._news, {}
+        if forgotten:
+            worker.stand_by()
+        for app, desired in news.items():
+            worker.set_desired(app, desired)
 
     def _next(self, moment: datetime | None) -> None:
         with self._changed:
@@ -245,8 +255,7 @@ class ForgeThread:
         )
         worker = PullRequests(connection.forge, settings, around, self._wiring.metrics, self._wiring.interval)
         with self._changed:
-            for app, desired in self._all_desired.items():
-                worker.set_desired(app, desired)
+            self._news = dict(self._all_desired)
             self._connection, self._worker = connection, worker
         LOGGER.info("pull requests are looked after")
 
