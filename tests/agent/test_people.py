@@ -12,7 +12,7 @@ from gitops_bg.agent.desired.people import Circumstances, PeopleFacts
 from gitops_bg.core.errors import Transient
 from gitops_bg.core.model.desired import Desired, Primary, Target
 from gitops_bg.core.model.policies.facts import CommitFacts, Person, Policing
-from gitops_bg.core.model.policies.rules import Approvals, Policy, Role, Separation
+from gitops_bg.core.model.policies.rules import Approvals, Policy, Proof, Role, Separation
 from gitops_bg.core.model.pulls import Merge
 from gitops_bg.core.model.record import AskedMerge, Record, Routing, SeenInGit
 from gitops_bg.core.model.version import Color, Snapshot, Source, Stage, Version
@@ -328,6 +328,52 @@ def test_who_merged_is_known_once_it_is_merged_and_the_forge_said_so() -> None:
     waits = told(desired=WAITS)
     assert (waits.merger, waits.unheard.startswith("the forge has not answered yet")) == (None, True)
     assert told(desired=WAITS, merged={PROMOTION: Merged(replace(PULL, merged_by=ANA))}).merger == "ana"
+
+
+MERGED_AT = FakeRepository(commits={HEAD: OFFER, PROMOTION: replace(OFFER, commit=PROMOTION)})
+
+
+@pytest.mark.parametrize(
+    ("by_whom", "changes", "found"),
+    [
+        (ANA, {}, ("ana", "")),
+        (CY, {}, ("cy (gitea 5)", "")),
+        (ROBOT, {}, ("renovate", "renovate is a bot, and approvals are people's")),
+        (AGENT, {"ours": frozenset(["2"])}, ("agent (gitea 2)", "the agent merged it, and approvals are people's")),
+        (
+            ANA,
+            {"people_then": Directory(load_people(PEOPLE.replace(b"gitea: 3", b"gitea: 30")).people)},
+            ("ana", "policies/people.yaml did not have ana (gitea 3) when this was promoted: promote it again"),
+        ),
+    ],
+    ids=["a person", "a stranger", "a bot", "the agent", "somebody whom main did not know"],
+)
+def test_who_merged_the_promotion_approves_by_that(
+    by_whom: User, changes: dict[str, Any], found: tuple[str, str]
+) -> None:
+    merged = {PROMOTION: Merged(replace(PULL, merged_by=by_whom))}
+    merge = told(repository=MERGED_AT, desired=WAITS, merged=merged, **changes).merge
+    assert merge is not None
+    assert (merge.digest, merge.at, merge.proof) == (NEW, NOW, Proof.MERGE)
+    assert (merge.by, merge.void) == found
+
+
+def test_nobody_approves_by_a_merge_that_is_not_there_or_not_known() -> None:
+    assert told(repository=MERGED_AT).merge is None, "nobody merged it"
+    assert told(repository=MERGED_AT, desired=WAITS).merge is None, "the forge has not answered"
+    unnamed = {PROMOTION: Merged(replace(PULL, merged_by=None))}
+    assert told(repository=MERGED_AT, desired=WAITS, merged=unnamed).merge is None
+
+
+@pytest.mark.parametrize(
+    ("landing", "void"),
+    [(by("Ben", "ben@example.com"), ""), (OFFER, "the agent merged it, and approvals are people's")],
+)
+def test_without_a_forge_git_says_who_approved_by_merging(landing: CommitFacts, void: str) -> None:
+    repository = replace(MERGED_AT, landings={PROMOTION: landing})
+    merge = told(repository=repository, desired=WAITS, has_forge=False, heard=None).merge
+    assert merge is not None
+    assert (merge.void, merge.by == "ben") == (void, not void)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from gitops_bg.core.checks.policies.facts import awaits_promotion
 from gitops_bg.core.checks.policies.match import AskedOfPeople, asked_of_people
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.desired import Desired
-from gitops_bg.core.model.policies.facts import Approval, CommitFacts, Policing
+from gitops_bg.core.model.policies.facts import Approval, CommitFacts, Person, Policing
+from gitops_bg.core.model.policies.rules import Proof
 from gitops_bg.core.model.pulls import Merge
 from gitops_bg.core.model.record import AskedMerge, Record
 from gitops_bg.core.model.version import AppKey, Snapshot
@@ -116,6 +117,7 @@ class PeopleFacts:
             may_be_more=asked.approvals and approvals is None and about.has_forge,
             authors=authors.people,
             merger=next(iter(merger.people or ()), None),
+            merge=self._merge_as_approval(about) if asked.merger else None,
             unheard="; ".join(dict.fromkeys(filter(None, (silent, authors.why, merger.why)))),
             mergers_asked=authors.asked,
         )
@@ -264,15 +266,31 @@ class PeopleFacts:
 
         None: unknown.
         """
+        by = self._merged_by(commit, about)
+        return None if by is None else (_somebody(by, about.people, about.kind),)
+
+    def _merge_as_approval(self, about: Circumstances) -> Approval | None:
+        """Return the merge of the promotion that waits, as an approval of it; None: nobody merged it, or unknown."""
+        commit = awaits_promotion(about.desired, about.record)
+        by, facts = (self._merged_by(commit, about), self._facts(commit)) if commit else (None, None)
+        if by is None or facts is None or facts.at is None:
+            return None
+        who, why = _named(by, about)
+        why = "the agent merged it, and approvals are people's" if _is_agents(by, about) else why
+        may_be = about.people.may_own(by) if isinstance(by, Account) else frozenset[str]()
+        return Approval(who.name, _next(about), facts.at, Proof.MERGE, who.groups, void=why, may_be=may_be)
+
+    def _merged_by(self, commit: str, about: Circumstances) -> Account | Person | None:
+        """Return who merged a commit, by an account of the forge or as Git has it; None: unknown."""
         merged = about.heard.merged.get(commit) if about.heard else None
         if about.has_forge and merged is None:
             return None
         if merged is not None and merged.pull is not None:
             by = merged.pull.merged_by
-            return (about.people.owner(_account(by, about.kind)),) if by else None
-        return self._landed_by(commit, about)
+            return _account(by, about.kind) if by else None
+        return self._landed_by(commit)
 
-    def _landed_by(self, commit: str, about: Circumstances) -> tuple[Somebody, ...] | None:
+    def _landed_by(self, commit: str) -> Person | None:
         """Return who brought a commit into main, by Git; None where that cannot be read."""
         try:
             landing = self._repository.landing_of(commit)
@@ -281,8 +299,7 @@ class PeopleFacts:
         facts = self._facts(landing)
         if facts is None:
             return None
-        person = facts.author if facts.committer.email.lower() == _FORGES_OWN else facts.committer
-        return (about.people.writer(person, about.kind),)
+        return facts.author if facts.committer.email.lower() == _FORGES_OWN else facts.committer
 
     def _facts(self, commit: str) -> CommitFacts | None:
         """Return the facts of a commit; None where it cannot be read."""
@@ -341,15 +358,25 @@ def _openers(about: Circumstances) -> set[Somebody]:
     return {who for who in owners if who.is_listed and not who.bot}
 
 
-def _named(account: Account, about: Circumstances) -> tuple[Somebody, str]:
+def _somebody(by: Account | Person, people: Directory, kind: str) -> Somebody:
+    return people.owner(by) if isinstance(by, Account) else people.writer(by, kind)
+
+
+def _is_agents(by: Account | Person, about: Circumstances) -> bool:
+    if isinstance(by, Person):
+        return by.email.lower() == about.agent
+    return about.heard is not None and by.id in about.heard.ours
+
+
+def _named(by: Account | Person, about: Circumstances) -> tuple[Somebody, str]:
     """Return whose approval it is, and why it does not count; empty where it may count."""
-    now = about.people.owner(account)
-    then = about.people_then.owner(account) if about.people_then is not None else now
+    now = _somebody(by, about.people, about.kind)
+    then = _somebody(by, about.people_then, about.kind) if about.people_then is not None else now
     if now.bot or then.bot:
         return now, f"{now.name} is a bot, and approvals are people's"
     who = agreed(now, then)
     if who is None:
-        had = f"had {account} as {then.name}" if then.is_listed else f"did not have {account}"
+        had = f"had {by} as {then.name}" if then.is_listed else f"did not have {by}"
         why = f"{PEOPLE_FILE} {had} when this was promoted: promote it again"
         return now, why
     return who, ""

@@ -9,6 +9,7 @@ from gitops_bg.core.checks.policies.facts import described_by
 from gitops_bg.core.checks.policies.replay import PastPromotion
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.policies.facts import Approval, CommitFacts, Facts, PastMove, VersionFacts
+from gitops_bg.core.model.policies.rules import Proof
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.version import AppKey, Source
 from gitops_bg.repo.repository import Repository
@@ -62,7 +63,9 @@ def _with_people(
 ) -> Facts:
     approvals = tuple(Approval(by, entry.to_digest, entry.at, groups=people.groups_of(by)) for by in merged.approved_by)
     authors = _authors(repository, facts.app, entry, people)
-    return replace(facts, approvals=approvals, authors=authors, merger=merged.by or None)
+    groups = people.groups_of(merged.by)
+    merge = Approval(merged.by, entry.to_digest, entry.at, Proof.MERGE, groups) if merged.by else None
+    return replace(facts, approvals=approvals, authors=authors, merger=merged.by or None, merge=merge)
 
 
 def _authors(repository: Repository, app: AppKey, entry: LedgerEntry, people: Directory) -> frozenset[str] | None:

@@ -75,7 +75,7 @@ class PeerCase(Model):
 
 
 class ApprovalCase(Model):
-    """An approval."""
+    """An approval; with proof merge, the merge of the promotion."""
 
     by: Text
     groups: list[Text] | None = None
@@ -178,6 +178,7 @@ def facts_of_case(case: Case) -> Facts:
     """Return the facts that a case describes."""
     namespace, _, name = case.app.partition("/")
     available = case.now - _ago(case.available_for) if case.available_for is not None else None
+    approvals = None if case.approvals is None else tuple(_approval(each, case.now) for each in case.approvals)
     return Facts(
         app=AppKey(namespace, name),
         to=VersionFacts(
@@ -198,9 +199,10 @@ def facts_of_case(case: Case) -> Facts:
         peers={peer.app: peer for peer in _peers(case)},
         promotions=tuple(PastMove(case.now - _ago(each.ago), _TO) for each in case.history.promotions or ()),
         rollbacks=tuple(PastMove(case.now - _ago(each.ago), _TO) for each in case.history.rollbacks or ()),
-        approvals=None if case.approvals is None else tuple(_approval(each, case.now) for each in case.approvals),
+        approvals=None if approvals is None else tuple(each for each in approvals if each.proof is not Proof.MERGE),
         authors=None if case.authors is None else frozenset(case.authors),
         merger=case.merger,
+        merge=next((each for each in approvals or () if each.proof is Proof.MERGE), None),
     )
 
 

@@ -28,6 +28,7 @@ from gitops_bg.core.model.policies.rules import (
     Windows,
 )
 from gitops_bg.core.model.record import Cause, Hold, Override, Switch, SwitchKind
+from gitops_bg.core.model.spec import AppSpec, OnExpire
 from gitops_bg.core.world import World
 from tests.core.simulation import automatic, manual
 from tests.core.worlds import (
@@ -341,6 +342,21 @@ def test_the_facts_are_those_of_the_version_and_of_what_serves() -> None:
     assert facts.available_since == EARLIER
     assert [each.at for each in facts.rollbacks] == [EARLIER]
     assert facts.queue == (5, "shop/web")
+
+
+@pytest.mark.parametrize(
+    ("spec", "by_agent"),
+    [
+        (manual(), False),
+        (automatic(), True),
+        (replace(manual(), merge_when_green=True), True),
+        (manual(on_expire=OnExpire.PROMOTE), True),
+    ],
+    ids=["people merge", "autoPromotionEnabled", "merge: whenGreen", "onExpire: promote"],
+)
+def test_the_facts_say_whether_the_agent_promotes_by_itself(spec: AppSpec, by_agent: bool) -> None:
+    state = world(active(1), candidate(2), spec=spec)
+    assert facts_of(state, state.record.versions[0]).promoted_by_agent is by_agent
 
 
 def test_without_a_primary_nothing_is_asked_about_it() -> None:

@@ -97,6 +97,27 @@ def test_a_promotion_branch_that_carries_other_files_waits_until_it_comes_alone(
     web.wait_live("v3")
 
 
+def test_only_leads_promote_where_who_merges_approves(web: App) -> None:
+    people = "apiVersion: gitops-bg.dev/v1alpha1\nkind: People\npeople:\n"
+    bob = "- {name: bob, emails: [bob@example.com], groups: [leads]}\n"
+    rule = policy("leads", "- approvals: {by: [group:leads], proof: merge}")
+    publish(web, "Leads promote", policies__leads=rule, policies__people=people + bob)
+    web.push_image("v2")
+    merged = web.merge_promotion("v2")
+    wait_shut(web, "leads: 0 of 1 approvals of group:leads; Ada Pusher <ada@example.com> is an author")
+    assert web.live_tag() == "v1"
+
+    web.revert(merged)
+    web.push_image("v3")
+    web.wait_offered("v3")
+    web.scenario.pull()
+    remote, bobs = web.scenario.remote, {"GIT_COMMITTER_NAME": "Bob", "GIT_COMMITTER_EMAIL": "bob@example.com"}
+    remote.run("fetch", "origin")
+    remote.run("merge", "--no-ff", "-m", "Promote web", f"origin/{web.promotion_branch}", env=bobs)
+    web.scenario.push()
+    web.wait_live("v3")
+
+
 def test_an_app_waits_for_another_and_goes_on_by_itself_when_that_is_healthy(web: App) -> None:
     publish(web, "api first", policies__order=policy("order", "- after: {app: api}", more="  match: {apps: [web]}\n"))
     web.push_image("v2")

@@ -1,4 +1,4 @@
-"""A test case of policies can say whose key signed a promotion."""
+"""A test case of policies can say whose key signed a promotion, and who merged it."""
 
 from __future__ import annotations
 
@@ -30,4 +30,34 @@ def test_a_case_says_who_signed_a_promotion(signed: str, expected: str) -> None:
     assert not folder.problems
     policies = tuple(each.policy for each in folder.written)
     results, problems = run_cases("policies/stop.test.yaml", (CASE % (signed, expected)).encode(), policies)
+    assert (problems, [each.wrong for each in results]) == ([], [()])
+
+
+LEADS_MERGE = policy("leads", "- approvals: {by: [group:incident], proof: merge}")
+MERGE = """apiVersion: gitops-bg.dev/v1alpha1
+kind: PromotionPolicyTest
+cases:
+- name: the button
+  now: "2026-11-20T13:00:00Z"
+  authors: [ada]
+  promotion: {by: "Grace <grace@example.com>"}
+  approvals: [%s]
+  expect: {leads: %s}
+"""
+
+
+@pytest.mark.parametrize(
+    ("merge", "expected"),
+    [
+        ("{by: grace, groups: [incident], proof: merge}", "open"),
+        ("{by: grace, groups: [incident]}", "open"),
+        ("{by: bob, proof: merge}", "shut"),
+        ("{by: ada, groups: [incident], proof: merge}", "shut"),
+    ],
+)
+def test_a_case_says_who_merged_where_that_approves(merge: str, expected: str) -> None:
+    folder = load_policies({"policies/leads.yaml": LEADS_MERGE.encode(), "policies/people.yaml": PEOPLE.encode()})
+    assert not folder.problems
+    policies = tuple(each.policy for each in folder.written)
+    results, problems = run_cases("policies/leads.test.yaml", (MERGE % (merge, expected)).encode(), policies)
     assert (problems, [each.wrong for each in results]) == ([], [()])

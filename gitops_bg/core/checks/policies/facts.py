@@ -16,6 +16,7 @@ from gitops_bg.core.model.desired import Desired
 from gitops_bg.core.model.policies.facts import CommitFacts, Facts, PastMove, Policing, Verdict, VersionFacts
 from gitops_bg.core.model.policies.rules import Policy
 from gitops_bg.core.model.record import Cause, Record
+from gitops_bg.core.model.spec import OnExpire
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.text.foreign_json import read_json
 from gitops_bg.core.way_back import leads_back
@@ -106,8 +107,15 @@ def facts_of(world: World, version: Version) -> Facts:
         may_be_more=policing.may_be_more,
         authors=policing.authors,
         merger=policing.merger,
+        merge=policing.merge,
+        promoted_by_agent=_is_promoted_by_agent(world),
         unheard=policing.unheard,
     )
+
+
+def _is_promoted_by_agent(world: World) -> bool:
+    strategy = world.spec.strategy
+    return strategy.auto_promotion_enabled or world.spec.merge_when_green or strategy.on_expire is OnExpire.PROMOTE
 
 
 def place_of(world: World, version: Version) -> tuple[int, str]:

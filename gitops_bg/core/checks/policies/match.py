@@ -85,6 +85,7 @@ def asked_of_people(policies: Iterable[Policy]) -> AskedOfPeople:
         match rule:
             case Approvals():
                 approvals, authors = True, authors or rule.not_author
+                merger = merger or rule.proof is Proof.MERGE
             case Separation():
                 approvals = approvals or Role.APPROVER in rule.between
                 authors = authors or Role.AUTHOR in rule.between

@@ -52,18 +52,36 @@ def approvals(rule: Approvals, facts: Facts, now: datetime) -> Answer:
 
     While it is open, ``until`` says when the first approval that it needs becomes too old.
     """
-    if facts.approvals is None:
-        return _unknown(facts, _NOBODY_TELLS)
+    given = _given(rule, facts)
+    if given is None:
+        return _unknown(facts, _NOT_KNOWN[Role.MERGER] if rule.proof is Proof.MERGE else _NOBODY_TELLS)
     if rule.not_author and facts.authors is None:
         return _unknown(facts, "nobody can tell its authors")
-    counted, others = _judged(rule, facts, now)
+    counted, others = _judged(rule, facts, given, now)
     by = f" of {', '.join(sorted(rule.by))}" if rule.by else ""
     who = f": {', '.join(each.by for each in counted)}" if counted else ""
     said = "; ".join([f"{len(counted)} of {rule.count} approvals{by}{who}", *others, *filter(None, [facts.unheard])])
     if len(counted) >= rule.count:
         return Answer(True, said, _too_old_at(counted, rule))
+    if _is_left_to_merger(rule, facts) and len(counted) == rule.count - 1:
+        until = min((_ends(each, rule) for each in counted), default=None)
+        return Answer(True, f"{said}; who merges it is the last", until)
     whom = " or ".join(sorted(rule.by)) or "somebody who did not write it"
     return Answer(False, said, remedy=f"let {whom} {_how(rule, facts)}")
+
+
+def _given(rule: Approvals, facts: Facts) -> tuple[Approval, ...] | None:
+    """Return the approvals, and, for a rule with proof merge, who merged it as one more; None: unknown."""
+    if rule.proof is not Proof.MERGE:
+        return facts.approvals
+    if facts.merge is None:
+        return () if facts.approvals is None and not facts.promoted else facts.approvals
+    return standing((*(facts.approvals or ()), facts.merge))
+
+
+def _is_left_to_merger(rule: Approvals, facts: Facts) -> bool:
+    """Return whether a person will merge it: a branch that demands this rule of its own merge could never be merged."""
+    return rule.proof is Proof.MERGE and not facts.promoted and not facts.promoted_by_agent
 
 
 def _too_old_at(counted: list[Approval], rule: Approvals) -> datetime:
@@ -73,6 +91,8 @@ def _too_old_at(counted: list[Approval], rule: Approvals) -> datetime:
 
 def _how(rule: Approvals, facts: Facts) -> str:
     """A forge may take no review of what is merged; a signature counts then, too."""
+    if rule.proof is Proof.MERGE and not facts.promoted:
+        return f"run: gitops-bg promote {facts.app}"
     if rule.proof is Proof.SIGNED:
         return f"run: gitops-bg approve {facts.app}"
     return f"approve it, or run: gitops-bg approve {facts.app}" if facts.promoted else "approve it"
@@ -84,12 +104,14 @@ def _ends(approval: Approval, rule: Approvals) -> datetime:
     return min(too_old, approval.expires) if approval.expires else too_old
 
 
-def _judged(rule: Approvals, facts: Facts, now: datetime) -> tuple[list[Approval], list[str]]:
+def _judged(
+    rule: Approvals, facts: Facts, given: Iterable[Approval], now: datetime
+) -> tuple[list[Approval], list[str]]:
     """Return the approvals that count, one per person, the oldest first; and why others do not count."""
     counted: list[Approval] = []
     others: dict[str, str] = {}
     groups: set[str] = set()
-    for each in sorted(facts.approvals or (), key=lambda approval: approval.at):
+    for each in sorted(given, key=lambda approval: approval.at):
         why = _why_not(rule, each, facts, now) or _same_group(rule, each, groups)
         if why:
             others[each.by] = why

@@ -11,7 +11,7 @@ from gitops_bg.core.model.policies.rules import OF_THE_VERSION, Mode, PoliciesTh
 from gitops_bg.core.model.version import AppKey
 
 _CLOCKS_DIFFER = timedelta(minutes=10)
-"""How far ahead a signer's clock may be: signers choose the date, which must not prolong their approval."""
+"""How far ahead a clock may be: who commits chooses the date, which must not prolong the approval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Approval:
         """Return why it counts for no rule at this time; empty where it may count."""
         if self.expires is not None and self.expires <= now:
             return f"the key by which {self.by} approved has expired"
-        is_ahead = self.proof is Proof.SIGNED and self.at > now + _CLOCKS_DIFFER
+        is_ahead = self.proof is not Proof.FORGE and self.at > now + _CLOCKS_DIFFER
         return f"the approval of {self.by} is dated in the future" if is_ahead else ""
 
 
@@ -161,6 +161,10 @@ class Facts:
     """The authors of what is promoted; None: unknown."""
     merger: str | None = None
     """Who merged its promotion into main; None: nobody yet, or unknown."""
+    merge: Approval | None = None
+    """The same as an approval, which rules with proof merge count; None: nobody yet, or unknown."""
+    promoted_by_agent: bool = False
+    """Whether the agent promotes by itself, so that no person would."""
     unheard: str = ""
     """Why one of these is unknown or may be outdated; empty if all of it is fresh."""
 
@@ -232,6 +236,7 @@ class Policing:
     may_be_more: bool = False
     authors: frozenset[str] | None = None
     merger: str | None = None
+    merge: Approval | None = None
     unheard: str = ""
     """`approvals` to `unheard` are as in `Facts`, which has them for one version."""
     mergers_asked: tuple[str, ...] = ()

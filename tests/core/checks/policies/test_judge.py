@@ -107,6 +107,12 @@ FRIDAY = Windows(deny=(Weekly(frozenset([4]), 14 * 60, reason="Friday afternoon"
 STOP = Windows(deny=(Span(datetime(2026, 11, 20), reason="INC-4711"),))
 TICKET = Message("INC-[0-9]+", has_ticket)
 LEADS = Approvals(2, frozenset(["group:leads"]))
+MERGE = Approvals(1, frozenset(["group:leads"]), proof=Proof.MERGE)
+
+
+def merged(by: str, *groups: str, **changes: Any) -> Approval:
+    return replace(yes(by, *groups, proof=Proof.MERGE), **changes)
+
 
 OPEN: dict[str, tuple[Rule, Facts]] = {
     "a window that denies is not open": (WEEKEND, FACTS),
@@ -137,6 +143,26 @@ OPEN: dict[str, tuple[Rule, Facts]] = {
     ),
     "authors may": (Approvals(not_author=False), approved(yes("ada"))),
     "signed is more than the forge's word": (Approvals(), approved(yes("bob", proof=Proof.SIGNED))),
+    "a lead merged it": (MERGE, approved(merge=merged("bob", "leads"), promoted=True)),
+    "a lead merged it, and no forge tells who approved": (
+        MERGE,
+        replace(approved(merge=merged("bob", "leads"), promoted=True), approvals=None),
+    ),
+    "a lead approved it, whoever merged it": (
+        MERGE,
+        approved(yes("bob", "leads"), merge=merged("cy"), promoted=True),
+    ),
+    "one approved it, and another merged it": (
+        replace(MERGE, count=2),
+        approved(yes("bob", "leads"), merge=merged("cy", "leads"), promoted=True),
+    ),
+    "who merges it approves": (MERGE, approved()),
+    "who merges it approves, and no forge tells who did already": (MERGE, replace(approved(), approvals=None)),
+    "one approved it, and another merges it": (replace(MERGE, count=2), approved(yes("bob", "leads"))),
+    "who merged it has no role but that": (
+        Separation((Role.APPROVER, Role.MERGER)),
+        approved(merge=merged("bob"), merger="bob", promoted=True),
+    ),
     "nobody has two roles": (Separation((Role.AUTHOR, Role.MERGER)), approved(merger="bob")),
     "nobody merged it yet": (Separation((Role.AUTHOR, Role.MERGER)), approved()),
     "roles that nobody asks for are not asked": (
@@ -344,6 +370,60 @@ SHUT: dict[str, tuple[Rule, Facts, str, datetime | None]] = {
         "0 of 1 approvals; bob is known by forge only, not signed",
         None,
     ),
+    "who merged it is no lead": (
+        MERGE,
+        approved(merge=merged("cy"), promoted=True),
+        "0 of 1 approvals of group:leads; cy is none of them",
+        None,
+    ),
+    "its author merged it": (
+        MERGE,
+        approved(merge=merged("ada", "leads"), promoted=True),
+        "0 of 1 approvals of group:leads; ada is an author",
+        None,
+    ),
+    "the agent merged it": (
+        MERGE,
+        approved(merge=merged("x", "leads", void="the agent merged it"), promoted=True),
+        "0 of 1 approvals of group:leads; the agent merged it",
+        None,
+    ),
+    "who merged it asks for changes now": (
+        MERGE,
+        approved(
+            replace(yes("bob", "leads", ago=timedelta()), void="no", objection=True),
+            merge=merged("bob", "leads"),
+            promoted=True,
+        ),
+        "0 of 1 approvals of group:leads; no",
+        None,
+    ),
+    "merged in the future": (
+        MERGE,
+        approved(merge=merged("bob", "leads", at=NOW + HOUR), promoted=True),
+        "0 of 1 approvals of group:leads; the approval of bob is dated in the future",
+        None,
+    ),
+    "one person merged it and approved it": (
+        replace(MERGE, count=2),
+        approved(yes("bob", "leads"), merge=merged("bob", "leads"), promoted=True),
+        "1 of 2 approvals of group:leads: bob",
+        None,
+    ),
+    "a merge is no review": (
+        Approvals(),
+        approved(merge=merged("bob"), promoted=True),
+        "0 of 1 approvals",
+        None,
+    ),
+    "nobody can tell who merged it": (
+        MERGE,
+        replace(approved(promoted=True), approvals=None),
+        "nobody can tell who merged it",
+        None,
+    ),
+    "two must still approve it": (replace(MERGE, count=2), approved(), "0 of 2 approvals of group:leads", None),
+    "the agent would merge it": (MERGE, approved(promoted_by_agent=True), "0 of 1 approvals of group:leads", None),
     "two of one group": (
         Approvals(2, frozenset(["group:a", "group:b"]), distinct_groups=True),
         approved(yes("bob", "a"), yes("cy", "a")),
@@ -481,6 +561,7 @@ UNKNOWN = {
     "nobody knows whose roles",
     "nobody knows who approved, for roles",
     "nobody knows who else approved, for roles",
+    "nobody can tell who merged it",
     "nobody knows who merged, for roles",
     "the forge has not said",
 }
@@ -731,7 +812,31 @@ def test_an_open_gate_says_when_the_first_approval_that_it_needs_is_too_old() ->
     assert states == [True, False]
 
 
+def test_who_merges_it_can_be_the_last_until_the_first_approval_is_too_old() -> None:
+    facts = approved(yes("bob", "leads", ago=3 * HOUR), yes("cy", "leads", ago=HOUR))
+    found = verdict(replace(MERGE, count=3, at_most=4 * HOUR), facts)
+    assert (found.open, found.reason) == (
+        True,
+        "2 of 3 approvals of group:leads: bob, cy; who merges it is the last",
+    )
+    assert found.until == NOW + HOUR + timedelta.resolution
+    assert verdict(MERGE, approved()).until is None
+
+
+@pytest.mark.parametrize(
+    ("facts", "remedy"),
+    [
+        (approved(promoted_by_agent=True), "let group:leads run: gitops-bg promote shop/web"),
+        (approved(promoted=True), "let group:leads approve it, or run: gitops-bg approve shop/web"),
+    ],
+)
+def test_the_remedy_of_a_rule_with_proof_merge_is_what_can_still_be_done(facts: Facts, remedy: str) -> None:
+    assert verdict(MERGE, facts).remedy == remedy
+
+
 ASKED = {
+    (MERGE,): AskedOfPeople(approvals=True, authors=True, merger=True),
+    (Approvals(not_author=False, proof=Proof.MERGE), Approvals(not_author=False)): AskedOfPeople(True, merger=True),
     (): AskedOfPeople(),
     (WEEKEND,): AskedOfPeople(),
     (Approvals(),): AskedOfPeople(approvals=True, authors=True),

@@ -15,6 +15,7 @@ from gitops_bg.core.model.policies.rules import (
     Message,
     Mode,
     Policy,
+    Proof,
     Rule,
     Soak,
     Weekly,
@@ -86,6 +87,16 @@ def test_who_approved_counts_where_the_ledger_tells_it() -> None:
         ("b: 0 of 1 approvals",),
         ("b: the ledger does not tell (approvals)",),
     ]
+
+
+def test_who_merged_counts_where_a_rule_takes_that_for_an_approval() -> None:
+    merge = Approval("bob", FACTS.to.digest, SATURDAY, Proof.MERGE, frozenset(["leads"]))
+    told = replace(FACTS, approvals=(), authors=frozenset(["ada"]), merge=merge)
+    policies = [Policy("b", (Approvals(by=frozenset(["group:leads"]), proof=Proof.MERGE),))]
+    known = [told, replace(told, merge=replace(merge, groups=frozenset())), replace(told, authors=frozenset(["bob"]))]
+    found = replay(policies, [PastPromotion(SATURDAY, "", facts) for facts in known])
+    assert [each.outcome for each in found] == [Outcome.ALLOWED, Outcome.REFUSED, Outcome.REFUSED]
+    assert found[2].reasons == ("b: 0 of 1 approvals of group:leads; bob is an author",)
 
 
 def test_a_reason_is_the_rules_or_that_the_ledger_does_not_tell_it() -> None:
