@@ -48,7 +48,7 @@ from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.cluster.observation.ownership import Allegiance
 from gitops_bg.core.errors import GitopsBgError, Transient
-from gitops_bg.core.groups.members import Standing
+from gitops_bg.core.groups.members import MemberState
 from gitops_bg.core.model.hooks import HookType
 from gitops_bg.core.model.main import Main
 from gitops_bg.core.model.version import AppKey
@@ -105,7 +105,7 @@ class Agent:
         )
         self.forge = self._forge_thread()
         self.groups = self._group_thread()
-        self.catalog.standing_of = self.groups.standing
+        self.catalog.member_state_of = self.groups.member_state
         self._reconciler = self._wired_reconciler()
         self._workers = Workers(self.queue, self._work_on, settings.workers, self._crashed)
 
@@ -225,8 +225,7 @@ class Agent:
         self.queue.stop()
         self.measurements.stop()
         self._workers.join(lambda: self._left(until))
-        if self.git.alive:
-            self.git.stop(self._left(until))
+        self.git.stop(self._left(until))
         self.forge.stop(self._left(until))
         self.groups.stop(self._left(until))
         if self._scheduler.running:
@@ -352,7 +351,7 @@ class Agent:
     # --- workers ------------------------------------------------------------------------------------------------
 
     def _work_on(self, app: AppKey) -> None:
-        may_run = self.groups.standing(app) is not Standing.WAITING
+        may_run = self.groups.member_state(app) is not MemberState.PENDING
         if self.leadership.holds and (self.catalog.seen or self.catalog.unreachable) and may_run:
             self._look_at(app)
 
@@ -374,6 +373,8 @@ class Agent:
             reasons.append("the Git thread ended")
         if not self.forge.alive:
             reasons.append("the forge's thread ended")
+        if not self.groups.alive:
+            reasons.append("the thread of groups ended")
         if not self.leadership.alive:
             reasons.append("the lease thread ended")
         if not self.cluster.alive:

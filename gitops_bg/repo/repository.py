@@ -234,8 +234,8 @@ class Repository:
             file = self._files.at(SETTINGS_FILE, commit or self._poller.head())
             return file.content if file is not None else None
 
-    def groups(self, commit: str = "") -> tuple[GroupKey, ...]:
-        """The release groups of main: the folders two levels below ``groups/``."""
+    def groups(self, commit: str = "") -> Mapping[GroupKey, str]:
+        """The release groups of main, the folders two levels below ``groups/``, with the object ids of the folders."""
         with self._guarded():
             return groups_at(self._trees, commit or self._poller.head())
 

@@ -13,7 +13,7 @@ from gitops_bg.agent.desired.policing import PolicingFacts
 from gitops_bg.agent.desired.policy_shelf import PolicyShelf, PolicyView
 from gitops_bg.agent.desired.reading import Reading
 from gitops_bg.core.errors import Transient
-from gitops_bg.core.model.desired import Desired, Missing
+from gitops_bg.core.model.desired import Desired, Missing, Problem
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.read.promotion_branches import Promotion
@@ -45,6 +45,19 @@ def test_a_good_file_holds_and_what_is_the_same_is_no_news() -> None:
     assert not made.take({FILE: GOOD}, ())
     assert (names(made), names(made, PAY)) == ([("calm", False)], [])
     assert made.take({}, ())
+    assert names(made) == []
+
+
+def test_a_link_in_place_of_the_folder_removes_no_policy() -> None:
+    link = Problem("policies", "is a symbolic link; links are not followed")
+    made = shelf()
+    made.take({FILE: GOOD}, ())
+    made.take({"policies": link}, ())
+    assert names(made) == [("calm", False), ("policies", True)]
+    assert names(made, PAY) == [("policies", True)]
+    assert "policies: is a symbolic link" in made.view.troubles_of(PAY, ())[0]
+    assert made.view.people.unread, "nobody knows who is who"
+    made.take({}, ())
     assert names(made) == []
 
 

@@ -62,6 +62,12 @@ class Store:
         status: dict[str, Any] = found.get("status") or {}
         return status
 
+    def damage_record(self) -> None:
+        """What a careless person does to the status."""
+        path = f"/apis/{API}/namespaces/{self.world.namespace}/releasegroups/store/status"
+        body = {"status": {"record": {"state": "garbage"}}}
+        self.world.cluster.ask("PATCH", path, body, content_type="application/merge-patch+json")
+
     def stages(self) -> str:
         return " ".join(f"{each['name']}{each['stage'][0]}" for each in self.status().get("versions", ()))
 

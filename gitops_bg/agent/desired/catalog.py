@@ -19,7 +19,7 @@ from gitops_bg.agent.desired.reader import Reader
 from gitops_bg.agent.desired.reading import Entry, Reading
 from gitops_bg.agent.reconcile.rewrite_reports import RewriteReports
 from gitops_bg.core.checks.reverts import asks_for_provenance, asks_what_passed
-from gitops_bg.core.groups.members import Standing
+from gitops_bg.core.groups.members import MemberState
 from gitops_bg.core.model.desired import Desired, Missing, Primary, Target
 from gitops_bg.core.model.looks import Looks
 from gitops_bg.core.model.main import Knowledge, Main
@@ -77,7 +77,7 @@ class Catalog:
         self.main_refused = ""
         self.refusal_of: Callable[[str], str] = lambda _: ""
         """Why the remote refuses a branch, or empty; set by the writer (`closed_refs`)."""
-        self.standing_of: Callable[[AppKey], Standing | None] = lambda _: None
+        self.member_state_of: Callable[[AppKey], MemberState | None] = lambda _: None
         """What the group of a member says of it; None for an app that is no member. Set by who looks at groups."""
 
     def hear_forge(self, pull_view: Callable[[AppKey], PullView | None], heard: HeardOf) -> None:

@@ -4,7 +4,6 @@ Traffic never waits for it. It schedules nothing itself: it passes the time unti
 """
 
 import logging
-import threading
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -14,6 +13,7 @@ from gitops_bg.agent.desired.closed_refs import ClosedRefs
 from gitops_bg.agent.desired.git_writes import GitChange, GitWriteResult, branch_of, only_ledger, write
 from gitops_bg.agent.observability.logs import fields
 from gitops_bg.agent.observability.metrics import Metrics
+from gitops_bg.agent.runtime.background_thread import BackgroundThread
 from gitops_bg.agent.runtime.backoff import Backoff
 from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.core.errors import GitopsBgError, InternalError, WorldChanged, guarded
@@ -47,8 +47,10 @@ class Listener:
     """A bug ended the thread."""
 
 
-class GitLoop:
-    """The Git thread. ``clock`` gives UTC; ``may_write`` is asked before every batch: whether this agent leads."""
+class GitLoop(BackgroundThread):
+    """The Git thread; stopped, it writes once more what waits. ``clock`` gives UTC; ``may_write`` is asked before every
+    batch: whether this agent leads.
+    """
 
     def __init__(  # noqa: PLR0913 - the wiring, by keyword
         self,
@@ -62,6 +64,7 @@ class GitLoop:
         closed: ClosedRefs,
         may_write: Callable[[], bool] = lambda: True,
     ) -> None:
+        super().__init__("git", listener.crashed)
         self._repository = repository
         self._catalog = catalog
         self._listener = listener
@@ -71,38 +74,19 @@ class GitLoop:
         self._closed = closed
         self._may_write = may_write
         catalog.refusal_of = closed.why
-        self._changed = threading.Condition()
         self._changes_waiting: dict[AppKey, GitChange] = {}
         self._asked: dict[AppKey, tuple[GitAction, ...]] = {}
         self._flush_at: datetime | None = None
         self._poll_due = False
         self._policies_due, self._policies_trouble = True, ""
-        self._stopping = False
         self._busy = False
         self._refused_at: datetime | None = None
         self._broken: dict[AppKey, InternalError] = {}
-        self._thread = threading.Thread(target=self._run, name="git", daemon=True)
-
-    def start(self) -> None:
-        """Start the thread; returns at once."""
-        self._thread.start()
-
-    def stop(self, timeout: float) -> None:
-        """Write what waits, once, and end within ``timeout`` seconds."""
-        with self._changed:
-            self._stopping = True
-            self._changed.notify_all()
-        self._thread.join(timeout)
 
     def stand_by(self) -> None:
         """Drop what waits to be written, because this agent no longer leads. Reading goes on."""
         with self._changed:
             self._changes_waiting, self._asked, self._flush_at = {}, {}, None
-
-    @property
-    def alive(self) -> bool:
-        """Whether the thread runs."""
-        return self._thread.is_alive()
 
     @property
     def idle(self) -> bool:
@@ -156,11 +140,8 @@ class GitLoop:
     # --- the thread -------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        try:
-            while self._round():
-                pass
-        except BaseException as error:
-            self._listener.crashed(error)
+        while self._round():
+            pass
 
     def _round(self) -> bool:
         poll, changes, stopping = self._next()

@@ -13,7 +13,7 @@ from gitops_bg.core.errors import InternalError, guarded
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.policies.rules import After, Expression, Policy
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.spec.app.layout import PEOPLE_FILE, SETTINGS_FILE
+from gitops_bg.spec.app.layout import PEOPLE_FILE, POLICIES_FOLDER, SETTINGS_FILE
 from gitops_bg.spec.policies.load import (
     File,
     PeopleFile,
@@ -80,6 +80,7 @@ class PolicyShelf:
         """Take over the folder, and the requirements of gitops-bg.yaml; return whether the policies in
         force changed.
         """
+        files = self._with_unknown(files)
         people, written = self._people_of(files.get(PEOPLE_FILE)), _load_people(files.get(PEOPLE_FILE))
         paths = sorted(path for path in files if is_policy_file(path))
         found = {path: _load(path, files[path], people) for path in paths}
@@ -87,6 +88,11 @@ class PolicyShelf:
         view = self._view(found, written, frozenset(required))
         before, self.view = self.view, replace(view, people=_directory(people))
         return before != self.view
+
+    def _with_unknown(self, files: Mapping[str, File]) -> Mapping[str, File]:
+        """Where something else is in place of the folder, its files are unknown, which is not absent."""
+        problem = files.get(POLICIES_FOLDER)
+        return files if problem is None else {**dict.fromkeys((*self._good, PEOPLE_FILE), problem), **files}
 
     def _people_of(self, content: File | None) -> PeopleFile:
         """Return the people, or their last valid state; with problems if there is none: they are unknown then, which

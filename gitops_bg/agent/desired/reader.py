@@ -7,12 +7,12 @@ read (`reading`): the next poll reads again what a failure interrupted.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from gitops_bg.agent.desired.group_shelf import GroupShelf
 from gitops_bg.agent.desired.policy_shelf import PolicyShelf
 from gitops_bg.agent.desired.reading import Entry, Reading, unreadable
 from gitops_bg.agent.desired.shared_documents import SharedDocumentUsers
 from gitops_bg.agent.runtime.boundaries import log_bug, quietly
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import PromotionBranch
 from gitops_bg.core.model.version import AppKey, ServicePorts, Source
@@ -34,8 +34,7 @@ from gitops_bg.spec.app.layout import (
 from gitops_bg.spec.app.load import load_app
 from gitops_bg.spec.app.primary import read_primary
 from gitops_bg.spec.app.settings import default_settings, read_settings
-from gitops_bg.spec.groups.layout import GROUPS_FOLDER, group_folder
-from gitops_bg.spec.groups.load import GroupConfig, load_group
+from gitops_bg.spec.groups.layout import GROUPS_FOLDER
 from gitops_bg.spec.yaml.reader import read_one
 
 _Offered = tuple[str, tuple[ServicePorts, ...]]
@@ -62,7 +61,7 @@ class Reader:
         self._good_settings: bytes | None = None
         self._has_signers = False
         self._approvals: Mapping[AppKey, str] = {}
-        self._groups: Mapping[GroupKey, GroupConfig] = {}
+        self._groups = GroupShelf(self._files_below)
         self._promotions: Mapping[AppKey, PromotionBranch] = {}
         self._parsed_offers: dict[tuple[AppKey, str], _Offered] = {}
 
@@ -76,7 +75,7 @@ class Reader:
             alerting=self._sharing.alerting,
             policies=self._policies.view,
             promotions=self._promotions,
-            groups=self._groups,
+            groups=self._groups.view,
             broken=dict(self._broken),
             hidden=self._hidden,
         )
@@ -106,20 +105,16 @@ class Reader:
         changed |= (self._read_shared(poll) | self._broken.keys()) - removed
         self._read_apps(changed, removed)
         if GROUPS_FOLDER in poll.others_changed:
-            self._groups = self._read_groups()
+            self._read_groups()
         all_look = self._read_policies(poll) or poll.settings_changed
         self._unread = _NO_POLL
         return (changed | removed) | (set(self._entries) if all_look else set())
 
-    def _read_groups(self) -> dict[GroupKey, GroupConfig]:
-        """Read every group of our namespaces; one whose files hit a bug is as if it had a mistake."""
-        head, found = self._repository.head, dict[GroupKey, GroupConfig]()
-        for group in self._repository.groups():
-            if self._cares_for(AppKey(group.namespace, group.name)):
-                folder = group_folder(group)
-                files = self._files_below(folder)
-                found[group] = load_group(group, {path.removeprefix(f"{folder}/"): files[path] for path in files}, head)
-        return found
+    def _read_groups(self) -> None:
+        """Read the groups of our namespaces."""
+        head, folders = self._repository.head, self._repository.groups()
+        ours = {group: tree for group, tree in folders.items() if self._cares_for(AppKey(group.namespace, group.name))}
+        self._groups.take(ours, self._hidden, head)
 
     def _read_policies(self, poll: Poll) -> bool:
         """Read ``policies/``; return whether the policies in force changed."""

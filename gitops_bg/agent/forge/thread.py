@@ -5,7 +5,6 @@ name the forge; without one, it does nothing.
 """
 
 import logging
-import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -14,6 +13,7 @@ from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.forge.desired_pull import awaits_look, desired_pull_of
 from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.agent.reconcile.facts import Facts
+from gitops_bg.agent.runtime.background_thread import BackgroundThread
 from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.model.decision import Decision
@@ -66,41 +66,22 @@ class Wiring:
     crashed: Callable[[BaseException], None]
 
 
-class ForgeThread:
+class ForgeThread(BackgroundThread):
     """Start it, set what is desired, stop it."""
 
     def __init__(self, wiring: Wiring) -> None:
+        super().__init__("forge", wiring.crashed)
         self._wiring = wiring
-        self._changed = threading.Condition()
         self._all_desired: dict[AppKey, DesiredPull] = {}
         self._news: dict[AppKey, DesiredPull] = {}
         """Those of them that the worker does not have yet."""
         self._due: datetime | None = None
-        self._stopping = False
         self._look = self._forgotten = False
         self._wanted: ForgeSettings | None = None
         self._connection: Connection | None = None
         self._worker: PullRequests | None = None
         self._trouble = ""
         wiring.catalog.hear_forge(self.view, self.heard)
-        self._thread = threading.Thread(target=self._run, name="forge", daemon=True)
-
-    def start(self) -> None:
-        """Start the thread; return at once."""
-        self._thread.start()
-
-    def stop(self, timeout: float) -> None:
-        """Start no further request; a running one may end within ``timeout`` seconds."""
-        with self._changed:
-            self._stopping = True
-            self._changed.notify_all()
-        if self._thread.is_alive():
-            self._thread.join(timeout)
-
-    @property
-    def alive(self) -> bool:
-        """Whether the thread runs."""
-        return self._thread.is_alive()
 
     def take(self, facts: Facts, decision: Decision, now: datetime) -> None:
         """Take over a finished look at an app. Without a forge, nothing is computed."""
@@ -166,8 +147,6 @@ class ForgeThread:
         try:
             while self._wait():
                 self._turn()
-        except BaseException as error:
-            self._wiring.crashed(error)
         finally:
             self._disconnect()
 

@@ -27,6 +27,12 @@ def observed_members(cluster: Cluster, reading: Reading, group: GroupKey, desire
     return {app.name: _member(cluster, app, reading.entry(app)) for app in members_in(group, desired)}
 
 
+def has_pods(cluster: Cluster, app: AppKey) -> bool:
+    """Whether a member is there and has available pods."""
+    state = cluster.bgd(app)
+    return state is not None and bool(Status.read(reread_json(state.status)).available_replicas)
+
+
 def _member(cluster: Cluster, app: AppKey, entry: Entry | None) -> Member:
     state = cluster.bgd(app)
     if state is None:

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gitops_bg.agent.desired.catalog import Catalog
-from gitops_bg.agent.groups.members import observed_members
+from gitops_bg.agent.groups.members import has_pods, observed_members
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.engine import decide_group
-from gitops_bg.core.groups.members import Standing, standing_of
+from gitops_bg.core.groups.members import MemberState, member_state
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.version import AppKey
@@ -25,12 +25,12 @@ LOOK_AGAIN = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class LookResult:
     """The result of a look."""
 
     again_at: datetime | None
     members: frozenset[AppKey]
-    """The members whose standing may have changed."""
+    """The members whose state may have changed."""
 
 
 class GroupReconciler:
@@ -43,6 +43,8 @@ class GroupReconciler:
         self._clock = clock
         self._records: dict[GroupKey, GroupRecord] = {}
         self._members: dict[AppKey, Member] = {}
+        self._unread: set[GroupKey] = set()
+        """The groups whose record could not be read since this process began."""
 
     def groups(self) -> Iterable[GroupKey]:
         """All groups of main."""
@@ -56,16 +58,28 @@ class GroupReconciler:
             self._members[app] = found
         return found
 
-    def standing(self, app: AppKey) -> Standing | None:
-        """Whether a member runs; None for an app that is none. Until its group was looked at, it waits."""
+    def member_state(self, app: AppKey) -> MemberState | None:
+        """Whether a member runs; None for an app that is none. Until its group was looked at, it waits; and where that
+        fails, what has pods runs on, so that it can still go back.
+        """
         found = self.member(app)
         if found is None:
             return None
         record = self._records.get(found.group)
-        standing = standing_of(record, found.service, found.version) if record else Standing.WAITING
+        if record is None:
+            runs_on = found.group in self._unread and has_pods(self._cluster, app)
+            return MemberState.RUNNING if runs_on else MemberState.PENDING
+        state = member_state(record, found.service, found.version)
         # What its group has forgotten, and main does not have any more, was deleted.
-        left = record is not None and standing is Standing.WAITING and self._left_main(found)
-        return Standing.GONE if left else standing
+        left = state is MemberState.PENDING and self._left_main(found)
+        return MemberState.DELETED if left else state
+
+    def failed(self, group: GroupKey) -> frozenset[AppKey]:
+        """Note that a look at a group failed; return the members whose state may have changed."""
+        if group in self._records or group in self._unread:
+            return frozenset()
+        self._unread.add(group)
+        return self._members_of(group)
 
     def _left_main(self, member: Member) -> bool:
         reading = self._catalog.reading
@@ -75,7 +89,7 @@ class GroupReconciler:
         version = config.desired.versions.get(member.version)
         return version is None or member.service not in version.services
 
-    def reconcile(self, group: GroupKey) -> Looked:
+    def reconcile(self, group: GroupKey) -> LookResult:
         """Look at a group and act until nothing is left to do at once. Raises the errors of ``core.errors``."""
         before = self._records.get(group)
         decision = None
@@ -84,8 +98,10 @@ class GroupReconciler:
             if not wrote:
                 break
         after = self._records.get(group)
-        changed = [app for app, each in list(self._members.items()) if each.group == group and before != after]
-        return Looked(self._again(decision), frozenset(changed))
+        return LookResult(self._again(decision), self._members_of(group) if before != after else frozenset())
+
+    def _members_of(self, group: GroupKey) -> frozenset[AppKey]:
+        return frozenset(app for app, each in list(self._members.items()) if each.group == group)
 
     def _pass(self, group: GroupKey) -> tuple[GroupDecision | None, bool]:
         reading = self._catalog.reading

@@ -1,23 +1,23 @@
 """The thread that looks at groups: woken by main, by members, and by time. One for all: groups are few, and slow."""
 
 import logging
-import threading
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 
 from gitops_bg.agent.groups.reconciler import GroupReconciler
+from gitops_bg.agent.runtime.background_thread import BackgroundThread
 from gitops_bg.agent.runtime.backoff import Backoff
 from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
-from gitops_bg.core.groups.members import Standing
+from gitops_bg.core.groups.members import MemberState
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.version import AppKey
 
 LOGGER = logging.getLogger(__name__)
 
 
-class GroupThread:
-    """Start it, wake it, stop it. ``wake`` queues apps for a look; ``may_write`` says whether this agent leads."""
+class GroupThread(BackgroundThread):
+    """``wake`` queues apps for a look; ``may_write`` says whether this agent leads."""
 
     def __init__(
         self,
@@ -29,33 +29,14 @@ class GroupThread:
         backoff: Backoff[GroupKey],
         crashed: Callable[[BaseException], None],
     ) -> None:
+        super().__init__("groups", crashed)
         self._reconciler = reconciler
         self._wake = wake
         self._may_write = may_write
         self._clock = clock
         self._backoff = backoff
-        self._crashed = crashed
-        self._changed = threading.Condition()
         self._due: dict[GroupKey, datetime] = {}
-        self._stopping = self._busy = False
-        self._thread = threading.Thread(target=self._run, name="groups", daemon=True)
-
-    def start(self) -> None:
-        """Start the thread; return at once."""
-        self._thread.start()
-
-    def stop(self, timeout: float) -> None:
-        """Begin no further look; one under way may end within ``timeout`` seconds."""
-        with self._changed:
-            self._stopping = True
-            self._changed.notify_all()
-        if self._thread.is_alive():
-            self._thread.join(timeout)
-
-    @property
-    def alive(self) -> bool:
-        """Whether the thread runs."""
-        return self._thread.is_alive()
+        self._busy = False
 
     @property
     def idle(self) -> bool:
@@ -74,9 +55,9 @@ class GroupThread:
         if member is not None:
             self._look_at([member.group])
 
-    def standing(self, app: AppKey) -> Standing | None:
+    def member_state(self, app: AppKey) -> MemberState | None:
         """Whether a member runs; None for an app that is none."""
-        return self._reconciler.standing(app)
+        return self._reconciler.member_state(app)
 
     def _look_at(self, groups: Iterable[GroupKey]) -> None:
         now = self._clock()
@@ -85,11 +66,8 @@ class GroupThread:
             self._changed.notify_all()
 
     def _run(self) -> None:
-        try:
-            while (group := self._next()) is not None:
-                self._reconcile(group)
-        except BaseException as error:
-            self._crashed(error)
+        while (group := self._next()) is not None:
+            self._reconcile(group)
 
     def _next(self) -> GroupKey | None:
         """Wait for a group that is due; None once the thread shall end."""
@@ -110,18 +88,19 @@ class GroupThread:
             return
         try:
             with guarded(f"a look at the group {group}"):
-                looked = self._reconciler.reconcile(group)
+                result = self._reconciler.reconcile(group)
         except GitopsBgError as error:
             if isinstance(error, InternalError):
                 log_bug(error)
             seconds = self._backoff.failed(group)
             LOGGER.warning("%s: %s; again in %.1f s", group, error, seconds)
             self._again(group, self._clock() + timedelta(seconds=seconds))
+            self._wake(self._reconciler.failed(group))
             return
         self._backoff.succeeded(group)
-        self._wake(looked.members)
-        if looked.again_at is not None:
-            self._again(group, looked.again_at)
+        self._wake(result.members)
+        if result.again_at is not None:
+            self._again(group, result.again_at)
 
     def _again(self, group: GroupKey, moment: datetime) -> None:
         with self._changed:

@@ -5,12 +5,12 @@ from datetime import datetime
 
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.reading import Reading
-from gitops_bg.agent.groups.standing import reading_for
+from gitops_bg.agent.groups.member_reading import reading_for
 from gitops_bg.agent.reconcile.effective_config import config_for, kept, too_many_gone
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.engine import decide
-from gitops_bg.core.groups.members import Standing
+from gitops_bg.core.groups.members import MemberState
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import Desired
 from gitops_bg.core.model.observed import Observed
@@ -100,11 +100,11 @@ def facts_of(catalog: Catalog, reading: Reading, app: AppKey, live: Live) -> Fac
 
 def gather(catalog: Catalog, cluster: Cluster, app: AppKey) -> Facts | None:
     """Read everything about an app, with one reading of main; None for an app that neither Git nor the cluster has."""
-    standing = catalog.standing_of(app)
-    reading = reading_for(catalog.reading, app, standing)
+    state = catalog.member_state_of(app)
+    reading = reading_for(catalog.reading, app, state)
     facts = facts_of(catalog, reading, app, look(cluster, app, reading))
-    if facts is not None and standing is not None and reading.entry(app) is None:
-        policy = DeletionPolicy.DELETE if standing is Standing.GONE else DeletionPolicy.KEEP
+    if facts is not None and state is not None and reading.entry(app) is None:
+        policy = DeletionPolicy.DELETE if state is MemberState.DELETED else DeletionPolicy.KEEP
         return replace(facts, spec=replace(facts.spec, deletion_policy=policy))
     if facts is None or reading.entry(app) or not facts.desired.knowledge.counts:
         return facts

@@ -18,7 +18,7 @@ from gitops_bg.cluster.api.kinds import RELEASE_GROUPS, Object
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.repo.write.edits import EditOrNew
-from gitops_bg.spec.groups.layout import GROUP_FILE, GROUPS_FOLDER, group_folder, is_version
+from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder, is_version
 from gitops_bg.spec.groups.load import GroupConfig, load_group
 from gitops_bg.spec.groups.status import GroupStatus
 from gitops_bg.spec.yaml.edit import set_field
@@ -134,17 +134,17 @@ def _removed(_: bytes) -> None:
 def _in_git(session: Session, name: str) -> tuple[GroupKey, dict[str, Any], GroupConfig]:
     """Return a group of main, with its files by their paths. Raises `ObjectNotFound`, `UsageError`."""
     namespace, name = app_name(name)
-    files = {path: file.content for path, file in session.repository.files_below(GROUPS_FOLDER).items()}
-    there = sorted({GroupKey(*path.split("/")[1:3]) for path in files if path.count("/") >= 3})
+    there = session.repository.groups()
     found = [key for key in there if key.name == name and namespace in ("", key.namespace)]
     if not found:
         known = f"; it has {', '.join(map(str, there))}" if there else ""
         raise ObjectNotFound(f"main has no group {f'{namespace}/' if namespace else ''}{name}{known}")
     if len(found) > 1:
         raise UsageError(f"{name} is ambiguous: {', '.join(map(str, found))}; name one of them in full")
-    own = {path: content for path, content in files.items() if path.startswith(f"{group_folder(found[0])}/")}
-    below = {path.removeprefix(f"{group_folder(found[0])}/"): content for path, content in own.items()}
-    return found[0], own, load_group(found[0], below, session.repository.head)
+    folder = group_folder(found[0])
+    files = {path: file.content for path, file in session.repository.files_below(folder).items()}
+    below = {path.removeprefix(f"{folder}/"): content for path, content in files.items()}
+    return found[0], files, load_group(found[0], below, session.repository.head)
 
 
 # --- what is live ---

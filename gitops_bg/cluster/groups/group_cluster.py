@@ -3,7 +3,7 @@
 Every method raises only the errors of `core.errors`. Reads live; foreign objects are never changed.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, assert_never
@@ -52,14 +52,6 @@ class GroupCluster:
     def __init__(self, client: Client, annotations: Mapping[str, str]) -> None:
         self._client = client
         self._annotations = dict(annotations)
-
-    def groups(self, namespaces: Iterable[str]) -> list[GroupKey]:
-        """The live groups of some namespaces (none: all); empty where the cluster does not know the kind."""
-        try:
-            found = [body for each in (tuple(namespaces) or ("",)) for body in self._client.list(RELEASE_GROUPS, each)]
-        except NotFound:
-            return []
-        return sorted(GroupKey(body["metadata"]["namespace"], body["metadata"]["name"]) for body in found)
 
     def seen(self, group: GroupKey) -> SeenGroup:
         """The live ReleaseGroup and its record. Raises `InvalidInput` for a damaged record."""

@@ -3,6 +3,7 @@
 https://gateway-api.sigs.k8s.io/reference/spec/#routeparentstatus
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -42,30 +43,40 @@ def read_route(body: Object) -> HttpRoute | None:
 
 
 def acceptance(body: Object) -> tuple[bool | None, str]:
-    """Whether every Gateway has taken this generation, and what one says against it.
+    """Whether every Gateway that the route names has taken this generation, and what one says against it.
 
-    None: at least one has said nothing of it yet, or never says anything.
+    None: at least one has never said anything of it, and none says anything against it. What former parents said does
+    not count.
     """
-    generation = body["metadata"].get("generation", 0)
-    wanted = len((body.get("spec") or {}).get("parentRefs") or ())
-    parents = (body.get("status") or {}).get("parents") or []
-    against, taken = "", 0
-    for parent in parents:
-        current = {
-            each.get("type"): each
-            for each in parent.get("conditions") or ()
-            if each.get("observedGeneration", 0) >= generation
-        }
-        refused = [current[name] for name in _MUST_HOLD if current.get(name, {}).get("status") == "False"]
-        if refused:
-            against = against or f"{refused[0].get('reason', '')}: {refused[0].get('message', '')}"
-        elif all(current.get(name, {}).get("status") == "True" for name in _MUST_HOLD):
-            taken += 1
+    generation, namespace = body["metadata"].get("generation", 0), body["metadata"].get("namespace", "")
+    said: defaultdict[tuple[object, ...], list[Mapping[str, Any]]] = defaultdict(list)
+    for status in (body.get("status") or {}).get("parents") or ():
+        said[_identity(status["parentRef"], namespace)].append(status)
+    wanted = [_identity(ref, namespace) for ref in (body.get("spec") or {}).get("parentRefs") or ()]
+    against = [reason for parent in wanted for status in said[parent] if (reason := _objection(status, generation))]
     if against:
-        return False, against
-    if not parents:
-        return None, ""
-    return (True, "") if taken >= wanted else (False, "a Gateway has not taken its last change yet")
+        return False, against[0]
+    return (True, "") if wanted and all(said[parent] for parent in wanted) else (None, "")
+
+
+def _identity(ref: Mapping[str, Any], namespace: str) -> tuple[object, ...]:
+    """Identify a parent, with the defaults that the API server may leave out of a status."""
+    group, kind = ref.get("group", _GATEWAY_API), ref.get("kind", "Gateway")
+    return group, kind, ref.get("namespace") or namespace, ref["name"], ref.get("sectionName", ""), ref.get("port", 0)
+
+
+def _objection(status: Mapping[str, Any], generation: int) -> str:
+    """What a parent's status says against this generation; empty where it has taken it."""
+    known = {
+        each.get("type"): each
+        for each in status.get("conditions") or ()
+        if each.get("observedGeneration", 0) >= generation
+    }
+    refused = [known[name] for name in _MUST_HOLD if known.get(name, {}).get("status") == "False"]
+    if refused:
+        return f"{refused[0].get('reason', '')}: {refused[0].get('message', '')}"
+    is_taken = all(known.get(name, {}).get("status") == "True" for name in _MUST_HOLD)
+    return "" if is_taken else "a Gateway has not taken its last change yet"
 
 
 def _rule(rule: Mapping[str, Any]) -> HttpRule:

@@ -16,7 +16,7 @@ from gitops_bg.core.groups.plan import actions_of
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.registering import drop_removed, forget_changed, register_versions
 from gitops_bg.core.groups.status import conditions_of, conditions_of_invalid, phase_of
-from gitops_bg.core.groups.transition import UNSPOKEN_SECONDS, advance, deadline_of, follow_active, give_up
+from gitops_bg.core.groups.transition import GATEWAY_STATUS_GRACE_SECONDS, advance, deadline_of, follow_active, give_up
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.decision import GateResult, Phase
 
@@ -69,7 +69,7 @@ def _wake_at(world: GroupWorld) -> datetime | None:
     since = moving.step_since if moving else left
     if since is None:
         return None
-    moments = [since + timedelta(seconds=UNSPOKEN_SECONDS)]
+    moments = [since + timedelta(seconds=GATEWAY_STATUS_GRACE_SECONDS)]
     if moving is not None:
         moments.append(deadline_of(world, moving))
     return min((moment for moment in moments if moment > world.now), default=None)

@@ -66,7 +66,9 @@ def is_in_place(world: GroupWorld) -> bool:
 def actions_of(world: GroupWorld) -> tuple[GroupAction, ...]:
     """The actions, in an order that keeps every prefix safe: rules come before rules go, Services follow in between."""
     repair: tuple[GroupAction, ...] = (ApplyGroup(),) if world.observed.drifted else ()
-    return (*repair, *_apply_routes(world), *_follow(world), *_delete(world))
+    routes = _apply_routes(world)
+    gone = () if routes else _delete_routes(world)
+    return (*repair, *routes, *_follow(world), *gone, *_delete_services(world))
 
 
 def _apply_routes(world: GroupWorld) -> tuple[GroupAction, ...]:
@@ -88,12 +90,16 @@ def _follow(world: GroupWorld) -> Iterator[GroupAction]:
             yield FollowMember(service, member, live.member if live else "")
 
 
-def _delete(world: GroupWorld) -> Iterator[GroupAction]:
-    """What nothing leads to any more. A Service stays as long as versions move: the way back may need it."""
+def _delete_routes(world: GroupWorld) -> Iterator[GroupAction]:
+    """What no version needs any more, once all that is wanted is written."""
     wanted = {each.name for each in wanted_routes(world)}
-    for name, live in sorted(world.observed.routes.items()) if not _apply_routes(world) else ():
+    for name, live in sorted(world.observed.routes.items()):
         if name not in wanted and not live.foreign:
             yield DeleteRoute(name)
+
+
+def _delete_services(world: GroupWorld) -> Iterator[GroupAction]:
+    """What nothing leads to any more. A Service stays as long as versions move: the way back may need it."""
     if world.record.transition is None:
         services = wanted_services(world)
         for service, stable in sorted(world.observed.services.items()):

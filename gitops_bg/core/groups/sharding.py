@@ -95,7 +95,10 @@ def _is_one_path(rules: tuple[HttpRule, ...]) -> bool:
 
 
 def _parts(rules: tuple[HttpRule, ...]) -> list[tuple[HttpRule, ...]]:
-    """Cut what is too much for one HTTPRoute; the rules of one path that exclude each other by their header's value."""
+    """Cut what is too much for one HTTPRoute: rules of one path, most of which exclude each other by their version.
+
+    Those with other headers do not: where two parts have equally specific rules for a request, the older object wins.
+    """
     parts: list[tuple[HttpRule, ...]] = [()]
     for rule in rules:
         if not _fits((*parts[-1], rule)):

@@ -17,7 +17,7 @@ from gitops_bg.core.groups.record import FailedTransition, Transition, Transitio
 from gitops_bg.core.groups.registering import remember_deleted
 from gitops_bg.core.groups.world import GroupWorld
 
-UNSPOKEN_SECONDS = 5
+GATEWAY_STATUS_GRACE_SECONDS = 5
 """How long a Gateway may say nothing at all of new routes before they count as taken: some never say anything."""
 
 
@@ -48,9 +48,9 @@ def advance(world: GroupWorld) -> GroupWorld:
     moving = world.record.transition
     if moving is None:
         left = world.record.left_at
-        done = left is not None and is_in_place(world) and not _is_unspoken(world, left)
+        done = left is not None and is_in_place(world) and not _awaits_gateway_status(world, left)
         return world.with_record(leaving=(), left_at=None) if done else world
-    if not is_in_place(world) or _is_unspoken(world, moving.step_since):
+    if not is_in_place(world) or _awaits_gateway_status(world, moving.step_since):
         return world
     if moving.withdrawn:
         world = world.with_event("TransitionWithdrawn", f"{moving.source} stays active: {moving.withdrawn}")
@@ -103,7 +103,7 @@ def _finished(world: GroupWorld, moving: Transition) -> GroupWorld:
     )
 
 
-def _is_unspoken(world: GroupWorld, since: datetime) -> bool:
+def _awaits_gateway_status(world: GroupWorld, since: datetime) -> bool:
     """Whether a Gateway has said nothing of some route yet, and may still."""
     silent = any(live.accepted is None for live in world.observed.routes.values())
-    return silent and world.now < since + timedelta(seconds=UNSPOKEN_SECONDS)
+    return silent and world.now < since + timedelta(seconds=GATEWAY_STATUS_GRACE_SECONDS)

@@ -118,10 +118,13 @@ class Files:
         return None if node.folder or not node.id else self.read([Entry(path, node.mode, node.id)])[path]
 
     def below(self, path: str, commit: str) -> dict[str, File]:
-        """All YAML files below a folder (``analysis``, ``policies``, ``groups``), by path."""
-        found = _Folder(path)
-        level = {path: self._trees.at(commit, [path]).get(path, NOTHING).folder}
-        level = {place: folder for place, folder in level.items() if folder}
+        """All YAML files below a folder (``analysis``, ``policies``, ``groups``), by path; and what is in place of the
+        folder, or of one in it, and is not followed: what it holds is unknown, which is not absent.
+        """
+        found, node = _Folder(path), self._trees.at(commit, [path]).get(path, NOTHING)
+        if node.mode in (LINK, SUBMODULE):
+            found.add(path, Entry(path, node.mode, node.id))
+        level = {path: node.folder} if node.folder else {}
         deep = many = 0
         while level:
             deep, many = deep + 1, many + len(level)
@@ -141,7 +144,7 @@ class Files:
             for path in (f"{place}/{name}" for place in places[tree]):
                 if node.folder and len(deeper) <= MOST_FOLDERS:
                     deeper[path] = node.folder
-                elif not node.folder and is_manifest(name):
+                elif not node.folder and (is_manifest(name) or _may_lead_to_folder(name, node)):
                     found.add(path, Entry(path, node.mode, node.id))
         return deeper
 
@@ -154,6 +157,11 @@ class Files:
             limit = f"is larger than {LARGEST_BYTES // 1024} KiB"
             return Problem(entry.path, limit, remedy="keep manifests small; put data elsewhere")
         return content
+
+
+def _may_lead_to_folder(name: str, node: Node) -> bool:
+    """Whether files may be there; a link with a suffix, as ``README.md``, is none to a folder."""
+    return node.mode == SUBMODULE or (node.mode == LINK and "." not in name)
 
 
 def _folder(entry: Entry) -> str:

@@ -21,10 +21,10 @@ _OPTIONS = Options(manager="sandbox-gateway", subresource="status")
 
 
 class Gateways:
-    """Writes the status of Gateways and HTTPRoutes; without `speaks` of no HTTPRoute, as some implementations do."""
+    """Writes the status of Gateways, and of HTTPRoutes unless it is told not to, as some implementations never do."""
 
     def __init__(self, writer: Writer, loop: Loop) -> None:
-        self.speaks = True
+        self.reports_status = True
         self._writer = writer
         self._store = writer.store
         self._loop = loop
@@ -44,7 +44,7 @@ class Gateways:
         resource, name = key
         with self._store.lock:
             live = self._store.get(resource, name)
-            if live is None or (resource == HTTP_ROUTES and not self.speaks):
+            if live is None or (resource == HTTP_ROUTES and not self.reports_status):
                 return
             status = _gateway_status(live.obj) if resource == GATEWAYS else self._route_status(live.obj)
             kind = self._writer.kinds.of(resource)

@@ -34,7 +34,7 @@ def _path(text: str) -> str:
 def _expression(text: str) -> str:
     try:
         re.compile(text)
-    except re.error as error:
+    except (re.error, RecursionError, OverflowError) as error:
         message = "{text} is no regular expression: {error}"
         raise PydanticCustomError("expression", message, {"text": repr(text), "error": str(error)}) from error
     return text

@@ -72,7 +72,7 @@ class PolicyFolder:
 
 
 def is_policy_file(path: str) -> bool:
-    """Return whether a file has policies that count.
+    """Return whether a file has policies that count; what is in place of the folder may have all of them.
 
     >>> is_policy_file("policies/calm.yaml"), is_policy_file("policies/library/calm.yaml")
     (True, False)
@@ -80,7 +80,7 @@ def is_policy_file(path: str) -> bool:
     (False, False)
     """
     folder, _, name = path.rpartition("/")
-    counts = folder == POLICIES_FOLDER and is_manifest(name)
+    counts = path == POLICIES_FOLDER or (folder == POLICIES_FOLDER and is_manifest(name))
     return counts and path != PEOPLE_FILE and not name.endswith(POLICY_TEST_SUFFIX)
 
 

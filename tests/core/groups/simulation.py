@@ -20,7 +20,7 @@ from gitops_bg.core.groups.decision import (
 )
 from gitops_bg.core.groups.desired import DesiredGroup, DesiredRoute, DesiredService, DesiredVersion, GroupSpec
 from gitops_bg.core.groups.engine import decide_group
-from gitops_bg.core.groups.members import Standing, standing_of
+from gitops_bg.core.groups.members import MemberState, member_state
 from gitops_bg.core.groups.model import GroupGateway, GroupKey, RouteMatch, VersionStage
 from gitops_bg.core.groups.observed import LiveRoute, Member, ObservedGroup, StableService
 from gitops_bg.core.groups.record import GroupRecord
@@ -100,7 +100,7 @@ class World:
 
     def _member(self, service: str, name: str) -> Member:
         app = member_name(service, name)
-        runs = standing_of(self.record, service, name) is Standing.RUNNING
+        runs = member_state(self.record, service, name) is MemberState.RUNNING
         return Member(
             healthy=runs and app not in self.ill | self.gone,
             available=runs and app not in self.gone,
@@ -182,9 +182,9 @@ class World:
         letters = {VersionStage.ACTIVE: "A", VersionStage.CANDIDATE: "C", VersionStage.LEGACY: "L"}
         return " ".join(f"{each.name}{letters.get(each.stage, 'R')}" for each in self.record.state.versions)
 
-    def standing(self) -> Mapping[str, Standing]:
+    def member_states(self) -> Mapping[str, MemberState]:
         return {
-            member_name(service, name): standing_of(self.record, service, name)
+            member_name(service, name): member_state(self.record, service, name)
             for name, each in self.versions.items()
             for service, desired in each.services.items()
             if desired.pods

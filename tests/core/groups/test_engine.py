@@ -6,15 +6,16 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.groups.members import Standing
+from gitops_bg.core.groups.members import MemberState
 from gitops_bg.core.groups.model import TransitionStep
-from gitops_bg.core.groups.transition import UNSPOKEN_SECONDS
+from gitops_bg.core.groups.transition import GATEWAY_STATUS_GRACE_SECONDS
 from gitops_bg.core.model.decision import Phase
 from tests.core.groups.gateway import DENIED, NOBODY
 from tests.core.groups.notation import NOW
 from tests.core.groups.simulation import GATEWAY, World, store, version
 
-RUNNING, DORMANT, GONE, WAITING = Standing.RUNNING, Standing.DORMANT, Standing.GONE, Standing.WAITING
+RUNNING, SCALED_DOWN = MemberState.RUNNING, MemberState.SCALED_DOWN
+DELETED, PENDING = MemberState.DELETED, MemberState.PENDING
 
 
 def condition(world: World, kind: str) -> tuple[bool | None, str, str]:
@@ -144,7 +145,7 @@ def test_a_new_folder_below_the_active_version_is_rejected() -> None:
     world.settle()
     assert world.stages == "v2A"
     assert condition(world, "PromotionRejected")[1] == "VersionHasPassed"
-    assert world.standing()["cart-v1"] is WAITING
+    assert world.member_states()["cart-v1"] is PENDING
 
 
 def test_promotion_deletes_the_other_candidates_until_their_folders_change() -> None:
@@ -155,12 +156,12 @@ def test_promotion_deletes_the_other_candidates_until_their_folders_change() -> 
     world.active = "v2"
     world.settle()
     assert world.stages == "v1L v2A"
-    assert world.standing()["cart-v3"] is GONE
+    assert world.member_states()["cart-v3"] is DELETED
     assert world.ask("/cart", "v3") == "cart-v2"
     world.versions["v3"] = version("2", cart="/cart")
     world.settle()
     assert world.stages == "v1L v2A v3C"
-    assert world.standing()["cart-v3"] is RUNNING
+    assert world.member_states()["cart-v3"] is RUNNING
 
 
 def test_archived_versions_have_no_pods_but_for_services_that_serve_on() -> None:
@@ -172,7 +173,7 @@ def test_archived_versions_have_no_pods_but_for_services_that_serve_on() -> None
         world.versions["v3"] = version("2", cart="/cart")
         world.settle()
     assert world.stages == "v1R v2L v3A"
-    assert world.standing() == {"cart-v1": DORMANT, "auth-v1": RUNNING, "cart-v2": RUNNING, "cart-v3": RUNNING}
+    assert world.member_states() == {"cart-v1": SCALED_DOWN, "auth-v1": RUNNING, "cart-v2": RUNNING, "cart-v3": RUNNING}
 
 
 def test_a_candidate_whose_folder_leaves_main_is_deleted() -> None:
@@ -427,11 +428,11 @@ def test_versions_that_leave_keep_their_pods_until_no_route_leads_to_them() -> N
     world.accepts = False
     world.settle()
     assert world.record.leaving == ("v3",)
-    assert world.standing()["cart-v3"] is RUNNING
+    assert world.member_states()["cart-v3"] is RUNNING
     world.accepts = True
     world.settle()
     assert world.record.leaving == ()
-    assert world.standing()["cart-v3"] is GONE
+    assert world.member_states()["cart-v3"] is DELETED
 
 
 def test_services_follow_the_new_version_at_the_second_step_only() -> None:
@@ -467,10 +468,10 @@ def test_a_step_has_exactly_its_deadline() -> None:
     world.settle()
     world.active, world.accepts = "v2", False
     world.settle()
-    assert world.decide().wake_at == world.now + timedelta(seconds=UNSPOKEN_SECONDS)
-    world.after(UNSPOKEN_SECONDS)
+    assert world.decide().wake_at == world.now + timedelta(seconds=GATEWAY_STATUS_GRACE_SECONDS)
+    world.after(GATEWAY_STATUS_GRACE_SECONDS)
     assert world.decide().wake_at == NOW + timedelta(seconds=600)
-    world.after(599 - UNSPOKEN_SECONDS).settle()
+    world.after(599 - GATEWAY_STATUS_GRACE_SECONDS).settle()
     assert world.record.failed is None
     world.after(1).settle()
     assert world.record.failed is not None
@@ -483,7 +484,7 @@ def test_a_gateway_that_says_nothing_is_waited_for_exactly_so_long() -> None:
     world.settle()
     world.active = "v2"
     world.settle()
-    world.after(UNSPOKEN_SECONDS - 1).settle()
+    world.after(GATEWAY_STATUS_GRACE_SECONDS - 1).settle()
     assert world.record.transition is not None
     assert world.record.transition.step is TransitionStep.PREPARE
     world.after(1).settle()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from unittest.mock import patch
 
-from hypothesis import given, settings
+from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
+from gitops_bg.core.groups import sharding
 from gitops_bg.core.groups.lifecycle import promote, rollback
 from gitops_bg.core.groups.model import GroupState, PromotionRejected, RouteMatch, TransitionStep, VersionStage
 from gitops_bg.core.groups.routing import during, render
@@ -21,7 +23,7 @@ PATHS = ["/", "/a", "/a/b", "/c", "/c/d/e", "/x"]
 
 @st.composite
 def groups(draw: st.DrawFn) -> GroupState:
-    """A group in which every version has routes of some services, by path, header and method; no two alike."""
+    """A group in which every version has routes of some services, by path and header; no two alike."""
     stages = draw(st.sampled_from(["v1A v2C", "v1A v2C v3C", "v1L v2A v3C", "v1R v2L v3A v4C", "v1A"]))
     parts, taken = set[str](), set[tuple[str, RouteMatch]]()
     state = group(stages)
@@ -100,10 +102,19 @@ def test_on_the_way_every_request_is_answered_as_before_or_as_after_or_by_the_ve
             assert own or given_by in allowed, (step, path, version, beta, given_by, allowed)
 
 
+def is_a_path_cut(routes: tuple[HttpRoute, ...]) -> bool:
+    """Whether several HTTPRoutes have rules of one path, as they must where these are more than one may hold."""
+    paths = [{(match.kind, match.path) for rule in route.rules for match in rule.matches} for route in routes]
+    return sum(map(len, paths)) > len(set().union(*paths))
+
+
 @given(groups())
 @settings(max_examples=60, deadline=None)
 def test_the_age_of_objects_does_not_change_who_answers(state: GroupState) -> None:
-    routes = render(state, STORE, GATEWAY)
+    with patch.object(sharding, "MOST_RULES", 4):
+        routes = render(state, STORE, GATEWAY)
+    assume(not is_a_path_cut(routes))
+    event(f"{min(len(routes), 3)} HTTPRoutes")
     ages = {route.name: -place for place, route in enumerate(routes)}
     for path, version, beta in REQUESTS:
         request = Request(path, {"X-Version": version, **([{}, {"X-Beta": "yes"}][beta])})

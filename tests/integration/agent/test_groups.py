@@ -102,6 +102,39 @@ def test_a_restarted_agent_goes_on_and_writes_nothing_at_rest(store: Store) -> N
     store.wait("v1L v2A")
 
 
+def test_a_link_in_place_of_a_version_deletes_nothing(store: Store) -> None:
+    store.begin()
+    folder, remote = f"{store.folder}/v2", store.world.remote
+    store.world.pull()
+    remote.remove(folder)
+    (remote.clone / folder).symlink_to("v1")
+    remote.run("add", folder)
+    remote.commit("v2 is v1")
+    store.world.push()
+    eventually(lambda: store.status().get("phase") == "Invalid", what="the group says what is wrong")
+    assert f"{folder}: is a symbolic link" in store.condition("Ready")["message"]
+    store.world.wait_idle()
+    assert store.world.live("bluegreendeployments", "cart-v2") is not None
+    assert [store.ask("/cart", each) for each in ("", "v2")] == ["cart-v1", "cart-v2"]
+
+
+def test_a_member_goes_back_also_while_nobody_can_read_the_record_of_its_group(store: Store) -> None:
+    store.begin()
+    cart = store.world.app("cart-v1")
+    cart.folder = f"{store.folder}/v1/cart"
+    store.world.publish("Better", store.version("v1", tag="better", cart="/cart /old", auth="/auth"))
+    cart.wait_offered("better")
+    commit = cart.merge_offer()
+    cart.wait_live("better")
+    store.world.stop()
+    store.damage_record()
+    store.world.start()
+    store.world.pull()
+    store.world.remote.revert(commit)
+    store.world.push()
+    cart.wait_live("v1")
+
+
 def test_a_route_and_a_service_that_somebody_deletes_are_made_again(store: Store) -> None:
     store.begin()
     namespace = store.world.namespace

@@ -94,8 +94,9 @@ class TestTheIndex:
 
 
 def link(remote: GitRemote, path: str, to: str = "elsewhere") -> None:
-    """Put a link in place of a folder, and push it."""
-    remote.remove(path)
+    """Put a link in place of a folder, if there is one, and push it."""
+    if (remote.clone / path).exists():
+        remote.remove(path)
     (remote.clone / path).parent.mkdir(parents=True, exist_ok=True)
     (remote.clone / path).symlink_to(to)
     remote.run("add", path)
@@ -135,6 +136,30 @@ class TestWhatIsUnknownIsNotRemoved:
         assert hidden.may_hide(AppKey("shop", "cart")) is None, "that is no name of a member"
         assert (hidden.may_hide(AppKey("shop", "cart-v2")) is None) == place.endswith("v1")
         assert (hidden.may_hide(AppKey("pay", "cart-v1")) is None) == (place != "groups")
+
+    @pytest.mark.parametrize("place", ["groups/shop/store/v1", FOLDER, "groups/shop/store/v2"])
+    def test_a_link_in_a_group_is_among_its_files(self, with_cart: Repository, remote: GitRemote, place: str) -> None:
+        link(remote, place)
+        with_cart.poll()
+        found = with_cart.files_below("groups/shop/store")[place]
+        assert "is a symbolic link" in str(found.content)
+
+    @pytest.mark.parametrize("folder", ["policies", "analysis"])
+    def test_a_link_in_place_of_a_folder_is_its_only_file(
+        self, with_cart: Repository, remote: GitRemote, folder: str
+    ) -> None:
+        remote.publish("A file", {f"{folder}/a.yaml": "a: 1"})
+        with_cart.poll()
+        link(remote, folder)
+        with_cart.poll()
+        assert {path: "link" in str(file.content) for path, file in with_cart.files_below(folder).items()} == {
+            folder: True
+        }
+
+    def test_a_link_to_a_text_is_no_file(self, with_cart: Repository, remote: GitRemote) -> None:
+        link(remote, "policies/README.md")
+        with_cart.poll()
+        assert with_cart.files_below("policies") == {}
 
     def test_a_link_in_place_of_a_member_is_the_member(self, with_cart: Repository, remote: GitRemote) -> None:
         link(remote, FOLDER)

@@ -82,11 +82,11 @@ def cluster(tmp_path: Path) -> Iterator[SandboxCluster]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("speaks", [True, False], ids=["a Gateway that reports", "one that never does"])
+@pytest.mark.parametrize("reports", [True, False], ids=["a Gateway that reports", "one that never does"])
 def test_no_request_fails_while_a_group_is_promoted_and_rolled_back(
-    cluster: SandboxCluster, tmp_path: Path, speaks: bool
+    cluster: SandboxCluster, tmp_path: Path, reports: bool
 ) -> None:
-    cluster.sandbox.gateways.speaks = speaks
+    cluster.sandbox.gateways.reports_status = reports
     with scenario(cluster, tmp_path) as world:
         store = Store(world)
         _gateway(store)

@@ -93,7 +93,6 @@ def test_the_group_has_an_object_with_the_spec_of_git(store: Store) -> None:
     seen = store.observed()
     assert seen.uid
     assert (seen.foreign, seen.drifted) == ("", False)
-    assert store.subject.groups([store.key.namespace]) == [store.key]
 
 
 def test_a_record_comes_back_as_it_was_and_the_older_of_two_decisions_loses(store: Store) -> None:
@@ -163,9 +162,9 @@ def test_rules_that_are_gone_are_gone_live(store: Store) -> None:
 
 def test_what_somebody_adds_to_a_route_is_seen(store: Store) -> None:
     store.do(ApplyGroup(), ApplyRoute(ROUTE))
-    changed = store.route()
-    changed["spec"]["rules"][0]["backendRefs"].append({"name": "other", "port": 80, "weight": 1})
-    store.cluster.request("PUT", f"{ROUTES.format(store.key.namespace)}/store", changed)
+    other = {"op": "add", "path": "/spec/rules/0/backendRefs/-", "value": {"name": "other", "port": 80, "weight": 1}}
+    path = f"{ROUTES.format(store.key.namespace)}/store"
+    store.cluster.ask("PATCH", path, [other], content_type="application/json-patch+json")
     assert store.observed().routes["store"].route is None
     store.do(ApplyRoute(ROUTE))
     assert store.observed().routes["store"].route is not None
@@ -199,6 +198,38 @@ def test_a_route_counts_as_taken_when_its_gateway_says_so_of_this_generation(
     body = http_route("shop", {}, ROUTE)
     body["metadata"]["generation"] = 2
     body["status"] = {"parents": [{"parentRef": {"name": "public"}, "conditions": said}] if said else []}
+    assert acceptance(body)[0] is taken
+
+
+TAKEN, REFUSED, LATE = ("True", 2), ("False", 2), ("True", 1)
+
+PARENTS = {
+    "both have taken it": ({"public": TAKEN, "inner": TAKEN}, True),
+    "one has said nothing": ({"public": TAKEN}, None),
+    "one refuses it, the other has said nothing": ({"inner": REFUSED}, False),
+    "one is behind": ({"public": TAKEN, "inner": LATE}, False),
+    "a former one refuses it": ({"public": TAKEN, "inner": TAKEN, "former": REFUSED}, True),
+    "only a former one has said something": ({"former": TAKEN}, None),
+}
+
+
+@pytest.mark.parametrize(("parents", "taken"), PARENTS.values(), ids=PARENTS)
+def test_of_several_gateways_those_that_the_route_names_count(
+    parents: dict[str, tuple[str, int]], taken: bool | None
+) -> None:
+    def said(status: str, generation: int) -> list[dict[str, object]]:
+        return [
+            {"type": name, "status": status, "observedGeneration": generation} for name in ("Accepted", "ResolvedRefs")
+        ]
+
+    body = http_route("shop", {}, replace(ROUTE, parents=(ParentRef("public"), ParentRef("inner", "edge"))))
+    body["metadata"]["generation"] = 2
+    spaces = {"public": {}, "inner": {"namespace": "edge"}, "former": {"namespace": "shop"}}
+    body["status"] = {
+        "parents": [
+            {"parentRef": {"name": name, **spaces[name]}, "conditions": said(*each)} for name, each in parents.items()
+        ]
+    }
     assert acceptance(body)[0] is taken
 
 
@@ -249,7 +280,7 @@ def test_a_service_of_somebody_else_is_left_alone(store: Store) -> None:
         store.do(DeleteService("cart"))
 
 
-def test_without_the_gateway_api_there_are_no_routes_to_see(cluster: TestCluster) -> None:
+def test_a_route_that_says_what_no_agent_writes_is_not_read() -> None:
     body = http_route("shop", {}, ROUTE)
     assert read_route(body) == ROUTE
     assert read_route({**body, "spec": {**body["spec"], "useDefaultGateways": "All"}}) is None

@@ -1,0 +1,93 @@
+"""Which groups main describes: each folder is read once, and what is unknown of one stays with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from gitops_bg.agent.desired import group_shelf
+from gitops_bg.agent.desired.group_shelf import GroupShelf
+from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.repo.read.index.hidden import Hidden
+from gitops_bg.spec.groups.load import GroupConfig, load_group
+
+STORE, BLOG = GroupKey("shop", "store"), GroupKey("shop", "blog")
+NOTHING_HIDDEN = Hidden()
+
+
+def folder_of(group: GroupKey) -> dict[str, bytes | Problem]:
+    text = f"""apiVersion: gitops-bg.dev/v1alpha1
+kind: ReleaseGroup
+metadata: {{name: {group.name}, namespace: {group.namespace}}}
+spec: {{active: v1}}
+"""
+    folder = f"groups/{group}"
+    return {f"{folder}/group.yaml": text.encode(), f"{folder}/v1/cart/target.yaml": b""}
+
+
+class Main:
+    """The folders of groups, and which of them were read."""
+
+    def __init__(self) -> None:
+        self.files = {**folder_of(STORE), **folder_of(BLOG)}
+        self.read: list[str] = []
+        self.shelf = GroupShelf(self._below)
+
+    def _below(self, folder: str) -> Mapping[str, bytes | Problem]:
+        self.read.append(folder)
+        return {path: content for path, content in self.files.items() if path.startswith(f"{folder}/")}
+
+    def take(self, store: str = "1", blog: str = "1", hidden: Hidden = NOTHING_HIDDEN) -> None:
+        self.read.clear()
+        self.shelf.take({STORE: store, BLOG: blog}, hidden, "c" * 40)
+
+    def usable(self) -> dict[str, bool]:
+        return {group.name: config.desired.spec is not None for group, config in self.shelf.view.items()}
+
+
+def test_only_a_folder_that_changed_is_read_again() -> None:
+    main = Main()
+    main.take()
+    assert sorted(main.read) == ["groups/shop/blog", "groups/shop/store"]
+    main.take(store="2")
+    assert main.read == ["groups/shop/store"]
+    main.shelf.take({BLOG: "1"}, NOTHING_HIDDEN, "c" * 40)
+    assert (main.usable(), main.read) == ({"blog": True}, ["groups/shop/store"])
+
+
+def test_a_bug_that_one_folder_hits_is_its_problem_alone_and_it_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def bug(group: GroupKey, *rest: object) -> GroupConfig:
+        if group == STORE:
+            raise RecursionError("too deep")
+        return load_group(group, *rest)  # type: ignore[arg-type]
+
+    main = Main()
+    monkeypatch.setattr(group_shelf, "load_group", bug)
+    main.take()
+    assert main.usable() == {"store": False, "blog": True}
+    (problem,) = main.shelf.view[STORE].desired.problems
+    assert "groups/shop/store: " in str(problem)
+    assert "too deep" in str(problem)
+    monkeypatch.undo()
+    main.take()
+    assert (main.usable(), main.read) == ({"store": True, "blog": True}, ["groups/shop/store"])
+
+
+def test_what_hides_a_folder_makes_it_unknown_until_it_is_gone() -> None:
+    main = Main()
+    main.take()
+    link = Problem("groups/shop", "is a symbolic link")
+    main.take(hidden=Hidden({link.file: link}))
+    assert main.usable() == {"store": False, "blog": False}
+    assert main.shelf.view[STORE].desired.problems == (link,)
+    main.take()
+    assert main.usable() == {"store": True, "blog": True}
+
+
+def test_a_link_in_place_of_a_version_leaves_the_whole_group_unknown() -> None:
+    main = Main()
+    main.files["groups/shop/store/v2"] = Problem("groups/shop/store/v2", "is a symbolic link")
+    main.take()
+    assert main.usable() == {"store": False, "blog": True}
