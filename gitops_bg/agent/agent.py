@@ -152,7 +152,7 @@ class Agent:
     def _group_thread(self) -> GroupThread:
         live = GroupCluster(self.cluster.client, allegiance_of(self.settings).annotations)
         return GroupThread(
-            GroupReconciler(self.catalog, self.cluster, live, self._clock),
+            GroupReconciler(self.catalog, self.cluster, live, self.metrics, self._clock),
             wake=self.wake_apps,
             may_write=lambda: self.leadership.holds,
             clock=self._clock,

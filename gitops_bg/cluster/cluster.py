@@ -9,7 +9,7 @@ from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.connection import Access, Count
 from gitops_bg.cluster.api.endpoint_slice_version import EndpointSliceVersion
 from gitops_bg.cluster.api.errors import NotFound
-from gitops_bg.cluster.api.kinds import APPS, SECRETS, Object
+from gitops_bg.cluster.api.kinds import APPS, RELEASE_GROUPS, SECRETS, Object
 from gitops_bg.cluster.api.skew import Skew
 from gitops_bg.cluster.api.watch import Pace
 from gitops_bg.cluster.execution.auxiliary import AuxiliaryObjects
@@ -40,6 +40,7 @@ from gitops_bg.cluster.reporting.status import (
 )
 from gitops_bg.core import names
 from gitops_bg.core.errors import GitopsBgError, WorldChanged
+from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.actions import ClusterAction
 from gitops_bg.core.model.analysis_runs import MeasurementRequest, MeasurementResult
 from gitops_bg.core.model.change_set import ActionResult
@@ -304,6 +305,12 @@ class Cluster:
         state = self._reader.app(app)
         if state is not None:
             self._events.put(KubernetesEvent(app, state.meta.uid, reason, message, warning, now))
+
+    def record_group_event(
+        self, group: GroupKey, uid: str, reason: str, message: str, now: datetime, *, warning: bool = False
+    ) -> None:
+        """Queue a Kubernetes Event about a release group; never fails, never waits."""
+        self._events.put(KubernetesEvent(group, uid, reason, message, warning, now, RELEASE_GROUPS))
 
     def request(self, app: AppKey, request: Request) -> None:
         """Write an operator's request for the agent (`gitops-bg abort`, `rollback --offline`)."""

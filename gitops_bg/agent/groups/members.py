@@ -3,7 +3,7 @@
 from gitops_bg.agent.desired.reading import Entry, Reading
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.groups.model import GroupKey, GroupState
 from gitops_bg.core.groups.observed import Member
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.decision import Phase
@@ -22,9 +22,15 @@ def members_in(group: GroupKey, desired: DesiredGroup) -> tuple[AppKey, ...]:
     )
 
 
-def observed_members(cluster: Cluster, reading: Reading, group: GroupKey, desired: DesiredGroup) -> dict[str, Member]:
-    """How each member of a group is, by its app's name; its status must be of what main says now."""
-    return {app.name: _member(cluster, app, reading.entry(app)) for app in members_in(group, desired)}
+def observed_members(
+    cluster: Cluster, reading: Reading, group: GroupKey, desired: DesiredGroup, state: GroupState
+) -> dict[str, Member]:
+    """How each member of a group is, by its app's name, also of one that only serves on; its status must be of what
+    main says now.
+    """
+    serving = (AppKey(group.namespace, member_name(each.service, each.initial_version)) for each in state.endpoints)
+    apps = dict.fromkeys((*members_in(group, desired), *serving))
+    return {app.name: _member(cluster, app, reading.entry(app)) for app in apps}
 
 
 def has_pods(cluster: Cluster, app: AppKey) -> bool:

@@ -7,12 +7,15 @@ from datetime import datetime, timedelta
 
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.groups.members import has_pods, observed_members
+from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
+from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.engine import decide_group
+from gitops_bg.core.groups.events import WARNINGS, GroupEvent
 from gitops_bg.core.groups.members import MemberState, member_state
-from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.groups.model import GroupKey, VersionStage
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.layout import Member, member_of
@@ -36,10 +39,18 @@ class LookResult:
 class GroupReconciler:
     """One thread calls it. ``clock`` gives UTC."""
 
-    def __init__(self, catalog: Catalog, cluster: Cluster, groups: GroupCluster, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        cluster: Cluster,
+        groups: GroupCluster,
+        metrics: Metrics,
+        clock: Callable[[], datetime],
+    ) -> None:
         self._catalog = catalog
         self._cluster = cluster
         self._groups = groups
+        self._metrics = metrics
         self._clock = clock
         self._records: dict[GroupKey, GroupRecord] = {}
         self._members: dict[AppKey, Member] = {}
@@ -48,7 +59,9 @@ class GroupReconciler:
 
     def groups(self) -> Iterable[GroupKey]:
         """All groups of main."""
-        return self._catalog.reading.groups
+        groups = self._catalog.reading.groups
+        self._metrics.groups.keep(groups)
+        return groups
 
     def member(self, app: AppKey) -> Member | None:
         """Where a member belongs, by its folder in main, or by the last one; None for an app that is none."""
@@ -74,8 +87,9 @@ class GroupReconciler:
         left = state is MemberState.PENDING and self._left_main(found)
         return MemberState.DELETED if left else state
 
-    def failed(self, group: GroupKey) -> frozenset[AppKey]:
+    def failed(self, group: GroupKey, error: GitopsBgError) -> frozenset[AppKey]:
         """Note that a look at a group failed; return the members whose state may have changed."""
+        self._metrics.groups.failed(group, error.reason)
         if group in self._records or group in self._unread:
             return frozenset()
         self._unread.add(group)
@@ -109,17 +123,26 @@ class GroupReconciler:
         if config is None:
             return None, False  # A group that left main, or a main that does not count, changes nothing.
         seen = self._groups.seen(group)
-        members = observed_members(self._cluster, reading, group, config.desired)
+        members = observed_members(self._cluster, reading, group, config.desired, seen.record.state)
         observed = self._groups.observe(group, seen, config.body, members)
         decision = decide_group(group, config.desired, observed, seen.record, self._clock())
         wrote = self._groups.save(seen, decision, config.desired.commit, self._clock())
         self._records[group] = decision.record
-        for reason, message in decision.events:
-            LOGGER.info("%s: %s: %s", group, reason, message)
+        state = decision.record.state
+        active, legacy = state.only(VersionStage.ACTIVE), state.only(VersionStage.LEGACY)
+        self._metrics.groups.described(group, decision.phase, active, legacy)
+        for event, message in decision.events:
+            self._tell(group, observed.uid, event, message)
         for action in decision.actions:
             LOGGER.info("%s: %s", group, action)
             self._groups.carry_out(group, config.body, action)
         return decision, wrote or bool(decision.actions)
+
+    def _tell(self, group: GroupKey, uid: str, event: GroupEvent, message: str) -> None:
+        is_warning = event in WARNINGS
+        LOGGER.log(logging.WARNING if is_warning else logging.INFO, "%s: %s: %s", group, event, message)
+        self._metrics.groups.happened(group, event)
+        self._cluster.record_group_event(group, uid, event, message, self._clock(), warning=is_warning)
 
     def _again(self, decision: GroupDecision | None) -> datetime | None:
         if decision is None:

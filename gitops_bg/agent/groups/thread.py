@@ -95,7 +95,7 @@ class GroupThread(BackgroundThread):
             seconds = self._backoff.failed(group)
             LOGGER.warning("%s: %s; again in %.1f s", group, error, seconds)
             self._again(group, self._clock() + timedelta(seconds=seconds))
-            self._wake(self._reconciler.failed(group))
+            self._wake(self._reconciler.failed(group, error))
             return
         self._backoff.succeeded(group)
         self._wake(result.members)

@@ -14,6 +14,7 @@ from prometheus_client.metrics import MetricWrapperBase
 
 from gitops_bg import __version__
 from gitops_bg.agent.observability.compact_series import AppGauges, AppHistogram
+from gitops_bg.agent.observability.group_series import GroupSeries
 from gitops_bg.core.checks.milestones import RolloutStage
 from gitops_bg.core.model.analysis_runs import MeasurementResult
 from gitops_bg.core.model.decision import Counts, Phase
@@ -47,6 +48,7 @@ class Metrics:
         ProcessCollector(registry=self.registry)
         self._apps = _AppSeries(self.registry)
         self._process = _ProcessSeries(self.registry)
+        self.groups = GroupSeries(self.registry)
 
     def leads(self, holds: bool, holder: str) -> None:
         """Whether this agent holds its lease, and so works; and who holds it."""

@@ -1,4 +1,4 @@
-"""Kubernetes Events about an app, for `kubectl describe bgd`. Best effort, and never blocking.
+"""Kubernetes Events about an app or a release group, for `kubectl describe`. Best effort, and never blocking.
 
 A thread of its own writes Events; when it cannot keep up, or the API server refuses, they are dropped. A repeated event
 only increases the count, as in client-go's aggregator.
@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gitops_bg.cluster.api.client import Client
-from gitops_bg.cluster.api.kinds import APPS, EVENTS, Object
+from gitops_bg.cluster.api.kinds import APPS, EVENTS, Kind, Object
 from gitops_bg.core import names
 from gitops_bg.core.errors import GitopsBgError, InternalError, WorldChanged, guarded
+from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.version import AppKey
 
 _LOG = logging.getLogger(__name__)
@@ -27,14 +28,16 @@ _LONGEST_MESSAGE = 1024  # https://kubernetes.io/docs/reference/kubernetes-api/c
 
 @dataclass(frozen=True, slots=True)
 class KubernetesEvent:
-    """One event of an app; ``reason`` is one CamelCase word."""
+    """One event; ``reason`` is one CamelCase word."""
 
-    app: AppKey
+    about: AppKey | GroupKey
     uid: str
     reason: str
     message: str
     warning: bool
     at: datetime
+    kind: Kind = APPS
+    """The kind of the object that it is about."""
 
 
 class EventSink:
@@ -69,7 +72,7 @@ class EventSink:
     def _run(self) -> None:
         for event in iter(self._waiting.get, None):
             try:
-                with guarded(f"writing an Event about {event.app}"):
+                with guarded(f"writing an Event about {event.about}"):
                     self.write(event)
             except InternalError as error:
                 _LOG.warning("%s", error, exc_info=error.__cause__)
@@ -100,16 +103,16 @@ class EventSink:
 
 def event_object(event: KubernetesEvent, name: str, count: int, since: str, reporter: str) -> Object:
     """The manifest of an Event (core/v1, which `kubectl describe` reads on every server)."""
-    app = event.app
+    about = event.about
     return {
         "apiVersion": EVENTS.api_version,
         "kind": EVENTS.name,
-        "metadata": {"name": name, "namespace": app.namespace},
+        "metadata": {"name": name, "namespace": about.namespace},
         "involvedObject": {
-            "apiVersion": APPS.api_version,
-            "kind": APPS.name,
-            "namespace": app.namespace,
-            "name": app.name,
+            "apiVersion": event.kind.api_version,
+            "kind": event.kind.name,
+            "namespace": about.namespace,
+            "name": about.name,
             "uid": event.uid,
         },
         "type": "Warning" if event.warning else "Normal",
@@ -126,7 +129,7 @@ def event_object(event: KubernetesEvent, name: str, count: int, since: str, repo
 def event_name(event: KubernetesEvent) -> str:
     """The name of an Event: the same for the same text about the same object."""
     what = "\0".join((event.uid, event.reason, event.message))
-    return f"{event.app.name[:200]}.{hashlib.sha256(what.encode()).hexdigest()[:16]}"
+    return f"{event.about.name[:200]}.{hashlib.sha256(what.encode()).hexdigest()[:16]}"
 
 
 def _time(moment: datetime) -> str:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from gitops_bg.core.groups.events import GroupEvent
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
 from gitops_bg.core.model.http_routes import HttpRoute
@@ -61,5 +62,5 @@ class GroupDecision:
     """Those of the version that group.yaml asks for, while it is not active."""
     wake_at: datetime | None = None
     """When time alone changes the decision."""
-    events: tuple[tuple[str, str], ...] = ()
-    """Reason and message of what this decision did, for Events and the log."""
+    events: tuple[tuple[GroupEvent, str], ...] = ()
+    """What this decision did, each with a sentence."""

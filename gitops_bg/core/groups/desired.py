@@ -43,6 +43,8 @@ class GroupSpec:
     archive_size: int = 1
     gateway: GroupGateway | None = None
     progress_deadline_seconds: int = 600
+    removed_services: frozenset[str] = frozenset()
+    """Services that may leave the active version once their folder is gone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,15 +14,16 @@ from gitops_bg.core.groups.model import GroupKey, VersionStage
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.plan import actions_of
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.groups.registering import drop_removed, forget_changed, register_versions
+from gitops_bg.core.groups.registering import drop_removed, drop_services, forget_changed, register_versions
 from gitops_bg.core.groups.status import conditions_of, conditions_of_invalid, phase_of
 from gitops_bg.core.groups.transition import GATEWAY_STATUS_GRACE_SECONDS, advance, deadline_of, follow_active, give_up
-from gitops_bg.core.groups.world import GroupWorld
+from gitops_bg.core.groups.world import GroupWorld, with_served_routes
 from gitops_bg.core.model.decision import GateResult, Phase
 
 STEPS: tuple[Callable[[GroupWorld], GroupWorld], ...] = (
     forget_changed,  # a folder that says something else may come back
     drop_removed,  # versions whose folder left main
+    drop_services,  # services whose folder left a version
     register_versions,  # new folders are candidates
     give_up,  # the Gateway did not take a step in time
     follow_active,  # group.yaml names another version
@@ -44,6 +45,7 @@ def decide_group(
         return GroupDecision((ApplyGroup(),), record, Phase.DEPLOYING, conditions_of(world, ()))
     for step in STEPS:
         world = step(world)
+    world = world.with_record(state=with_served_routes(world.state))
     gates = _gates_to_show(world)
     return GroupDecision(
         actions=actions_of(world),

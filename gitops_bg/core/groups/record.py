@@ -1,6 +1,7 @@
 """What the agent remembers of a release group: the only memory, in the status of its ReleaseGroup.
 
-Routes are not remembered: they follow from Git and from where each service serves (`core.groups.world`).
+Routes follow from Git and from where each service serves (`core.groups.world`). The last ones are remembered for a
+service whose folder leaves main while it serves.
 """
 
 from dataclasses import dataclass
@@ -62,7 +63,7 @@ class GroupRecord:
     """The memory of one group."""
 
     state: GroupState = GroupState()  # noqa: RUF009 - frozen
-    """Versions, endpoints and registrations; without routes."""
+    """Versions, endpoints, registrations, and the last routes of the active version."""
     transition: Transition | None = None
     leaving: tuple[str, ...] = ()
     """Versions that the last transition archived or deleted, as long as routes may still lead to them."""

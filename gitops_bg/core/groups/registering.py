@@ -1,12 +1,14 @@
 """Registers what the folders of a group say: new versions, their services, and what left. World in, world out."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gitops_bg.core.groups.desired import DesiredVersion
+from gitops_bg.core.groups.events import GroupEvent
 from gitops_bg.core.groups.lifecycle import delete, promote, register, unregister
-from gitops_bg.core.groups.model import GroupState, Part, PromotionRejected, VersionStage, version_number
+from gitops_bg.core.groups.model import Endpoint, GroupState, Part, PromotionRejected, VersionStage, version_number
 from gitops_bg.core.groups.record import DeletedVersion
-from gitops_bg.core.groups.world import GroupWorld
+from gitops_bg.core.groups.world import GroupWorld, is_in_main
 
 
 def forget_changed(world: GroupWorld) -> GroupWorld:
@@ -30,8 +32,56 @@ def drop_removed(world: GroupWorld) -> GroupWorld:
             world = replace(world, rejected=("ActiveVersionRemoved", message))
             continue
         world = world.with_record(state=delete(world.record.state, name))
-        world = world.with_event("VersionDeleted", f"{name} was deleted: its folder left main")
+        world = world.with_event(GroupEvent.VERSION_DELETED, f"{name} was deleted: its folder left main")
     return world
+
+
+def drop_services(world: GroupWorld) -> GroupWorld:
+    """Take out the services whose folder left main; of the active version only those that ``removedServices`` names.
+
+    People clear folders of old versions away, in which services that still serve were deployed.
+    """
+    stays, gone = [], list[Part]()
+    for place in world.record.state.endpoints:
+        if is_in_main(place, world.desired) or not _may_leave(world, place):
+            stays.append(place)
+        else:
+            gone.append(place)
+    left = [each for each in stays if not is_in_main(each, world.desired)]
+    if left and not world.rejected[0]:
+        world = replace(world, rejected=("ActiveServiceRemoved", _said_of(left)))
+    state = replace(world.record.state, endpoints=tuple(stays))
+    for part in (*gone, *_named_no_more(world)):
+        state = unregister(state, part.service, part.version)
+        world = world.with_event(
+            GroupEvent.SERVICE_REMOVED, f"{part.service} left {part.version}: its folder left main"
+        )
+    return world.with_record(state=state)
+
+
+def _may_leave(world: GroupWorld, part: Part) -> bool:
+    is_active = world.record.state.stage(part.version) is VersionStage.ACTIVE
+    return not is_active or part.service in world.spec.removed_services
+
+
+def _named_no_more(world: GroupWorld) -> Iterator[Part]:
+    """Services without pods that no file names any more."""
+    with_pods = {(each.service, each.version) for each in world.record.state.endpoints}
+    for each in world.record.state.registrations:
+        version = world.desired.versions.get(each.initial_version)
+        is_named = version is None or each.service in version.services
+        if not is_named and (each.service, each.version) not in with_pods:
+            yield each
+
+
+def _said_of(left: Sequence[Endpoint]) -> str:
+    each = left[0]
+    more = f", and so do {len(left) - 1} more" if len(left) > 1 else ""
+    name = f"{each.initial_version}/{each.service}"
+    return (
+        f"the folder {name} left main, but the service serves in {each.version}{more}: it serves on with its last "
+        f"routes; put the folder back, or name {each.service} under removedServices"
+    )
 
 
 def register_versions(world: GroupWorld) -> GroupWorld:
@@ -57,7 +107,7 @@ def _replayed(world: GroupWorld) -> GroupWorld:
             world = _registered(world, name, world.desired.versions[name])
             state = world.record.state
             if state.stage(name) is VersionStage.CANDIDATE:
-                after = replace(promote(world.state, name, world.spec.archive_size, world.now), routes=())
+                after = promote(world.state, name, world.spec.archive_size, world.now)
                 gone = remember_deleted(world, state, after)
                 world = world.with_record(state=after, deleted=gone)
     return world
@@ -72,11 +122,12 @@ def _registered(world: GroupWorld, name: str, version: DesiredVersion) -> GroupW
                 state = register(state, service, name, (), world.now, pods=desired.pods)
     except PromotionRejected as error:
         return replace(world, rejected=(str(error.why), f"{name}: {error}"))
-    state = _without_removed(state, name, version)
     world = world.with_record(state=state)
     if is_new and state.stage(name) is not None:
         stage = str(state.stage(name)).lower()
-        world = world.with_event("VersionRegistered", f"{name} is {stage}: {', '.join(sorted(version.services))}")
+        world = world.with_event(
+            GroupEvent.VERSION_REGISTERED, f"{name} is {stage}: {', '.join(sorted(version.services))}"
+        )
     return world
 
 
@@ -84,22 +135,6 @@ def _has(state: GroupState, service: str, version: str, *, pods: bool) -> bool:
     """Whether the state has a service that was deployed in a version, with pods if it shall have some."""
     parts = state.endpoints if pods else state.registrations
     return any((each.service, each.initial_version) == (service, version) for each in parts)
-
-
-def _without_removed(state: GroupState, name: str, version: DesiredVersion) -> GroupState:
-    """Without the services that a version's folder no longer has."""
-
-    def stays(part: Part, pods: bool) -> bool:
-        desired = version.services.get(part.service)
-        return part.initial_version != name or (desired is not None and (desired.pods or not pods))
-
-    gone = [
-        each for each in state.registrations if each.initial_version == name and each.service not in version.services
-    ]
-    state = replace(state, endpoints=tuple(each for each in state.endpoints if stays(each, True)))
-    for each in gone:
-        state = unregister(state, each.service, each.version)
-    return state
 
 
 def remember_deleted(world: GroupWorld, before: GroupState, after: GroupState) -> tuple[DeletedVersion, ...]:

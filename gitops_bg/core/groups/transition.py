@@ -10,6 +10,7 @@ The routes of a step follow from the record (`core.groups.plan`), so a crash bet
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from gitops_bg.core.groups.events import GroupEvent
 from gitops_bg.core.groups.gates import gates_of
 from gitops_bg.core.groups.model import PromotionRejected, TransitionStep, VersionStage
 from gitops_bg.core.groups.plan import after_of, is_in_place
@@ -39,7 +40,7 @@ def follow_active(world: GroupWorld) -> GroupWorld:
     kind = TransitionKind.ROLLBACK if stage is VersionStage.LEGACY else TransitionKind.PROMOTION
     source, size = state.only(VersionStage.ACTIVE), world.spec.archive_size
     begun = Transition(kind, source, wanted, TransitionStep.PREPARE, world.now, world.now, size)
-    world = world.with_event(f"{kind}Started", f"{kind.lower()} from {source} to {wanted}")
+    world = world.with_event(GroupEvent(f"{kind}Started"), f"{kind.lower()} from {source} to {wanted}")
     return world.with_record(transition=begun)
 
 
@@ -53,7 +54,7 @@ def advance(world: GroupWorld) -> GroupWorld:
     if not is_in_place(world) or _awaits_gateway_status(world, moving.step_since):
         return world
     if moving.withdrawn:
-        world = world.with_event("TransitionWithdrawn", f"{moving.source} stays active: {moving.withdrawn}")
+        world = world.with_event(GroupEvent.TRANSITION_WITHDRAWN, f"{moving.source} stays active: {moving.withdrawn}")
         return world.with_record(transition=None)
     if moving.step is TransitionStep.SWITCH:
         return _finished(world, moving)
@@ -97,10 +98,10 @@ def _finished(world: GroupWorld, moving: Transition) -> GroupWorld:
     leaving = tuple(sorted({*world.record.leaving, *archived, *deleted}))
     gone = remember_deleted(world, before, after)
     past = "promoted" if moving.kind is TransitionKind.PROMOTION else "rolled back to"
-    world = world.with_event(f"{moving.kind}Finished", f"{past} {moving.target}; {moving.source} is kept warm")
-    return world.with_record(
-        state=replace(after, routes=()), transition=None, leaving=leaving, left_at=world.now, deleted=gone
+    world = world.with_event(
+        GroupEvent(f"{moving.kind}Finished"), f"{past} {moving.target}; {moving.source} is kept warm"
     )
+    return world.with_record(state=after, transition=None, leaving=leaving, left_at=world.now, deleted=gone)
 
 
 def _awaits_gateway_status(world: GroupWorld, since: datetime) -> bool:

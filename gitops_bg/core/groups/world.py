@@ -1,9 +1,11 @@
 """All that a decision on a group depends on, in one value. Each step takes one and returns one with another record."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gitops_bg.core.groups.desired import DesiredGroup, DesiredRoute, GroupSpec
+from gitops_bg.core.groups.events import GroupEvent
 from gitops_bg.core.groups.model import (
     Endpoint,
     GroupKey,
@@ -38,7 +40,7 @@ class GroupWorld:
     observed: ObservedGroup
     record: GroupRecord
     now: datetime
-    events: tuple[tuple[str, str], ...] = ()
+    events: tuple[tuple[GroupEvent, str], ...] = ()
     rejected: tuple[str, str] = ("", "")
     """Why what Git asks for is not done: a reason and a sentence; empty where it is."""
 
@@ -46,9 +48,9 @@ class GroupWorld:
         """The world with some fields of the record changed."""
         return replace(self, record=replace(self.record, **changes))  # type: ignore[arg-type]
 
-    def with_event(self, reason: str, message: str) -> "GroupWorld":
+    def with_event(self, event: GroupEvent, message: str) -> "GroupWorld":
         """The world in which one more thing has happened."""
-        return replace(self, events=(*self.events, (reason, message)))
+        return replace(self, events=(*self.events, (event, message)))
 
     @property
     def state(self) -> GroupState:
@@ -66,7 +68,8 @@ class GroupWorld:
 
 
 def with_routes(state: GroupState, desired: DesiredGroup) -> GroupState:
-    """Add the routes: those of each service's folder lead to where the service serves now.
+    """Add the routes: those of each service's folder lead to where the service serves now. One whose folder left main
+    keeps its last routes.
 
     Where several services claim the same requests of a version, because an older one still serves in it, the one that
     was born last has them, and the route of an older one stays behind (versions-and-routes.md B4.6).
@@ -87,7 +90,28 @@ def with_routes(state: GroupState, desired: DesiredGroup) -> GroupState:
         else _route(place, route, _behind(state, place))
         for place, route in written
     )
-    return replace(state, routes=tuple(routes))
+    return replace(state, routes=(*routes, *_kept(state, desired)))
+
+
+def with_served_routes(state: GroupState) -> GroupState:
+    """Keep the routes of the active version only: what is remembered for services whose folder leaves main."""
+    active = state.only(VersionStage.ACTIVE)
+    return replace(state, routes=tuple(each for each in state.routes if each.version == active))
+
+
+def is_in_main(place: Endpoint, desired: DesiredGroup) -> bool:
+    """Whether the folder of a service is there."""
+    version = desired.versions.get(place.initial_version)
+    service = version.services.get(place.service) if version else None
+    return service is not None and service.pods
+
+
+def _kept(state: GroupState, desired: DesiredGroup) -> Iterator[Route]:
+    for place in state.endpoints:
+        if not is_in_main(place, desired):
+            own = (place.service, place.initial_version)
+            kept = (each for each in state.routes if (each.service, each.initial_version) == own)
+            yield from (replace(each, version=place.version) for each in kept)
 
 
 def _behind(state: GroupState, place: Endpoint) -> str:

@@ -261,7 +261,8 @@ def _spec(model: models.GroupSpec) -> GroupSpec:
         if model.gateway
         else None
     )
-    return GroupSpec(model.active, model.archive_size, gateway, model.progress_deadline_seconds)
+    removed = frozenset(model.removed_services or ())
+    return GroupSpec(model.active, model.archive_size, gateway, model.progress_deadline_seconds, removed)
 
 
 def _parent(ref: models.GatewayRef) -> ParentRef:

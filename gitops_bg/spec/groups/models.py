@@ -125,6 +125,11 @@ class GroupSpec(Model):
     )
     deny_service: DenyServiceRef | None = Field(None, description="The Service of denyMode denyService.")
     deny_extension: DenyExtension | None = Field(None, description="The object of denyMode extension.")
+    removed_services: Annotated[list[ServiceName], Field(min_length=1)] | None = Field(
+        None,
+        description="Services that may leave: once the folder of one is gone, so are its routes, its Service and its "
+        "pods. Any other service whose folder is gone serves on with its last routes, because nobody meant that.",
+    )
     progress_deadline_seconds: Positive = Field(
         600,
         description="How long a promotion or a rollback may wait for the Gateway to take its routes. After that it is "

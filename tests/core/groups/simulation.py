@@ -20,6 +20,7 @@ from gitops_bg.core.groups.decision import (
 )
 from gitops_bg.core.groups.desired import DesiredGroup, DesiredRoute, DesiredService, DesiredVersion, GroupSpec
 from gitops_bg.core.groups.engine import decide_group
+from gitops_bg.core.groups.events import GroupEvent
 from gitops_bg.core.groups.members import MemberState, member_state
 from gitops_bg.core.groups.model import GroupGateway, GroupKey, RouteMatch, VersionStage
 from gitops_bg.core.groups.observed import LiveRoute, Member, ObservedGroup, StableService
@@ -61,6 +62,8 @@ class World:
     """What the Gateway says of every route; None: nothing, ever."""
     says: str = ""
     now: datetime = NOW
+    removed: frozenset[str] = frozenset()
+    """`removedServices` of group.yaml."""
     record: GroupRecord = field(default_factory=GroupRecord)
     there: bool = False
     routes: dict[str, HttpRoute] = field(default_factory=dict)
@@ -75,7 +78,7 @@ class World:
     """Whether the cluster has the Gateway API."""
     foreign: set[str] = field(default_factory=set)
     """The names of HTTPRoutes and Services that are somebody else's."""
-    told: list[tuple[str, str]] = field(default_factory=list)
+    told: list[tuple[GroupEvent, str]] = field(default_factory=list)
     """The events with their sentences."""
 
     def observed(self) -> ObservedGroup:
@@ -85,6 +88,9 @@ class World:
             for service, desired in each.services.items()
             if desired.pods
         }
+        # A member whose folder left main is kept, and is no longer looked at.
+        left = {member_name(each.service, each.initial_version) for each in self.record.state.endpoints}
+        members |= {app: Member(available=app not in self.gone) for app in left - members.keys()}
         routes = {
             name: LiveRoute(as_stored(route), self.accepts, self._against(), self._foreign(name))
             for name, route in self.routes.items()
@@ -108,7 +114,7 @@ class World:
         )
 
     def decide(self) -> GroupDecision:
-        spec = GroupSpec(self.active, self.archive_size, self.gateway)
+        spec = GroupSpec(self.active, self.archive_size, self.gateway, removed_services=self.removed)
         desired = DesiredGroup(None if self.problems else spec, {} if self.problems else dict(self.versions))
         return decide_group(STORE, desired, self.observed(), self.record, self.now)
 
@@ -122,7 +128,7 @@ class World:
         decision, writes = self.decide(), 0
         if decision.record != self.record:
             self.record = decision.record
-            self.events += [reason for reason, _ in decision.events]
+            self.events += [event for event, _ in decision.events]
             self.told += decision.events
             writes += 1
         for action in decision.actions:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
+from gitops_bg.core.groups.desired import DesiredVersion
 from gitops_bg.core.groups.members import MemberState
 from gitops_bg.core.groups.model import TransitionStep
 from gitops_bg.core.groups.transition import GATEWAY_STATUS_GRACE_SECONDS
@@ -185,14 +187,97 @@ def test_a_candidate_whose_folder_leaves_main_is_deleted() -> None:
     assert world.ask("/cart", "v2") == "cart-v1"
 
 
+def without(one: DesiredVersion, service: str) -> DesiredVersion:
+    return replace(one, services={name: each for name, each in one.services.items() if name != service})
+
+
 def test_the_active_version_serves_on_though_its_folder_left_main() -> None:
     world = store()
     world.settle()
+    before = world.answers()
     del world.versions["v1"]
     world.settle()
     assert world.stages == "v1A v2C"
     assert condition(world, "PromotionRejected")[1] == "ActiveVersionRemoved"
     assert world.services["cart"] == "cart-v1"
+    assert before.items() >= world.answers().items()
+    assert [world.ask(path) for path in ("/cart", "/old", "/auth")] == ["cart-v1", "cart-v1", "auth-v1"]
+
+
+def test_a_service_whose_folder_leaves_the_active_version_serves_on_with_its_last_routes() -> None:
+    world = store()
+    world.settle()
+    before = world.answers()
+    whole = world.versions["v1"]
+    world.versions["v1"] = without(whole, "cart")
+    decision = world.settle()
+    assert before.items() >= world.answers().items()
+    assert world.ask("/old") == world.services["cart"] == "cart-v1"
+    said = (
+        "the folder v1/cart left main, but the service serves in v1: it serves on with its last routes; put the folder "
+        "back, or name cart under removedServices"
+    )
+    assert condition(world, "PromotionRejected") == (True, "ActiveServiceRemoved", said)
+    assert decision.phase is Phase.DEGRADED
+    world.versions["v1"] = whole
+    assert world.settle().phase is Phase.HEALTHY
+    assert world.answers() == before
+
+
+def test_such_a_service_stops_no_promotion_and_no_way_back() -> None:
+    world = store()
+    world.settle()
+    world.versions["v1"] = without(world.versions["v1"], "cart")
+    world.active = "v2"
+    world.settle()
+    assert (world.stages, world.ask("/cart")) == ("v1L v2A", "cart-v2")
+    whole, world.versions["v2"] = world.versions["v2"], without(world.versions["v2"], "cart")
+    world.settle()
+    assert world.ask("/cart") == world.services["cart"] == "cart-v2"
+    world.versions["v1"] = store().versions["v1"]
+    world.active = "v1"
+    world.settle()
+    assert (world.stages, world.ask("/cart")) == ("v1A", "cart-v1")
+    world.versions["v2"] = whole
+    world.settle()
+    assert (world.stages, world.ask("/cart", "v2")) == ("v1A v2C", "cart-v2")
+
+
+def test_clearing_an_old_version_away_leaves_alone_what_still_serves_of_it() -> None:
+    world = store()
+    world.active = "v2"
+    world.settle()
+    assert world.ask("/auth") == "auth-v1"
+    del world.versions["v1"]
+    world.settle()
+    assert world.stages == "v2A"
+    assert world.ask("/auth") == world.services["auth"] == "auth-v1"
+    assert condition(world, "PromotionRejected")[1] == "ActiveServiceRemoved"
+    del world.services["auth"]
+    world.settle()
+    assert world.services["auth"] == "auth-v1"
+
+
+@pytest.mark.parametrize("cleared", [False, True], ids=["of the folder", "of the whole version"])
+def test_a_service_that_may_leave_takes_its_routes_and_its_service_along(cleared: bool) -> None:
+    world = store()
+    world.active = "v2"
+    world.settle()
+    world.versions["v1"] = without(world.versions["v1"], "auth")
+    if cleared:
+        del world.versions["v1"]
+    world.removed = frozenset({"auth"})
+    world.settle()
+    assert world.ask("/auth") == NOBODY
+    assert world.services == {"cart": "cart-v2"}
+    assert world.settle().phase is Phase.HEALTHY
+    assert "ServiceRemoved" in world.events
+
+
+def test_a_folder_that_is_there_keeps_a_service_that_may_leave() -> None:
+    world = store(removed=frozenset({"auth"}))
+    world.settle()
+    assert world.ask("/auth") == "auth-v1"
 
 
 def test_a_folder_with_a_mistake_moves_nothing() -> None:
@@ -530,12 +615,13 @@ def test_what_was_done_is_told_in_a_sentence() -> None:
     ]
 
 
-def test_no_route_is_remembered() -> None:
+def test_the_routes_of_the_active_version_are_remembered_and_no_others() -> None:
     world = store()
-    for name in ("v2", "v1"):
+    for name, paths in (("v2", {"/auth", "/cart", "/new"}), ("v1", {"/auth", "/cart", "/old"})):
         world.active = name
         world.settle()
-        assert world.record.state.routes == ()
+        assert {route.version for route in world.record.state.routes} == {name}
+        assert {route.match.path for route in world.record.state.routes} == paths
 
 
 def test_no_path_is_lost_while_more_httproutes_are_needed_or_fewer() -> None:
@@ -543,7 +629,7 @@ def test_no_path_is_lost_while_more_httproutes_are_needed_or_fewer() -> None:
         {f"s{number}": f"/{number}" for number in range(16)},
         {f"s{number}": f"/{number}" for number in range(40)},
     )
-    world = World({"v1": version(**few)})
+    world = World({"v1": version(**few)}, removed=frozenset(many))
     world.settle()
     assert len(world.routes) == 1
     for services in (many, few):

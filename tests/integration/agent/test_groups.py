@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.core.groups.gateway import DENIED
+from tests.core.groups.gateway import DENIED, NOBODY
 from tests.support.groups import Store
 from tests.support.scenario import Scenario
 from tests.support.waiting import eventually
@@ -133,6 +133,40 @@ def test_a_member_goes_back_also_while_nobody_can_read_the_record_of_its_group(s
     store.world.remote.revert(commit)
     store.world.push()
     cart.wait_live("v1")
+
+
+def test_clearing_an_old_version_away_leaves_alone_what_still_serves_of_it(store: Store) -> None:
+    store.begin()
+    store.activate("v2")
+    store.wait("v1L v2A")
+    store.world.publish("Clear v1 away", dict.fromkeys(store.version("v1", cart="/cart /old", auth="/auth")))
+    store.wait("v2A", "Degraded")
+    assert "the folder v1/auth left main, but the service serves in v2" in store.condition("Ready")["message"]
+    assert (store.ask("/auth"), store.ask("/cart")) == ("auth-v1", "cart-v2")
+    assert store.selected("auth") == store.selected("auth-v1") != {}
+    eventually(lambda: store.world.live("bluegreendeployments", "cart-v1") is None, what="cart-v1 is gone")
+    assert store.world.live("bluegreendeployments", "auth-v1") is not None
+
+    store.spec["removedServices"] = ["auth"]
+    store.world.publish("auth may leave", store.group())
+    store.wait("v2A")
+    eventually(lambda: store.world.live("bluegreendeployments", "auth-v1") is None, what="auth-v1 is gone")
+    assert store.ask("/auth") == NOBODY
+    eventually(lambda: store.world.live("services", "auth") is None, what="so is its Service")
+
+
+def test_what_happens_to_a_group_is_among_its_events(store: Store) -> None:
+    store.begin()
+    store.activate("v2")
+    store.wait("v1L v2A")
+    path = f"/api/v1/namespaces/{store.world.namespace}/events"
+
+    def reasons() -> list[str]:
+        about = (each for each in store.world.cluster.list(path) if each["involvedObject"]["kind"] == "ReleaseGroup")
+        return sorted(each["reason"] for each in about)
+
+    wanted = ["PromotionFinished", "PromotionStarted", "VersionRegistered", "VersionRegistered"]
+    eventually(lambda: reasons() == wanted, what="every event is there once")
 
 
 def test_a_route_and_a_service_that_somebody_deletes_are_made_again(store: Store) -> None:

@@ -16,6 +16,7 @@ from tests.fixtures.repos.texts import policy
 from tests.forge.fake import FakeForge
 from tests.support.analysis import analysed, publish_templates
 from tests.support.cluster.clusters import SandboxCluster
+from tests.support.groups import Store
 from tests.support.scenario import Scenario, scenario
 from tests.support.waiting import eventually
 
@@ -49,7 +50,9 @@ def world(own_sandbox: SandboxCluster, tmp_path: Path) -> Iterator[Scenario]:
 def test_every_documented_series_gets_a_sample(world: Scenario, own_sandbox: SandboxCluster) -> None:
     agent = world.start()
     publish_templates(world)
-    web = world.app()
+    store, web = Store(world), world.app()
+    own_sandbox.sandbox.faults.fail(500, times=4, verb="update", resource="releasegroups/status")
+    world.publish("A group", {**store.group(), **store.version("v1", cart="/cart")})
     analysed(web, "prePromotionAnalysis")
     web.deploy("v1")
     world.publish("A forge, and a freeze that Ada may override", {"gitops-bg.yaml": FORGE, **FREEZE})
