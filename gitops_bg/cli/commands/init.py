@@ -14,6 +14,8 @@ from gitops_bg.cli.views.output import Output
 
 LIBRARY = Path("policies") / "library"
 """The folder of ready policies; they have no effect until somebody copies them."""
+EXAMPLES = Path("examples") / "groups"
+"""The folder of an example, which has no effect until somebody moves it."""
 
 
 def init(
@@ -41,6 +43,7 @@ def init(
     output.line(
         f"Ready policies are in {directory / LIBRARY}; one that is copied to {directory / LIBRARY.parent} counts."
     )
+    output.line(f"A release group is in {directory / EXAMPLES}; moved to {directory / EXAMPLES.name} it counts.")
     output.line(f"Next: edit {directory}/apps, run `gitops-bg check {directory}`, commit and push.")
 
 

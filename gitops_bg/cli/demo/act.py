@@ -99,7 +99,7 @@ class Act:
 
     def expect_first_arrival(self, tag: str) -> None:
         """Wait for the first version, before anybody uses the app: the clients start at its first answer. May raise."""
-        self.expect(f"live traffic reaches {tag}", lambda: self.scene.sight.live() == tag)
+        self.expect(f"live traffic reaches {tag}", lambda: self.scene.seen.live() == tag)
         self.arrivals.append(Arrival(tag, self._since_push()))
         self.scene.traffic.start()
 
@@ -129,7 +129,7 @@ class Act:
         return time.monotonic() - self._pushed
 
     def _missed(self, said: str, why: str) -> NotAsExpected:
-        status = self.scene.sight.status
+        status = self.scene.seen.status
         seen = f"phase {status.get('phase', 'unknown')}: {status.get('message', 'no message')}"
         answers = dict(self.scene.traffic.lately())
         return NotAsExpected(f"{said}: {why}\n{seen}\nanswers of the last second: {answers}")

@@ -47,7 +47,7 @@ def play(file: Path | None, keep: bool, stories: Sequence[Story], deadline: floa
     try:
         with _ending_on_sigterm():
             for story in stories:
-                with scene(story.hosting) as built:
+                with scene(story.hosting, story.subject) as built:
                     act = Act(built, screen, deadline)
                     told = _tell_all(act, story, findings)
                     if told and story is not stories[-1]:

@@ -28,13 +28,9 @@ def _tell(scene: Scene, screen: Screen) -> None:
 
 
 def _commands(scene: Scene) -> list[tuple[str, str]]:
-    inside = f"kubectl -n {APP.namespace}"
     return [
-        ("watch the app", f"export KUBECONFIG={scene.kubeconfig}"),
-        ("", f"{inside} get bgd -w"),
-        ("the objects behind it", f"{inside} get bgd,replicasets,pods,services --show-labels"),
-        ("live traffic, and the preview", f"curl {scene.sight.active_url}"),
-        ("", f"curl {scene.sight.preview_url}"),
+        ("use the cluster", f"export KUBECONFIG={scene.kubeconfig}"),
+        *scene.seen.commands(),
         ("be a user, and push what you like (a tag with `bad` never starts)", f"git clone {scene.remote.bare} shop"),
         ("", f"cd shop && gitops-bg explain {APP}"),
         ("the ledger", f"git log origin/{scene.ledger}"),

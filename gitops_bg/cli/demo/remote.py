@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gitops_bg.cli.demo.git import Git, GitFailed
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.spec.app.layout import DEFAULT_TARGET_FILE, app_file
+from gitops_bg.spec.app.layout import DEFAULT_TARGET_FILE, PRIMARY_FILE, app_file
 from gitops_bg.spec.yaml.edit import set_image
 
 
@@ -60,9 +60,31 @@ class Remote:
     def write_image(self, app: AppKey, image: str) -> str:
         """Write an image into the app's target in the clone; return the path of the file."""
         path = app_file(app, DEFAULT_TARGET_FILE)
-        file = self.clone / path
-        file.write_bytes(set_image(file.read_bytes(), app.name, image, path))
+        self.write_image_of(app.name, path, image)
         return path
+
+    def write_image_of(self, container: str, path: str, image: str) -> None:
+        """Write the image of a container into a file of the clone."""
+        file = self.clone / path
+        file.write_bytes(set_image(file.read_bytes(), container, image, path))
+
+    def replace(self, path: str, old: str, new: str) -> None:
+        """Replace a piece of a file of the clone, which has it once."""
+        file = self.clone / path
+        before, _, after = file.read_text(encoding="utf-8").partition(old)
+        file.write_text(f"{before}{new}{after}", encoding="utf-8")
+
+    def copy(self, folder: str, to: str) -> None:
+        """Copy a folder of the clone, without what the agent wrote there."""
+        shutil.copytree(self.clone / folder, self.clone / to, ignore=shutil.ignore_patterns(PRIMARY_FILE))
+
+    def move(self, folder: str, to: str) -> None:
+        """Move a folder of the clone."""
+        shutil.move(self.clone / folder, self.clone / to)
+
+    def remove(self, folder: str) -> None:
+        """Delete a folder of the clone."""
+        shutil.rmtree(self.clone / folder)
 
     def _read(self, *arguments: str) -> str:
         try:

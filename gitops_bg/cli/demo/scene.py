@@ -14,13 +14,14 @@ from gitops_bg.cli.demo.hosting import Hosted, Hosting
 from gitops_bg.cli.demo.logfile import logging_to
 from gitops_bg.cli.demo.remote import Remote
 from gitops_bg.cli.demo.sight import Sight
+from gitops_bg.cli.demo.subject import Seen, Subject
 from gitops_bg.cli.demo.traffic import Traffic
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.connection import Access
 from gitops_bg.cluster.api.kinds import Kind
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.sandbox import Sandbox
-from gitops_bg.spec.crd import definition
+from gitops_bg.spec.crd import definition, group_definition
 
 APP = AppKey("shop", "web")
 IMAGE = "registry.example/shop/web"
@@ -32,7 +33,11 @@ POLL_SECONDS = 0.5
 POD_SECONDS = 0.5
 """How long a pod takes to become ready."""
 
-_CRDS = Kind("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions")
+CRDS = Kind("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions")
+
+
+WEB = Subject(lambda sandbox: Sight(sandbox, APP, PREVIEW_SERVICE))
+"""The app of most stories."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +48,18 @@ class Scene:
     remote: Remote
     sandbox: Sandbox
     agent: Agent
-    sight: Sight
+    seen: Seen
     traffic: Traffic
     kubeconfig: Path
     forge: gitea.Repository | None
     """Where users open, merge and close pull requests; None on a remote without any."""
+
+    @property
+    def sight(self) -> Sight:
+        """The app of the story. Raises ``TypeError`` in a story about something else."""
+        if not isinstance(self.seen, Sight):
+            raise TypeError("this story is about no single app")
+        return self.seen
 
     @property
     def log(self) -> Path:
@@ -61,7 +73,7 @@ class Scene:
 
 
 @contextmanager
-def scene(hosting: Hosting) -> Iterator[Scene]:
+def scene(hosting: Hosting, subject: Subject) -> Iterator[Scene]:
     """Set everything up; at the end, remove everything in reverse order, whatever happens."""
     with ExitStack() as stack:
         folder = Path(tempfile.mkdtemp(prefix="gitops-bg-demo-"))
@@ -69,23 +81,24 @@ def scene(hosting: Hosting) -> Iterator[Scene]:
         stack.enter_context(logging_to(_log_of(folder)))
         hosted = stack.enter_context(hosting(folder))
         sandbox = stack.enter_context(Sandbox(ready_after=POD_SECONDS))
-        kubeconfig = _prepared(sandbox, folder / "kubeconfig")
-        sight = Sight(sandbox, APP, PREVIEW_SERVICE)
-        traffic = Traffic(sight.active_url)
+        kubeconfig = _prepared(sandbox, subject, folder / "kubeconfig")
+        seen = subject.see(sandbox)
+        traffic = Traffic(seen.url)
         agent = Agent(_settings(hosted, kubeconfig))
         stack.callback(agent.stop)
         agent.start()
         stack.callback(traffic.stop)
-        yield Scene(folder, hosted.remote, sandbox, agent, sight, traffic, kubeconfig, hosted.on_gitea)
+        yield Scene(folder, hosted.remote, sandbox, agent, seen, traffic, kubeconfig, hosted.on_gitea)
 
 
-def _prepared(sandbox: Sandbox, kubeconfig: Path) -> Path:
-    """Do what an administrator does once: the namespace and the CustomResourceDefinition."""
+def _prepared(sandbox: Sandbox, subject: Subject, kubeconfig: Path) -> Path:
+    """Do what an administrator does once: the namespace, the CustomResourceDefinitions, what the story needs."""
     sandbox.create_namespace(APP.namespace)
     sandbox.kubeconfig(kubeconfig)
     client = Client(Access(kubeconfig=kubeconfig))
     try:
-        client.create(_CRDS, definition())
+        for kind, body in ((CRDS, definition()), (CRDS, group_definition()), *subject.objects):
+            client.create(kind, body)
     finally:
         client.close()
     return kubeconfig

@@ -84,8 +84,9 @@ class Screen:
         seconds = sum(step.seconds for step in findings.steps)
         verdict = "[bold green]everything was as expected[/]" if findings.ok else "[bold red]not as expected[/]"
         self._line("")
-        self._console.print(table)
-        self._line("")
+        if findings.switches:
+            self._console.print(table)
+            self._line("")
         asked = f"{findings.requests} requests, {findings.failed_requests} failed"
         self._line(f"{len(findings.steps)} steps in {seconds:.0f} s, {asked}: {verdict}")
 

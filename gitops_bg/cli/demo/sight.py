@@ -22,6 +22,11 @@ class Sight:
         self.preview_url = sandbox.service_url(app.namespace, preview)
 
     @property
+    def url(self) -> str:
+        """The address that the clients use."""
+        return self.active_url
+
+    @property
     def status(self) -> Object:
         """The status of the BlueGreenDeployment; empty where there is none yet."""
         found = self._objects("gitops-bg.dev/v1alpha1", "BlueGreenDeployment")
@@ -68,6 +73,16 @@ class Sight:
         pods = [pod for pod in self._objects("v1", "Pod") if self._is_ours(pod) and _tag_in(pod["spec"]) == tag]
         states = [each["state"] for pod in pods for each in pod.get("status", {}).get("containerStatuses", ())]
         return next((state["waiting"]["reason"] for state in states if "waiting" in state), "")
+
+    def commands(self) -> list[tuple[str, str]]:
+        """Return what to try where the demo is kept, and why."""
+        inside = f"kubectl -n {self._app.namespace}"
+        return [
+            ("watch the app", f"{inside} get bgd -w"),
+            ("the objects behind it", f"{inside} get bgd,replicasets,pods,services --show-labels"),
+            ("live traffic, and the preview", f"curl {self.active_url}"),
+            ("", f"curl {self.preview_url}"),
+        ]
 
     def _objects(self, api_version: str, kind: str) -> list[Any]:
         return list(self._sandbox.objects(api_version, kind, self._app.namespace))

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from gitops_bg.cli.demo.act import Act
 from gitops_bg.cli.demo.hosting import Hosting
+from gitops_bg.cli.demo.scene import WEB
+from gitops_bg.cli.demo.subject import Subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,3 +24,4 @@ class Story:
     title: str
     hosting: Hosting
     steps: tuple[Step, ...]
+    subject: Subject = WEB

@@ -7,7 +7,7 @@ import http.client
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -34,8 +34,9 @@ class Answer:
 class Visit:
     """One connection to a Service, for some requests."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, headers: Mapping[str, str] | None = None) -> None:
         address = urlsplit(url)
+        self._path, self._headers = address.path or "/", dict(headers or {})
         self._connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=_TIMEOUT)
         self._opened = 0.0
 
@@ -44,7 +45,7 @@ class Visit:
         if not self.is_open:
             self._opened = time.monotonic()
         try:
-            self._connection.request("GET", "/")
+            self._connection.request("GET", self._path, headers=self._headers)
             response = self._connection.getresponse()
             body = response.read()
             if response.status != http.HTTPStatus.OK:
@@ -65,9 +66,9 @@ class Visit:
         self._connection.close()
 
 
-def answer_of(url: str) -> Answer:
+def answer_of(url: str, headers: Mapping[str, str] | None = None) -> Answer:
     """Send one request on a connection of its own, as `curl` does."""
-    visit = Visit(url)
+    visit = Visit(url, headers)
     try:
         return visit.ask()
     finally:

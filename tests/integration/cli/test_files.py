@@ -37,6 +37,15 @@ def test_init_makes_a_repository_that_check_finds_sound(tmp_path: Path) -> None:
     assert "no problem" in run("check", str(made)).stdout
 
 
+def test_the_release_group_that_init_makes_is_sound_where_it_counts(tmp_path: Path) -> None:
+    made = tmp_path / "config"
+    assert f"A release group is in {made / 'examples/groups'}" in " ".join(run("init", str(made)).stdout.split())
+    (made / "examples/groups").rename(made / "groups")
+    assert "no problem" in run("check", str(made)).stdout
+    (made / "groups/shop/store/v1/cart/routes.yaml").write_text("kind: ServiceRoutes\n")
+    assert "groups/shop/store/v1/cart/routes.yaml" in run("check", str(made), code=1).stdout
+
+
 def test_init_lists_its_files_as_json(tmp_path: Path) -> None:
     answer = json.loads(run("init", str(tmp_path / "new"), "-o", "json").stdout)
     assert "gitops-bg.yaml" in answer["files"]

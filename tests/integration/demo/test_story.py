@@ -15,6 +15,7 @@ import pytest
 from gitops_bg.cli.demo.day import DAY
 from gitops_bg.cli.demo.demo import play
 from gitops_bg.cli.demo.gitea import gitea_at_hand
+from gitops_bg.cli.demo.group import GROUP_STORY
 from gitops_bg.cli.demo.pull_requests import pull_requests
 from gitops_bg.cli.demo.story import Story
 from tests.integration.demo.conftest import nothing_left_behind
@@ -98,6 +99,22 @@ def test_the_timeline_ends_with_the_ledger_and_a_summary(told: Told) -> None:
 def test_no_log_line_gets_into_the_timeline(told: Told) -> None:
     assert "INFO" not in told.screen
     assert "WARNING" not in told.screen
+
+
+def test_a_release_group_is_promoted_and_rolled_back_by_one_commit_each(tmp_path: Path) -> None:
+    """One test for the whole story: what it promises, it checks itself."""
+    told = told_with(tmp_path, GROUP_STORY)
+    assert told.status == 0, told.screen
+    assert told.report["failed_requests"] == 0
+    assert len(told.report["steps"]) == 6
+    assert told.seconds < 60
+    for said in (
+        "v1 Legacy, v2 Active",
+        "X-Version: v1: 1.0.0 answers",
+        "denied, v2 has left it out",
+        "waits for cart-v3",
+    ):
+        assert said in told.screen
 
 
 @pytest.mark.real_forge
