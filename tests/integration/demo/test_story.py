@@ -107,7 +107,6 @@ def test_a_release_group_is_promoted_and_rolled_back_by_one_commit_each(tmp_path
     assert told.status == 0, told.screen
     assert told.report["failed_requests"] == 0
     assert len(told.report["steps"]) == 6
-    assert told.seconds < 60
     for said in (
         "v1 Legacy, v2 Active",
         "X-Version: v1: 1.0.0 answers",
