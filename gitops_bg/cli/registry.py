@@ -68,7 +68,7 @@ def _policies() -> typer.Typer:
 def _group() -> typer.Typer:
     told = "Release groups: several services that are promoted and rolled back together."
     verbs = typer.Typer(name="group", help=told, no_args_is_help=True)
-    for verb in (group.get, group.promote, group.rollback, group.delete):
+    for verb in (group.get, group.history, group.promote, group.rollback, group.delete):
         verbs.command(verb.__name__)(with_option_groups(verb))
     return verbs
 

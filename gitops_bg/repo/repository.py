@@ -323,6 +323,13 @@ class Repository:
             made, let_in = (self._asked(sources, there, at) for sources in (self._sources, self._landings))
             return {file: self._placed(made[file], let_in[file], at) for file in made}
 
+    def brought_by(self, path: str) -> Source | None:
+        """The commit that brought the present content of any file into main; None where there is no such file."""
+        with self._guarded():
+            head = self._poller.head()
+            node = self._trees.at(head, [path]).get(path)
+            return self._landings.of({path: node.id}, head)[path] if node is not None else None
+
     def _placed(self, made: Source, let_in: Source, head: str) -> tuple[Source, Source]:
         """A commit of main's own line brought itself in, whatever a merge with swapped parents looks like."""
         if self._mainline.place(made.commit, head) is not None:

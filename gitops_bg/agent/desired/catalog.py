@@ -66,7 +66,7 @@ class Catalog:
         self._rewrite_reports = RewriteReports()
         self._provenances = Provenances(repository)
         self.board = PeerBoard(self.apps)
-        self._policing = PolicingFacts(repository, self.board)
+        self.policing = PolicingFacts(repository, self.board)
         self._positions: Mapping[AppKey, Position] = {}
         self._askers = Askers(repository)
         self._lookout = LookCounter()
@@ -82,7 +82,7 @@ class Catalog:
 
     def hear_forge(self, pull_view: Callable[[AppKey], PullView | None], heard: HeardOf) -> None:
         """What a forge shows of an app, and says of people, is asked here from now on."""
-        self._policing.pull_view, self._policing.heard = pull_view, heard
+        self.policing.pull_view, self.policing.heard = pull_view, heard
 
     # --- read by everybody ------------------------------------------------------------------------------------
 
@@ -183,7 +183,7 @@ class Catalog:
         self, desired: Desired, reading: Reading, app: AppKey, config: AppConfig, record: Record
     ) -> Desired:
         """Add the policies of the app, and the facts that they ask for; nothing where no policy is for it."""
-        policing = self._policing.of(reading, app, config, desired, record)
+        policing = self.policing.of(reading, app, config, desired, record)
         return desired if policing is None else replace(desired, policing=policing)
 
     def _with_askers(self, desired: Desired, app: AppKey, spec: AppSpec | None, record: Record) -> Desired:
@@ -213,7 +213,7 @@ class Catalog:
 
         ``remembered`` is the pull request in the app's status: it counts until this process knows better.
         """
-        position, shown = self._positions.get(app, NOWHERE), self._policing.pull_view(app) or PullView(remembered)
+        position, shown = self._positions.get(app, NOWHERE), self.policing.pull_view(app) or PullView(remembered)
         return GitView(
             promotion=reading.promotions.get(app),
             main_refused=self.main_refused,
@@ -226,7 +226,7 @@ class Catalog:
             pull_queued=shown.queued,
             pull_trouble=shown.trouble,
             has_forge=reading.settings.forge is not None,
-            merges=self._policing.merges(reading, app, desired, record),
+            merges=self.policing.merges(reading, app, desired, record),
         )
 
     # --- refreshed by the Git thread --------------------------------------------------------------------------

@@ -78,6 +78,29 @@ class PolicingFacts:
         policing = self._people.of(policing, self._circumstances(reading, app, desired, record, promotion))
         return self._board.with_peers(self._signed.added(policing, app, desired, record), app)
 
+    def of_member(self, reading: Reading, app: AppKey, config: AppConfig, promotion: str) -> Policing | None:
+        """Return what policies ask of a service whose release group moves by a commit; None if no policy is for it.
+
+        Without what they ask about people: who approved the promotion of a group is not read.
+        """
+        view, labels = reading.policies, config.labels
+        then = self._before(promotion, app, labels) if promotion else PoliciesThen("", unread="its commit is unknown")
+        policies, troubles = view.of(app, labels), view.troubles_of(app, labels)
+        if not (policies or troubles or then):
+            return None
+        policing = Policing(policies, then, (), troubles, labels, config.annotations)
+        source = config.target.source.commit if config.target else ""
+        commits = self._commits(tuple(filter(None, (promotion, source))))
+        return self._board.with_peers(replace(policing, commits=commits), app)
+
+    def promotion_of(self, path: str) -> str:
+        """Return the commit that brought a file into main as it is; empty where nobody can tell."""
+        try:
+            found = self._repository.brought_by(path)
+        except GitopsBgError:
+            return ""
+        return found.commit if found is not None else ""
+
     def merges(self, reading: Reading, app: AppKey, desired: Desired, record: Record) -> tuple[Merge, ...]:
         """Return who merged what the record asks about, as far as the forge answered; nothing after a bug in here."""
         if not record.git.asked_merges:

@@ -2,11 +2,12 @@
 
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.groups.members import has_pods, observed_members
+from gitops_bg.agent.groups.policing import GroupPolicing
 from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
@@ -52,6 +53,7 @@ class GroupReconciler:
         self._groups = groups
         self._metrics = metrics
         self._clock = clock
+        self._policing = GroupPolicing(catalog.policing, cluster)
         self._records: dict[GroupKey, GroupRecord] = {}
         self._members: dict[AppKey, Member] = {}
         self._unread: set[GroupKey] = set()
@@ -125,7 +127,9 @@ class GroupReconciler:
         seen = self._groups.seen(group)
         members = observed_members(self._cluster, reading, group, config.desired, seen.record.state)
         observed = self._groups.observe(group, seen, config.body, members)
-        decision = decide_group(group, config.desired, observed, seen.record, self._clock())
+        policing = self._policing.of(reading, group, config.desired, seen.record.state)
+        desired = replace(config.desired, policing=policing)
+        decision = decide_group(group, desired, observed, seen.record, self._clock())
         wrote = self._groups.save(seen, decision, config.desired.commit, self._clock())
         self._records[group] = decision.record
         state = decision.record.state

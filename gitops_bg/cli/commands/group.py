@@ -1,5 +1,6 @@
-"""`group get|promote|rollback|delete`: release groups. What changes something is a commit on main, as for an app."""
+"""`group get|history|promote|rollback|delete`: release groups. What changes something is a commit on main."""
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import typer
@@ -20,7 +21,7 @@ from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.repo.write.edits import EditOrNew
 from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder, is_version
 from gitops_bg.spec.groups.load import GroupConfig, load_group
-from gitops_bg.spec.groups.status import GroupStatus
+from gitops_bg.spec.groups.status import GroupMoveStatus, GroupStatus
 from gitops_bg.spec.yaml.edit import set_field
 
 
@@ -66,6 +67,26 @@ def get(
         _show(output, bodies[0])
     else:
         output.show(_list(bodies))
+
+
+def history(at: LiveOptions, group: Group) -> None:
+    """Show the last promotions and rollbacks of a group, the newest first, with the commit of main that each followed.
+
+    Example: gitops-bg group history shop/store
+    """
+    output = Output(at.out)
+    client = Client(access(at.kube))
+    try:
+        (body,) = _live(client, at.place.namespace, group)
+    finally:
+        client.close()
+    moves = GroupStatus.read(body.get("status")).history or ()
+    if output.json:
+        output.data({"group": _name_of(body), "history": [move.stored() for move in moves]})
+    elif not moves:
+        output.note(f"{_name_of(body)} was neither promoted nor rolled back yet")
+    else:
+        output.show(_history(moves))
 
 
 def promote(group: Group, version: Version, at: FileOptions, person: AuthorOptions) -> None:
@@ -167,13 +188,27 @@ def _json(body: Object) -> dict[str, Any]:
     return {"namespace": body["metadata"]["namespace"], "name": body["metadata"]["name"], **status}
 
 
+def _name_of(body: Object) -> str:
+    return f"{body['metadata']['namespace']}/{body['metadata']['name']}"
+
+
+def _history(moves: Iterable[GroupMoveStatus]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("AT", "WHAT", "FROM", "TO", "COMMIT"):
+        table.add_column(title)
+    for move in moves:
+        cells = (str(move.at or "-"), move.kind, move.source, move.target, (move.commit or "-")[:10])
+        table.add_row(*(said(cell) for cell in cells))
+    return table
+
+
 def _list(bodies: list[Object]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("GROUP", "ACTIVE", "LEGACY", "CANDIDATES", "PHASE"):
         table.add_column(title)
     for body in bodies:
         status = GroupStatus.read(body.get("status"))
-        name = f"{body['metadata']['namespace']}/{body['metadata']['name']}"
+        name = _name_of(body)
         candidates = ", ".join(status.candidates or ())
         cells = (name, status.active, status.legacy, candidates, status.phase)
         table.add_row(*(said(cell or "-") for cell in cells))
@@ -182,9 +217,7 @@ def _list(bodies: list[Object]) -> Table:
 
 def _show(output: Output, body: Object) -> None:
     status = GroupStatus.read(body.get("status"))
-    output.line(
-        f"{body['metadata']['namespace']}/{body['metadata']['name']}  {status.phase or ''}  {status.message or ''}"
-    )
+    output.line(f"{_name_of(body)}  {status.phase or ''}  {status.message or ''}")
     for version in status.versions or ():
         output.line(f"  {version.name}  {version.stage}  {', '.join(version.services or ())}")
     if status.transition is not None:

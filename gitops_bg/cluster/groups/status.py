@@ -9,7 +9,7 @@ from gitops_bg.cluster.reporting.status import conditions_with_times, gate_of
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.model import GroupState, GroupVersion, VersionStage
-from gitops_bg.core.groups.record import GroupRecord, Transition
+from gitops_bg.core.groups.record import GroupMove, GroupRecord, Transition
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.codec import from_json, to_json
@@ -46,6 +46,7 @@ def group_status(body: Object, decision: GroupDecision, commit: str, now: dateti
         versions=tuple(map(partial(_version, state), state.versions)) or None,
         transition=_transition(decision.record.transition),
         gates=tuple(map(gate_of, decision.gates)) or None,
+        history=tuple(map(_move, reversed(decision.record.moves))) or None,
         conditions=tuple(conditions_with_times(before, decision.conditions, generation, now)),
         record=to_json(decision.record),
     ).stored()
@@ -56,6 +57,12 @@ def _version(state: GroupState, version: GroupVersion) -> shown.GroupVersionStat
     services = tuple(sorted(member_name(each.service, each.initial_version) for each in serving))
     changed = moment_of(version.changed_at)
     return shown.GroupVersionStatus(name=version.name, stage=version.stage, changed_at=changed, services=services)
+
+
+def _move(move: GroupMove) -> shown.GroupMoveStatus:
+    return shown.GroupMoveStatus(
+        kind=move.kind.value, source=move.source, target=move.target, at=moment_of(move.at), commit=move.commit or None
+    )
 
 
 def _transition(moving: Transition | None) -> shown.GroupTransitionStatus | None:

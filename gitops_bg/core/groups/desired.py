@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from gitops_bg.core.groups.model import GroupGateway, RouteMatch
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.policies.facts import Policing, VersionFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,20 @@ class GroupSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class MemberPolicing:
+    """What policies ask about one service of the version that group.yaml names."""
+
+    policing: Policing
+    promotion: str
+    """The commit of main that brought group.yaml as it is."""
+    to: VersionFacts
+    serving: VersionFacts
+    """What its service runs now, or nothing that is known of it."""
+    available_since: datetime | None = None
+    """Since when it has been available; None while it is not."""
+
+
+@dataclass(frozen=True, slots=True)
 class DesiredGroup:
     """The whole folder. ``spec`` None: it is not usable, and ``problems`` says why; then nothing moves."""
 
@@ -55,3 +71,7 @@ class DesiredGroup:
     versions: Mapping[str, DesiredVersion] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     commit: str = ""
+    policing: Mapping[str, MemberPolicing] = field(default_factory=dict)
+    """By the name of the app, while the version that group.yaml names is a candidate; those that no policy is for have
+    none.
+    """

@@ -13,6 +13,7 @@ from gitops_bg.core.groups.gates import gates_of
 from gitops_bg.core.groups.model import GroupKey, VersionStage
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.plan import actions_of
+from gitops_bg.core.groups.policies import moments as policy_moments
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.registering import drop_removed, drop_services, forget_changed, register_versions
 from gitops_bg.core.groups.status import conditions_of, conditions_of_invalid, phase_of
@@ -66,12 +67,12 @@ def _gates_to_show(world: GroupWorld) -> tuple[GateResult, ...]:
 
 
 def _wake_at(world: GroupWorld) -> datetime | None:
-    """When a deadline passes, or a Gateway that has said nothing counts as one that never does."""
+    """When a deadline passes, a policy opens or shuts, or a silent Gateway counts as one that never says anything."""
     moving, left = world.record.transition, world.record.left_at
     since = moving.step_since if moving else left
-    if since is None:
-        return None
-    moments = [since + timedelta(seconds=GATEWAY_STATUS_GRACE_SECONDS)]
+    moments = list(policy_moments(world))
+    if since is not None:
+        moments.append(since + timedelta(seconds=GATEWAY_STATUS_GRACE_SECONDS))
     if moving is not None:
         moments.append(deadline_of(world, moving))
     return min((moment for moment in moments if moment > world.now), default=None)

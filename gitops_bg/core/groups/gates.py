@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from gitops_bg.core.groups.model import Endpoint, VersionStage
+from gitops_bg.core.groups.policies import policies
 from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.decision import GateKind, GateResult
 
@@ -51,14 +52,15 @@ def knows_routes(world: GroupWorld, version: str) -> GateResult:
 
 # What can be mended at once is said first.
 BEFORE_PROMOTION: tuple[Gate, ...] = (knows_routes, not_failed_before, members_healthy)
-# The way back waits for nothing that is new: only for pods to go to.
+# The way back waits for nothing that is new: only for pods to go to. No policy stands in it (I6).
 BEFORE_ROLLBACK: tuple[Gate, ...] = (knows_routes, not_failed_before, members_available)
 
 
 def gates_of(world: GroupWorld, version: str) -> tuple[GateResult, ...]:
     """The gates between the group and a version, by the way that leads there."""
-    is_back = world.record.state.stage(version) is VersionStage.LEGACY
-    return tuple(gate(world, version) for gate in (BEFORE_ROLLBACK if is_back else BEFORE_PROMOTION))
+    if world.record.state.stage(version) is VersionStage.LEGACY:
+        return tuple(gate(world, version) for gate in BEFORE_ROLLBACK)
+    return (*(gate(world, version) for gate in BEFORE_PROMOTION), *policies(world, version))
 
 
 def brought_by(world: GroupWorld, version: str) -> Iterator[Endpoint]:

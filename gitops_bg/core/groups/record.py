@@ -58,6 +58,21 @@ class FailedTransition:
     at: datetime
 
 
+MOST_MOVES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMove:
+    """A promotion or rollback that was carried out."""
+
+    kind: TransitionKind
+    source: str
+    target: str
+    commit: str
+    """The commit of main that was read then; empty where it is unknown."""
+    at: datetime
+
+
 @dataclass(frozen=True, slots=True)
 class GroupRecord:
     """The memory of one group."""
@@ -71,3 +86,5 @@ class GroupRecord:
     """When the last transition ended; None once nothing leads to ``leaving`` any more."""
     deleted: tuple[DeletedVersion, ...] = ()
     failed: FailedTransition | None = None
+    moves: tuple[GroupMove, ...] = ()
+    """The last ones, oldest first."""

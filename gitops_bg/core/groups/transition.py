@@ -14,7 +14,7 @@ from gitops_bg.core.groups.events import GroupEvent
 from gitops_bg.core.groups.gates import gates_of
 from gitops_bg.core.groups.model import PromotionRejected, TransitionStep, VersionStage
 from gitops_bg.core.groups.plan import after_of, is_in_place
-from gitops_bg.core.groups.record import FailedTransition, Transition, TransitionKind
+from gitops_bg.core.groups.record import MOST_MOVES, FailedTransition, GroupMove, Transition, TransitionKind
 from gitops_bg.core.groups.registering import remember_deleted
 from gitops_bg.core.groups.world import GroupWorld
 
@@ -101,7 +101,11 @@ def _finished(world: GroupWorld, moving: Transition) -> GroupWorld:
     world = world.with_event(
         GroupEvent(f"{moving.kind}Finished"), f"{past} {moving.target}; {moving.source} is kept warm"
     )
-    return world.with_record(state=after, transition=None, leaving=leaving, left_at=world.now, deleted=gone)
+    move = GroupMove(moving.kind, moving.source, moving.target, world.desired.commit, world.now)
+    moves = (*world.record.moves, move)[-MOST_MOVES:]
+    return world.with_record(
+        state=after, transition=None, leaving=leaving, left_at=world.now, deleted=gone, moves=moves
+    )
 
 
 def _awaits_gateway_status(world: GroupWorld, since: datetime) -> bool:

@@ -29,6 +29,16 @@ class GroupTransitionStatus(Part):
     withdrawn: str | None = Field(default=None, description="Why it goes back.")
 
 
+class GroupMoveStatus(Part):
+    """A promotion or rollback that was carried out."""
+
+    kind: str = Field(description="Promotion or Rollback.")
+    source: str = Field(description="The version that was active.")
+    target: str = Field(description="The version that is active since.")
+    at: Moment | None = None
+    commit: str | None = Field(default=None, description="The commit of main that was read then.")
+
+
 class GroupStatus(TopStatus):
     """The status of the group."""
 
@@ -47,6 +57,9 @@ class GroupStatus(TopStatus):
     transition: GroupTransitionStatus | None = Field(default=None, description="A promotion or rollback under way.")
     gates: tuple[Gate, ...] | None = Field(
         default=None, description="Every gate of the version that group.yaml asks for, while it is not active."
+    )
+    history: tuple[GroupMoveStatus, ...] | None = Field(
+        default=None, description="The last promotions and rollbacks, the newest first."
     )
     conditions: tuple[Condition, ...] | None = Field(
         default=None,

@@ -18,7 +18,14 @@ from gitops_bg.core.groups.decision import (
     GroupAction,
     GroupDecision,
 )
-from gitops_bg.core.groups.desired import DesiredGroup, DesiredRoute, DesiredService, DesiredVersion, GroupSpec
+from gitops_bg.core.groups.desired import (
+    DesiredGroup,
+    DesiredRoute,
+    DesiredService,
+    DesiredVersion,
+    GroupSpec,
+    MemberPolicing,
+)
 from gitops_bg.core.groups.engine import decide_group
 from gitops_bg.core.groups.events import GroupEvent
 from gitops_bg.core.groups.members import MemberState, member_state
@@ -62,6 +69,8 @@ class World:
     """What the Gateway says of every route; None: nothing, ever."""
     says: str = ""
     now: datetime = NOW
+    policing: dict[str, MemberPolicing] = field(default_factory=dict)
+    """What policies ask about members."""
     removed: frozenset[str] = frozenset()
     """`removedServices` of group.yaml."""
     record: GroupRecord = field(default_factory=GroupRecord)
@@ -115,7 +124,8 @@ class World:
 
     def decide(self) -> GroupDecision:
         spec = GroupSpec(self.active, self.archive_size, self.gateway, removed_services=self.removed)
-        desired = DesiredGroup(None if self.problems else spec, {} if self.problems else dict(self.versions))
+        versions = {} if self.problems else dict(self.versions)
+        desired = DesiredGroup(None if self.problems else spec, versions, policing=self.policing)
         return decide_group(STORE, desired, self.observed(), self.record, self.now)
 
     def decided(self) -> GroupWorld:

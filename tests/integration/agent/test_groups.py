@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.core.groups.gateway import DENIED, NOBODY
+from tests.fixtures.repos.texts import policy
 from tests.support.groups import Store
 from tests.support.scenario import Scenario
 from tests.support.waiting import eventually
@@ -153,6 +154,40 @@ def test_clearing_an_old_version_away_leaves_alone_what_still_serves_of_it(store
     eventually(lambda: store.world.live("bluegreendeployments", "auth-v1") is None, what="auth-v1 is gone")
     assert store.ask("/auth") == NOBODY
     eventually(lambda: store.world.live("services", "auth") is None, what="so is its Service")
+
+
+FREEZE = {"policies/freeze.yaml": policy("freeze", '- windows: {deny: [{start: "2020-01-01", reason: INC-4711}]}')}
+
+
+def test_a_freeze_stops_a_promotion_of_a_group_and_never_its_way_back(store: Store) -> None:
+    store.begin()
+    store.world.publish("Freeze", FREEZE)
+    commit = store.activate("v2")
+    store.wait("v1A v2C", "Waiting")
+    (gate,) = [each for each in store.status()["gates"] if not each["open"]]
+    assert (gate["kind"], gate["reason"].partition(": shut")[0]) == ("policy", "cart-v2: freeze: INC-4711")
+    assert store.ask("/cart") == "cart-v1"
+    store.world.publish("The freeze is over", dict.fromkeys(FREEZE))
+    store.wait("v1L v2A")
+    assert store.ask("/cart") == "cart-v2"
+
+    store.world.publish("Freeze again", FREEZE)
+    store.world.pull()
+    store.world.remote.revert(commit)
+    store.world.push()
+    store.wait("v1A v2C")
+    assert store.ask("/cart") == "cart-v1"
+
+
+def test_a_freeze_is_overridden_by_the_commit_that_names_the_version(store: Store) -> None:
+    store.begin()
+    ada = "{name: ada, emails: [ada@example.com]}"
+    people = f"apiVersion: gitops-bg.dev/v1alpha1\nkind: People\npeople: [{ada}]\n"
+    glass = FREEZE["policies/freeze.yaml"] + "  override: {by: [ada]}\n"
+    store.world.publish("Freeze", {"policies/freeze.yaml": glass, "policies/people.yaml": people})
+    store.spec["active"] = "v2"
+    store.world.publish("Promote v2\n\nBg-Override: freeze\nBg-Reason: INC-4712 needs it", store.group())
+    store.wait("v1L v2A")
 
 
 def test_what_happens_to_a_group_is_among_its_events(store: Store) -> None:

@@ -21,6 +21,7 @@ def test_a_group_is_shown_promoted_rolled_back_and_a_version_of_it_deleted(cli: 
     (shown,) = cli.json("group", "get", name)["groups"]
     assert (shown["active"], shown["candidates"], shown["phase"]) == ("v1", ["v2"], "Healthy")
     assert "record" not in shown
+    assert "neither promoted nor rolled back yet" in cli("group", "history", name)
 
     promoted = cli.json("group", "promote", name, "v2")
     assert promoted["changed"] is True
@@ -36,6 +37,13 @@ def test_a_group_is_shown_promoted_rolled_back_and_a_version_of_it_deleted(cli: 
     cli("group", "rollback", name, "v1")
     store.world.wake()
     store.wait("v1A v2C")
+    told = cli.json("group", "history", name)["history"]
+    assert [(each["kind"], each["source"], each["target"]) for each in told] == [
+        ("Rollback", "v2", "v1"),
+        ("Promotion", "v1", "v2"),
+    ]
+    assert told[1]["commit"] == promoted["commit"]
+    assert [word in cli("group", "history", name) for word in ("Rollback", "v2", told[0]["commit"][:10])] == [True] * 3
     cli("group", "delete", name, "v2")
     store.world.wake()
     store.wait("v1A")
@@ -44,6 +52,7 @@ def test_a_group_is_shown_promoted_rolled_back_and_a_version_of_it_deleted(cli: 
 
 def test_what_cannot_be_done_is_said_and_commits_nothing(cli: Cli, store: Store) -> None:
     store.begin()
+    store.world.wait_idle()  # also the first deployment of v2 is committed
     name, head = f"{store.world.namespace}/store", store.world.remote.head()
     assert f"main has no version v9 of {name}; it has v1, v2" in cli("group", "promote", name, "v9", code=5)
     assert "'two' is no version; write v1, v2" in cli("group", "promote", name, "two", code=2)

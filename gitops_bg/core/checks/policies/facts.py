@@ -8,13 +8,11 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from gitops_bg.core.checks.policies.judge import judge
+from gitops_bg.core.checks.policies.judge import judge_each
 from gitops_bg.core.checks.policies.match import asks_for_messages
 from gitops_bg.core.checks.policies.people import standing
-from gitops_bg.core.errors import InternalError, guarded
 from gitops_bg.core.model.desired import Desired
 from gitops_bg.core.model.policies.facts import CommitFacts, Facts, PastMove, Policing, Verdict, VersionFacts
-from gitops_bg.core.model.policies.rules import Policy
 from gitops_bg.core.model.record import Cause, Record
 from gitops_bg.core.model.spec import OnExpire
 from gitops_bg.core.model.version import Version
@@ -61,17 +59,7 @@ def verdicts(world: World, version: Version) -> tuple[Verdict, ...]:
     policing = world.desired.policing
     if policing is None:
         return ()
-    return tuple(verdict for policy in policing.all_policies for verdict in _of_policy(policy, world, version))
-
-
-def _of_policy(policy: Policy, world: World, version: Version) -> tuple[Verdict, ...]:
-    """Return the verdicts of a policy. One that hits a bug is shut, for its apps; rollbacks ask no policy and go on."""
-    try:
-        with guarded("judging it"):
-            return judge((policy,), facts_of(world, version), world.now)
-    except InternalError as error:
-        remedy = f"change or remove {policy.name} in main, and report the bug"
-        return (Verdict(policy.name, "policy", open=False, reason=str(error), remedy=remedy, unknown=True),)
+    return judge_each(policing.all_policies, lambda: facts_of(world, version), world.now)
 
 
 def moments(world: World) -> tuple[datetime, ...]:

@@ -11,6 +11,7 @@ from datetime import datetime
 from gitops_bg.core.checks.policies import rules as of
 from gitops_bg.core.checks.policies.match import matches
 from gitops_bg.core.checks.policies.people import approvals, separation
+from gitops_bg.core.errors import InternalError, guarded
 from gitops_bg.core.model.policies.facts import CommitFacts, Facts, Overriding, Verdict
 from gitops_bg.core.model.policies.rules import (
     After,
@@ -52,6 +53,20 @@ OVERRIDE, REASON = "Bg-Override", "Bg-Reason"
 def judge(policies: Iterable[Policy], facts: Facts, now: datetime) -> tuple[Verdict, ...]:
     """Return the verdicts of all rules that count, in the order of the policies and of their rules. ``now`` is UTC."""
     return tuple(verdict for policy in policies for verdict in _of_policy(policy, facts, now))
+
+
+def judge_each(policies: Iterable[Policy], facts: Callable[[], Facts], now: datetime) -> tuple[Verdict, ...]:
+    """Judge each policy for itself. One that hits a bug is shut, for its apps; rollbacks ask no policy and go on."""
+    return tuple(verdict for policy in policies for verdict in _judged_alone(policy, facts, now))
+
+
+def _judged_alone(policy: Policy, facts: Callable[[], Facts], now: datetime) -> tuple[Verdict, ...]:
+    try:
+        with guarded("judging it"):
+            return judge((policy,), facts(), now)
+    except InternalError as error:
+        remedy = f"change or remove {policy.name} in main, and report the bug"
+        return (Verdict(policy.name, "policy", open=False, reason=str(error), remedy=remedy, unknown=True),)
 
 
 def name_of(rule: Rule) -> str:

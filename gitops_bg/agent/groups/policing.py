@@ -1,0 +1,64 @@
+"""What policies ask about the services of a group that is to be promoted: from main, and from the members' records."""
+
+from collections.abc import Mapping
+
+from gitops_bg.agent.desired.policing import PolicingFacts
+from gitops_bg.agent.desired.reading import Entry, Reading
+from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.core.checks.policies.facts import described_by
+from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.groups.desired import DesiredGroup, MemberPolicing
+from gitops_bg.core.groups.model import GroupKey, GroupState, VersionStage
+from gitops_bg.core.groups.world import member_name
+from gitops_bg.core.model.desired import Target
+from gitops_bg.core.model.policies.facts import VersionFacts
+from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder
+
+_NOTHING_KNOWN = VersionFacts("")
+
+
+class GroupPolicing:
+    """Only reads. Nothing is read unless group.yaml names a candidate."""
+
+    def __init__(self, facts: PolicingFacts, cluster: Cluster) -> None:
+        self._facts = facts
+        self._cluster = cluster
+
+    def of(
+        self, reading: Reading, group: GroupKey, desired: DesiredGroup, state: GroupState
+    ) -> Mapping[str, MemberPolicing]:
+        """Return what policies ask, by the name of the service's app."""
+        if desired.spec is None or state.stage(desired.spec.active) is not VersionStage.CANDIDATE:
+            return {}
+        promotion = self._facts.promotion_of(f"{group_folder(group)}/{GROUP_FILE}")
+        found: dict[str, MemberPolicing] = {}
+        for place in state.endpoints:
+            app = AppKey(group.namespace, member_name(place.service, place.initial_version))
+            entry = reading.entry(app) if place.version == desired.spec.active else None
+            asked = self._of_member(reading, app, entry, promotion) if entry is not None else None
+            if asked is not None:
+                found[app.name] = asked
+        return found
+
+    def _of_member(self, reading: Reading, app: AppKey, entry: Entry, promotion: str) -> MemberPolicing | None:
+        policing = self._facts.of_member(reading, app, entry.config, promotion)
+        target = entry.config.target
+        if policing is None or target is None:
+            return None  # Without a target it is not healthy, so that nothing moves.
+        version = self._record(app).version(target.snapshot.digest)
+        since = version.available_since if version is not None else None
+        return MemberPolicing(policing, promotion, _version(target), _NOTHING_KNOWN, since)
+
+    def _record(self, app: AppKey) -> Record:
+        """The record of a member; an empty one where it cannot be read: nothing is known then."""
+        try:
+            return self._cluster.record(app)
+        except GitopsBgError:
+            return Record()
+
+
+def _version(target: Target) -> VersionFacts:
+    images, label = described_by(target.snapshot.text)
+    return VersionFacts(target.snapshot.digest, label=label, images=images, source_commit=target.source.commit)

@@ -1,0 +1,78 @@
+"""What policies say about the promotion of a group: about every service that moves with it (policies.md §3).
+
+Each service is judged as a version of its app, promoted by the commit of group.yaml. Never on the way back (I6).
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+
+from gitops_bg.core.checks.policies.facts import LAST
+from gitops_bg.core.checks.policies.judge import judge_each
+from gitops_bg.core.checks.policies.results import results_of
+from gitops_bg.core.groups.desired import MemberPolicing
+from gitops_bg.core.groups.model import VersionStage
+from gitops_bg.core.groups.record import GroupMove, TransitionKind
+from gitops_bg.core.groups.world import GroupWorld, member_name
+from gitops_bg.core.model.decision import GateResult
+from gitops_bg.core.model.policies.facts import Facts, PastMove
+from gitops_bg.core.model.version import AppKey
+
+NOT_READ = "the reviews of a release group's promotion are not read"
+_MOST_NAMED = 3
+
+
+def policies(world: GroupWorld, version: str) -> Iterator[GateResult]:
+    """Yield the results of all policies; those that say the same of several services once, with their names."""
+    told: dict[GateResult, list[str]] = {}
+    for place in world.record.state.endpoints:
+        name = member_name(place.service, place.initial_version)
+        asked = world.desired.policing.get(name) if place.version == version else None
+        if asked is not None:
+            for result in _of_member(world, name, asked):
+                told.setdefault(result, []).append(name)
+    for result, names in told.items():
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        yield replace(result, reason=f"{', '.join(names[:_MOST_NAMED])}{more}: {result.reason}")
+
+
+def moments(world: GroupWorld) -> tuple[datetime, ...]:
+    """Return when time alone changes what a policy says about the version that group.yaml names."""
+    if world.record.state.stage(world.spec.active) is not VersionStage.CANDIDATE:
+        return ()
+    return tuple(result.until for result in policies(world, world.spec.active) if result.until)
+
+
+def _of_member(world: GroupWorld, name: str, asked: MemberPolicing) -> tuple[GateResult, ...]:
+    facts = _facts(world, name, asked)
+    return results_of(asked.policing.then, judge_each(asked.policing.all_policies, lambda: facts, world.now))
+
+
+def _facts(world: GroupWorld, name: str, asked: MemberPolicing) -> Facts:
+    policing, app = asked.policing, AppKey(world.key.namespace, name)
+    commits = {commit.commit: commit for commit in policing.commits}
+    return Facts(
+        app=app,
+        to=replace(asked.to, source=commits.get(asked.to.source_commit)),
+        serving=asked.serving,
+        labels=policing.labels,
+        annotations=policing.annotations,
+        available_since=asked.available_since,
+        promoted=True,
+        promotion=commits.get(asked.promotion),
+        queue=(LAST, str(app)),
+        peers=policing.peers,
+        not_looked_at=policing.not_looked_at,
+        promotions=_past(world.record.moves, TransitionKind.PROMOTION),
+        rollbacks=_past(world.record.moves, TransitionKind.ROLLBACK),
+        unheard=NOT_READ,
+    )
+
+
+def _past(moves: tuple[GroupMove, ...], kind: TransitionKind) -> tuple[PastMove, ...]:
+    """Return the moves of a kind, newest first; a rollback is one of the version that it left."""
+    return tuple(
+        PastMove(each.at, each.target if kind is TransitionKind.PROMOTION else each.source)
+        for each in reversed(moves)
+        if each.kind is kind
+    )

@@ -1,0 +1,126 @@
+"""What policies say about a group: they stop its promotion with every service that moves, and never its way back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+
+from gitops_bg.core.groups.desired import MemberPolicing
+from gitops_bg.core.model.decision import GateResult, Phase
+from gitops_bg.core.model.policies.facts import CommitFacts, Person, Policing, VersionFacts
+from gitops_bg.core.model.policies.rules import (
+    Approvals,
+    BreakGlass,
+    Images,
+    Message,
+    PoliciesThen,
+    Policy,
+    Rule,
+    Soak,
+    Span,
+    Windows,
+)
+from tests.core.groups.notation import NOW
+from tests.core.groups.simulation import World, store, version
+
+ADA = Person("Ada", "ada@example.com")
+COMMIT = CommitFacts("c" * 40, ADA, ADA, NOW, "Promote v2", (("Ticket", "T-1"),))
+OVERRIDE = replace(COMMIT, trailers=(("Bg-Override", "p"), ("Bg-Reason", "INC-1")))
+NOTHING_KNOWN = VersionFacts("")
+TO = VersionFacts("v1:new", label="2", images=("registry.example/cart:2",))
+
+
+def frozen(until: datetime | None = None) -> Windows:
+    end = until.replace(tzinfo=None) if until else None
+    return Windows(deny=(Span((NOW - timedelta(days=1)).replace(tzinfo=None), end, "INC-4711"),))
+
+
+def asked(*rules: Rule, commit: CommitFacts = COMMIT, since: datetime | None = NOW, **more: object) -> MemberPolicing:
+    policing = Policing((Policy("p", rules, override=BreakGlass(("ada",), frozenset({ADA.email}))),), commits=(commit,))
+    return MemberPolicing(replace(policing, **more), commit.commit, TO, NOTHING_KNOWN, since)  # type: ignore[arg-type]
+
+
+def shut(world: World) -> list[GateResult]:
+    return [gate for gate in world.decide().gates if not gate.open]
+
+
+def two() -> World:
+    """v2 brings both services."""
+    return World({"v1": version(cart="/cart", auth="/auth"), "v2": version(cart="/cart", auth="/auth")})
+
+
+def test_a_freeze_keeps_the_whole_group_where_it_is_until_its_end() -> None:
+    world, end = two(), NOW + timedelta(hours=1)
+    world.settle()
+    world.policing = {name: asked(frozen(end)) for name in ("cart-v2", "auth-v2")}
+    world.active = "v2"
+    assert world.settle().phase is Phase.WAITING
+    (gate,) = shut(world)
+    assert gate.reason == "auth-v2, cart-v2: p: INC-4711: shut until Mon 2026-11-23 13:00 UTC"
+    assert gate.until == world.decide().wake_at == end
+    assert world.ask("/cart") == "cart-v1"
+    world.after(3600).settle()
+    assert (world.stages, world.ask("/cart"), world.ask("/auth")) == ("v1L v2A", "cart-v2", "auth-v2")
+
+
+def test_no_policy_stands_in_the_way_back() -> None:
+    world = two()
+    world.active = "v2"
+    world.settle()
+    world.policing = {name: asked(frozen()) for name in ("cart-v1", "auth-v1", "cart-v2", "auth-v2")}
+    world.active = "v1"
+    world.settle()
+    assert (world.stages, world.ask("/cart")) == ("v1A v2C", "cart-v1")
+
+
+def test_one_service_that_a_policy_refuses_keeps_all_of_them() -> None:
+    world = two()
+    world.settle()
+    world.policing = {"cart-v2": asked(Images(("elsewhere/*",))), "auth-v2": asked(Images(("*",)))}
+    world.active = "v2"
+    world.settle()
+    assert [gate.reason for gate in shut(world)] == ["cart-v2: p: registry.example/cart:2 is none of elsewhere/*"]
+    assert world.stages == "v1A v2C"
+
+
+RULES = {
+    "a message that the commit has": (asked(Message(trailer="Ticket")), True),
+    "a message that it lacks": (asked(Message(trailer="Change")), False),
+    "soaked for long enough": (asked(Soak(timedelta(hours=1)), since=NOW - timedelta(hours=2)), True),
+    "not available for long enough": (asked(Soak(timedelta(hours=1))), False),
+    "not available": (asked(Soak(timedelta(hours=1)), since=None), False),
+    "who approved it is not read": (asked(Approvals()), False),
+    "overridden by the commit": (asked(frozen(), commit=OVERRIDE), True),
+    "the commit changes its own policy": (asked(then=PoliciesThen(COMMIT.commit, changed_with_it=True)), False),
+    "nobody can read what policies said before it": (asked(then=PoliciesThen("", unread="gone")), False),
+    "a policy that was loosened afterwards": (
+        asked(then=PoliciesThen(COMMIT.commit, (Policy("old", (Images(("elsewhere/*",)),)),))),
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("row", RULES)
+def test_each_rule_is_judged_by_what_is_known_of_the_service(row: str) -> None:
+    policing, opens = RULES[row]
+    world = store(policing={"cart-v2": policing})
+    world.settle()
+    world.active = "v2"
+    world.settle()
+    assert (world.stages == "v1L v2A") is opens
+    assert bool(shut(world)) is not opens
+
+
+def test_the_past_of_the_group_is_known_to_rules() -> None:
+    world = two()
+    world.settle()
+    world.active = "v2"
+    world.settle()
+    world.active = "v1"
+    world.settle()
+    assert [(str(each.kind), each.source, each.target) for each in world.record.moves] == [
+        ("Promotion", "v1", "v2"),
+        ("Rollback", "v2", "v1"),
+    ]
