@@ -7,6 +7,7 @@ from datetime import datetime
 from gitops_bg.core.groups.model import GroupGateway, RouteMatch
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.policies.facts import Policing, VersionFacts
+from gitops_bg.core.model.spec import Suspension
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class GroupSpec:
     progress_deadline_seconds: int = 600
     removed_services: frozenset[str] = frozenset()
     """Services that may leave the active version once their folder is gone."""
+    suspend: Suspension | None = None
 
 
 @dataclass(frozen=True, slots=True)

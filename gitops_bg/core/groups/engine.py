@@ -66,11 +66,16 @@ def _gates_to_show(world: GroupWorld) -> tuple[GateResult, ...]:
     return gates_of(world, world.spec.active) if moves else ()
 
 
+def _end_of_suspension(world: GroupWorld) -> tuple[datetime, ...]:
+    suspend = world.spec.suspend
+    return (suspend.until,) if suspend is not None and suspend.until is not None else ()
+
+
 def _wake_at(world: GroupWorld) -> datetime | None:
     """When a deadline passes, a policy opens or shuts, or a silent Gateway counts as one that never says anything."""
     moving, left = world.record.transition, world.record.left_at
     since = moving.step_since if moving else left
-    moments = list(policy_moments(world))
+    moments = [*policy_moments(world), *_end_of_suspension(world)]
     if since is not None:
         moments.append(since + timedelta(seconds=GATEWAY_STATUS_GRACE_SECONDS))
     if moving is not None:

@@ -50,8 +50,18 @@ def knows_routes(world: GroupWorld, version: str) -> GateResult:
     return GateResult(GateKind.ENDPOINTS, open=False, reason=reason, remedy=remedy)
 
 
+def not_suspended(world: GroupWorld, version: str) -> GateResult:
+    """Nobody has suspended the group in group.yaml."""
+    suspend = world.spec.suspend
+    if suspend is None or (suspend.until is not None and suspend.until <= world.now):
+        return GateResult(GateKind.SUSPENSION, open=True, reason=f"nobody has suspended the promotion of {version}")
+    by = f" by {suspend.by}" if suspend.by else ""
+    remedy = "when it is over, remove suspend from group.yaml"
+    return GateResult(GateKind.SUSPENSION, False, f"suspended{by}: {suspend.reason}", suspend.until, remedy)
+
+
 # What can be mended at once is said first.
-BEFORE_PROMOTION: tuple[Gate, ...] = (knows_routes, not_failed_before, members_healthy)
+BEFORE_PROMOTION: tuple[Gate, ...] = (not_suspended, knows_routes, not_failed_before, members_healthy)
 # The way back waits for nothing that is new: only for pods to go to. No policy stands in it (I6).
 BEFORE_ROLLBACK: tuple[Gate, ...] = (knows_routes, not_failed_before, members_available)
 

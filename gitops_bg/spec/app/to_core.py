@@ -60,7 +60,7 @@ def to_core(
         unsuccessful_run_history_limit=_analysis(spec).unsuccessful_run_history_limit,
         deletion_policy=DeletionPolicy(spec.deletion_policy),
         restart_at=spec.restart_at,
-        suspend=_suspension(spec.suspend),
+        suspend=suspension(spec.suspend),
         retry=_retry(spec.retry),
     )
 
@@ -124,7 +124,8 @@ def _share(value: int | str) -> IntOrPercent:
     return IntOrPercent(int(value.rstrip("%")), percent=True) if isinstance(value, str) else IntOrPercent(value)
 
 
-def _suspension(suspend: models.Suspend | None) -> Suspension | None:
+def suspension(suspend: models.Suspend | None) -> Suspension | None:
+    """Return who suspends what is written here, until when; None: nobody does."""
     return Suspension(suspend.reason, suspend.by, suspend.until) if suspend else None
 
 

@@ -17,7 +17,7 @@ from gitops_bg.core.model.http_routes import Backend, Deny, ExtensionRef, Parent
 from gitops_bg.core.names import LONGEST_NAME
 from gitops_bg.spec.app.fields import Model
 from gitops_bg.spec.app.layout import PRIMARY_FILE, SERVICE_NAME, is_dns_label, is_manifest
-from gitops_bg.spec.app.to_core import without_nulls
+from gitops_bg.spec.app.to_core import suspension, without_nulls
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.groups import models
 from gitops_bg.spec.groups.layout import (
@@ -262,7 +262,9 @@ def _spec(model: models.GroupSpec) -> GroupSpec:
         else None
     )
     removed = frozenset(model.removed_services or ())
-    return GroupSpec(model.active, model.archive_size, gateway, model.progress_deadline_seconds, removed)
+    return GroupSpec(
+        model.active, model.archive_size, gateway, model.progress_deadline_seconds, removed, suspension(model.suspend)
+    )
 
 
 def _parent(ref: models.GatewayRef) -> ParentRef:

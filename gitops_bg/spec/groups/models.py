@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from gitops_bg.spec.app.fields import Count, DnsLabel, Model, Positive, ServiceName
+from gitops_bg.spec.app.models import Suspend
 from gitops_bg.spec.app.validation import Conflict
 
 VERSION = r"v[1-9][0-9]{0,8}"
@@ -129,6 +130,9 @@ class GroupSpec(Model):
         None,
         description="Services that may leave: once the folder of one is gone, so are its routes, its Service and its "
         "pods. Any other service whose folder is gone serves on with its last routes, because nobody meant that.",
+    )
+    suspend: Suspend | None = Field(
+        None, description="Stops every promotion of the group, until it is removed or its time is over; no rollback."
     )
     progress_deadline_seconds: Positive = Field(
         600,

@@ -34,6 +34,7 @@ from gitops_bg.core.groups.observed import LiveRoute, Member, ObservedGroup, Sta
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.http_routes import Backend, Deny, HttpRoute, ParentRef, as_stored
+from gitops_bg.core.model.spec import Suspension
 from tests.core.groups.gateway import Request, answer
 from tests.core.groups.notation import NOW
 
@@ -71,6 +72,7 @@ class World:
     now: datetime = NOW
     policing: dict[str, MemberPolicing] = field(default_factory=dict)
     """What policies ask about members."""
+    suspend: Suspension | None = None
     removed: frozenset[str] = frozenset()
     """`removedServices` of group.yaml."""
     record: GroupRecord = field(default_factory=GroupRecord)
@@ -123,7 +125,9 @@ class World:
         )
 
     def decide(self) -> GroupDecision:
-        spec = GroupSpec(self.active, self.archive_size, self.gateway, removed_services=self.removed)
+        spec = GroupSpec(
+            self.active, self.archive_size, self.gateway, removed_services=self.removed, suspend=self.suspend
+        )
         versions = {} if self.problems else dict(self.versions)
         desired = DesiredGroup(None if self.problems else spec, versions, policing=self.policing)
         return decide_group(STORE, desired, self.observed(), self.record, self.now)

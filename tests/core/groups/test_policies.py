@@ -22,6 +22,7 @@ from gitops_bg.core.model.policies.rules import (
     Span,
     Windows,
 )
+from gitops_bg.core.model.spec import Suspension
 from tests.core.groups.notation import NOW
 from tests.core.groups.simulation import World, store, version
 
@@ -73,6 +74,21 @@ def test_no_policy_stands_in_the_way_back() -> None:
     world.active = "v1"
     world.settle()
     assert (world.stages, world.ask("/cart")) == ("v1A v2C", "cart-v1")
+
+
+def test_a_suspension_stops_a_promotion_until_its_end_and_no_rollback() -> None:
+    world, end = two(), NOW + timedelta(hours=1)
+    world.settle()
+    world.suspend, world.active = Suspension("a holiday", "ada", end), "v2"
+    world.settle()
+    (gate,) = shut(world)
+    assert (gate.kind, gate.reason, gate.until) == ("suspension", "suspended by ada: a holiday", end)
+    assert (world.stages, world.decide().wake_at) == ("v1A v2C", end)
+    world.after(3600).settle()
+    assert world.stages == "v1L v2A"
+    world.suspend, world.active = Suspension("for good"), "v1"
+    world.settle()
+    assert world.stages == "v1A v2C"
 
 
 def test_one_service_that_a_policy_refuses_keeps_all_of_them() -> None:

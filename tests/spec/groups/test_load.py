@@ -10,6 +10,7 @@ from gitops_bg.core.groups.desired import DesiredGroup, DesiredRoute, DesiredSer
 from gitops_bg.core.groups.model import GroupKey, RouteMatch
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.http_routes import NO_BACKEND, Backend, Deny, ExtensionRef, ParentRef, PathKind
+from gitops_bg.core.model.spec import Suspension
 from gitops_bg.spec.groups.load import load_group
 
 STORE = GroupKey("shop", "store")
@@ -47,6 +48,13 @@ def routes(*lines: str, group: str = "", service: str | None = SERVICE) -> dict[
 def routes_of(loaded: DesiredGroup, version: str = "v1", service: str = "cart") -> tuple[DesiredRoute, ...]:
     assert loaded.problems == ()
     return loaded.versions[version].services[service].routes
+
+
+def test_a_group_says_who_suspends_it_and_which_services_may_leave() -> None:
+    more = "  suspend: {reason: a holiday, by: ada}\n  removedServices: [auth]\n"
+    spec = load({"group.yaml": GROUP + more}).spec
+    assert spec is not None
+    assert (spec.suspend, spec.removed_services) == (Suspension("a holiday", "ada"), frozenset({"auth"}))
 
 
 def test_a_group_says_its_active_version_and_what_each_version_brings() -> None:
