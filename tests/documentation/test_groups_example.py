@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from gitops_bg.core.groups.model import GroupGateway, GroupKey
 from gitops_bg.core.groups.routing import render
 from gitops_bg.core.model.http_routes import Backend, Deny, ParentRef
 from tests.core.groups.gateway import DENIED, NOBODY
-from tests.core.groups.simulation import World, store
+from tests.core.groups.simulation import World, version
 
 PAGE = (Path(__file__).parents[2] / "docs" / "groups.md").read_text(encoding="utf-8")
 STORE = GroupKey("shop", "store")
@@ -22,8 +23,19 @@ GATEWAY = GroupGateway((ParentRef("public"),), ("shop.example.com",), deny=Deny(
 
 ROW = (
     r"^\| `(/\w+)`(?:, (?:`X-Version: (v\d)`|(with any version)))? "  # the request
-    r"\| (.*?) \| (.*?) \| (.*?) \|$"  # who answers: before, after the promotion, after the rollback
+    r"\| (.*?) \| (.*?) \| (.*?) \| (.*?) \|$"  # who answers: before, after the promotion, after the rollback, again
 )
+MOVES = ("v1", "v2", "v1", "v2")
+
+
+def example() -> Iterator[World]:
+    """The three services of the page, after each move."""
+    first, second = version(cart="/cart /old", auth="/auth"), version(cart="/cart /new", search="/search")
+    world = World({"v1": first, "v2": second})
+    for active in MOVES:
+        world.active = active
+        world.settle()
+        yield world
 
 
 def rendered(world: World) -> dict[str, Any]:
@@ -31,23 +43,19 @@ def rendered(world: World) -> dict[str, Any]:
     return http_route("shop", {}, route)
 
 
-def test_the_httproute_of_the_page_is_the_one_that_is_rendered() -> None:
-    world = store()
-    world.settle()
-    (written,) = re.findall(r"```yaml\n(apiVersion: gateway.networking.k8s.io/v1\n.*?)```", PAGE, re.DOTALL)
-    assert yaml.safe_load(written)["spec"] == rendered(world)["spec"]
+def test_the_httproutes_of_the_page_are_those_that_are_rendered() -> None:
+    written = re.findall(r"```yaml\n(apiVersion: gateway.networking.k8s.io/v1\n.*?)```", PAGE, re.DOTALL)
+    active_first, active_second = (yaml.safe_load(each)["spec"] for each in written)
+    found = [rendered(world)["spec"] for world in example()]
+    assert found == [active_first, active_second, active_first, active_second]
 
 
 def test_the_table_of_the_page_says_who_answers() -> None:
     rows = re.findall(ROW, PAGE, re.MULTILINE)
-    assert len(rows) == 7
-    for step, active in enumerate(("v1", "v2", "v1")):
-        world = store()
-        for each in ("v1", "v2", "v1")[: step + 1]:
-            world.active = each
-            world.settle()
-        assert world.active == active
-        for path, version, every, *answers in rows:
-            for name in ("", "v1", "v2", "v9") if every else (version,):
+    assert len(rows) == 10
+    for step, world in enumerate(example()):
+        for path, version_named, every, *answers in rows:
+            for name in ("", "v1", "v2", "v9") if every else (version_named,):
                 said = answers[step].partition(":")[0]
-                assert world.ask(path, name) == {"404": NOBODY, "denied": DENIED}.get(said, said), (path, name, active)
+                asked = (path, name, MOVES[step])
+                assert world.ask(path, name) == {"404": NOBODY, "denied": DENIED}.get(said, said), asked
