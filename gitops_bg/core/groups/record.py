@@ -78,7 +78,7 @@ class GroupRecord:
     """The memory of one group."""
 
     state: GroupState = GroupState()  # noqa: RUF009 - frozen
-    """Versions, endpoints, registrations, and the last routes of the active version."""
+    """Versions, endpoints, registrations, and the last routes of the active and the legacy version."""
     transition: Transition | None = None
     leaving: tuple[str, ...] = ()
     """Versions that the last transition archived or deleted, as long as routes may still lead to them."""

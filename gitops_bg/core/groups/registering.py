@@ -37,7 +37,8 @@ def drop_removed(world: GroupWorld) -> GroupWorld:
 
 
 def drop_services(world: GroupWorld) -> GroupWorld:
-    """Take out the services whose folder left main; of the active version only those that ``removedServices`` names.
+    """Take out the services whose folder left main; of the active version, and of the one that a rollback leads to,
+    only those that ``removedServices`` names.
 
     People clear folders of old versions away, in which services that still serve were deployed.
     """
@@ -60,8 +61,8 @@ def drop_services(world: GroupWorld) -> GroupWorld:
 
 
 def _may_leave(world: GroupWorld, part: Part) -> bool:
-    is_active = world.record.state.stage(part.version) is VersionStage.ACTIVE
-    return not is_active or part.service in world.spec.removed_services
+    stage = world.record.state.stage(part.version)
+    return stage not in (VersionStage.ACTIVE, VersionStage.LEGACY) or part.service in world.spec.removed_services
 
 
 def _named_no_more(world: GroupWorld) -> Iterator[Part]:
@@ -88,8 +89,8 @@ def register_versions(world: GroupWorld) -> GroupWorld:
     """Register the versions and services of the folders, lowest number first.
 
     A version deleted by a promotion or rollback stays deleted until its folder says something else. Of a group without
-    a record every version up to the active one is promoted in turn, as if it had happened so: the record may be lost,
-    and services that only an older folder has must serve on.
+    a record every version up to the one that serves is promoted in turn, as if it had happened so: the record may be
+    lost, and services that only an older folder has must serve on.
     """
     if not world.record.state.versions:
         world = _replayed(world)
@@ -101,7 +102,7 @@ def register_versions(world: GroupWorld) -> GroupWorld:
 
 
 def _replayed(world: GroupWorld) -> GroupWorld:
-    active = version_number(world.spec.active)
+    active = _serving(world) or version_number(world.spec.active)
     for name in sorted(world.desired.versions, key=version_number):
         if version_number(name) <= active:
             world = _registered(world, name, world.desired.versions[name])
@@ -111,6 +112,17 @@ def _replayed(world: GroupWorld) -> GroupWorld:
                 gone = remember_deleted(world, state, after)
                 world = world.with_record(state=after, deleted=gone)
     return world
+
+
+def _serving(world: GroupWorld) -> int:
+    """The number of the newest version that a Service follows; 0 where none follows any.
+
+    Where the record is lost, what group.yaml names may be on its way through the gates: traffic shows what serves.
+    """
+    followed = (
+        each.member.removeprefix(f"{service}-") for service, each in world.observed.services.items() if not each.foreign
+    )
+    return max((version_number(version) for version in followed), default=0)
 
 
 def _registered(world: GroupWorld, name: str, version: DesiredVersion) -> GroupWorld:

@@ -94,9 +94,11 @@ def with_routes(state: GroupState, desired: DesiredGroup) -> GroupState:
 
 
 def with_served_routes(state: GroupState) -> GroupState:
-    """Keep the routes of the active version only: what is remembered for services whose folder leaves main."""
-    active = state.only(VersionStage.ACTIVE)
-    return replace(state, routes=tuple(each for each in state.routes if each.version == active))
+    """Keep the routes of the active and the legacy version only: what is remembered for services whose folder leaves
+    main.
+    """
+    served = state.at(VersionStage.ACTIVE, VersionStage.LEGACY)
+    return replace(state, routes=tuple(each for each in state.routes if each.version in served))
 
 
 def is_in_main(place: Endpoint, desired: DesiredGroup) -> bool:

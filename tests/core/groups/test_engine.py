@@ -288,6 +288,42 @@ def test_a_folder_with_a_mistake_moves_nothing() -> None:
     assert (decision.phase, decision.actions, world.answers()) == (Phase.INVALID, (), before)
 
 
+def test_a_service_that_a_rollback_needs_stays_though_its_folder_left_main() -> None:
+    world = store()
+    world.active = "v2"
+    world.settle()
+    world.versions["v1"] = without(world.versions["v1"], "cart")
+    world.settle()
+    assert condition(world, "PromotionRejected")[1] == "ActiveServiceRemoved"
+    world.active = "v1"
+    world.settle()
+    assert (world.stages, world.ask("/cart"), world.ask("/old")) == ("v1A v2C", "cart-v1", "cart-v1")
+
+
+def test_a_lost_record_opens_no_gate_to_what_group_yaml_names() -> None:
+    world = store()
+    world.settle()
+    world.ill.add("cart-v2")
+    world.active = "v2"
+    world.settle()
+    world.record = type(world.record)()
+    world.settle()
+    assert (world.stages, world.ask("/cart"), world.services["cart"]) == ("v1A v2C", "cart-v1", "cart-v1")
+    world.ill.clear()
+    world.settle()
+    assert world.stages == "v1L v2A"
+
+
+def test_a_lost_record_leaves_the_way_back_open() -> None:
+    world = store()
+    for name in ("v1", "v2"):
+        world.active = name
+        world.settle()
+    world.record, world.active = type(world.record)(), "v1"
+    world.settle()
+    assert (world.stages, world.ask("/cart")) == ("v1A v2C", "cart-v1")
+
+
 def test_a_lost_record_is_made_again_from_the_folders() -> None:
     world = store()
     world.active = "v2"
@@ -615,13 +651,12 @@ def test_what_was_done_is_told_in_a_sentence() -> None:
     ]
 
 
-def test_the_routes_of_the_active_version_are_remembered_and_no_others() -> None:
+def test_the_routes_of_the_active_and_the_legacy_version_are_remembered_and_no_others() -> None:
     world = store()
-    for name, paths in (("v2", {"/auth", "/cart", "/new"}), ("v1", {"/auth", "/cart", "/old"})):
+    for name, versions in (("v1", {"v1"}), ("v2", {"v1", "v2"}), ("v1", {"v1"})):
         world.active = name
         world.settle()
-        assert {route.version for route in world.record.state.routes} == {name}
-        assert {route.match.path for route in world.record.state.routes} == paths
+        assert {route.version for route in world.record.state.routes} == versions
 
 
 def test_no_path_is_lost_while_more_httproutes_are_needed_or_fewer() -> None:
