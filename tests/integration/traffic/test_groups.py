@@ -15,10 +15,11 @@ from typing import NamedTuple
 import pytest
 import urllib3
 
+from tests.support.agent.mortality import Mortals
 from tests.support.cluster.clusters import SandboxCluster
 from tests.support.groups import Store
 from tests.support.scenario import scenario
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE, eventually
 
 GATEWAY = "gateway.networking.k8s.io/v1"
 REQUESTS = [("/cart", ""), ("/cart", "v1"), ("/cart", "v2"), ("/cart", "v9"), ("/auth", ""), ("/auth", "v2")]
@@ -114,6 +115,44 @@ def test_no_request_fails_while_a_group_is_promoted_and_rolled_back(
         with urllib3.PoolManager(retries=False) as pool:
             denied = load.ask(pool, "/old", "v2")
             assert (denied.status, denied.app) == (500, ""), "what v2 left out is answered by nobody of the group"
+
+
+@pytest.mark.slow
+def test_no_request_fails_or_goes_astray_whenever_the_agent_dies(cluster: SandboxCluster, tmp_path: Path) -> None:
+    """In the n-th promotion and rollback one agent dies after its n-th write, and another one goes on."""
+    with scenario(cluster, tmp_path) as world:
+        store = Store(world)
+        _gateway(store)
+        store.begin()
+        load = Load(cluster.sandbox.gateway_url(world.namespace, "public"))
+        with urllib3.PoolManager(retries=False) as pool:
+            for path, version in REQUESTS:
+                _until_answered(load, pool, path, version)
+        with load.running():
+            stories, died = 0, True
+            while died:
+                stories += 1
+                world.stop()
+                agents = Mortals(world, writes=stories, mortal=1)
+                commit = store.activate("v2")
+                agents.until(lambda: _rests_at(store, "v1L v2A"), "v2 is active", timeout=PATIENCE)
+                world.pull()
+                world.remote.revert(commit)
+                world.push()
+                agents.until(lambda: _rests_at(store, "v1A v2C"), "v1 is active again", timeout=PATIENCE)
+                died = agents.deaths == 1
+                world.restart()
+            _expect(load, {("/cart", ""): "cart-v1", ("/cart", "v2"): "cart-v2", ("/auth", ""): "auth-v1"})
+        assert {each.status for each in load.answers} == {200}
+        for version in ("v1", "v2"):
+            assert {each.app for each in load.answers if each[1:3] == ("/cart", version)} == {f"cart-{version}"}
+        assert {each.app for each in load.answers if each.path == "/auth"} == {"auth-v1"}
+        assert stories > 10, "each write of a promotion and a rollback was the last one of an agent"
+        print(f"{stories - 1} deaths, {len(load.answers)} requests, 0 failed")
+
+
+def _rests_at(store: Store, stages: str) -> bool:
+    return (store.stages(), store.status().get("phase")) == (stages, "Healthy")
 
 
 def _until_answered(load: Load, pool: urllib3.PoolManager, path: str, version: str) -> None:
