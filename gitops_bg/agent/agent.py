@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
@@ -24,6 +25,7 @@ from gitops_bg.agent.desired.git_loop import GitLoop, Listener
 from gitops_bg.agent.desired.lineage import main_of
 from gitops_bg.agent.forge.connection import connect_with
 from gitops_bg.agent.forge.thread import ForgeThread, Wiring
+from gitops_bg.agent.groups.commands import GroupCommands
 from gitops_bg.agent.groups.reconciler import GroupReconciler
 from gitops_bg.agent.groups.thread import GroupThread
 from gitops_bg.agent.observability.logs import mask
@@ -75,7 +77,8 @@ class Agent:
     def __init__(self, settings: AgentSettings, clock: Callable[[], datetime] = utc_now) -> None:
         self.settings = settings
         self.metrics = Metrics()
-        self.webhook_secret = _secret(settings)
+        self.webhook_secret = _secret(settings.webhook_secret_file)
+        self.api_token = _secret(settings.api_token_file)
         self._clock = clock
         self._random = random.Random()  # noqa: S311 - spreads load; nothing secret
         self._stopped = threading.Event()
@@ -105,6 +108,7 @@ class Agent:
         )
         self.forge = self._forge_thread()
         self.groups = self._group_thread()
+        self.group_commands = self._group_commands()
         self.catalog.member_state_of = self.groups.member_state
         self._reconciler = self._wired_reconciler()
         self._workers = Workers(self.queue, self._work_on, settings.workers, self._crashed)
@@ -150,15 +154,20 @@ class Agent:
         )
 
     def _group_thread(self) -> GroupThread:
-        live = GroupCluster(self.cluster.client, allegiance_of(self.settings).annotations)
         return GroupThread(
-            GroupReconciler(self.catalog, self.cluster, live, self.metrics, self._clock),
+            GroupReconciler(self.catalog, self.cluster, self._live_groups(), self.metrics, self._clock),
             wake=self.wake_apps,
             may_write=lambda: self.leadership.holds,
             clock=self._clock,
             backoff=Backoff(self._random.random, first=0.5, longest=60.0),
             crashed=self._crashed,
         )
+
+    def _live_groups(self) -> GroupCluster:
+        return GroupCluster(self.cluster.client, allegiance_of(self.settings).annotations)
+
+    def _group_commands(self) -> GroupCommands:
+        return GroupCommands(self.catalog, self.repository, self._live_groups(), self.git.poll_soon, self._clock)
 
     def _forge_thread(self) -> ForgeThread:
         repository = self.settings.repository
@@ -419,9 +428,9 @@ def allegiance_of(settings: AgentSettings) -> Allegiance:
     return Allegiance(repository_name(settings.repository.url), settings.repository.cluster)
 
 
-def _secret(settings: AgentSettings) -> bytes | None:
-    if settings.webhook_secret_file is None:
+def _secret(file: Path | None) -> bytes | None:
+    if file is None:
         return None
-    secret = settings.webhook_secret_file.read_bytes().strip()
+    secret = file.read_bytes().strip()
     mask(secret)
     return secret

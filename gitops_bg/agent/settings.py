@@ -35,6 +35,8 @@ class AgentSettings:
     """How many measurements over HTTP run at a time; at most half of them for one app."""
     forge: ForgeAccess = ForgeAccess()
     webhook_secret_file: Path | None = None
+    api_token_file: Path | None = None
+    """The token of the API of groups; None: it is off."""
     lease: LeaseSettings | None = None
     """None: no other agent is expected, and none is waited for."""
     sync_timeout_seconds: float = 60.0

@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from gitops_bg.agent.groups.commands import GroupCommands
 from gitops_bg.agent.observability.metrics import Metrics
 
 
@@ -16,6 +17,16 @@ class AgentView(Protocol):
     @property
     def webhook_secret(self) -> bytes | None:
         """The secret that signs webhooks; None or empty where none is configured: then no webhook is accepted."""
+        ...
+
+    @property
+    def api_token(self) -> bytes | None:
+        """The token that the API of groups asks for; None or empty where none is configured: then it is off."""
+        ...
+
+    @property
+    def group_commands(self) -> GroupCommands:
+        """What may be asked of groups. Its calls take a while: they are made in threads of their own."""
         ...
 
     def liveness_problems(self) -> list[str]:

@@ -2,14 +2,15 @@
 
 from starlette.applications import Starlette
 
-from gitops_bg.web import health, metrics, receiver
+from gitops_bg.web import groups, health, metrics, receiver
 from gitops_bg.web.agent_port import AgentView
 from gitops_bg.web.deliveries import Later
 
 
 def application(view: AgentView, later: Later | None = None, read_seconds: float = 10.0) -> Starlette:
     """The ASGI application; ``later`` and ``read_seconds`` as in `webhook.routes`."""
-    routes = [*health.routes(view), *metrics.routes(view), *receiver.routes(view, later, read_seconds)]
+    pages = (*health.routes(view), *metrics.routes(view), *groups.routes(view))
+    routes = [*pages, *receiver.routes(view, later, read_seconds)]
     app = Starlette(routes=routes)
     app.router.redirect_slashes = False
     return app

@@ -77,8 +77,10 @@ def _settings(git: GitOptions, kube: ClusterOptions, options: AgentOptions) -> A
             "ledger is the branch gitops-bg/state/prod, and no two clusters may share one. An agent that ran without "
             "it wrote to gitops-bg/state/default: --cluster default goes on there"
         )
-    if options.webhook_secret_file and not options.webhook_secret_file.is_file():
-        raise UsageError(f"--webhook-secret-file: {options.webhook_secret_file} is no file")
+    files = {"--webhook-secret-file": options.webhook_secret_file, "--api-token-file": options.api_token_file}
+    for option, file in files.items():
+        if file and not file.is_file():
+            raise UsageError(f"{option}: {file} is no file")
     # One mirror per ledger: two agents of one repository may share a machine.
     directory = mirror_directory(git, f"agent-{hashlib.sha256(cluster.encode()).hexdigest()[:8]}")
     return AgentSettings(
@@ -91,6 +93,7 @@ def _settings(git: GitOptions, kube: ClusterOptions, options: AgentOptions) -> A
         measuring_threads=options.measuring_threads,
         forge=_forge(git, options),
         webhook_secret_file=options.webhook_secret_file,
+        api_token_file=options.api_token_file,
         lease=None if options.once else _lease(git, options),
     )
 

@@ -151,6 +151,13 @@ class AgentOptions:
             help="The secret that signs webhooks. Default: no webhooks.",
         ),
     ] = None
+    api_token_file: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="GITOPS_BG_API_TOKEN_FILE",
+            help="The token of /api/v1/groups, by which groups are promoted over HTTP. Default: off.",
+        ),
+    ] = None
     log_format: Annotated[
         LogFormat | None,
         typer.Option(envvar="GITOPS_BG_LOG_FORMAT", help="Default: text on a terminal, else json."),

@@ -12,6 +12,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from gitops_bg.agent.groups.commands import GroupCommands
 from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.web.app import application
 from gitops_bg.web.server import WebServer
@@ -25,10 +26,15 @@ class FakeAgent:
     def __init__(self) -> None:
         self.metrics = Metrics()
         self.webhook_secret: bytes | None = SECRET
+        self.api_token: bytes | None = None
         self.reasons_not_alive: list[str] = []
         self.reasons_not_ready: list[str] = []
         self.wakes: list[str] = []
         self.breaks = False
+
+    @property
+    def group_commands(self) -> GroupCommands:
+        raise AssertionError("nobody may ask for anything here")
 
     def liveness_problems(self) -> list[str]:
         if self.breaks:

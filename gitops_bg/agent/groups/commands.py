@@ -1,0 +1,122 @@
+"""What somebody asks of a group over HTTP: a commit on main, as people make it; never a change of the cluster.
+
+The rules of the lifecycle say at once what would be rejected. What the commit leads to, the group decides.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.cluster.groups.group_cluster import GroupCluster
+from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.groups.lifecycle import delete, promote, rollback
+from gitops_bg.core.groups.model import GroupKey, GroupState, GroupVersion, PromotionRejected, Rejection, VersionStage
+from gitops_bg.repo.repository import Repository
+from gitops_bg.repo.write.edits import EditOrNew
+from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder
+from gitops_bg.spec.groups.load import GroupConfig
+from gitops_bg.spec.yaml.edit import set_field
+
+
+class NoSuchGroup(LookupError):
+    """Main has no such group in the namespaces of this agent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was asked for: the commit that asks for it, and the versions as they are now."""
+
+    commit: str
+    """Empty where main asked for it already."""
+    versions: tuple[GroupVersion, ...]
+
+
+class GroupCommands:
+    """Any thread may call it. ``pushed`` is told of each commit; ``clock`` gives UTC."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        repository: Repository,
+        groups: GroupCluster,
+        pushed: Callable[[], None],
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._catalog = catalog
+        self._repository = repository
+        self._groups = groups
+        self._pushed = pushed
+        self._clock = clock
+
+    def versions(self, group: GroupKey) -> tuple[GroupVersion, ...]:
+        """Return the versions of a group as they are now. Raises `NoSuchGroup`, and the errors of ``core.errors``."""
+        self._config(group)
+        return self._state(group).versions
+
+    def promote(self, group: GroupKey, version: str, archive_size: int | None = None) -> Asked:
+        """Ask for a candidate. Raises also `PromotionRejected`, and `PushRefused` where main takes no commit."""
+        config, state = self._usable(group), self._state(group)
+        spec = config.desired.spec
+        assert spec is not None
+        promote(state, version, spec.archive_size if archive_size is None else archive_size, self._clock())
+        fields: dict[str, str | int] = {"active": version}
+        if archive_size is not None and archive_size != spec.archive_size:
+            fields["archiveSize"] = archive_size
+        return self._set(group, state, fields, f"promote {version}")
+
+    def roll_back(self, group: GroupKey) -> Asked:
+        """Ask for the legacy version. Raises as `promote`."""
+        self._usable(group)
+        state = self._state(group)
+        rollback(state, self._clock())
+        version = state.only(VersionStage.LEGACY)
+        return self._set(group, state, {"active": version}, f"roll back to {version}")
+
+    def delete(self, group: GroupKey, version: str) -> Asked:
+        """Remove the folder of a version that is not active. Raises as `promote`."""
+        config, state = self._usable(group), self._state(group)
+        delete(state, version)
+        if config.desired.spec is not None and config.desired.spec.active == version:
+            raise PromotionRejected(Rejection.IS_ACTIVE, f"main asks for {version}: promote another one first")
+        folder = f"{group_folder(group)}/{version}/"
+        found = self._repository.files_below(group_folder(group))
+        edits: dict[str, EditOrNew] = {path: _removed for path in found if path.startswith(folder)}
+        return self._commit(group, state, edits, f"delete {version}")
+
+    # --- what they share ---
+
+    def _config(self, group: GroupKey) -> GroupConfig:
+        config = self._catalog.reading.groups.get(group)
+        if config is None:
+            raise NoSuchGroup(f"main has no group {group}")
+        return config
+
+    def _usable(self, group: GroupKey) -> GroupConfig:
+        config = self._config(group)
+        if config.desired.spec is None:
+            raise InvalidInput(*config.desired.problems)
+        return config
+
+    def _state(self, group: GroupKey) -> GroupState:
+        return self._groups.seen(group).record.state
+
+    def _set(self, group: GroupKey, state: GroupState, fields: Mapping[str, str | int], subject: str) -> Asked:
+        path = f"{group_folder(group)}/{GROUP_FILE}"
+        return self._commit(group, state, {path: partial(_with_fields, fields, path)}, subject)
+
+    def _commit(self, group: GroupKey, state: GroupState, edits: Mapping[str, EditOrNew], subject: str) -> Asked:
+        edited = self._repository.commit_files(edits, f"{group.name}: {subject}\n\nAsked for over HTTP.\n")
+        self._pushed()
+        return Asked(edited.commit if edited.changed else "", state.versions)
+
+
+def _with_fields(fields: Mapping[str, str | int], path: str, data: bytes) -> bytes:
+    for name, value in fields.items():
+        data = set_field(data, ("spec", name), value, path)
+    return data
+
+
+def _removed(_: bytes) -> None:
+    return None

@@ -1,0 +1,108 @@
+"""/api/v1/groups: promote, roll back and delete versions of a release group. Each makes a commit on main.
+
+Off unless the agent has a token; then every request needs ``Authorization: Bearer <token>``. Answers as Netcracker's
+control plane does (versions-and-routes.md B7): 200; 202 asked for by a commit; 400 what is asked makes no sense; 401 no
+token, or a wrong one; 403 off, or main takes no commit from the agent; 404 no such group or version; 409 not in this
+stage; 503 try again.
+"""
+
+import hmac
+from collections.abc import Callable, Iterable
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from gitops_bg.agent.groups.commands import Asked, GroupCommands, NoSuchGroup
+from gitops_bg.core.errors import GitopsBgError, InvalidInput, Refused
+from gitops_bg.core.groups.model import GroupKey, GroupVersion, PromotionRejected, Rejection
+from gitops_bg.web.agent_port import AgentView
+
+_GROUP = "/api/v1/groups/{namespace}/{group}"
+_CODES = {Rejection.NO_SUCH_VERSION: 404, Rejection.WRONG_SIZE: 400}
+"""The statuses of what the lifecycle rejects; 409 for all else."""
+_OFF = "this agent has no --api-token-file, so it takes no commands"
+_HEADERS = {401: {"WWW-Authenticate": "Bearer"}}
+
+Work = Callable[[GroupCommands, GroupKey, Request], JSONResponse]
+
+
+def routes(view: AgentView) -> list[Route]:
+    """Every path, each in a thread: a commit takes a while, and health must respond meanwhile."""
+
+    def route(path: str, method: str, work: Work) -> Route:
+        def answer(request: Request) -> JSONResponse:
+            return _refusal(view, request) or _answered(view, request, work)
+
+        return Route(f"{_GROUP}{path}", answer, methods=[method])
+
+    return [
+        route("/versions", "GET", _versions),
+        route("/promote/{version}", "POST", _promote),
+        route("/rollback", "POST", _roll_back),
+        route("/versions/{version}", "DELETE", _delete),
+    ]
+
+
+def _refusal(view: AgentView, request: Request) -> JSONResponse | None:
+    """The answer to who may not ask; None for who may."""
+    token = view.api_token
+    if not token:
+        return _said(403, _OFF)
+    kind, _, given = request.headers.get("authorization", "").partition(" ")
+    if kind.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), token):
+        return _said(401, "send the agent's token: Authorization: Bearer <token>")
+    return None
+
+
+def _answered(view: AgentView, request: Request, work: Work) -> JSONResponse:
+    group = GroupKey(request.path_params["namespace"], request.path_params["group"])
+    try:
+        return work(view.group_commands, group, request)
+    except NoSuchGroup as error:
+        return _said(404, str(error))
+    except PromotionRejected as error:
+        return _said(_CODES.get(error.why, 409), str(error), reason=str(error.why))
+    except InvalidInput as error:
+        return _said(409, str(error), reason=error.reason)
+    except Refused as error:
+        said = f"main takes no commit from the agent: {error}; make the same change by a pull request"
+        return _said(403, said, reason=error.reason)
+    except GitopsBgError as error:
+        return _said(503, str(error), reason=error.reason)
+
+
+def _versions(commands: GroupCommands, group: GroupKey, _: Request) -> JSONResponse:
+    return JSONResponse(_rows(commands.versions(group)))
+
+
+def _promote(commands: GroupCommands, group: GroupKey, request: Request) -> JSONResponse:
+    text = request.query_params.get("archiveSize")
+    if text is not None and not text.removeprefix("-").isdecimal():
+        return _said(400, f"archiveSize is {text!r}: write a number")
+    return _asked(commands.promote(group, request.path_params["version"], None if text is None else int(text)))
+
+
+def _roll_back(commands: GroupCommands, group: GroupKey, _: Request) -> JSONResponse:
+    return _asked(commands.roll_back(group))
+
+
+def _delete(commands: GroupCommands, group: GroupKey, request: Request) -> JSONResponse:
+    asked, version = commands.delete(group, request.path_params["version"]), request.path_params["version"]
+    (row,) = _rows(each for each in asked.versions if each.name == version)
+    return JSONResponse({"commit": asked.commit, **row})
+
+
+def _asked(asked: Asked) -> JSONResponse:
+    return JSONResponse({"commit": asked.commit, "versions": _rows(asked.versions)}, 202)
+
+
+def _rows(versions: Iterable[GroupVersion]) -> list[dict[str, str]]:
+    return [
+        {"version": each.name, "stage": each.stage, "updatedWhen": each.changed_at.isoformat()} for each in versions
+    ]
+
+
+def _said(status: int, sentence: str, reason: str = "") -> JSONResponse:
+    body = {"message": sentence, **({"reason": reason} if reason else {})}
+    return JSONResponse(body, status, _HEADERS.get(status))

@@ -1,0 +1,111 @@
+"""/api/v1/groups over real HTTP: every status of Netcracker's control plane, and a commit for each change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from gitops_bg.web.app import application
+from gitops_bg.web.server import WebServer
+from tests.support.groups import Store
+from tests.support.scenario import Scenario
+
+TOKEN = b"correct horse"
+
+
+class Api:
+    """What a pipeline asks of the group `store`."""
+
+    def __init__(self, client: httpx.Client, namespace: str) -> None:
+        self._client = client
+        self.path = f"/api/v1/groups/{namespace}/store"
+
+    def __call__(self, method: str, path: str, token: bytes = TOKEN) -> tuple[int, Any]:
+        answer = self._client.request(method, self.path + path, headers={"Authorization": f"Bearer {token.decode()}"})
+        return answer.status_code, answer.json()
+
+    def versions(self) -> str:
+        status, rows = self("GET", "/versions")
+        assert status == 200
+        return " ".join(f"{row['version']}{row['stage'][0]}" for row in rows)
+
+
+@pytest.fixture
+def store(world: Scenario) -> Store:
+    store = Store(world)
+    store.begin()
+    world.wait_idle()
+    return store
+
+
+@pytest.fixture
+def api(store: Store) -> Iterator[Api]:
+    agent = store.world.agent
+    assert agent is not None
+    agent.api_token = TOKEN
+    with WebServer(application(agent), port=0) as server, httpx.Client(base_url=server.url, timeout=60) as client:
+        yield Api(client, store.world.namespace)
+
+
+def test_a_group_is_promoted_rolled_back_and_a_version_deleted_by_commits(api: Api, store: Store) -> None:
+    assert api.versions() == "v1A v2C"
+    status, asked = api("POST", "/promote/v2")
+    assert (status, [row["version"] for row in asked["versions"]]) == (202, ["v1", "v2"])
+    assert store.world.remote.head() == asked["commit"]
+    assert store.world.remote.log()[0].subject == "store: promote v2"
+    store.wait("v1L v2A")
+    status, asked = api("POST", "/rollback")
+    assert (status, bool(asked["commit"])) == (202, True)
+    store.wait("v1A v2C")
+    status, row = api("DELETE", "/versions/v2")
+    assert (status, row["version"], row["stage"]) == (200, "v2", "Candidate")
+    store.wait("v1A")
+    assert api.versions() == "v1A"
+
+
+def test_the_size_of_the_archive_is_part_of_the_commit(api: Api, store: Store) -> None:
+    assert api("POST", "/promote/v2?archiveSize=3")[0] == 202
+    written = store.world.remote.show("main", f"{store.folder}/group.yaml") or ""
+    assert "archiveSize: 3" in written
+    status, again = api("POST", "/promote/v2?archiveSize=3")
+    assert (status, again.get("commit", "")) in ((202, ""), (409, ""))
+
+
+REFUSED = [
+    ("POST", "/promote/v9", 404, "NoSuchVersion"),
+    ("POST", "/promote/v1", 409, "NotACandidate"),
+    ("POST", "/promote/v2?archiveSize=many", 400, None),
+    ("POST", "/promote/v2?archiveSize=-1", 400, "WrongArchiveSize"),
+    ("POST", "/rollback", 409, "NoLegacyVersion"),
+    ("DELETE", "/versions/v1", 409, "IsActive"),
+    ("DELETE", "/versions/v9", 404, "NoSuchVersion"),
+]
+
+
+def test_what_the_lifecycle_rejects_has_its_status_and_commits_nothing(api: Api, store: Store) -> None:
+    head = store.world.remote.head()
+    for method, path, status, reason in REFUSED:
+        code, said = api(method, path)
+        assert (code, said.get("reason")) == (status, reason), (method, path, said)
+        assert said["message"]
+    api.path = api.path.replace("store", "other")
+    assert api("POST", "/rollback")[0] == api("GET", "/versions")[0] == 404
+    assert store.world.remote.head() == head
+
+
+def test_a_main_that_takes_no_commit_from_the_agent_is_said(api: Api, store: Store) -> None:
+    store.world.remote.protect()
+    status, said = api("POST", "/promote/v2")
+    assert (status, said["reason"]) == (403, "PushRefused")
+    assert "make the same change by a pull request" in said["message"]
+
+
+def test_a_group_with_a_mistake_takes_no_command(api: Api, store: Store) -> None:
+    store.spec["archiveSize"] = -1
+    store.activate("v1")
+    store.wait("v1A v2C", "Invalid")
+    status, said = api("POST", "/promote/v2")
+    assert (status, said["reason"]) == (409, "InvalidInput")
