@@ -20,7 +20,7 @@ _NOTHING_KNOWN = VersionFacts("")
 
 
 class GroupPolicing:
-    """Only reads. Nothing is read unless group.yaml names a candidate."""
+    """Only reads. Nothing is read unless group.yaml names a version that neither serves nor did so last."""
 
     def __init__(self, facts: PolicingFacts, cluster: Cluster) -> None:
         self._facts = facts
@@ -29,14 +29,16 @@ class GroupPolicing:
     def of(
         self, reading: Reading, group: GroupKey, desired: DesiredGroup, state: GroupState
     ) -> Mapping[str, MemberPolicing]:
-        """Return what policies ask, by the name of the service's app."""
-        if desired.spec is None or state.stage(desired.spec.active) is not VersionStage.CANDIDATE:
+        """Return what policies ask, by the name of the service's app; also of a version that is registered only now."""
+        spec = desired.spec
+        if spec is None or state.stage(spec.active) in (VersionStage.ACTIVE, VersionStage.LEGACY):
             return {}
         promotion = self._facts.promotion_of(f"{group_folder(group)}/{GROUP_FILE}")
+        version = desired.versions.get(spec.active)
         found: dict[str, MemberPolicing] = {}
-        for place in state.endpoints:
-            app = AppKey(group.namespace, member_name(place.service, place.initial_version))
-            entry = reading.entry(app) if place.version == desired.spec.active else None
+        for service in version.services if version is not None else ():
+            app = AppKey(group.namespace, member_name(service, spec.active))
+            entry = reading.entry(app)
             asked = self._of_member(reading, app, entry, promotion) if entry is not None else None
             if asked is not None:
                 found[app.name] = asked

@@ -74,6 +74,6 @@ class DesiredGroup:
     problems: tuple[Problem, ...] = ()
     commit: str = ""
     policing: Mapping[str, MemberPolicing] = field(default_factory=dict)
-    """By the name of the app, while the version that group.yaml names is a candidate; those that no policy is for have
-    none.
+    """By the name of the app, while the version that group.yaml names may be promoted; those that no policy is for
+    have none.
     """

@@ -64,10 +64,13 @@ def advance(world: GroupWorld) -> GroupWorld:
 
 
 def give_up(world: GroupWorld) -> GroupWorld:
-    """Go back where the Gateway does not take the routes of a step in time, or the target is gone."""
+    """Go back where the Gateway does not take the routes of a step in time, a gate has shut, or the target is gone."""
     moving = world.record.transition
     if moving is None or moving.withdrawn or world.now < deadline_of(world, moving):
         return world
+    shut = next((gate.reason for gate in gates_of(world, moving.target) if not gate.open), "")
+    if shut and is_in_place(world):
+        return _withdrawn(world, moving, shut)  # It begins again once every gate is open.
     waited = f"{world.spec.progress_deadline_seconds} s were not enough for {moving.kind.lower()} to {moving.target}"
     reason = f"{waited}: {waits_for(world) or 'the Gateway did not take its routes'}"
     content = world.content(moving.target)

@@ -66,6 +66,24 @@ def test_a_freeze_keeps_the_whole_group_where_it_is_until_its_end() -> None:
     assert (world.stages, world.ask("/cart"), world.ask("/auth")) == ("v1L v2A", "cart-v2", "auth-v2")
 
 
+def test_a_freeze_that_begins_on_the_way_takes_the_promotion_back_and_its_end_lets_it_go_on() -> None:
+    world = two()
+    world.settle()
+    world.active, world.accepts = "v2", None
+    world.step()
+    assert world.record.transition is not None
+    world.policing = {name: asked(frozen()) for name in ("cart-v2", "auth-v2")}
+    world.accepts = True
+    world.settle()
+    assert world.ask("/cart") == "cart-v1", "it waits, and nothing has moved"
+    world.after(601).settle()
+    assert (world.stages, world.record.transition, world.record.failed) == ("v1A v2C", None, None)
+    assert world.settle().phase is Phase.WAITING
+    world.policing = {}
+    world.settle()
+    assert (world.stages, world.ask("/cart")) == ("v1L v2A", "cart-v2")
+
+
 def test_no_policy_stands_in_the_way_back() -> None:
     world = two()
     world.active = "v2"
