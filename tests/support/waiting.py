@@ -16,6 +16,15 @@ No test waits for less, but one whose claim is how long something takes.
 """
 
 
+def stretched(seconds: float) -> float:
+    """So many seconds, as long as they are for a process on this machine now: others may be busy beside it."""
+    begin, used = time.monotonic(), time.process_time()
+    while time.process_time() - used < _SAMPLE:
+        pass
+    return seconds * max(1.0, (time.monotonic() - begin) / _SAMPLE)
+
+
+_SAMPLE = 0.1
 _FIRST, _GROWTH = 0.01, 1.3
 """Seconds until the second look; each pause is longer: who looks all the time slows down what is looked at."""
 
