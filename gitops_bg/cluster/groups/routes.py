@@ -4,7 +4,7 @@ https://gateway-api.sigs.k8s.io/reference/spec/#routeparentstatus
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from gitops_bg.cluster.api.kinds import Object
@@ -53,10 +53,22 @@ def acceptance(body: Object) -> tuple[bool | None, str]:
     for status in (body.get("status") or {}).get("parents") or ():
         said[_identity(status["parentRef"], namespace)].append(status)
     wanted = [_identity(ref, namespace) for ref in (body.get("spec") or {}).get("parentRefs") or ()]
-    against = [reason for parent in wanted for status in said[parent] if (reason := _objection(status, generation))]
+    answers = [_answer(said[parent], generation) for parent in wanted]
+    against = [reason for taken, reason in answers if taken is False]
     if against:
         return False, against[0]
-    return (True, "") if wanted and all(said[parent] for parent in wanted) else (None, "")
+    return (True, "") if answers and all(taken for taken, _ in answers) else (None, "")
+
+
+def _answer(statuses: Iterable[Mapping[str, Any]], generation: int) -> tuple[bool | None, str]:
+    """What one parent says, by all controllers that ever wrote for it: one that is gone leaves an old entry behind."""
+    found = [_verdict(status, generation) for status in statuses]
+    refusals = [reason for taken, reason in found if taken is False]
+    if refusals:
+        return False, refusals[0]
+    if any(taken for taken, _ in found):
+        return True, ""
+    return (False, "a Gateway has not taken its last change yet") if found else (None, "")
 
 
 def _identity(ref: Mapping[str, Any], namespace: str) -> tuple[object, ...]:
@@ -65,8 +77,8 @@ def _identity(ref: Mapping[str, Any], namespace: str) -> tuple[object, ...]:
     return group, kind, ref.get("namespace") or namespace, ref["name"], ref.get("sectionName", ""), ref.get("port", 0)
 
 
-def _objection(status: Mapping[str, Any], generation: int) -> str:
-    """What a parent's status says against this generation; empty where it has taken it."""
+def _verdict(status: Mapping[str, Any], generation: int) -> tuple[bool | None, str]:
+    """Whether one controller has taken this generation, or why it refuses it; None: it has not said so yet."""
     known = {
         each.get("type"): each
         for each in status.get("conditions") or ()
@@ -74,9 +86,9 @@ def _objection(status: Mapping[str, Any], generation: int) -> str:
     }
     refused = [known[name] for name in _MUST_HOLD if known.get(name, {}).get("status") == "False"]
     if refused:
-        return f"{refused[0].get('reason', '')}: {refused[0].get('message', '')}"
+        return False, f"{refused[0].get('reason', '')}: {refused[0].get('message', '')}"
     is_taken = all(known.get(name, {}).get("status") == "True" for name in _MUST_HOLD)
-    return "" if is_taken else "a Gateway has not taken its last change yet"
+    return (True, "") if is_taken else (None, "")
 
 
 def _rule(rule: Mapping[str, Any]) -> HttpRule:

@@ -26,7 +26,10 @@ def load_group_record(body: Object | None) -> GroupRecord:
         return from_json(GroupRecord, record, "status.record")
     except InvalidInput as error:
         name = (body or {}).get("metadata", {}).get("name", "")
-        remedy = "kubectl delete releasegroup, to have it made again from Git: routes and Services stay as they are"
+        remedy = (
+            "put back the folders of services that only serve on, then kubectl delete releasegroup: it is made again "
+            "from Git, and routes and Services stay as they are"
+        )
         raise InvalidInput(*error.problems, Problem(f"ReleaseGroup {name}", "has no record", remedy=remedy)) from error
 
 

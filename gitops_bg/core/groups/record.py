@@ -69,7 +69,7 @@ class GroupMove:
     source: str
     target: str
     commit: str
-    """The commit of main that was read then; empty where it is unknown."""
+    """The head of main when the group's folder was last read; empty where it is unknown."""
     at: datetime
 
 

@@ -22,10 +22,9 @@ def forget_changed(world: GroupWorld) -> GroupWorld:
 
 def drop_removed(world: GroupWorld) -> GroupWorld:
     """Delete versions whose folder left main; never the active one, nor one that traffic moves from or to."""
-    moving = world.record.transition
     for version in world.record.state.versions:
         name = version.name
-        if name in world.desired.versions or (moving and name in (moving.source, moving.target)):
+        if name in world.desired.versions or _is_on_the_move(world, name):
             continue
         if version.stage is VersionStage.ACTIVE:
             message = f"the folder of {name} left main, but it is active: it serves on"
@@ -60,7 +59,15 @@ def drop_services(world: GroupWorld) -> GroupWorld:
     return world.with_record(state=state)
 
 
+def _is_on_the_move(world: GroupWorld, version: str) -> bool:
+    """Whether traffic moves from or to a version: what it has stays until that is over."""
+    moving = world.record.transition
+    return moving is not None and version in (moving.source, moving.target)
+
+
 def _may_leave(world: GroupWorld, part: Part) -> bool:
+    if _is_on_the_move(world, part.version):
+        return False
     stage = world.record.state.stage(part.version)
     return stage not in (VersionStage.ACTIVE, VersionStage.LEGACY) or part.service in world.spec.removed_services
 
@@ -71,7 +78,8 @@ def _named_no_more(world: GroupWorld) -> Iterator[Part]:
     for each in world.record.state.registrations:
         version = world.desired.versions.get(each.initial_version)
         is_named = version is None or each.service in version.services
-        if not is_named and (each.service, each.version) not in with_pods:
+        is_free = (each.service, each.version) not in with_pods and not _is_on_the_move(world, each.version)
+        if not is_named and is_free:
             yield each
 
 

@@ -68,9 +68,11 @@ def give_up(world: GroupWorld) -> GroupWorld:
     moving = world.record.transition
     if moving is None or moving.withdrawn or world.now < deadline_of(world, moving):
         return world
-    shut = next((gate.reason for gate in gates_of(world, moving.target) if not gate.open), "")
-    if shut and is_in_place(world):
-        return _withdrawn(world, moving, shut)  # It begins again once every gate is open.
+    if is_in_place(world):
+        shut = next((gate.reason for gate in gates_of(world, moving.target) if not gate.open), "")
+        waits = shut and moving.step is TransitionStep.PREPARE
+        # Else it is done: it was in place while nobody looked. It begins again once every gate is open.
+        return _withdrawn(world, moving, shut) if waits else world
     waited = f"{world.spec.progress_deadline_seconds} s were not enough for {moving.kind.lower()} to {moving.target}"
     reason = f"{waited}: {waits_for(world) or 'the Gateway did not take its routes'}"
     content = world.content(moving.target)

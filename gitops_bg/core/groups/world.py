@@ -113,7 +113,7 @@ def _kept(state: GroupState, desired: DesiredGroup) -> Iterator[Route]:
         if not is_in_main(place, desired):
             own = (place.service, place.initial_version)
             kept = (each for each in state.routes if (each.service, each.initial_version) == own)
-            yield from (replace(each, version=place.version) for each in kept)
+            yield from kept  # A promotion or rollback has moved them already, but for those that a newer service took.
 
 
 def _behind(state: GroupState, place: Endpoint) -> str:

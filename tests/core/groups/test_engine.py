@@ -300,6 +300,62 @@ def test_a_service_that_a_rollback_needs_stays_though_its_folder_left_main() -> 
     assert (world.stages, world.ask("/cart"), world.ask("/old")) == ("v1A v2C", "cart-v1", "cart-v1")
 
 
+@pytest.mark.parametrize("step", list(TransitionStep))
+@pytest.mark.parametrize("service", ["", "cart"], ids=["the whole version", "one service"])
+def test_what_leaves_main_while_traffic_moves_to_it_blocks_no_way_back(step: TransitionStep, service: str) -> None:
+    world = store()
+    world.settle()
+    world.active = "v2"
+    for _ in range(20):
+        if world.record.transition is not None and world.record.transition.step is step:
+            break
+        world.step()
+    assert world.record.transition is not None
+    if service:
+        world.versions["v2"] = without(world.versions["v2"], service)
+    else:
+        del world.versions["v2"]
+    world.active = "v1"
+    world.settle()
+    world.after(601).settle()
+    world.after(601).settle()
+    assert world.ask("/cart") == world.services["cart"] == "cart-v1"
+    assert world.record.transition is None
+
+
+def test_an_agent_that_was_away_finishes_what_is_in_place() -> None:
+    world = store()
+    for name in ("v1", "v2"):
+        world.active = name
+        world.settle()
+    world.active = "v1"
+    for _ in range(20):
+        moving = world.record.transition
+        if moving is not None and moving.step is TransitionStep.SWITCH and world.services["cart"] == "cart-v1":
+            break
+        world.accepts = None if moving is not None and moving.step is TransitionStep.SWITCH else True
+        world.step()
+    assert world.record.transition is not None
+    world.accepts = True
+    world.after(3600).settle()
+    assert (world.stages, world.ask("/cart"), world.record.failed) == ("v1A v2C", "cart-v1", None)
+
+
+def test_a_route_that_a_newer_service_took_over_stays_with_it_though_the_older_one_left_main() -> None:
+    first = version(cart="/cart", auth="/auth /login")
+    world = World({"v1": first, "v2": version(search="/login")})
+    for name in ("v1", "v2"):
+        world.active = name
+        world.settle()
+    assert world.ask("/login") == "search-v2"
+    world.versions["v1"] = without(world.versions["v1"], "auth")
+    world.settle()
+    assert (world.ask("/login"), world.ask("/auth")) == ("search-v2", "auth-v1")
+    world.active = "v1"
+    world.settle()
+    assert (world.stages, world.ask("/auth"), world.ask("/login")) == ("v1A v2C", "auth-v1", "auth-v1")
+
+
 def test_a_lost_record_opens_no_gate_to_what_group_yaml_names() -> None:
     world = store()
     world.settle()

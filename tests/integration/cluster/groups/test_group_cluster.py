@@ -233,6 +233,21 @@ def test_of_several_gateways_those_that_the_route_names_count(
     assert acceptance(body)[0] is taken
 
 
+def test_what_an_uninstalled_controller_said_last_holds_nothing_up() -> None:
+    def said(controller: str, generation: int) -> dict[str, object]:
+        conditions = [
+            {"type": name, "status": "True", "observedGeneration": generation} for name in ("Accepted", "ResolvedRefs")
+        ]
+        return {"parentRef": {"name": "public"}, "controllerName": controller, "conditions": conditions}
+
+    body = http_route("shop", {}, ROUTE)
+    body["metadata"]["generation"] = 5
+    body["status"] = {"parents": [said("example.com/old", 2), said("example.com/new", 5)]}
+    assert acceptance(body) == (True, "")
+    body["status"] = {"parents": [said("example.com/old", 2)]}
+    assert acceptance(body)[0] is False
+
+
 def test_a_stable_service_follows_a_member_in_one_write_and_nothing_else_of_it_changes(store: Store) -> None:
     store.service("cart-v1")
     store.service("cart-v2", selector={"app": "cart-v2", "digest": "x"}, ports=[{"port": 81}])
