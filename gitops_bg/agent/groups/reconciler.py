@@ -1,6 +1,7 @@
 """Brings one group at a time closer to what Git says: gather, decide, save, act, as for an app."""
 
 import logging
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -18,12 +19,14 @@ from gitops_bg.core.groups.events import WARNINGS, GroupEvent
 from gitops_bg.core.groups.members import MemberState, member_state
 from gitops_bg.core.groups.model import GroupKey, VersionStage
 from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.layout import Member, member_of
 
 LOGGER = logging.getLogger(__name__)
 
 MOST_PASSES = 20
+_MEMBER_NAME = re.compile(r".-v[1-9][0-9]*$")
 LOOK_AGAIN = timedelta(seconds=1)
 """How soon a group is looked at again while its Gateway, or a member, has yet to follow: nothing is watched for it."""
 
@@ -56,6 +59,8 @@ class GroupReconciler:
         self._policing = GroupPolicing(catalog.policing, cluster)
         self._records: dict[GroupKey, GroupRecord] = {}
         self._members: dict[AppKey, Member] = {}
+        self._deferred: set[AppKey] = set()
+        """Apps without a folder that may be members: they are looked at once their groups were."""
         self._unread: set[GroupKey] = set()
         """The groups whose record could not be read since this process began."""
 
@@ -79,7 +84,7 @@ class GroupReconciler:
         """
         found = self.member(app)
         if found is None:
-            return None
+            return MemberState.PENDING if self._may_be_member(app) else None
         record = self._records.get(found.group)
         if record is None:
             runs_on = found.group in self._unread and has_pods(self._cluster, app)
@@ -88,6 +93,16 @@ class GroupReconciler:
         # What its group has forgotten, and main does not have any more, was deleted.
         left = state is MemberState.PENDING and self._left_main(found)
         return MemberState.DELETED if left else state
+
+    def _may_be_member(self, app: AppKey) -> bool:
+        """Whether an app without a folder may still serve in a group that this process has not looked at."""
+        reading = self._catalog.reading
+        if app in reading.entries or not _MEMBER_NAME.search(app.name):
+            return False
+        unknown = any(each.namespace == app.namespace and each not in self._records for each in reading.groups)
+        if unknown:
+            self._deferred.add(app)
+        return unknown
 
     def failed(self, group: GroupKey, error: GitopsBgError) -> frozenset[AppKey]:
         """Note that a look at a group failed; return the members whose state may have changed."""
@@ -114,7 +129,9 @@ class GroupReconciler:
             if not wrote:
                 break
         after = self._records.get(group)
-        return LookResult(self._again(decision), self._members_of(group) if before != after else frozenset())
+        changed = self._members_of(group) if before != after else frozenset[AppKey]()
+        deferred = frozenset(self._deferred) if before is None else frozenset[AppKey]()
+        return LookResult(self._again(decision), changed | deferred)
 
     def _members_of(self, group: GroupKey) -> frozenset[AppKey]:
         return frozenset(app for app, each in list(self._members.items()) if each.group == group)
@@ -132,6 +149,9 @@ class GroupReconciler:
         decision = decide_group(group, desired, observed, seen.record, self._clock())
         wrote = self._groups.save(seen, decision, config.desired.commit, self._clock())
         self._records[group] = decision.record
+        for place in decision.record.state.endpoints:  # Also those whose folder left main while they serve.
+            app = AppKey(group.namespace, member_name(place.service, place.initial_version))
+            self._members.setdefault(app, Member(group, place.initial_version, place.service))
         state = decision.record.state
         active, legacy = state.only(VersionStage.ACTIVE), state.only(VersionStage.LEGACY)
         self._metrics.groups.described(group, decision.phase, active, legacy)

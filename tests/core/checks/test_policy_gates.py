@@ -359,6 +359,11 @@ def test_the_facts_say_whether_the_agent_promotes_by_itself(spec: AppSpec, by_ag
     assert facts_of(state, state.record.versions[0]).promoted_by_agent is by_agent
 
 
+def test_nobody_but_the_agent_merges_a_first_deployment() -> None:
+    state = world(candidate(1), spec=manual())
+    assert facts_of(state, state.record.versions[0]).promoted_by_agent is True
+
+
 def test_without_a_primary_nothing_is_asked_about_it() -> None:
     state = world(candidate(1), desired={"primary": Missing.ABSENT})
     assert commits_asked_about(state.desired, state.record, Policing((Policy("p", (Message(trailer="T"),)),)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gitops_bg.core.groups.members import MemberState
 from tests.core.groups.gateway import DENIED, NOBODY
 from tests.fixtures.repos.texts import policy
 from tests.support.groups import Store
@@ -138,15 +139,29 @@ def test_a_member_goes_back_also_while_nobody_can_read_the_record_of_its_group(s
 
 def test_clearing_an_old_version_away_leaves_alone_what_still_serves_of_it(store: Store) -> None:
     store.begin()
+    auth = store.world.app("auth-v1")
+    auth.spec["deletionPolicy"] = "delete"
+    own = f"{store.folder}/v1/auth/app.yaml"
+    store.world.publish("auth goes with its folder", {own: auth.app_yaml()})
     store.activate("v2")
     store.wait("v1L v2A")
-    store.world.publish("Clear v1 away", dict.fromkeys(store.version("v1", cart="/cart /old", auth="/auth")))
+    every = {**store.version("v1", cart="/cart /old", auth="/auth"), own: ""}
+    store.world.publish("Clear v1 away", dict.fromkeys(every))
     store.wait("v2A", "Degraded")
     assert "the folder v1/auth left main, but the service serves in v2" in store.condition("Ready")["message"]
     assert (store.ask("/auth"), store.ask("/cart")) == ("auth-v1", "cart-v2")
     assert store.selected("auth") == store.selected("auth-v1") != {}
     eventually(lambda: store.world.live("bluegreendeployments", "cart-v1") is None, what="cart-v1 is gone")
     assert store.world.live("bluegreendeployments", "auth-v1") is not None
+
+    store.world.restart()
+    store.world.wait_idle()
+    eventually(lambda: store.world.agent is not None and store.world.agent.groups.idle, what="groups are idle")
+    agent = store.world.agent
+    assert agent is not None
+    assert agent.groups.member_state(auth.key) is MemberState.RUNNING, "a new process knows what it belongs to"
+    assert store.world.live("bluegreendeployments", "auth-v1") is not None
+    assert store.ask("/auth") == "auth-v1"
 
     store.spec["removedServices"] = ["auth"]
     store.world.publish("auth may leave", store.group())

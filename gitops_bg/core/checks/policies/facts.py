@@ -102,8 +102,10 @@ def facts_of(world: World, version: Version) -> Facts:
 
 
 def _is_promoted_by_agent(world: World) -> bool:
-    strategy = world.spec.strategy
-    return strategy.auto_promotion_enabled or world.spec.merge_when_green or strategy.on_expire is OnExpire.PROMOTE
+    """Whether no person would merge it; nobody merges a first deployment."""
+    strategy, is_first = world.spec.strategy, not world.record.routing.traffic
+    by_itself = strategy.auto_promotion_enabled or strategy.on_expire is OnExpire.PROMOTE
+    return is_first or by_itself or world.spec.merge_when_green
 
 
 def place_of(world: World, version: Version) -> tuple[int, str]:
