@@ -78,13 +78,16 @@ class PolicingFacts:
         policing = self._people.of(policing, self._circumstances(reading, app, desired, record, promotion))
         return self._board.with_peers(self._signed.added(policing, app, desired, record), app)
 
-    def of_member(self, reading: Reading, app: AppKey, config: AppConfig, promotion: str) -> Policing | None:
+    def of_member(
+        self, reading: Reading, app: AppKey, config: AppConfig, promotion: str, unknown: str
+    ) -> Policing | None:
         """Return what policies ask of a service whose release group moves by a commit; None if no policy is for it.
 
-        Without what they ask about people: who approved the promotion of a group is not read.
+        ``unknown`` says why the commit is, which shuts the gate even where main has no policy: the commit may have
+        dropped one. Without what they ask about people: who approved the promotion of a group is not read.
         """
         view, labels = reading.policies, config.labels
-        then = self._before(promotion, app, labels) if promotion else PoliciesThen("", unread="its commit is unknown")
+        then = self._before(promotion, app, labels) if promotion else PoliciesThen("", unread=unknown)
         policies, troubles = view.of(app, labels), view.troubles_of(app, labels)
         if not (policies or troubles or then):
             return None
@@ -93,13 +96,13 @@ class PolicingFacts:
         commits = self._commits(tuple(filter(None, (promotion, source))))
         return self._board.with_peers(replace(policing, commits=commits), app)
 
-    def promotion_of(self, path: str) -> str:
-        """Return the commit that brought a file into main as it is; empty where nobody can tell."""
+    def promotion_of(self, path: str) -> tuple[str, str]:
+        """Return the commit that brought a file into main as it is; or an empty one, and why it is unknown."""
         try:
             found = self._repository.brought_by(path)
-        except GitopsBgError:
-            return ""
-        return found.commit if found is not None else ""
+        except GitopsBgError as error:
+            return "", str(error)
+        return (found.commit, "") if found is not None else ("", f"main has no {path} any more")
 
     def merges(self, reading: Reading, app: AppKey, desired: Desired, record: Record) -> tuple[Merge, ...]:
         """Return who merged what the record asks about, as far as the forge answered; nothing after a bug in here."""

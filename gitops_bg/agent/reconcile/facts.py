@@ -103,13 +103,19 @@ def gather(catalog: Catalog, cluster: Cluster, app: AppKey) -> Facts | None:
     state = catalog.member_state_of(app)
     reading = reading_for(catalog.reading, app, state)
     facts = facts_of(catalog, reading, app, look(cluster, app, reading))
-    if facts is not None and state is not None and reading.entry(app) is None:
-        policy = DeletionPolicy.DELETE if state is MemberState.DELETED else DeletionPolicy.KEEP
-        return replace(facts, spec=replace(facts.spec, deletion_policy=policy))
+    if facts is not None and state is not None:
+        return _as_member(facts, state, in_main=reading.entry(app) is not None)
     if facts is None or reading.entry(app) or not facts.desired.knowledge.counts:
         return facts
     live = frozenset(filter(catalog.cares_for, cluster.apps()))
     return replace(facts, spec=_unless_too_many_left(reading, live, facts.spec))
+
+
+def _as_member(facts: Facts, state: MemberState, *, in_main: bool) -> Facts:
+    if in_main:
+        return replace(facts, desired=replace(facts.desired, in_candidate=state is MemberState.CANDIDATE))
+    policy = DeletionPolicy.DELETE if state is MemberState.DELETED else DeletionPolicy.KEEP
+    return replace(facts, spec=replace(facts.spec, deletion_policy=policy))
 
 
 def _unless_too_many_left(reading: Reading, live: frozenset[AppKey], spec: AppSpec) -> AppSpec:

@@ -59,8 +59,8 @@ class MemberPolicing:
     promotion: str
     """The commit of main that brought group.yaml as it is."""
     to: VersionFacts
-    serving: VersionFacts
-    """What its service runs now, or nothing that is known of it."""
+    serving: VersionFacts = VersionFacts("")  # noqa: RUF009 - frozen
+    """What its service runs in the active version; nothing is known of a service that is new there."""
     available_since: datetime | None = None
     """Since when it has been available; None while it is not."""
 

@@ -11,6 +11,8 @@ class MemberState(StrEnum):
 
     PENDING = "Pending"
     """Its version is not registered: nothing of it begins, and what runs stays."""
+    CANDIDATE = "Candidate"
+    """Its version is a candidate: it runs, and only requests that name the version reach it."""
     RUNNING = "Running"
     SCALED_DOWN = "ScaledDown"
     """Its version is archived: it keeps no pods."""
@@ -25,7 +27,8 @@ def member_state(record: GroupRecord, service: str, version: str) -> MemberState
         return MemberState.RUNNING
     for part in record.state.endpoints:
         if (part.service, part.initial_version) == (service, version):
-            is_archived = record.state.stage(part.version) is VersionStage.ARCHIVED
-            leaves = part.version in record.leaving
-            return MemberState.SCALED_DOWN if is_archived and not leaves else MemberState.RUNNING
+            stage = record.state.stage(part.version)
+            if stage is VersionStage.ARCHIVED and part.version not in record.leaving:
+                return MemberState.SCALED_DOWN
+            return MemberState.CANDIDATE if stage is VersionStage.CANDIDATE else MemberState.RUNNING
     return MemberState.DELETED if version in deleted else MemberState.PENDING

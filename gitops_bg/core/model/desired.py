@@ -181,6 +181,11 @@ class Desired:
     policing: Policing | None = field(default=None, metadata=NOT_STORED)
     """The promotion policies, and the facts that they ask for; None where no policy is for the app."""
 
+    in_candidate: bool = False
+    """Whether it is a service of a release group's candidate. No request reaches it that does not name the candidate,
+    so policies are asked when the group is promoted, not when its first version comes up.
+    """
+
     def unread(self) -> "Desired":
         """Return a copy as if main had not been read, so that nothing is concluded from what it says or lacks."""
         none = Missing.UNSEEN

@@ -55,7 +55,14 @@ class GroupConfig:
 
 def load_group(group: GroupKey, files: Mapping[str, File], commit: str = "") -> GroupConfig:
     """Load a group from all files below its folder, by their paths in it. A Problem stands for an unusable file."""
-    return _Folder(group, files).load(commit)
+    return _Folder(group, {path: file for path, file in files.items() if _says_something(path, file)}).load(commit)
+
+
+def _says_something(path: str, file: File) -> bool:
+    """Whether a file counts, or what is in its place: of the folder of a service only manifests are read, so that a
+    link such as ``v1/cart/LICENSE`` hides nothing.
+    """
+    return isinstance(file, bytes) or path.count("/") < 2 or is_manifest(path)
 
 
 @dataclass

@@ -143,6 +143,18 @@ def test_the_first_commit_of_what_serves_already_is_written_whatever_policies_sa
     assert is_committed(decided(under(state, FREEZE)))
 
 
+def test_the_first_version_of_a_service_in_a_groups_candidate_comes_up_in_a_freeze() -> None:
+    """No request reaches it unasked; its group's promotion is what policies are asked about (docs/groups.md)."""
+    frozen = under(world(candidate(1)), FREEZE)
+    assert not is_committed(decided(frozen))
+    assert is_committed(decided(replace(frozen, desired=replace(frozen.desired, in_candidate=True))))
+
+
+def test_a_later_version_of_a_service_in_a_groups_candidate_waits_for_policies_as_any_other() -> None:
+    frozen = under(world(active(1), candidate(2), names_=2), FREEZE)
+    assert not is_switched(decided(replace(frozen, desired=replace(frozen.desired, in_candidate=True))))
+
+
 def test_an_app_without_policies_is_told_nothing_of_them() -> None:
     state = world(active(1), candidate(2), names_=2)
     decision = decided(state)

@@ -117,7 +117,7 @@ class World:
 
     def _member(self, service: str, name: str) -> Member:
         app = member_name(service, name)
-        runs = member_state(self.record, service, name) is MemberState.RUNNING
+        runs = member_state(self.record, service, name) in (MemberState.RUNNING, MemberState.CANDIDATE)
         return Member(
             healthy=runs and app not in self.ill | self.gone,
             available=runs and app not in self.gone,

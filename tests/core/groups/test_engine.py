@@ -16,7 +16,7 @@ from tests.core.groups.gateway import DENIED, NOBODY
 from tests.core.groups.notation import NOW
 from tests.core.groups.simulation import GATEWAY, World, store, version
 
-RUNNING, SCALED_DOWN = MemberState.RUNNING, MemberState.SCALED_DOWN
+RUNNING, CANDIDATE, SCALED_DOWN = MemberState.RUNNING, MemberState.CANDIDATE, MemberState.SCALED_DOWN
 DELETED, PENDING = MemberState.DELETED, MemberState.PENDING
 
 
@@ -163,7 +163,7 @@ def test_promotion_deletes_the_other_candidates_until_their_folders_change() -> 
     world.versions["v3"] = version("2", cart="/cart")
     world.settle()
     assert world.stages == "v1L v2A v3C"
-    assert world.member_states()["cart-v3"] is RUNNING
+    assert world.member_states()["cart-v3"] is CANDIDATE
 
 
 def test_archived_versions_have_no_pods_but_for_services_that_serve_on() -> None:

@@ -29,7 +29,6 @@ from tests.core.groups.simulation import World, store, version
 ADA = Person("Ada", "ada@example.com")
 COMMIT = CommitFacts("c" * 40, ADA, ADA, NOW, "Promote v2", (("Ticket", "T-1"),))
 OVERRIDE = replace(COMMIT, trailers=(("Bg-Override", "p"), ("Bg-Reason", "INC-1")))
-NOTHING_KNOWN = VersionFacts("")
 TO = VersionFacts("v1:new", label="2", images=("registry.example/cart:2",))
 
 
@@ -40,7 +39,7 @@ def frozen(until: datetime | None = None) -> Windows:
 
 def asked(*rules: Rule, commit: CommitFacts = COMMIT, since: datetime | None = NOW, **more: object) -> MemberPolicing:
     policing = Policing((Policy("p", rules, override=BreakGlass(("ada",), frozenset({ADA.email}))),), commits=(commit,))
-    return MemberPolicing(replace(policing, **more), commit.commit, TO, NOTHING_KNOWN, since)  # type: ignore[arg-type]
+    return MemberPolicing(replace(policing, **more), commit.commit, TO, available_since=since)  # type: ignore[arg-type]
 
 
 def shut(world: World) -> list[GateResult]:

@@ -7,7 +7,7 @@ import pytest
 from gitops_bg.core.groups.members import MemberState
 from tests.core.groups.gateway import DENIED, NOBODY
 from tests.fixtures.repos.texts import policy
-from tests.support.groups import Store
+from tests.support.groups import API, Store
 from tests.support.scenario import Scenario
 from tests.support.waiting import eventually
 
@@ -171,7 +171,11 @@ def test_clearing_an_old_version_away_leaves_alone_what_still_serves_of_it(store
     eventually(lambda: store.world.live("services", "auth") is None, what="so is its Service")
 
 
-FREEZE = {"policies/freeze.yaml": policy("freeze", '- windows: {deny: [{start: "2020-01-01", reason: INC-4711}]}')}
+FREEZE = {
+    "policies/freeze.yaml": policy("freeze", '- windows: {deny: [{start: "2020-01-01", reason: INC-4711}]}')
+    + "  override: {by: [ada]}\n",
+    "policies/people.yaml": f"apiVersion: {API}\nkind: People\npeople: [{{name: ada, emails: [ada@example.com]}}]\n",
+}
 
 
 def test_a_freeze_stops_a_promotion_of_a_group_and_never_its_way_back(store: Store) -> None:
@@ -196,13 +200,30 @@ def test_a_freeze_stops_a_promotion_of_a_group_and_never_its_way_back(store: Sto
 
 def test_a_freeze_is_overridden_by_the_commit_that_names_the_version(store: Store) -> None:
     store.begin()
-    ada = "{name: ada, emails: [ada@example.com]}"
-    people = f"apiVersion: gitops-bg.dev/v1alpha1\nkind: People\npeople: [{ada}]\n"
-    glass = FREEZE["policies/freeze.yaml"] + "  override: {by: [ada]}\n"
-    store.world.publish("Freeze", {"policies/freeze.yaml": glass, "policies/people.yaml": people})
+    store.world.publish("Freeze", FREEZE)
     store.spec["active"] = "v2"
     store.world.publish("Promote v2\n\nBg-Override: freeze\nBg-Reason: INC-4712 needs it", store.group())
     store.wait("v1L v2A")
+
+
+def test_a_policy_compares_what_a_group_serves_with_what_is_to_be_promoted(store: Store) -> None:
+    store.begin()
+    rule = "- cel: {expression: 'from.images != to.images && from.images.size() == 1'}"
+    store.world.publish("Compare", {"policies/compare.yaml": policy("compare", rule)})
+    store.activate("v2")
+    store.wait("v1L v2A")
+
+
+def test_a_candidate_comes_up_in_a_freeze_and_is_promoted_by_the_commit_that_overrides_it(store: Store) -> None:
+    store.begin()
+    store.world.publish("Freeze", FREEZE)
+    store.world.publish("v3", store.version("v3", cart="/cart"))
+    store.wait("v1A v2C v3C")
+    eventually(lambda: store.selected("cart-v3") != {}, what="cart-v3 answers")
+    assert store.ask("/cart", "v3") == "cart-v3"
+    store.spec["active"] = "v3"
+    store.world.publish("Promote v3\n\nBg-Override: freeze\nBg-Reason: INC-4712 needs it", store.group())
+    store.wait("v1L v3A")
 
 
 def test_what_happens_to_a_group_is_among_its_events(store: Store) -> None:

@@ -244,11 +244,18 @@ def test_a_mistake_has_its_place_and_its_remedy_and_nothing_of_the_group_is_used
     assert (loaded.spec, loaded.versions) == (None, {})
 
 
-def test_a_file_that_git_found_unusable_is_the_groups_problem() -> None:
-    link = Problem("groups/shop/store/v1/cart/x.yaml", "is a symbolic link")
-    files = {path: text.encode() for path, text in GOOD.items()} | {"v1/cart/x.yaml": link}
-    loaded = load_group(STORE, files).desired
+@pytest.mark.parametrize("place", ["v1/cart/x.yaml", "v1/cart", "v1", "v2"])
+def test_a_file_that_git_found_unusable_is_the_groups_problem(place: str) -> None:
+    link = Problem(f"groups/shop/store/{place}", "is a symbolic link")
+    loaded = load_group(STORE, {path: text.encode() for path, text in GOOD.items()} | {place: link}).desired
     assert (loaded.spec, loaded.problems) == (None, (link,))
+
+
+@pytest.mark.parametrize("place", ["v1/cart/LICENSE", "v1/cart/docs/LICENSE", "v1/docs/LICENSE"])
+def test_a_link_that_can_hide_no_manifest_means_nothing(place: str) -> None:
+    link = Problem(f"groups/shop/store/{place}", "is a symbolic link")
+    files = {path: text.encode() for path, text in GOOD.items()} | {place: link}
+    assert load_group(STORE, files, "c1").desired == load()
 
 
 def test_a_host_under_a_wildcard_of_the_group_is_one_of_its_hosts() -> None:

@@ -24,9 +24,9 @@ def policies(world: World, version: Version) -> tuple[GateResult, ...]:
 
 def policies_of_first(world: World, version: Version) -> tuple[GateResult, ...]:
     """What all policies say about the first deployment; nothing where a version serves and only its first commit is
-    missing.
+    missing, nor where it is a release group that is promoted.
     """
-    return () if world.record.routing.traffic else policies(world, version)
+    return () if world.record.routing.traffic or world.desired.in_candidate else policies(world, version)
 
 
 def offered_alone(world: World, version: Version) -> GateResult | None:

@@ -20,7 +20,7 @@ def _of_then(then: PoliciesThen | None) -> Iterator[GateResult]:
         return
     commit = then.commit[:10]
     if then.unread:
-        reason = f"nobody can tell what policies said before {commit}: {then.unread}"
+        reason = f"nobody can tell what policies said before {commit or 'the promotion'}: {then.unread}"
         yield GateResult(GateKind.POLICY, False, reason, remedy="wait until the remote answers")
     if then.beside:
         reason = f"{commit} promotes it and {carries(then.beside)}"
