@@ -170,6 +170,7 @@ class Catalog:
             tree=entry.tree if entry else "",
             auxiliary_objects=() if never_described else tuple(auxiliary_objects.manifests),
             autoscaler=None if never_described else auxiliary_objects.autoscaler,
+            route=None if never_described else auxiliary_objects.route,
             whole=auxiliary_objects.whole,
             ports=config.ports,
             looks=self._lookout.looks(reading.look),

@@ -23,13 +23,16 @@ from gitops_bg.cluster.manifests.auxiliary import (
     scale_target_ref,
     sentence,
 )
+from gitops_bg.cluster.manifests.named_version import named_version_of
+from gitops_bg.cluster.observation.gateways import refusal_of
 from gitops_bg.cluster.observation.ownership import owner_of
 from gitops_bg.cluster.observation.states import meta_of
 from gitops_bg.core import names
 from gitops_bg.core.errors import Refused, WorldChanged
 from gitops_bg.core.model.actions import ApplyAuxiliaryObject, DeleteAuxiliaryObject
-from gitops_bg.core.model.auxiliary import AuxiliaryObject
+from gitops_bg.core.model.auxiliary import ROUTES, AuxiliaryObject
 from gitops_bg.core.model.change_set import Change, ChangeSetEntry
+from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import AuxiliaryView
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
@@ -77,7 +80,8 @@ class AuxiliaryObjects:
         scale_target = names.replica_set_name(app, action.digest) if action.digest else ""
         if given is None:
             return self._retarget(kind, app, live, auxiliary_object, scale_target)
-        manifest = auxiliary_manifest(app, app_uid, kind, auxiliary_object.name, given, scale_target)
+        follows = (scale_target, "") if auxiliary_object.kind not in ROUTES else ("", short(action.digest))
+        manifest = auxiliary_manifest(app, app_uid, kind, auxiliary_object.name, given, *follows)
         answer = self._client.apply(kind, manifest, force=live is not None)
         extra = additions(answer, manifest)
         if extra:
@@ -120,15 +124,23 @@ class AuxiliaryObjects:
             return None
         meta = meta_of(live)
         owner = owner_of(kind, meta, app)
-        scale_target = scale_target_of(live)
         drifted = given is not None and not owner and self._drifted(app, app_uid, kind, auxiliary_object, given, live)
-        return AuxiliaryView(auxiliary_object, owner, drifted, scale_target, meta.deleting)
+        return AuxiliaryView(
+            auxiliary_object,
+            owner,
+            drifted,
+            scale_target_of(live),
+            meta.deleting,
+            names_version=named_version_of(live),
+            refused=_refused(app, auxiliary_object, live),
+        )
 
     def _drifted(
         self, app: AppKey, app_uid: str, kind: Kind, auxiliary_object: AuxiliaryObject, given: Given, live: Object
     ) -> bool:
         """Whether it differs from what Git says; how the server normalised the last apply is no drift (I5)."""
-        manifest = auxiliary_manifest(app, app_uid, kind, auxiliary_object.name, given, scale_target_of(live))
+        follows = scale_target_of(live), named_version_of(live)
+        manifest = auxiliary_manifest(app, app_uid, kind, auxiliary_object.name, given, *follows)
         settled = is_as_given(live, manifest) or self._settled.get((app, auxiliary_object)) == _content(live)
         return not (settled and is_labelled(live, manifest))
 
@@ -159,6 +171,11 @@ def _with_remedy(app: AppKey, auxiliary_object: AuxiliaryObject, error: Refused)
     if auxiliary_object.kind != SECRETS.name or not isinstance(error, Forbidden):
         return str(error)
     return f"the agent may not apply {sentence(auxiliary_object, app)}: {grant_for_secrets(app.namespace)}; {error}"
+
+
+def _refused(app: AppKey, auxiliary_object: AuxiliaryObject, live: Object) -> str:
+    reason = refusal_of(live) if auxiliary_object.kind in ROUTES else ""
+    return f"a Gateway refuses {sentence(auxiliary_object, app)}: {reason}" if reason else ""
 
 
 def _content(live: Object) -> tuple[str, str]:

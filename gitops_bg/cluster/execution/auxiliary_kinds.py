@@ -25,6 +25,8 @@ FAMILIES = {
     "HorizontalPodAutoscaler": Family("autoscaling", "horizontalpodautoscalers", (("v2", "v2beta2"), ("v1",))),
     "ScaledObject": Family("keda.sh", "scaledobjects", (("v1alpha1",),), "KEDA"),
     "PodDisruptionBudget": Family("policy", "poddisruptionbudgets", (("v1", "v1beta1"),)),
+    "HTTPRoute": Family("gateway.networking.k8s.io", "httproutes", (("v1", "v1beta1"),), "the Gateway API"),
+    "GRPCRoute": Family("gateway.networking.k8s.io", "grpcroutes", (("v1",),), "the Gateway API"),
     "ConfigMap": Family("", "configmaps", (("v1",),)),
     "Secret": Family("", "secrets", (("v1",),)),
 }

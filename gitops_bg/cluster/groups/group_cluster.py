@@ -12,10 +12,11 @@ from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.errors import ForeignObject, NotFound
 from gitops_bg.cluster.api.kinds import HTTP_ROUTES, RELEASE_GROUPS, SERVICES, Kind, Object, name_of
 from gitops_bg.cluster.groups.manifests import group_labels, group_manifest, owner_of, stable_service
-from gitops_bg.cluster.groups.routes import acceptance, read_route
+from gitops_bg.cluster.groups.routes import read_route
 from gitops_bg.cluster.groups.status import group_status, load_group_record
 from gitops_bg.cluster.manifests.http_routes import http_route
 from gitops_bg.cluster.manifests.patches import unchanged
+from gitops_bg.cluster.observation.gateways import acceptance
 from gitops_bg.cluster.observation.states import meta_of
 from gitops_bg.core import names
 from gitops_bg.core.errors import WorldChanged

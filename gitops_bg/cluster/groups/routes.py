@@ -1,10 +1,6 @@
-"""Live HTTPRoutes as the core's, and what their Gateways say of them. Pure; the counterpart of rendering.
+"""Live HTTPRoutes as the core's. Pure; the counterpart of rendering."""
 
-https://gateway-api.sigs.k8s.io/reference/spec/#routeparentstatus
-"""
-
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gitops_bg.cluster.api.kinds import Object
@@ -20,7 +16,6 @@ from gitops_bg.core.model.http_routes import (
 )
 
 _GATEWAY_API = "gateway.networking.k8s.io"
-_MUST_HOLD = ("Accepted", "ResolvedRefs")
 
 
 class _Foreign(Exception):
@@ -40,55 +35,6 @@ def read_route(body: Object) -> HttpRoute | None:
         )
     except (_Foreign, KeyError, TypeError, ValueError):
         return None
-
-
-def acceptance(body: Object) -> tuple[bool | None, str]:
-    """Whether every Gateway that the route names has taken this generation, and what one says against it.
-
-    None: at least one has never said anything of it, and none says anything against it. What former parents said does
-    not count.
-    """
-    generation, namespace = body["metadata"].get("generation", 0), body["metadata"].get("namespace", "")
-    said: defaultdict[tuple[object, ...], list[Mapping[str, Any]]] = defaultdict(list)
-    for status in (body.get("status") or {}).get("parents") or ():
-        said[_identity(status["parentRef"], namespace)].append(status)
-    wanted = [_identity(ref, namespace) for ref in (body.get("spec") or {}).get("parentRefs") or ()]
-    answers = [_answer(said[parent], generation) for parent in wanted]
-    against = [reason for taken, reason in answers if taken is False]
-    if against:
-        return False, against[0]
-    return (True, "") if answers and all(taken for taken, _ in answers) else (None, "")
-
-
-def _answer(statuses: Iterable[Mapping[str, Any]], generation: int) -> tuple[bool | None, str]:
-    """What one parent says, by all controllers that ever wrote for it: one that is gone leaves an old entry behind."""
-    found = [_verdict(status, generation) for status in statuses]
-    refusals = [reason for taken, reason in found if taken is False]
-    if refusals:
-        return False, refusals[0]
-    if any(taken for taken, _ in found):
-        return True, ""
-    return (False, "a Gateway has not taken its last change yet") if found else (None, "")
-
-
-def _identity(ref: Mapping[str, Any], namespace: str) -> tuple[object, ...]:
-    """Identify a parent, with the defaults that the API server may leave out of a status."""
-    group, kind = ref.get("group", _GATEWAY_API), ref.get("kind", "Gateway")
-    return group, kind, ref.get("namespace") or namespace, ref["name"], ref.get("sectionName", ""), ref.get("port", 0)
-
-
-def _verdict(status: Mapping[str, Any], generation: int) -> tuple[bool | None, str]:
-    """Whether one controller has taken this generation, or why it refuses it; None: it has not said so yet."""
-    known = {
-        each.get("type"): each
-        for each in status.get("conditions") or ()
-        if each.get("observedGeneration", 0) >= generation
-    }
-    refused = [known[name] for name in _MUST_HOLD if known.get(name, {}).get("status") == "False"]
-    if refused:
-        return False, f"{refused[0].get('reason', '')}: {refused[0].get('message', '')}"
-    is_taken = all(known.get(name, {}).get("status") == "True" for name in _MUST_HOLD)
-    return (True, "") if is_taken else (None, "")
 
 
 def _rule(rule: Mapping[str, Any]) -> HttpRule:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitops_bg.cluster.api.kinds import REPLICA_SETS, Kind, Object
+from gitops_bg.cluster.manifests.named_version import with_named_version
 from gitops_bg.cluster.manifests.render import owner_reference, with_quantities
 from gitops_bg.cluster.observation.drift import contains
 from gitops_bg.core import names
@@ -23,11 +24,18 @@ _HEAD = ("apiVersion", "kind", "metadata", "status")
 
 
 def auxiliary_manifest(
-    app: AppKey, app_uid: str, kind: Kind, name: str, given: Mapping[str, Any], scale_target: str
+    app: AppKey,
+    app_uid: str,
+    kind: Kind,
+    name: str,
+    given: Mapping[str, Any],
+    scale_target: str = "",
+    names_version: str = "",
 ) -> Object:
     """The manifest of an auxiliary object in Git (``given``) as an object of ours, in the version of ``kind``.
 
-    ``scale_target`` is the ReplicaSet that it scales; empty where it scales none.
+    ``scale_target`` is the ReplicaSet that an autoscaler scales, ``names_version`` the short digest that a route names;
+    empty for none.
     """
     theirs = given.get("metadata") or {}
     manifest: Object = {
@@ -47,6 +55,8 @@ def auxiliary_manifest(
         **with_quantities({key: value for key, value in _plain(given).items() if key not in _HEAD}),
     }
     manifest["metadata"]["annotations"][names.APPLIED] = _hash(manifest)
+    if names_version:
+        return with_named_version(manifest, names_version)
     return with_scale_target(manifest, scale_target) if scale_target else manifest
 
 
@@ -113,7 +123,7 @@ def _data(body: Mapping[str, Any], key: str) -> dict[str, str]:
 
 
 def _hash(manifest: Object) -> str:
-    """A hash of everything applied, except the scale target, which is compared separately."""
+    """A hash of everything in Git: the scale target, and the version that a route names, are compared separately."""
     spec = {key: value for key, value in manifest.get("spec", {}).items() if key != SCALE_TARGET_REF}
     text = json.dumps({**manifest, "spec": spec}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

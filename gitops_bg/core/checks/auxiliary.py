@@ -7,7 +7,7 @@ from gitops_bg.core.world import World
 def auxiliary_trouble(world: World) -> str:
     """Why one of the auxiliary objects is not as Git says; empty where all are, or soon will be."""
     views = (world.auxiliary_object(one) for one in world.record.auxiliary_objects)
-    return next((view.trouble for view in views if view and view.trouble), "")
+    return next((said for view in views if view and (said := view.trouble or view.refused)), "")
 
 
 def may_be_live(view: AuxiliaryView | None) -> bool:

@@ -161,6 +161,15 @@ def targets(ports: str) -> tuple[Target, ...]:
     )
 
 
+def service_ports(ports: str) -> frozenset[int]:
+    """The numbers of a Service's ports.
+
+    >>> sorted(service_ports('[{"port":80,"targetPort":"http"},{"port":9090}]'))
+    [80, 9090]
+    """
+    return frozenset(number for port in _listed(ports) if isinstance(number := port.get("port"), int))
+
+
 @lru_cache(maxsize=512)
 def derived_ports(template: str) -> str:
     """One named Service port for each container port, so that versions may differ in the number behind the name.

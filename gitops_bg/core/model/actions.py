@@ -246,7 +246,9 @@ class MarkService:
 
 @dataclass(frozen=True, slots=True)
 class ApplyAuxiliaryObject:
-    """Create an auxiliary object, or repair it to what Git says. An autoscaler scales the version of ``digest``."""
+    """Create an auxiliary object, or repair it to what Git says. An autoscaler scales the version of ``digest``; of a
+    route, requests reach that version by naming it.
+    """
 
     auxiliary_object: AuxiliaryObject
     reason: str

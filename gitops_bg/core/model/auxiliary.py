@@ -1,15 +1,19 @@
-"""Objects that belong to an app and not to a version: autoscaler, disruption budgets, untracked configuration.
+"""Objects that belong to an app and not to a version: autoscaler, disruption budgets, untracked configuration, and the
+route in front of its Services.
 
 Nouns only.
 
 Auxiliary objects follow Git at once, without any gate, as ``replicas`` does; the scale target of the autoscaler follows
-traffic (docs/decisions/0014).
+traffic (docs/decisions/0014), and the version that the route names follows the preview Service (docs/decisions/0038).
 """
 
 from dataclasses import dataclass
 
 CONFIGURATION = ("ConfigMap", "Secret")
 """The kinds of auxiliary objects that pods refer to by name."""
+ROUTES = ("HTTPRoute", "GRPCRoute")
+CANDIDATE = "candidate"
+"""The value of a route's version header that chooses the candidate, whichever version that is."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -40,3 +44,12 @@ class Autoscaler:
         (2, 5, 10)
         """
         return max(self.minimum, min(pods, self.maximum))
+
+
+@dataclass(frozen=True, slots=True)
+class AppRoute:
+    """The HTTPRoute or GRPCRoute in front of an app's Services, which sends requests to a port of theirs."""
+
+    live: AuxiliaryObject
+    """It has the app's own name."""
+    port: int

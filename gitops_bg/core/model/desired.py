@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Literal
 
-from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
+from gitops_bg.core.model.auxiliary import AppRoute, Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.looks import NO_LOOKS, Looks
 from gitops_bg.core.model.main import Knowledge
 from gitops_bg.core.model.policies.facts import Policing
@@ -150,6 +150,7 @@ class Desired:
     auxiliary_objects: tuple[AuxiliaryObject, ...] = ()
     """What should be live beside the versions, including the copy of the autoscaler."""
     autoscaler: Autoscaler | None = None
+    route: AppRoute | None = None
     whole: bool = True
     """Whether the whole folder could be read: only then has an auxiliary object that is missing here left Git."""
     looks: Looks = NO_LOOKS
@@ -190,7 +191,7 @@ class Desired:
         """Return a copy as if main had not been read, so that nothing is concluded from what it says or lacks."""
         none = Missing.UNSEEN
         nothing = replace(self, target=none, primary=none, problems=(), in_git=True, memory=None)
-        shared = replace(nothing, auxiliary_objects=(), autoscaler=None, whole=False, policing=None)
+        shared = replace(nothing, auxiliary_objects=(), autoscaler=None, route=None, whole=False, policing=None)
         return replace(shared, ports=(), provenance=None, looks=NO_LOOKS)
 
     @property

@@ -103,12 +103,16 @@ class AuxiliaryView:
     owner: str = ""
     """The owner where it is not ours."""
     drifted: bool = False
-    """It differs from what Git says; its scale target is not compared."""
+    """It differs from what Git says; neither its scale target nor the version that it names is compared."""
     scale_target: str = ""
     """Of an autoscaler: the name of the ReplicaSet that it scales."""
     deleting: bool = False
     trouble: str = ""
     """Why it cannot be created or read: the server lacks the kind, or the agent lacks the rights."""
+    names_version: str = ""
+    """Of a route: the short digest of the version that requests reach by naming it."""
+    refused: str = ""
+    """Of a route: why a Gateway refuses it as it is."""
 
 
 class OperatorCommand(StrEnum):

@@ -13,6 +13,7 @@ from gitops_bg.core.model.auxiliary import CONFIGURATION, AuxiliaryObject
 from gitops_bg.core.model.observed import AuxiliaryView
 from gitops_bg.core.model.version import Snapshot, Version
 from gitops_bg.core.names import replica_set_name
+from gitops_bg.core.plan.app_route import route_actions
 from gitops_bg.core.world import World
 
 
@@ -57,6 +58,9 @@ def _arrivals(world: World) -> Iterator[ClusterAction]:
             continue
         if world.record.autoscaler and world.record.autoscaler.copy == one:
             yield from _scaling_what_serves(world, one, view)
+        elif world.desired.route and world.desired.route.live == one:
+            if not world.suspended:
+                yield from route_actions(world, world.desired.route, view, _difference(view))
         elif one in world.desired.auxiliary_objects and not world.suspended and (reason := _difference(view)):
             yield ApplyAuxiliaryObject(one, reason)
 

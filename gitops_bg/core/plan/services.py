@@ -9,6 +9,7 @@ from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.record import Switch
 from gitops_bg.core.model.version import Version
+from gitops_bg.core.plan.app_route import must_unname
 from gitops_bg.core.world import World
 
 
@@ -101,6 +102,8 @@ def _keep_preview(world: World) -> tuple[ClusterAction, ...]:
     if name is None or not digest or world.suspended:
         return ()
     moved = service is not None and service.digest not in ("", short(digest))
+    if service and moved and service.ours and must_unname(world):
+        return ()
     if service and moved and service.ours and not service.drifted:
         return (PointPreview(name, service.selector, digest, _ports(world, name, digest)),)
     return _keep(world, Role.PREVIEW, name, service, digest)

@@ -22,6 +22,7 @@ from gitops_bg.spec.app.fields import (
     TargetFile,
     Text,
 )
+from gitops_bg.spec.app.gateway import Routes
 from gitops_bg.spec.app.layout import DEFAULT_TARGET_FILE
 from gitops_bg.spec.app.validation import Conflict
 from gitops_bg.spec.manifests.autoscaling import AutoscalerRef
@@ -83,6 +84,11 @@ class BlueGreen(Model):
     )
     preview_service: ServiceName | None = Field(
         None, description="The Service that reaches the candidate before it is live."
+    )
+    routes: Routes | None = Field(
+        None,
+        description="A route of the Gateway API in front of the Services: requests reach the live version, and those "
+        "with its version header the candidate, by the preview Service.",
     )
     preview_replica_count: Count | None = Field(
         None, description="Replicas of the candidate until it is promoted; all of them where absent."

@@ -23,6 +23,7 @@ def notes_of(config: AppConfig, app: Document | None, others: Iterable[Document]
     named = tuple(service_fields(config.spec.strategy, anchor.value)) if config.spec else ()
     yield from _measuring_nothing(config, anchor)
     yield from _counting_for_nothing(config, anchor)
+    yield from _reaching_no_candidate(config, anchor)
     for document in others:
         yield from _without_effect(document, {name for name, _, _ in named}, config, member_of(config.folder))
     for name, field, carries in named:
@@ -53,6 +54,13 @@ def _counting_for_nothing(config: AppConfig, app: Document) -> Iterator[Problem]
     if config.spec and config.spec.strategy.auto_promotion_seconds and not config.spec.strategy.auto_promotion_enabled:
         place = ("spec", "strategy", "blueGreen", "autoPromotionSeconds")
         yield app.problem(place, "does nothing: nobody waits for it", "add autoPromotionEnabled: true, or remove it")
+
+
+def _reaching_no_candidate(config: AppConfig, app: Document) -> Iterator[Problem]:
+    """Note a route by which no request can reach a candidate."""
+    if config.auxiliary_objects.route and config.spec and config.spec.strategy.preview_service is None:
+        place = ("spec", "strategy", "blueGreen", "routes")
+        yield app.problem(place, "leads to the live version only: there is no preview Service", "add previewService")
 
 
 def _is_tracked(kind: str, name: str, config: AppConfig) -> bool:

@@ -13,9 +13,10 @@ from typing import Any, TypeVar
 from gitops_bg.core.groups.desired import DesiredGroup, DesiredRoute, DesiredService, DesiredVersion, GroupSpec
 from gitops_bg.core.groups.model import GroupGateway, GroupKey, RouteMatch
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.http_routes import Backend, Deny, ExtensionRef, ParentRef, PathKind
+from gitops_bg.core.model.http_routes import Backend, Deny, ExtensionRef, PathKind
 from gitops_bg.core.names import LONGEST_NAME
 from gitops_bg.spec.app.fields import Model
+from gitops_bg.spec.app.gateway import parents_of
 from gitops_bg.spec.app.layout import PRIMARY_FILE, SERVICE_NAME, is_dns_label, is_manifest
 from gitops_bg.spec.app.to_core import suspension, without_nulls
 from gitops_bg.spec.app.validation import validate
@@ -260,7 +261,7 @@ class _Folder:
 def _spec(model: models.GroupSpec) -> GroupSpec:
     gateway = (
         GroupGateway(
-            parents=tuple(map(_parent, model.gateway.parent_refs)),
+            parents=parents_of(model.gateway.parent_refs),
             hosts=tuple(model.hosts or ()),
             version_header=model.version_header,
             deny=_deny(model),
@@ -272,10 +273,6 @@ def _spec(model: models.GroupSpec) -> GroupSpec:
     return GroupSpec(
         model.active, model.archive_size, gateway, model.progress_deadline_seconds, removed, suspension(model.suspend)
     )
-
-
-def _parent(ref: models.GatewayRef) -> ParentRef:
-    return ParentRef(ref.name, ref.namespace or "", ref.section_name or "", ref.port or 0)
 
 
 def _deny(model: models.GroupSpec) -> Deny:

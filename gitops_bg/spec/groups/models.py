@@ -11,13 +11,12 @@ from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from gitops_bg.spec.app.fields import Count, DnsLabel, Model, Positive, ServiceName
+from gitops_bg.spec.app.gateway import HeaderName, Host, Hosts, ParentRefs
 from gitops_bg.spec.app.models import Suspend
 from gitops_bg.spec.app.validation import Conflict
 
 VERSION = r"v[1-9][0-9]{0,8}"
 """The names of versions, which are also those of their folders."""
-_HOST = re.compile(r"(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_HEADER = r"^[A-Za-z0-9!#$%&'*+.^_|~-]{1,256}$"
 # As the schema of HTTPRoute has them: https://gateway-api.sigs.k8s.io/reference/spec/#httppathmatch
 _PATH = re.compile(r"/(?:[-A-Za-z0-9/._~!$&'()*+,;=:@]|%[0-9a-fA-F]{2})*")
 _NOT_IN_A_PATH = re.compile(r"//|/\.\.?/|/\.\.?$|%2f", re.IGNORECASE)
@@ -41,17 +40,8 @@ def _expression(text: str) -> str:
     return text
 
 
-def _host(text: str) -> str:
-    if len(text) > 253 or not _HOST.fullmatch(text) or re.fullmatch(r"[0-9.]+", text):
-        message = "{text} is no host name, such as shop.example.com or *.example.com"
-        raise PydanticCustomError("host", message, {"text": repr(text)})
-    return text
-
-
 UrlPath = Annotated[str, AfterValidator(_path)]
 Expression = Annotated[str, Field(min_length=1, max_length=1024), AfterValidator(_expression)]
-Host = Annotated[str, AfterValidator(_host)]
-HeaderName = Annotated[str, Field(pattern=_HEADER)]
 HeaderValue = Annotated[str, Field(min_length=1, max_length=4096)]
 Duration = Annotated[str, Field(pattern=_DURATION)]
 VersionName = Annotated[str, Field(pattern=f"^{VERSION}$")]
@@ -66,23 +56,10 @@ class GroupMetadata(Model):
     annotations: dict[str, str] | None = None
 
 
-class GatewayRef(Model):
-    """A Gateway, or one listener of it."""
-
-    name: DnsLabel = Field(description="The Gateway.")
-    namespace: DnsLabel | None = Field(None, description="Its namespace; the group's where absent.")
-    section_name: DnsLabel | None = Field(None, description="One listener of it; all of them where absent.")
-    port: Annotated[int, Field(ge=1, le=65535)] | None = Field(
-        None, description="The listeners of one port; all of them where absent."
-    )
-
-
 class Gateway(Model):
     """Where requests from outside come in."""
 
-    parent_refs: Annotated[list[GatewayRef], Field(min_length=1, max_length=32)] = Field(
-        description="The Gateways that the group's HTTPRoutes are attached to."
-    )
+    parent_refs: ParentRefs = Field(description="The Gateways that the group's HTTPRoutes are attached to.")
 
 
 class DenyServiceRef(Model):
@@ -116,7 +93,7 @@ class GroupSpec(Model):
     gateway: Gateway | None = Field(
         None, description="Where requests come in. Without it only the Services follow the active version."
     )
-    hosts: Annotated[list[Host], Field(min_length=1, max_length=16)] | None = Field(
+    hosts: Hosts | None = Field(
         None, description="The hosts of all routes that name none of their own; every host of the Gateway where absent."
     )
     deny_mode: Literal["denyService", "extension", "noBackend"] = Field(

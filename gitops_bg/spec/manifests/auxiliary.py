@@ -11,12 +11,13 @@ from functools import partial
 from typing import Any
 
 from gitops_bg.core import names
-from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
+from gitops_bg.core.model.auxiliary import AppRoute, Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app import models
 from gitops_bg.spec.app.layout import APP_FILE
 from gitops_bg.spec.app.validation import validate
+from gitops_bg.spec.manifests.app_route import port_of, route_of
 from gitops_bg.spec.manifests.autoscaling import AUTOSCALERS, AutoscalerRef, Scaler, check_ref, copy_of, read_autoscaler
 from gitops_bg.spec.manifests.configuration import is_tracked
 from gitops_bg.spec.manifests.configuration_checks import check_configuration
@@ -42,6 +43,8 @@ class AuxiliaryObjects:
     autoscaler: Autoscaler | None = None
     scaled_by: str = ""
     """The name of the autoscaler in Git."""
+    route: AppRoute | None = None
+    """The route in front of the Services."""
     whole: bool = True
 
 
@@ -101,9 +104,10 @@ class _Reading:
             elif kind == BUDGET and self._protects(document):
                 self._take(manifests, AuxiliaryObject(kind, live), own_budget(document), name)
         autoscaler, scaled_by = self._autoscaler(manifests)
+        route = self._route(manifests)
         understood = self.folder.readable and bool(self.folder.model and self.folder.target)
         known = understood and not self.problems
-        return AuxiliaryObjects(manifests, autoscaler, scaled_by, known), tuple(self.problems)
+        return AuxiliaryObjects(manifests, autoscaler, scaled_by, route, known), tuple(self.problems)
 
     def _take(
         self, manifests: dict[AuxiliaryObject, Mapping[str, Any]], key: AuxiliaryObject, document: Document, name: str
@@ -192,6 +196,21 @@ class _Reading:
     def _live_service(self) -> str:
         model = self.folder.model
         return model.strategy.blue_green.live_services[0] if model else self.folder.app.name
+
+    # --- the route ---
+
+    def _route(self, manifests: dict[AuxiliaryObject, Mapping[str, Any]]) -> AppRoute | None:
+        folder = self.folder
+        if folder.model is None or folder.app_document is None or folder.model.strategy.blue_green.routes is None:
+            return None
+        blue_green, template = folder.model.strategy.blue_green, self._template()
+        port, problems = port_of(folder.app_document, blue_green, folder.manifests, template)
+        self.problems.extend(problems)
+        if port is None:
+            return None
+        route, manifest = route_of(folder.app, blue_green, port)
+        manifests[route.live] = manifest
+        return route
 
     # --- budgets ---
 

@@ -53,6 +53,7 @@ NEEDED = {
     ("gitops-bg.dev", "releasegroups", ""): {"get", "list", "create", "patch"},
     ("gitops-bg.dev", "releasegroups", "status"): {"update"},
     ("gateway.networking.k8s.io", "httproutes", ""): {"get", "list", "create", "patch", "delete"},
+    ("gateway.networking.k8s.io", "grpcroutes", ""): {"get", "create", "patch", "delete"},
     ("discovery.k8s.io", "endpointslices", ""): {"list", "watch"},
     ("", "events", ""): {"create", "patch"},
     ("", "secrets", ""): set(),

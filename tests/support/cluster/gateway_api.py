@@ -11,6 +11,7 @@ import yaml
 
 from tests.support.cluster.clusters import TestCluster
 from tests.support.cluster.rawapi import Json
+from tests.support.manifests import custom_resource_definition
 
 CRDS = Path(__file__).parents[3].parent / "shared" / "crds"
 HOW_TO_GET_THEM = f"the CustomResourceDefinitions of the Gateway API are not in {CRDS.parent.name}/{CRDS.name}"
@@ -38,3 +39,11 @@ def install_gateway_api(cluster: TestCluster) -> None:
         plural = definition["spec"]["names"]["plural"]
         if cluster.request("GET", f"/apis/gateway.networking.k8s.io/v1/{plural}")[0] != 200:
             cluster.install_crd(definition)
+
+
+def install_grpc_routes(cluster: TestCluster) -> None:
+    """Install GRPCRoute beside the rest, with any fields: its definition is not among the test data."""
+    install_gateway_api(cluster)
+    definition = custom_resource_definition("GRPCRoute", "gateway.networking.k8s.io")
+    definition["metadata"]["annotations"] = {"api-approved.kubernetes.io": "unapproved, for tests only"}
+    cluster.install_crd(definition)

@@ -13,8 +13,9 @@ from gitops_bg.cluster.api.connection import Access
 from gitops_bg.cluster.api.errors import ForeignObject
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.cluster.groups.manifests import group_labels
-from gitops_bg.cluster.groups.routes import acceptance, read_route
+from gitops_bg.cluster.groups.routes import read_route
 from gitops_bg.cluster.manifests.http_routes import http_route
+from gitops_bg.cluster.observation.gateways import acceptance
 from gitops_bg.core.errors import InvalidInput, WorldChanged
 from gitops_bg.core.groups.decision import (
     ApplyGroup,

@@ -1,0 +1,48 @@
+"""The version that a route in front of an app's Services names: requests reach it by its digest. Pure.
+
+Git's rule for the candidate has one match, with the word ``candidate`` in the version header; a version is named by a
+second match, with the short digest (docs/decisions/0038).
+"""
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+from gitops_bg.cluster.api.kinds import Object
+from gitops_bg.core.model.auxiliary import CANDIDATE, ROUTES
+
+
+def with_named_version(manifest: Object, digest: str) -> Object:
+    """Return the route with a version (a short digest) that requests may name; as it is where none chooses a
+    candidate.
+    """
+    changed = copy.deepcopy(manifest)
+    for rule in changed["spec"]["rules"]:
+        for match in _choosing(rule):
+            named = copy.deepcopy(match)
+            for header in named["headers"]:
+                header["value"] = digest
+            rule["matches"].append(named)
+    return changed
+
+
+def named_version_of(live: Mapping[str, Any]) -> str:
+    """The short digest that a live route names; empty for none, and for any other object."""
+    if live.get("kind") not in ROUTES:
+        return ""
+    for rule in (live.get("spec") or {}).get("rules") or ():
+        if _choosing(rule):
+            others = [match for match in rule["matches"] if match not in _choosing(rule)]
+            values = (header.get("value", "") for match in others for header in match.get("headers") or ())
+            return str(next(values, ""))
+    return ""
+
+
+def _choosing(rule: Mapping[str, Any]) -> list[Any]:
+    """The matches of a rule that choose the candidate by that word."""
+    return [match for match in rule.get("matches") or () if _chooses(match)]
+
+
+def _chooses(match: Mapping[str, Any]) -> bool:
+    headers: list[Mapping[str, Any]] = match.get("headers") or []
+    return len(headers) == 1 and headers[0].get("value") == CANDIDATE

@@ -1,0 +1,101 @@
+"""The route in front of an app's Services, as `spec.strategy.blueGreen.routes` of app.yaml asks for it
+(docs/decisions/0038).
+
+Requests without the version header go to the live Service, those that say ``candidate`` to the preview Service. The
+digest that names the candidate as well is filled in when the route is applied.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gitops_bg.core.checks.ports import derived_ports, service_ports, written
+from gitops_bg.core.model.auxiliary import CANDIDATE, AppRoute, AuxiliaryObject
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.http_routes import Backend, HttpMatch, HttpRoute, HttpRule
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.app import models
+from gitops_bg.spec.app.gateway import Routes, parents_of
+from gitops_bg.spec.app.layout import member_of
+from gitops_bg.spec.manifests.references import Named
+from gitops_bg.spec.manifests.routes import grpc_route_spec, http_route_spec
+from gitops_bg.spec.yaml.paths import Path
+from gitops_bg.spec.yaml.reader import Document
+
+API_VERSION = "gateway.networking.k8s.io/v1"
+_FIELD: Path = ("spec", "strategy", "blueGreen", "routes")
+
+
+def port_of(
+    app: Document, blue_green: models.BlueGreen, manifests: Mapping[Named, Document], template: Any
+) -> tuple[int | None, tuple[Problem, ...]]:
+    """Return the port of the Services that the route leads to; None and the problems where there is none, or several.
+
+    Without a Service in the folder its ports are those of the target's containers, as everywhere.
+    """
+    routes = blue_green.routes
+    assert routes is not None
+    problems = [*_of_member(app)]
+    ports = {name: _ports(name, manifests, template) for name in _services(blue_green)}
+    if None in ports.values():
+        return None, tuple(problems)  # A broken target is a problem of its own.
+    chosen = routes.port
+    common = frozenset.intersection(*(frozenset(each or ()) for each in ports.values()))
+    if chosen is None and len(common) == 1:
+        (chosen,) = common
+    for name, its in ports.items():
+        if chosen is None:
+            message = f"the Services have {len(common) or 'no'} ports in common, so port is needed"
+            problems.append(
+                app.problem(_FIELD, message, f"write port: {min(common)}" if common else "add a port to them")
+            )
+            break
+        if chosen not in (its or ()):
+            known = " or ".join(map(str, sorted(its or ()))) or "a port of the Service"
+            problems.append(
+                app.problem((*_FIELD, "port"), f"the Service {name} has no port {chosen}", f"write {known}")
+            )
+    return (None, tuple(problems)) if problems else (chosen, ())
+
+
+def route_of(app: AppKey, blue_green: models.BlueGreen, port: int) -> tuple[AppRoute, dict[str, Any]]:
+    """Return the core's view of the route, and its manifest."""
+    routes = blue_green.routes
+    assert routes is not None
+    route = HttpRoute(
+        app.name, tuple(routes.hosts or ()), parents_of(routes.parent_refs), tuple(_rules(routes, blue_green, port))
+    )
+    kind, spec = (
+        ("GRPCRoute", grpc_route_spec(route)) if routes.protocol == "grpc" else ("HTTPRoute", http_route_spec(route))
+    )
+    manifest = {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": app.name}, "spec": spec}
+    return AppRoute(AuxiliaryObject(kind, app.name), port), manifest
+
+
+def _rules(routes: Routes, blue_green: models.BlueGreen, port: int) -> Iterator[HttpRule]:
+    """The rule with the header comes first: of rules that are equally specific, the first one wins."""
+    if blue_green.preview_service:
+        match = HttpMatch(headers=((routes.version_header, CANDIDATE),))
+        yield HttpRule((match,), Backend(blue_green.preview_service, port))
+    yield HttpRule((HttpMatch(),), Backend(blue_green.live_services[0], port))
+
+
+def _services(blue_green: models.BlueGreen) -> Iterator[str]:
+    yield blue_green.live_services[0]
+    if blue_green.preview_service:
+        yield blue_green.preview_service
+
+
+def _ports(name: str, manifests: Mapping[Named, Document], template: Any) -> frozenset[int] | None:
+    """The ports of a Service; None where they would be those of a target that cannot be read."""
+    document = manifests.get(("Service", name))
+    spec = document.value.get("spec") if document else None
+    if isinstance(spec, Mapping) and spec.get("ports"):
+        return service_ports(written(spec["ports"]))
+    return service_ports(derived_ports(json.dumps(template))) if template is not None else None
+
+
+def _of_member(app: Document) -> Iterator[Problem]:
+    if member_of(app.folder):
+        message = "a service of a release group has its routes in routes.yaml: the group decides where they lead"
+        yield app.problem(_FIELD, message, "remove it")

@@ -1,0 +1,165 @@
+"""The route in front of an app's Services on both clusters: made, recognised, repaired, and the version it names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gitops_bg.core.model.actions import ApplyApp, ApplyAuxiliaryObject, DeleteAuxiliaryObject
+from gitops_bg.core.model.auxiliary import AuxiliaryObject
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.observed import AuxiliaryView
+from gitops_bg.spec.app.load import AppConfig
+from gitops_bg.spec.app.models import BlueGreen
+from gitops_bg.spec.manifests.app_route import route_of
+from gitops_bg.spec.manifests.auxiliary import AuxiliaryObjects
+from tests.integration.cluster.scene import Scene, snapshot
+from tests.support.cluster.gateway_api import install_grpc_routes
+from tests.support.cluster.paths import collection
+from tests.support.cluster.rawapi import Json
+
+V1, V2 = snapshot("v1"), snapshot("v2")
+KINDS = {"http": "HTTPRoute", "grpc": "GRPCRoute"}
+FIELDS: dict[str, dict[str, Any]] = {
+    "http": {"hosts": ["shop.example.com"]},
+    "grpc": {"versionHeader": "x-version"},
+}
+
+
+@pytest.fixture(params=KINDS)
+def protocol(request: pytest.FixtureRequest, scene: Scene) -> str:
+    install_grpc_routes(scene.cluster)
+    scene.do(ApplyApp())
+    return str(request.param)
+
+
+def written(scene: Scene, protocol: str, **changes: Any) -> AppConfig:
+    """What the folder says, with a route."""
+    routes = {"parentRefs": [{"name": "public"}], "protocol": protocol, **FIELDS[protocol], **changes}
+    said = {"activeService": "web", "previewService": "web-preview", "routes": routes}
+    blue_green = BlueGreen.model_validate(said)
+    route, manifest = route_of(scene.app, blue_green, 80)
+    return replace(scene.config, auxiliary_objects=AuxiliaryObjects({route.live: manifest}, route=route))
+
+
+def route_in(protocol: str) -> AuxiliaryObject:
+    return AuxiliaryObject(KINDS[protocol], "web")
+
+
+def apply(scene: Scene, protocol: str, named: str = "", **changes: Any) -> None:
+    """Have the code under test apply it, so that it names the version of a digest."""
+    action = ApplyAuxiliaryObject(route_in(protocol), "told to", named, 1 if named else None)
+    scene.do(action, config=written(scene, protocol, **changes))
+
+
+def seen(scene: Scene, protocol: str, **changes: Any) -> AuxiliaryView | None:
+    return next(iter(scene.observe(written(scene, protocol, **changes)).auxiliary_objects), None)
+
+
+def path(scene: Scene, protocol: str) -> str:
+    return f"{collection('gateway.networking.k8s.io/v1', KINDS[protocol], scene.app.namespace)}/web"
+
+
+def headers(scene: Scene, protocol: str) -> list[str]:
+    """The values of the header by which requests reach the candidate."""
+    found = scene.cluster.find(path(scene, protocol))
+    assert found is not None
+    return [match["headers"][0]["value"] for match in found["spec"]["rules"][0]["matches"]]
+
+
+def test_what_was_applied_is_as_git_says_whichever_version_it_names(scene: Scene, protocol: str) -> None:
+    assert seen(scene, protocol) is None
+    for of in (V1.digest, "", V2.digest):
+        apply(scene, protocol, of)
+        named = short(of) if of else ""
+        assert seen(scene, protocol) == AuxiliaryView(route_in(protocol), names_version=named)
+        assert headers(scene, protocol) == ["candidate", *filter(None, [named])]
+
+
+def _add_a_rule(body: Json) -> None:
+    body["spec"]["rules"].append({"backendRefs": [{"name": "evil", "port": 80}]})
+
+
+def _lead_elsewhere(body: Json) -> None:
+    body["spec"]["rules"][1]["backendRefs"][0]["name"] = "evil"
+
+
+def _take_a_gateway(body: Json) -> None:
+    body["spec"]["parentRefs"][0]["name"] = "other"
+
+
+@pytest.mark.parametrize("change", [_add_a_rule, _lead_elsewhere, _take_a_gateway])
+def test_what_somebody_changed_is_repaired(scene: Scene, protocol: str, change: Callable[[Json], None]) -> None:
+    apply(scene, protocol, V1.digest)
+    body = scene.cluster.find(path(scene, protocol))
+    assert body is not None
+    change(body)
+    scene.cluster.patch(path(scene, protocol), {"spec": body["spec"]})
+    view = seen(scene, protocol)
+    assert view is not None
+    assert view.drifted
+    apply(scene, protocol, V1.digest)
+    assert seen(scene, protocol) == AuxiliaryView(route_in(protocol), names_version=short(V1.digest))
+
+
+@pytest.mark.parametrize("value", ["somebody-s", None])
+def test_a_version_that_somebody_made_it_name_is_seen(scene: Scene, protocol: str, value: str | None) -> None:
+    apply(scene, protocol, V1.digest)
+    body = scene.cluster.find(path(scene, protocol))
+    assert body is not None
+    matches = body["spec"]["rules"][0]["matches"]
+    if value is None:
+        del matches[1]
+    else:
+        matches[1]["headers"][0]["value"] = value
+    scene.cluster.patch(path(scene, protocol), {"spec": body["spec"]})
+    view = seen(scene, protocol)
+    assert view is not None
+    assert (view.names_version, view.drifted) == (value or "", False)
+
+
+def test_a_header_that_changed_in_git_is_a_difference(scene: Scene, protocol: str) -> None:
+    apply(scene, protocol, V1.digest)
+    view = seen(scene, protocol, versionHeader="X-Try")
+    assert view is not None
+    assert view.drifted
+    apply(scene, protocol, V1.digest, versionHeader="X-Try")
+    assert seen(scene, protocol, versionHeader="X-Try") == AuxiliaryView(
+        route_in(protocol), names_version=short(V1.digest)
+    )
+
+
+def test_it_is_deleted_when_it_left_git(scene: Scene, protocol: str) -> None:
+    apply(scene, protocol)
+    scene.do(DeleteAuxiliaryObject(route_in(protocol), "it left Git"))
+    assert scene.cluster.find(path(scene, protocol)) is None
+
+
+@pytest.mark.parametrize("protocol", ["grpc"], indirect=True)  # of HTTPRoutes the sandbox's own Gateway speaks
+@pytest.mark.parametrize(
+    ("status", "generation", "refused"), [("False", 0, True), ("True", 0, False), ("False", -1, False)]
+)
+def test_what_a_gateway_says_of_it_is_known(
+    scene: Scene, protocol: str, status: str, generation: int, refused: bool
+) -> None:
+    apply(scene, protocol)
+    body = scene.cluster.find(path(scene, protocol))
+    assert body is not None
+    condition = {
+        "type": "Accepted",
+        "status": status,
+        "reason": "NotAllowedByListeners",
+        "message": "no listener takes it",
+        "observedGeneration": body["metadata"]["generation"] + generation,
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }
+    parent = {"parentRef": {"name": "public"}, "controllerName": "example.com/gateway", "conditions": [condition]}
+    body["status"] = {"parents": [parent]}
+    assert scene.cluster.request("PUT", f"{path(scene, protocol)}/status", body)[0] == 200
+    view = seen(scene, protocol)
+    assert view is not None
+    sentence = f"a Gateway refuses {KINDS[protocol]} {scene.app.namespace}/web: NotAllowedByListeners: no listener"
+    assert view.refused.startswith(sentence) is refused

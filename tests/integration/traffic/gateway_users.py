@@ -1,0 +1,108 @@
+"""A Gateway of the sandbox, and users who send requests through it without pause."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from threading import Event, Thread
+from typing import NamedTuple
+
+import urllib3
+
+from gitops_bg.core import names
+from tests.support.cluster.clusters import TestCluster
+from tests.support.waiting import eventually
+
+GATEWAY = "gateway.networking.k8s.io/v1"
+
+
+class Answer(NamedTuple):
+    """One answered request: when it was sent, what for, and who answered with which status."""
+
+    sent: float
+    path: str
+    version: str
+    status: int
+    by: str
+
+
+class Load:
+    """Users who send the same requests (path, value of ``X-Version``) without pause, on kept connections.
+
+    ``label`` is the label of pods that says who answered.
+    """
+
+    def __init__(self, url: str, requests: Sequence[tuple[str, str]], label: str = names.APP) -> None:
+        self.url = url
+        self.requests = requests
+        self.label = label
+        self.answers: list[Answer] = []
+        self._stop = Event()
+
+    def ask(self, pool: urllib3.PoolManager, path: str, version: str) -> Answer:
+        sent = time.monotonic()
+        headers = {"X-Version": version} if version else {}
+        answer = pool.request("GET", self.url + path, headers=headers, timeout=20)
+        labels = answer.json()["labels"] if answer.status == 200 else {}
+        return Answer(sent, path, version, answer.status, labels.get(self.label, ""))
+
+    def _use(self) -> None:
+        with urllib3.PoolManager(retries=False) as pool:
+            while not self._stop.is_set():
+                for path, version in self.requests:
+                    self.answers.append(self.ask(pool, path, version))
+
+    @contextmanager
+    def running(self) -> Iterator[Load]:
+        users = [Thread(target=self._use) for _ in range(2)]
+        for user in users:
+            user.start()
+        try:
+            yield self
+        finally:
+            self._stop.set()
+            for user in users:
+                user.join()
+
+    def until_answered(self) -> None:
+        """Wait until every request is answered."""
+        with urllib3.PoolManager(retries=False) as pool:
+            for path, version in self.requests:
+                what = f"{path} of {version or 'no version'}"
+                eventually(partial(self._is_answered, pool, path, version), what=what)
+
+    def _is_answered(self, pool: urllib3.PoolManager, path: str, version: str) -> bool:
+        return self.ask(pool, path, version).status == 200
+
+    def expect(self, wanted: Mapping[tuple[str, str], str]) -> None:
+        """Wait until requests sent from now on are answered by these only."""
+        moment = time.monotonic()
+        eventually(lambda: self.after(moment).keys() >= wanted.keys(), what="users asked for everything")
+        found = self.after(moment)
+        assert {request: found[request] for request in wanted} == {request: {by} for request, by in wanted.items()}
+
+    def until(self, wanted: Mapping[tuple[str, str], str]) -> None:
+        """Wait until the last of each request is answered by these."""
+
+        def answered() -> bool:
+            last = {each[1:3]: each.by for each in list(self.answers)}
+            return all(last.get(request) == by for request, by in wanted.items())
+
+        eventually(answered, what=f"they answer: {wanted}")
+
+    def after(self, moment: float) -> dict[tuple[str, str], set[str]]:
+        """Who answered which requests that were sent later."""
+        found: dict[tuple[str, str], set[str]] = {}
+        for each in [one for one in self.answers if one.sent > moment]:
+            found.setdefault((each.path, each.version), set()).add(each.by)
+        return found
+
+
+def open_gateway(cluster: TestCluster, namespace: str) -> None:
+    """Make the Gateway `public` of a namespace."""
+    listener = {"name": "http", "port": 80, "protocol": "HTTP"}
+    spec = {"gatewayClassName": "sandbox", "listeners": [listener]}
+    metadata = {"name": "public", "namespace": namespace}
+    cluster.apply({"apiVersion": GATEWAY, "kind": "Gateway", "metadata": metadata, "spec": spec})

@@ -1,0 +1,42 @@
+"""People use an app through its route, with and without its header: none fails, and nobody meets a version unasked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gitops_bg.core import names
+from gitops_bg.core.model.digest import short
+from tests.integration.traffic.gateway_users import Load, open_gateway
+from tests.support.cluster.clusters import SandboxCluster
+from tests.support.cluster.gateway_api import install_gateway_api
+from tests.support.scenario import scenario
+
+
+def test_no_request_fails_or_goes_astray_through_a_promotion_and_a_rollback(tmp_path: Path) -> None:
+    with SandboxCluster.run(tmp_path, traffic=True) as cluster, scenario(cluster, tmp_path) as world:
+        install_gateway_api(cluster)
+        open_gateway(cluster, world.namespace)
+        world.start()
+        web = world.app()
+        web.strategy["routes"] = {"parentRefs": [{"name": "public"}]}
+        web.deploy("v1")
+        one, two = (short(web.digest(tag)) for tag in ("v1", "v2"))
+        requests = [("/", ""), ("/", "candidate"), ("/", two), ("/", "v9")]
+        load = Load(cluster.sandbox.gateway_url(world.namespace, "public"), requests, names.DIGEST)
+        load.until_answered()
+        with load.running():
+            load.expect({("/", ""): one, ("/", "candidate"): one, ("/", two): one, ("/", "v9"): one})
+            web.push_image("v2")
+            web.wait_preview("v2")
+            load.until({("/", "candidate"): two, ("/", two): two})
+            load.expect({("/", ""): one, ("/", "candidate"): two, ("/", two): two, ("/", "v9"): one})
+            merge = web.merge_promotion("v2")
+            web.wait_live("v2")
+            load.until({("/", ""): two})
+            load.expect({("/", ""): two, ("/", "candidate"): two, ("/", two): two, ("/", "v9"): two})
+            web.revert(merge)
+            web.wait_live("v1")
+            load.until({("/", ""): one})
+            load.expect({("/", ""): one, ("/", "v9"): one})
+        assert {each.status for each in load.answers} == {200}
+        assert load.answers
