@@ -62,6 +62,11 @@ class Store:
         status: dict[str, Any] = found.get("status") or {}
         return status
 
+    def delete(self) -> None:
+        """What `kubectl delete releasegroup` does."""
+        path = f"/apis/{API}/namespaces/{self.world.namespace}/releasegroups/store"
+        assert self.world.cluster.request("DELETE", path)[0] == 200
+
     def damage_record(self) -> None:
         """What a careless person does to the status."""
         path = f"/apis/{API}/namespaces/{self.world.namespace}/releasegroups/store/status"

@@ -62,7 +62,7 @@ class GroupReconciler:
         self._deferred: set[AppKey] = set()
         """Apps without a folder that may be members: they are looked at once their groups were."""
         self._unread: set[GroupKey] = set()
-        """The groups whose record could not be read since this process began."""
+        """The groups whose record could not be read since this process began, or was empty."""
 
     def groups(self) -> Iterable[GroupKey]:
         """All groups of main."""
@@ -122,14 +122,15 @@ class GroupReconciler:
 
     def reconcile(self, group: GroupKey) -> LookResult:
         """Look at a group and act until nothing is left to do at once. Raises the errors of ``core.errors``."""
-        before = self._records.get(group)
+        before, was_unread = self._records.get(group), group in self._unread
         decision = None
         for _ in range(MOST_PASSES):
             decision, wrote = self._pass(group)
             if not wrote:
                 break
         after = self._records.get(group)
-        changed = self._members_of(group) if before != after else frozenset[AppKey]()
+        differs = before != after or was_unread is not (group in self._unread)
+        changed = self._members_of(group) if differs else frozenset[AppKey]()
         deferred = frozenset(self._deferred) if before is None else frozenset[AppKey]()
         return LookResult(self._again(decision), changed | deferred)
 
@@ -148,7 +149,7 @@ class GroupReconciler:
         desired = replace(config.desired, policing=policing)
         decision = decide_group(group, desired, observed, seen.record, self._clock())
         wrote = self._groups.save(seen, decision, config.desired.commit, self._clock())
-        self._records[group] = decision.record
+        self._take(group, decision.record)
         for place in decision.record.state.endpoints:  # Also those whose folder left main while they serve.
             app = AppKey(group.namespace, member_name(place.service, place.initial_version))
             self._members.setdefault(app, Member(group, place.initial_version, place.service))
@@ -161,6 +162,14 @@ class GroupReconciler:
             LOGGER.info("%s: %s", group, action)
             self._groups.carry_out(group, config.body, action)
         return decision, wrote or bool(decision.actions)
+
+    def _take(self, group: GroupKey, record: GroupRecord) -> None:
+        """Know the group by its record; by an empty one, which may be lost, nobody knows anything of its members."""
+        if record.state.versions:
+            self._records[group] = record
+        else:
+            self._records.pop(group, None)
+            self._unread.add(group)
 
     def _tell(self, group: GroupKey, uid: str, event: GroupEvent, message: str) -> None:
         is_warning = event in WARNINGS

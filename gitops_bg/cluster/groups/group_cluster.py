@@ -127,10 +127,10 @@ class GroupCluster:
         name = labels.get(names.MEMBER, "")
         member = self._client.get(SERVICES, group.namespace, name) if name else None
         if member is None:
-            return StableService(foreign=foreign)
+            return StableService(foreign=foreign, label=name)
         wanted = stable_service(group, body["metadata"]["name"], member)
         same = _says(body["spec"], wanted["spec"])
-        return StableService(member["metadata"]["name"] if same else "", foreign)
+        return StableService(name if same else "", foreign, name)
 
     def _follow(self, group: GroupKey, action: FollowMember) -> None:
         """Point a stable Service at the pods of a member, in one write over exactly the Service that was read."""

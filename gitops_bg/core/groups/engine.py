@@ -10,13 +10,14 @@ from datetime import datetime, timedelta
 from gitops_bg.core.groups.decision import ApplyGroup, GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.gates import gates_of
+from gitops_bg.core.groups.lost_record import why_unknown
 from gitops_bg.core.groups.model import GroupKey, VersionStage
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.plan import actions_of
 from gitops_bg.core.groups.policies import moments as policy_moments
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.registering import drop_removed, drop_services, forget_changed, register_versions
-from gitops_bg.core.groups.status import conditions_of, conditions_of_invalid, phase_of
+from gitops_bg.core.groups.status import conditions_of, conditions_of_invalid, conditions_of_lost, phase_of
 from gitops_bg.core.groups.transition import GATEWAY_STATUS_GRACE_SECONDS, advance, deadline_of, follow_active, give_up
 from gitops_bg.core.groups.world import GroupWorld, with_served_routes
 from gitops_bg.core.model.decision import GateResult, Phase
@@ -44,6 +45,8 @@ def decide_group(
     world = GroupWorld(key, desired.spec, desired, observed, record, now)
     if not observed.uid:
         return GroupDecision((ApplyGroup(),), record, Phase.DEPLOYING, conditions_of(world, ()))
+    if unknown := why_unknown(world):
+        return GroupDecision((), record, Phase.DEGRADED, conditions_of_lost(unknown))
     for step in STEPS:
         world = step(world)
     world = world.with_record(state=with_served_routes(world.state))

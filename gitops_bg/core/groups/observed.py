@@ -26,6 +26,13 @@ class StableService:
     """The member whose live pods it selects, by its app's name; empty: none's."""
     foreign: str = ""
     """Whose it is, and how to hand it over, where it is not the group's."""
+    label: str = ""
+    """The member that it was made to follow last, whatever it selects by now."""
+
+    @property
+    def followed(self) -> str:
+        """The member that it follows, else the one that it followed last."""
+        return self.member or self.label
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from gitops_bg.core.groups.desired import DesiredVersion
 from gitops_bg.core.groups.events import GroupEvent
 from gitops_bg.core.groups.lifecycle import delete, promote, register, unregister
+from gitops_bg.core.groups.lost_record import is_lost, newest_followed
 from gitops_bg.core.groups.model import Endpoint, GroupState, Part, PromotionRejected, VersionStage, version_number
 from gitops_bg.core.groups.record import DeletedVersion
 from gitops_bg.core.groups.world import GroupWorld, is_in_main
@@ -100,7 +101,7 @@ def register_versions(world: GroupWorld) -> GroupWorld:
     a record every version up to the one that serves is promoted in turn, as if it had happened so: the record may be
     lost, and services that only an older folder has must serve on.
     """
-    if not world.record.state.versions:
+    if is_lost(world):
         world = _replayed(world)
     deleted = {each.name for each in world.record.deleted}
     for name in sorted(world.desired.versions, key=version_number):
@@ -110,7 +111,7 @@ def register_versions(world: GroupWorld) -> GroupWorld:
 
 
 def _replayed(world: GroupWorld) -> GroupWorld:
-    active = _serving(world) or version_number(world.spec.active)
+    active = newest_followed(world) or version_number(world.spec.active)
     for name in sorted(world.desired.versions, key=version_number):
         if version_number(name) <= active:
             world = _registered(world, name, world.desired.versions[name])
@@ -120,17 +121,6 @@ def _replayed(world: GroupWorld) -> GroupWorld:
                 gone = remember_deleted(world, state, after)
                 world = world.with_record(state=after, deleted=gone)
     return world
-
-
-def _serving(world: GroupWorld) -> int:
-    """The number of the newest version that a Service follows; 0 where none follows any.
-
-    Where the record is lost, what group.yaml names may be on its way through the gates: traffic shows what serves.
-    """
-    followed = (
-        each.member.removeprefix(f"{service}-") for service, each in world.observed.services.items() if not each.foreign
-    )
-    return max((version_number(version) for version in followed), default=0)
 
 
 def _registered(world: GroupWorld, name: str, version: DesiredVersion) -> GroupWorld:

@@ -57,6 +57,15 @@ def conditions_of_invalid(desired: DesiredGroup, observed: ObservedGroup) -> tup
     return (*kstatus_of(Phase.INVALID, said), Condition(VALID, False, reason, said))
 
 
+def conditions_of_lost(said: str) -> tuple[Condition, ...]:
+    """The conditions of a group whose record is lost, and cannot be made again (`core.groups.lost_record`)."""
+    return (
+        *kstatus_of(Phase.DEGRADED, said),
+        Condition(VALID, True, "Valid", "every file of the group is valid"),
+        Condition(PROMOTION_REJECTED, True, "RecordLost", said),
+    )
+
+
 def _sentence(world: GroupWorld, gates: tuple[GateResult, ...]) -> str:
     moving, active = world.record.transition, world.record.state.only(VersionStage.ACTIVE)
     if moving is not None:

@@ -303,6 +303,12 @@ MEANINGS: Mapping[tuple[str, str], Meaning] = {
     ("SpecValid", "InvalidSpec"): _BROKEN,
     ("SpecValid", "Conflict"): Meaning(_STAYS, OPERATOR, "hand the object over, or call the group otherwise", _GROUP),
     ("PromotionRejected", "NotRejected"): CALM,
+    ("PromotionRejected", "RecordLost"): Meaning(
+        "stays where it is: nothing of the group is changed",
+        AUTHOR,
+        "put the folder back that the message names, or let its service leave",
+        _GROUP,
+    ),
     ("PromotionRejected", ANY): Meaning(_STAYS, AUTHOR, "name a candidate, or the version before, as active", _GROUP),
     ("RoutesAccepted", "Accepted"): CALM,
     ("RoutesAccepted", "Pending"): Meaning(_STAYS, NOBODY, "wait: its routes are being written", _GROUP),

@@ -89,6 +89,8 @@ class World:
     """Whether the cluster has the Gateway API."""
     foreign: set[str] = field(default_factory=set)
     """The names of HTTPRoutes and Services that are somebody else's."""
+    mute: bool = False
+    """Whether no Service selects what the Service of its member selects: somebody changed them all."""
     told: list[tuple[GroupEvent, str]] = field(default_factory=list)
     """The events with their sentences."""
 
@@ -106,7 +108,10 @@ class World:
             name: LiveRoute(as_stored(route), self.accepts, self._against(), self._foreign(name))
             for name, route in self.routes.items()
         }
-        services = {name: StableService(member, self._foreign(name)) for name, member in self.services.items()}
+        services = {
+            name: StableService("" if self.mute else member, self._foreign(name), member)
+            for name, member in self.services.items()
+        }
         return ObservedGroup("uid" if self.there else "", "", members, services, routes, self.knows_routes)
 
     def _against(self) -> str:

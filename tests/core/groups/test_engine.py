@@ -390,6 +390,42 @@ def test_a_lost_record_is_made_again_from_the_folders() -> None:
     assert (world.stages, world.answers(), world.services["auth"]) == ("v1L v2A", before, "auth-v1")
 
 
+def test_a_lost_record_takes_nothing_from_a_service_that_only_it_knew_until_somebody_says_so() -> None:
+    """The folder of auth left main while it serves on in v2; only the record knew, and its routes."""
+    world = store()
+    world.settle()
+    world.active = "v2"
+    world.settle()
+    world.versions["v1"] = without(world.versions["v1"], "auth")
+    world.settle()
+    routes, services = dict(world.routes), dict(world.services)
+    world.record = type(world.record)()
+    decision = world.settle()
+    assert (decision.phase, decision.actions, world.routes, world.services) == (Phase.DEGRADED, (), routes, services)
+    (rejected,) = [each for each in decision.conditions if each.type == "PromotionRejected"]
+    assert (rejected.reason, "put v1/auth/ back, or name auth under removedServices" in rejected.message) == (
+        "RecordLost",
+        True,
+    )
+    world.removed = frozenset({"auth"})
+    world.settle()
+    assert (world.stages, world.ask("/auth"), "auth" in world.services) == ("v1L v2A", "404", False)
+
+
+@pytest.mark.parametrize("version", ["v1", "v2"])
+def test_a_lost_record_trusts_what_services_followed_last_while_they_select_nothing_known(version: str) -> None:
+    world = store()
+    world.active = version
+    world.settle()
+    stages = world.stages
+    world.ill.add("cart-v2")  # so that a gate is shut to v2
+    world.record, world.active, world.mute = type(world.record)(), "v2", True
+    world.step()
+    world.mute = False
+    world.settle()
+    assert world.stages == stages
+
+
 # --- the Gateway ------------------------------------------------------------------------------------------------
 
 

@@ -84,6 +84,16 @@ DONE = {
         routed(*ONE, shows=0, view=None, spec=manual(preview_service=None)),
         ["name none"],
     ),
+    "another active Service need not have its port": (
+        routed(
+            *TWO,
+            shows=2,
+            view=None,
+            spec=manual(preview_service="web-preview", more_active_services=("web-admin",)),
+            observed={"more_active_services": (service("web-admin", 1, ports='[{"port":81}]'),)},
+        ),
+        ["name 2"],
+    ),
     "while suspended it stays": (
         routed(*TWO, shows=2, view=live(), spec=replace(PREVIEW, suspend=Suspension("a holiday"))),
         [],

@@ -173,6 +173,34 @@ def test_clearing_an_old_version_away_leaves_alone_what_still_serves_of_it(store
     eventually(lambda: store.world.live("services", "auth") is None, what="so is its Service")
 
 
+@pytest.mark.parametrize("restarted", [False, True], ids=["the agent runs on", "a new agent"])
+def test_a_group_that_somebody_deletes_keeps_what_serves_without_a_folder(store: Store, restarted: bool) -> None:
+    store.begin()
+    store.activate("v2")
+    store.wait("v1L v2A")
+    auth = store.world.app("auth-v1")
+    folder = store.version("v1", auth="/auth")
+    store.world.publish("Clear auth of v1 away", dict.fromkeys(folder))
+    store.wait("v1L v2A", "Degraded")
+    if restarted:
+        store.world.stop()
+    store.delete()
+    if restarted:
+        store.world.start()
+    assert store.world.agent is not None
+    store.world.agent.groups.main_was_read()
+    eventually(lambda: store.status().get("phase") == "Degraded", what="the group says what is wrong")
+    assert "put v1/auth/ back, or name auth under removedServices" in store.condition("Ready")["message"]
+    store.world.wait_idle()
+    assert store.world.agent.groups.member_state(auth.key) is not MemberState.DELETED
+    assert store.world.live("bluegreendeployments", "auth-v1") is not None
+    assert (store.ask("/auth"), store.selected("auth")) == ("auth-v1", store.selected("auth-v1"))
+
+    store.world.publish("Put auth back", folder)
+    store.wait("v1L v2A")
+    assert [store.ask(path) for path in ("/auth", "/cart")] == ["auth-v1", "cart-v2"]
+
+
 FREEZE = {
     "policies/freeze.yaml": policy("freeze", '- windows: {deny: [{start: "2020-01-01", reason: INC-4711}]}')
     + "  override: {by: [ada]}\n",
