@@ -2,7 +2,12 @@
 
 import typer
 
-from gitops_bg.cli.commands import agent, demo, group, init, policies
+from gitops_bg.cli.commands import agent, demo, init, policies
+from gitops_bg.cli.commands.group import decide as decide_group
+from gitops_bg.cli.commands.group import explain as explain_group
+from gitops_bg.cli.commands.group import get as get_group
+from gitops_bg.cli.commands.group import history as history_of_group
+from gitops_bg.cli.commands.group import plan as plan_group
 from gitops_bg.cli.commands.inspect import check, diff, explain, get, history, plan, status, tree
 from gitops_bg.cli.commands.operate import (
     abort,
@@ -68,7 +73,8 @@ def _policies() -> typer.Typer:
 def _group() -> typer.Typer:
     told = "Release groups: several services that are promoted and rolled back together."
     verbs = typer.Typer(name="group", help=told, no_args_is_help=True)
-    for verb in (group.get, group.history, group.promote, group.rollback, group.delete):
+    looking = (get_group.get, explain_group.explain, plan_group.plan, history_of_group.history)
+    for verb in (*looking, decide_group.promote, decide_group.rollback, decide_group.delete):
         verbs.command(verb.__name__)(with_option_groups(verb))
     return verbs
 

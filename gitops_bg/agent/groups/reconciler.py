@@ -3,18 +3,18 @@
 import logging
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gitops_bg.agent.desired.catalog import Catalog
-from gitops_bg.agent.groups.members import has_pods, observed_members
+from gitops_bg.agent.groups.facts import gather_group
+from gitops_bg.agent.groups.members import has_pods
 from gitops_bg.agent.groups.policing import GroupPolicing
 from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.groups.decision import GroupDecision
-from gitops_bg.core.groups.engine import decide_group
 from gitops_bg.core.groups.events import WARNINGS, GroupEvent
 from gitops_bg.core.groups.members import MemberState, member_state
 from gitops_bg.core.groups.model import GroupKey, VersionStage
@@ -138,17 +138,11 @@ class GroupReconciler:
         return frozenset(app for app, each in list(self._members.items()) if each.group == group)
 
     def _pass(self, group: GroupKey) -> tuple[GroupDecision | None, bool]:
-        reading = self._catalog.reading
-        config = None if reading.followed.blind else reading.groups.get(group)
-        if config is None:
-            return None, False  # A group that left main, or a main that does not count, changes nothing.
-        seen = self._groups.seen(group)
-        members = observed_members(self._cluster, reading, group, config.desired, seen.record.state)
-        observed = self._groups.observe(group, seen, config.body, members)
-        policing = self._policing.of(reading, group, config.desired, seen.record.state)
-        desired = replace(config.desired, policing=policing)
-        decision = decide_group(group, desired, observed, seen.record, self._clock())
-        wrote = self._groups.save(seen, decision, config.desired.commit, self._clock())
+        facts = gather_group(self._catalog, self._cluster, self._groups, self._policing, group)
+        if facts is None:
+            return None, False
+        decision = facts.decide(self._clock())
+        wrote = self._groups.save(facts.seen, decision, facts.desired.commit, self._clock())
         self._take(group, decision.record)
         for place in decision.record.state.endpoints:  # Also those whose folder left main while they serve.
             app = AppKey(group.namespace, member_name(place.service, place.initial_version))
@@ -157,10 +151,10 @@ class GroupReconciler:
         active, legacy = state.only(VersionStage.ACTIVE), state.only(VersionStage.LEGACY)
         self._metrics.groups.described(group, decision.phase, active, legacy)
         for event, message in decision.events:
-            self._tell(group, observed.uid, event, message)
+            self._tell(group, facts.observed.uid, event, message)
         for action in decision.actions:
             LOGGER.info("%s: %s", group, action)
-            self._groups.carry_out(group, config.body, action)
+            self._groups.carry_out(group, facts.config.body, action)
         return decision, wrote or bool(decision.actions)
 
     def _take(self, group: GroupKey, record: GroupRecord) -> None:

@@ -44,6 +44,11 @@ def wanted_services(world: GroupWorld) -> Mapping[str, str]:
     moving, state = world.record.transition, world.state
     if moving is not None and moving.step is TransitionStep.SWITCH:
         state = after_of(world, moving.target, moving.archive_size)
+    return members_of(state)
+
+
+def members_of(state: GroupState) -> dict[str, str]:
+    """The member that serves in the active version, by its service."""
     active = state.only(VersionStage.ACTIVE)
     serving = (each for each in state.endpoints if each.version == active)
     return {each.service: member_name(each.service, each.initial_version) for each in serving}

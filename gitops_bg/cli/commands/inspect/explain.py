@@ -16,7 +16,8 @@ from gitops_bg.cli.options.options import App, AppOptions
 from gitops_bg.cli.session.heard_gates import with_heard_gates
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.condition_meanings import drawn, json_of
-from gitops_bg.cli.views.output import Output, said
+from gitops_bg.cli.views.gate_rows import gate_row, json_of_gate
+from gitops_bg.cli.views.output import Output
 from gitops_bg.cli.views.pod_diagnosis import Trouble, troubles_of
 from gitops_bg.cli.views.went_back import WentBack, went_back
 from gitops_bg.core.model.actions import label
@@ -115,13 +116,7 @@ def _json(found: _Findings) -> dict[str, Any]:
         "next": label(coming.number, coming.digest) if coming and decision.gates else None,
         "pullRequest": to_json(decision.pull) if decision.pull else None,
         "gates": [
-            to_json(gate)
-            | {
-                "open": gate.open,
-                "counts": _counts(found, gate),
-                "remainingSeconds": max(0.0, (gate.until - found.now).total_seconds()) if gate.until else None,
-                "advice": _advice(found, gate),
-            }
+            json_of_gate(gate, found.now, _advice(found, gate)) | {"counts": _counts(found, gate)}
             for gate in decision.gates
         ],
         "configuration": [to_json(change) for change in found.changes],
@@ -173,13 +168,6 @@ def _show(output: Output, found: _Findings) -> None:
 def _table(found: _Findings) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
     for gate in found.decision.gates:
-        left = f"for {spoken((gate.until - found.now).total_seconds())} more" if gate.until and not gate.open else ""
         reason = " ".join(part for part in (gate.reason, _counts(found, gate)) if part)
-        table.add_row(
-            said("open" if gate.open else "shut", "green" if gate.open else "red"),
-            said(gate.kind, "bold"),
-            said(reason),
-            said(left),
-            said(_advice(found, gate), "cyan"),
-        )
+        gate_row(table, gate, reason, _advice(found, gate), found.now)
     return table

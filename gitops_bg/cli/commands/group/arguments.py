@@ -1,0 +1,26 @@
+"""The arguments GROUP and VERSION of the verbs about groups."""
+
+from typing import Annotated
+
+import typer
+
+from gitops_bg.cli.errors import UsageError
+from gitops_bg.cli.options.app_names import app_name
+from gitops_bg.spec.groups.layout import is_version
+
+
+def a_group(text: str) -> str:
+    """Return ``text`` as an argument GROUP; an invalid name is refused before any server is asked."""
+    app_name(text)
+    return text
+
+
+def a_version(text: str) -> str:
+    """Return ``text`` as an argument VERSION. Raises `UsageError`."""
+    if not is_version(text):
+        raise UsageError(f"{text!r} is no version; write v1, v2, … as its folder is called")
+    return text
+
+
+Group = Annotated[str, typer.Argument(parser=a_group, metavar="GROUP", help="NAME or NAMESPACE/NAME.")]
+Version = Annotated[str, typer.Argument(parser=a_version, metavar="VERSION", help="Such as v2.")]

@@ -1,0 +1,43 @@
+"""`group history`: the last promotions and rollbacks of a group. It only reads."""
+
+from collections.abc import Iterable
+
+from rich.table import Table
+
+from gitops_bg.cli.commands.group.arguments import Group
+from gitops_bg.cli.commands.group.lookup import live, name_of
+from gitops_bg.cli.options.options import LiveOptions
+from gitops_bg.cli.session.connect import access
+from gitops_bg.cli.views.output import Output, said
+from gitops_bg.cluster.api.client import Client
+from gitops_bg.spec.groups.status import GroupMoveStatus, GroupStatus
+
+
+def history(at: LiveOptions, group: Group) -> None:
+    """Show the last promotions and rollbacks of a group, the newest first, with the commit of main that each followed.
+
+    Example: gitops-bg group history shop/store
+    """
+    output = Output(at.out)
+    client = Client(access(at.kube))
+    try:
+        (body,) = live(client, at.place.namespace, group)
+    finally:
+        client.close()
+    moves = GroupStatus.read(body.get("status")).history or ()
+    if output.json:
+        output.data({"group": name_of(body), "history": [move.stored() for move in moves]})
+    elif not moves:
+        output.note(f"{name_of(body)} was neither promoted nor rolled back yet")
+    else:
+        output.show(_history(moves))
+
+
+def _history(moves: Iterable[GroupMoveStatus]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("AT", "WHAT", "FROM", "TO", "COMMIT"):
+        table.add_column(title)
+    for move in moves:
+        cells = (str(move.at or "-"), move.kind, move.source, move.target, (move.commit or "-")[:10])
+        table.add_row(*(said(cell) for cell in cells))
+    return table
