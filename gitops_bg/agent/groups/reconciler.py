@@ -131,8 +131,11 @@ class GroupReconciler:
         after = self._records.get(group)
         differs = before != after or was_unread is not (group in self._unread)
         changed = self._members_of(group) if differs else frozenset[AppKey]()
-        deferred = frozenset(self._deferred) if before is None else frozenset[AppKey]()
-        return LookResult(self._again(decision), changed | deferred)
+        return LookResult(self._again(decision), changed | self._deferred_until_now())
+
+    def _deferred_until_now(self) -> frozenset[AppKey]:
+        """Forget the deferred apps, to have them looked at; workers may defer more of them meanwhile."""
+        return frozenset(self._deferred.pop() for _ in range(len(self._deferred)))
 
     def _members_of(self, group: GroupKey) -> frozenset[AppKey]:
         return frozenset(app for app, each in list(self._members.items()) if each.group == group)

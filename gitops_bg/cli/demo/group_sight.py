@@ -4,7 +4,7 @@ from typing import Any
 
 from gitops_bg.cli.demo.subject import Object, Subject
 from gitops_bg.cli.demo.traffic import Answer, answer_of
-from gitops_bg.cluster.api.kinds import Kind
+from gitops_bg.cluster.api.kinds import DEFINITIONS, Kind
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.sandbox import Sandbox
 
@@ -13,7 +13,6 @@ GATEWAY = "public"
 VERSION_HEADER = "X-Version"
 
 _API = "gateway.networking.k8s.io"
-_DEFINITIONS = Kind("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions")
 _GATEWAYS = Kind(f"{_API}/v1", "Gateway", "gateways")
 
 
@@ -76,8 +75,8 @@ def _definition(kind: str, plural: str) -> dict[str, Any]:
         "schema": {"openAPIV3Schema": schema},
     }
     return {
-        "apiVersion": _DEFINITIONS.api_version,
-        "kind": _DEFINITIONS.name,
+        "apiVersion": DEFINITIONS.api_version,
+        "kind": DEFINITIONS.name,
         "metadata": {
             "name": f"{plural}.{_API}",
             "annotations": {"api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/gateway-api"},
@@ -101,8 +100,8 @@ _GATEWAY: dict[str, Any] = {
 STORE = Subject(
     GroupSight,
     (
-        (_DEFINITIONS, _definition("Gateway", "gateways")),
-        (_DEFINITIONS, _definition("HTTPRoute", "httproutes")),
+        (DEFINITIONS, _definition("Gateway", "gateways")),
+        (DEFINITIONS, _definition("HTTPRoute", "httproutes")),
         (_GATEWAYS, _GATEWAY),
     ),
 )

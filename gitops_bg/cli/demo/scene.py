@@ -18,7 +18,7 @@ from gitops_bg.cli.demo.subject import Seen, Subject
 from gitops_bg.cli.demo.traffic import Traffic
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.connection import Access
-from gitops_bg.cluster.api.kinds import Kind
+from gitops_bg.cluster.api.kinds import DEFINITIONS
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.sandbox import Sandbox
 from gitops_bg.spec.crd import definition, group_definition
@@ -32,8 +32,6 @@ POLL_SECONDS = 0.5
 """Between two polls of the remote by the agent; a webhook would trigger one at once."""
 POD_SECONDS = 0.5
 """How long a pod takes to become ready."""
-
-CRDS = Kind("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions")
 
 
 WEB = Subject(lambda sandbox: Sight(sandbox, APP, PREVIEW_SERVICE))
@@ -97,7 +95,7 @@ def _prepared(sandbox: Sandbox, subject: Subject, kubeconfig: Path) -> Path:
     sandbox.kubeconfig(kubeconfig)
     client = Client(Access(kubeconfig=kubeconfig))
     try:
-        for kind, body in ((CRDS, definition()), (CRDS, group_definition()), *subject.objects):
+        for kind, body in ((DEFINITIONS, definition()), (DEFINITIONS, group_definition()), *subject.objects):
             client.create(kind, body)
     finally:
         client.close()
