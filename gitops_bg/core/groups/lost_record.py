@@ -23,6 +23,20 @@ def newest_followed(world: GroupWorld) -> int:
     return max((version_number(version) for version in followed), default=0)
 
 
+def never_promoted(world: GroupWorld) -> frozenset[str]:
+    """The versions that traffic has not moved to: a Service of what they bring follows an older version.
+
+    They were left out, or rolled back, or traffic is only on its way there: then it goes back, and begins again.
+    """
+    followed = {service: version_number(member.removeprefix(f"{service}-")) for service, member in _followed(world)}
+    return frozenset(
+        name
+        for name, version in world.desired.versions.items()
+        for service, one in version.services.items()
+        if one.pods and 0 < followed.get(service, 0) < version_number(name)
+    )
+
+
 def why_unknown(world: GroupWorld) -> str:
     """Why the record cannot be made again from main; empty where it can.
 

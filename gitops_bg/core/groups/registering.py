@@ -6,7 +6,7 @@ from dataclasses import replace
 from gitops_bg.core.groups.desired import DesiredVersion
 from gitops_bg.core.groups.events import GroupEvent
 from gitops_bg.core.groups.lifecycle import delete, promote, register, unregister
-from gitops_bg.core.groups.lost_record import is_lost, newest_followed
+from gitops_bg.core.groups.lost_record import is_lost, never_promoted, newest_followed
 from gitops_bg.core.groups.model import Endpoint, GroupState, Part, PromotionRejected, VersionStage, version_number
 from gitops_bg.core.groups.record import DeletedVersion
 from gitops_bg.core.groups.world import GroupWorld, is_in_main
@@ -98,8 +98,8 @@ def register_versions(world: GroupWorld) -> GroupWorld:
     """Register the versions and services of the folders, lowest number first.
 
     A version deleted by a promotion or rollback stays deleted until its folder says something else. Of a group without
-    a record every version up to the one that serves is promoted in turn, as if it had happened so: the record may be
-    lost, and services that only an older folder has must serve on.
+    a record every version up to the one that serves is promoted in turn, as if it had happened so, but for those that
+    traffic has not moved to: the record may be lost, and services that only an older folder has must serve on.
     """
     if is_lost(world):
         world = _replayed(world)
@@ -111,15 +111,23 @@ def register_versions(world: GroupWorld) -> GroupWorld:
 
 
 def _replayed(world: GroupWorld) -> GroupWorld:
-    active = newest_followed(world) or version_number(world.spec.active)
+    newest, skipped = newest_followed(world) or version_number(world.spec.active), never_promoted(world)
+    passed: list[str] = []
     for name in sorted(world.desired.versions, key=version_number):
-        if version_number(name) <= active:
-            world = _registered(world, name, world.desired.versions[name])
-            state = world.record.state
-            if state.stage(name) is VersionStage.CANDIDATE:
-                after = promote(world.state, name, world.spec.archive_size, world.now)
-                gone = remember_deleted(world, state, after)
-                world = world.with_record(state=after, deleted=gone)
+        if version_number(name) > newest:
+            break
+        if name in skipped:
+            passed.append(name)
+            continue
+        world = _registered(world, name, world.desired.versions[name])
+        state = world.record.state
+        if state.stage(name) is VersionStage.CANDIDATE:
+            after = promote(world.state, name, world.spec.archive_size, world.now)
+            gone = (
+                *remember_deleted(world, state, after),
+                *(DeletedVersion(each, world.content(each)) for each in passed),
+            )
+            world, passed = world.with_record(state=after, deleted=gone), []
     return world
 
 

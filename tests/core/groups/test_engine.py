@@ -412,6 +412,38 @@ def test_a_lost_record_takes_nothing_from_a_service_that_only_it_knew_until_some
     assert (world.stages, world.ask("/auth"), "auth" in world.services) == ("v1L v2A", "404", False)
 
 
+@pytest.mark.parametrize("size", [0, 1])
+def test_a_lost_record_moves_nothing_to_a_version_that_was_passed_over(size: int) -> None:
+    """v3 was promoted straight from v1, so auth serves in v1, and never did in v2."""
+    world = store(archive_size=size)
+    world.versions["v1"] = version(cart="/cart", auth="/auth")
+    world.versions["v2"] = version(cart="/cart", auth="/auth")
+    world.versions["v3"] = version(cart="/cart")
+    for name in ("v1", "v3"):
+        world.active = name
+        world.settle()
+    before, states = world.answers(), world.member_states()
+    world.record = type(world.record)()
+    world.trail.clear()
+    world.settle()
+    assert (world.stages, world.answers(), world.member_states()) == ("v1L v3A", before, states)
+    assert {answers["/auth", ""] for answers in world.trail} <= {"auth-v1"}
+
+
+def test_a_lost_record_in_the_middle_of_a_switch_goes_back_and_asks_the_gates_again() -> None:
+    world = store()
+    world.versions["v2"] = version(cart="/cart", auth="/auth")
+    world.settle()
+    world.services["cart"] = "cart-v2"
+    world.record, world.active = type(world.record)(), "v2"
+    world.ill.add("auth-v2")
+    world.settle()
+    assert (world.stages, world.services["cart"]) == ("v1A v2C", "cart-v1")
+    world.ill.clear()
+    world.settle()
+    assert world.stages == "v1L v2A"
+
+
 @pytest.mark.parametrize("version", ["v1", "v2"])
 def test_a_lost_record_trusts_what_services_followed_last_while_they_select_nothing_known(version: str) -> None:
     world = store()
