@@ -139,7 +139,8 @@ class Cluster:
         cls, client: Client, reader: Reader, memory: WriteThrough, jobs: Jobs | None = None, us: Allegiance = NOBODYS
     ) -> "Cluster":
         writer, settled = Writer(client, memory), AppliedStates()
-        guards, pods, beside = Guards(reader, memory, writer, us), Pods(client), AuxiliaryObjects(client)
+        guards, pods = Guards(reader, memory, writer, us), Pods(client)
+        beside = AuxiliaryObjects(client, writer.anchors)
         workloads = ReplicaSets(reader, writer, guards, settled, pods)
         router = Services(reader, writer, guards, settled, workloads)
         executor = Executor(reader, writer, guards, settled, Parts(router, workloads, pods, beside), us)

@@ -48,6 +48,7 @@ DEFINITIONS = Kind("apiextensions.k8s.io/v1", "CustomResourceDefinition", "custo
 APPS = Kind(names.API_VERSION, names.KIND, names.PLURAL)
 RELEASE_GROUPS = Kind(names.API_VERSION, names.GROUP_KIND, names.GROUP_PLURAL)
 HTTP_ROUTES = Kind("gateway.networking.k8s.io/v1", "HTTPRoute", "httproutes")
+GRPC_ROUTES = Kind("gateway.networking.k8s.io/v1", "GRPCRoute", "grpcroutes")
 ENDPOINT_SLICES = Kind("discovery.k8s.io/v1", "EndpointSlice", "endpointslices")
 ENDPOINT_SLICES_BETA = Kind("discovery.k8s.io/v1beta1", "EndpointSlice", "endpointslices")
 """Kubernetes before 1.21 has only this version; the fields read here are the same in both."""

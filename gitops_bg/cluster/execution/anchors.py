@@ -12,9 +12,19 @@ from threading import Lock
 
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.errors import Forbidden
-from gitops_bg.cluster.api.kinds import CONFIG_MAPS, NAMESPACES, REPLICA_SETS, SECRETS, SERVICES, Kind, Object
+from gitops_bg.cluster.api.kinds import (
+    CONFIG_MAPS,
+    GRPC_ROUTES,
+    HTTP_ROUTES,
+    NAMESPACES,
+    REPLICA_SETS,
+    SECRETS,
+    SERVICES,
+    Kind,
+    Object,
+)
 
-ANCHORED = frozenset({REPLICA_SETS, SERVICES, CONFIG_MAPS, SECRETS})
+ANCHORED = frozenset({REPLICA_SETS, SERVICES, CONFIG_MAPS, SECRETS, HTTP_ROUTES, GRPC_ROUTES})
 """The kinds that stay. Autoscalers and budgets are recreated in a moment, and no pod depends on them."""
 
 _log = logging.getLogger(__name__)

@@ -9,9 +9,11 @@ from typing import Any
 
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.errors import Forbidden, ForeignObject, NotFound, grant_for_secrets
-from gitops_bg.cluster.api.kinds import SECRETS, Kind, Object
+from gitops_bg.cluster.api.kinds import GRPC_ROUTES, HTTP_ROUTES, SECRETS, Kind, Object
+from gitops_bg.cluster.execution.anchors import Anchors, let_go
 from gitops_bg.cluster.execution.auxiliary_kinds import AuxiliaryKinds, why_unserved
 from gitops_bg.cluster.execution.writer import entry_between, entry_of
+from gitops_bg.cluster.manifests.app_route import following, named_version_of, ports_of
 from gitops_bg.cluster.manifests.auxiliary import (
     SCALE_TARGET_REF,
     additions,
@@ -23,12 +25,11 @@ from gitops_bg.cluster.manifests.auxiliary import (
     scale_target_ref,
     sentence,
 )
-from gitops_bg.cluster.manifests.named_version import named_version_of
 from gitops_bg.cluster.observation.gateways import refusal_of
 from gitops_bg.cluster.observation.ownership import owner_of
 from gitops_bg.cluster.observation.states import meta_of
 from gitops_bg.core import names
-from gitops_bg.core.errors import Refused, WorldChanged
+from gitops_bg.core.errors import Refused, Transient, WorldChanged
 from gitops_bg.core.model.actions import ApplyAuxiliaryObject, DeleteAuxiliaryObject
 from gitops_bg.core.model.auxiliary import ROUTES, AuxiliaryObject
 from gitops_bg.core.model.change_set import Change, ChangeSetEntry
@@ -44,8 +45,9 @@ Given = Mapping[str, Any]
 class AuxiliaryObjects:
     """The auxiliary objects of a cluster's apps. Thread-safe as long as each app has one thread at a time."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, anchors: Anchors) -> None:
         self._client = client
+        self._anchors = anchors
         self._kinds = AuxiliaryKinds(client)
         self._settled: dict[tuple[AppKey, AuxiliaryObject], tuple[str, str]] = {}
 
@@ -69,6 +71,19 @@ class AuxiliaryObjects:
             return (self._apply(app, app_uid, config, action),)
         return self._delete(app, action.auxiliary_object)
 
+    def let_route_go(self, app: AppKey, body: Object) -> tuple[ChangeSetEntry, ...]:
+        """Leave the route of an app to its live object (``body``) alone, so that it is deleted with that."""
+        strategy = (body.get("spec") or {}).get("strategy") or {}
+        routes = (strategy.get("blueGreen") or {}).get("routes")
+        if not routes:
+            return ()
+        kind = GRPC_ROUTES if routes.get("protocol") == "grpc" else HTTP_ROUTES
+        live = self._client.get(kind, app.namespace, app.name)
+        operations = let_go(live) if live is not None and not owner_of(kind, meta_of(live), app) else []
+        if not operations:
+            return ()
+        return (entry_between(kind, live, self._client.json_patch(kind, app.namespace, app.name, operations)),)
+
     def _apply(
         self, app: AppKey, app_uid: str, config: AppConfig | None, action: ApplyAuxiliaryObject
     ) -> ChangeSetEntry:
@@ -80,8 +95,11 @@ class AuxiliaryObjects:
         scale_target = names.replica_set_name(app, action.digest) if action.digest else ""
         if given is None:
             return self._retarget(kind, app, live, auxiliary_object, scale_target)
-        follows = (scale_target, "") if auxiliary_object.kind not in ROUTES else ("", short(action.digest))
-        manifest = auxiliary_manifest(app, app_uid, kind, auxiliary_object.name, given, *follows)
+        if auxiliary_object.kind in ROUTES:
+            made = auxiliary_manifest(app, app_uid, kind, auxiliary_object.name, given)
+            manifest = self._anchors.anchored(kind, following(made, short(action.digest), action.ports))
+        else:
+            manifest = auxiliary_manifest(app, app_uid, kind, auxiliary_object.name, given, scale_target)
         answer = self._client.apply(kind, manifest, force=live is not None)
         extra = additions(answer, manifest)
         if extra:
@@ -117,6 +135,10 @@ class AuxiliaryObjects:
             live = self._get(kind, app, auxiliary_object) if kind is not None else None
         except Refused as error:
             return AuxiliaryView(auxiliary_object, trouble=_with_remedy(app, auxiliary_object, error))
+        except Transient as error:
+            if auxiliary_object.kind not in ROUTES:
+                raise
+            return AuxiliaryView(auxiliary_object, trouble=str(error))  # Traffic moves without it (decision 38).
         if kind is None:
             why = f"{sentence(auxiliary_object, app)}: {why_unserved(auxiliary_object.kind, version)}"
             return AuxiliaryView(auxiliary_object, trouble=why) if given is not None else None
@@ -132,6 +154,7 @@ class AuxiliaryObjects:
             scale_target_of(live),
             meta.deleting,
             names_version=named_version_of(live),
+            ports=ports_of(live),
             refused=_refused(app, auxiliary_object, live),
         )
 
@@ -139,8 +162,9 @@ class AuxiliaryObjects:
         self, app: AppKey, app_uid: str, kind: Kind, auxiliary_object: AuxiliaryObject, given: Given, live: Object
     ) -> bool:
         """Whether it differs from what Git says; how the server normalised the last apply is no drift (I5)."""
-        follows = scale_target_of(live), named_version_of(live)
-        manifest = auxiliary_manifest(app, app_uid, kind, auxiliary_object.name, given, *follows)
+        manifest = auxiliary_manifest(app, app_uid, kind, auxiliary_object.name, given, scale_target_of(live))
+        if auxiliary_object.kind in ROUTES:
+            manifest = following(manifest, named_version_of(live), ports_of(live))
         settled = is_as_given(live, manifest) or self._settled.get((app, auxiliary_object)) == _content(live)
         return not (settled and is_labelled(live, manifest))
 

@@ -160,6 +160,7 @@ class Executor:
         if body is None:
             return ()
         freed = [entry for kind, state in self._kept_beyond(app) for entry in self._let_go(app, kind, state)]
+        freed.extend(self._parts.auxiliary_objects.let_route_go(app, body))
         return (*freed, self._writer.delete(APPS, body))
 
     def _kept_beyond(self, app: AppKey) -> list[tuple[Kind, State]]:

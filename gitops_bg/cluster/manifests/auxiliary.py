@@ -11,11 +11,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitops_bg.cluster.api.kinds import REPLICA_SETS, Kind, Object
-from gitops_bg.cluster.manifests.named_version import with_named_version
 from gitops_bg.cluster.manifests.render import owner_reference, with_quantities
 from gitops_bg.cluster.observation.drift import contains
 from gitops_bg.core import names
-from gitops_bg.core.model.auxiliary import AuxiliaryObject
+from gitops_bg.core.model.auxiliary import ROUTES, AuxiliaryObject
 from gitops_bg.core.model.version import AppKey
 
 SCALE_TARGET_REF = "scaleTargetRef"
@@ -30,12 +29,10 @@ def auxiliary_manifest(
     name: str,
     given: Mapping[str, Any],
     scale_target: str = "",
-    names_version: str = "",
 ) -> Object:
     """The manifest of an auxiliary object in Git (``given``) as an object of ours, in the version of ``kind``.
 
-    ``scale_target`` is the ReplicaSet that an autoscaler scales, ``names_version`` the short digest that a route names;
-    empty for none.
+    ``scale_target`` is the ReplicaSet that it scales; empty where it scales none.
     """
     theirs = given.get("metadata") or {}
     manifest: Object = {
@@ -55,8 +52,6 @@ def auxiliary_manifest(
         **with_quantities({key: value for key, value in _plain(given).items() if key not in _HEAD}),
     }
     manifest["metadata"]["annotations"][names.APPLIED] = _hash(manifest)
-    if names_version:
-        return with_named_version(manifest, names_version)
     return with_scale_target(manifest, scale_target) if scale_target else manifest
 
 
@@ -84,10 +79,20 @@ def is_labelled(live: Mapping[str, Any], manifest: Object) -> bool:
 
 
 def is_as_given(live: Mapping[str, Any], manifest: Object) -> bool:
-    """Whether its content matches the manifest; in data every key counts, including one that somebody added."""
+    """Whether its content matches the manifest; in data, and in a route, every key counts, including one that somebody
+    added.
+    """
+    if manifest["kind"] in ROUTES and not _is_same_route(live, manifest):
+        return False
     rest = (key for key in manifest if key not in (*_HEAD, *DATA))
     missing = any(_data(manifest, key).items() - _data(live, key).items() for key in DATA)
     return not missing and not additions(live, manifest) and all(contains(live.get(k), manifest[k], k) for k in rest)
+
+
+def _is_same_route(live: Mapping[str, Any], manifest: Object) -> bool:
+    """Whether a route says the same: a filter or a host more would send requests elsewhere."""
+    said, wanted = live.get("spec") or {}, manifest["spec"]
+    return all((said.get(key) or []) == (wanted.get(key) or []) for key in {*said, *wanted})
 
 
 def additions(live: Mapping[str, Any], manifest: Object) -> Object:

@@ -6,7 +6,7 @@ that must learn it.
 
 from dataclasses import dataclass, field
 
-from gitops_bg.core.model.auxiliary import AuxiliaryObject
+from gitops_bg.core.model.auxiliary import AuxiliaryObject, BackendPorts
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.record import Event, LedgerEntry, SwitchKind
 from gitops_bg.core.model.stored import STORED_AS
@@ -254,6 +254,8 @@ class ApplyAuxiliaryObject:
     reason: str
     digest: str = ""
     number: int | None = None
+    ports: BackendPorts = ()
+    """Of a route: where it leads."""
 
     def __str__(self) -> str:
         target = f" -> {label(self.number, self.digest)}" if self.digest else ""

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 CONFIGURATION = ("ConfigMap", "Secret")
 """The kinds of auxiliary objects that pods refer to by name."""
 ROUTES = ("HTTPRoute", "GRPCRoute")
+BackendPorts = tuple[tuple[str, int], ...]
+"""The Services that a route leads to, by name, each with the port of it."""
 CANDIDATE = "candidate"
 """The value of a route's version header that chooses the candidate, whichever version that is."""
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from gitops_bg.core.model.analysis_runs import MeasurementResult
-from gitops_bg.core.model.auxiliary import AuxiliaryObject
+from gitops_bg.core.model.auxiliary import AuxiliaryObject, BackendPorts
 from gitops_bg.core.model.hooks import HookResponse
 from gitops_bg.core.model.pulls import Merge, PullRequest
 from gitops_bg.core.model.stored import STORED_AS
@@ -103,7 +103,7 @@ class AuxiliaryView:
     owner: str = ""
     """The owner where it is not ours."""
     drifted: bool = False
-    """It differs from what Git says; neither its scale target nor the version that it names is compared."""
+    """It differs from what Git says; a scale target, and the version and the ports of a route are not compared."""
     scale_target: str = ""
     """Of an autoscaler: the name of the ReplicaSet that it scales."""
     deleting: bool = False
@@ -111,6 +111,8 @@ class AuxiliaryView:
     """Why it cannot be created or read: the server lacks the kind, or the agent lacks the rights."""
     names_version: str = ""
     """Of a route: the short digest of the version that requests reach by naming it."""
+    ports: BackendPorts = ()
+    """Of a route: where it leads."""
     refused: str = ""
     """Of a route: why a Gateway refuses it as it is."""
 

@@ -1,35 +1,42 @@
-"""The route in front of an app's Services: when it is written, and which version requests reach by naming it.
+"""The route in front of an app's Services: where it leads, and which version requests reach by naming it.
 
 Live traffic moves by its Service; the route leads to both Services all the time (docs/decisions/0038).
 """
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 from gitops_bg.core.checks.ports import service_ports
 from gitops_bg.core.model.actions import ApplyAuxiliaryObject
-from gitops_bg.core.model.auxiliary import AppRoute
+from gitops_bg.core.model.auxiliary import AppRoute, BackendPorts
 from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.observed import AuxiliaryView
+from gitops_bg.core.model.observed import AuxiliaryView, ServiceView
 from gitops_bg.core.world import World
+
+PREVIEW_WAITS = timedelta(seconds=30)
+"""How long the preview of a version that is ready waits for the route, which a failing API server may not take."""
 
 
 def route_actions(
     world: World, route: AppRoute, view: AuxiliaryView | None, difference: str
 ) -> Iterator[ApplyAuxiliaryObject]:
-    """Write the route once its Services have the port that it leads to.
-
-    A port that Git has changed comes to a Service with the version that can serve it: until then the route stays.
-    """
+    """Write the route; while suspended, only where it leads to a port that its Service has no more."""
+    ports = _ports(world, route, view)
+    if ports is None:
+        return
     named = _version_named(world)
-    moved = view is not None and view.names_version != short(named)
-    reason = difference or ("requests by its digest reach another version now" if moved else "")
-    if reason and _services_have(world, route.port):
+    reason = difference if not world.suspended else ""
+    if view is not None and view.ports != ports:
+        reason = reason or "its Services have other ports now"
+    if view is not None and view.names_version != short(named) and not world.suspended:
+        reason = reason or "requests by its digest reach another version now"
+    if reason:
         version = world.record.version(named)
-        yield ApplyAuxiliaryObject(route.live, reason, named, version.number if version else None)
+        yield ApplyAuxiliaryObject(route.live, reason, named, version.number if version else None, ports)
 
 
 def must_unname(world: World) -> bool:
-    """Whether the route names another version than the preview Service is to lead to, and can be written.
+    """Whether the route names another version than the preview Service is to lead to, and may soon name none.
 
     It names none first: requests for a version are never answered by another one that nobody named. What keeps the
     route from being written does not keep the preview from moving.
@@ -39,7 +46,14 @@ def must_unname(world: World) -> bool:
     if route is None or view is None or world.observed.refused or view.owner or view.trouble or view.deleting:
         return False
     is_stale = view.names_version not in ("", short(world.record.routing.preview))
-    return is_stale and _services_have(world, route.port)
+    return is_stale and not _waited_long(world) and _ports(world, route, view) is not None
+
+
+def _waited_long(world: World) -> bool:
+    version = world.record.version(world.record.routing.preview)
+    if version is None:
+        return True
+    return world.now >= (version.available_since or version.rollout_started_at) + PREVIEW_WAITS
 
 
 def _version_named(world: World) -> str:
@@ -48,8 +62,26 @@ def _version_named(world: World) -> str:
     return digest if service is not None and digest and service.digest == short(digest) else ""
 
 
-def _services_have(world: World, port: int) -> bool:
-    views = [view for _, view in world.active_services[:1]]
+def _ports(world: World, route: AppRoute, view: AuxiliaryView | None) -> BackendPorts | None:
+    """The port of each Service that the route leads to; None while one of them is not ready for it.
+
+    Ports come to a Service, and go, with the version that serves them: the port of Git counts once the Service has it.
+    """
+    _, active = world.active_services[0]
+    if active is None or active.digest != short(world.record.routing.traffic) or not active.ready_endpoints:
+        return None
+    services = [active]
     if world.spec.strategy.preview_service:
-        views.append(world.observed.preview_service)
-    return all(view is not None and port in service_ports(view.ports) for view in views)
+        preview = world.observed.preview_service
+        if preview is None:
+            return None
+        services.append(preview)
+    found = [(each.name, _port(route, each, dict(view.ports) if view else {})) for each in services if each.ours]
+    known = tuple((name, port) for name, port in sorted(found) if port is not None)
+    return known if len(known) == len(services) else None
+
+
+def _port(route: AppRoute, service: ServiceView, leads: dict[str, int]) -> int | None:
+    has = service_ports(service.ports)
+    chosen = (port for port in (route.port, leads.get(service.name)) if port in has)
+    return next(chosen, next(iter(has)) if len(has) == 1 else None)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from gitops_bg.core.checks.auxiliary import may_be_live
 from gitops_bg.core.model.actions import ApplyAuxiliaryObject, ClusterAction, DeleteAuxiliaryObject
-from gitops_bg.core.model.auxiliary import CONFIGURATION, AuxiliaryObject
+from gitops_bg.core.model.auxiliary import CONFIGURATION, ROUTES, AuxiliaryObject
 from gitops_bg.core.model.observed import AuxiliaryView
 from gitops_bg.core.model.version import Snapshot, Version
 from gitops_bg.core.names import replica_set_name
@@ -29,7 +29,7 @@ def _departures(world: World) -> Iterator[ClusterAction]:
         view = world.auxiliary_object(one)
         if one in world.desired.auxiliary_objects or view is None or view.trouble or not may_be_live(view):
             continue
-        if not _is_in_use(world, one):
+        if not (_is_in_use(world, one) or _leads_until_another_does(world, one)):
             yield DeleteAuxiliaryObject(one, "it left Git")
 
 
@@ -42,6 +42,13 @@ def _is_in_use(world: World, auxiliary_object: AuxiliaryObject) -> bool:
         return False
     snapshots = (world.snapshot(version) for version in world.record.versions)
     return any(_refers(snapshot, auxiliary_object) for snapshot in snapshots)
+
+
+def _leads_until_another_does(world: World, auxiliary_object: AuxiliaryObject) -> bool:
+    """Whether it is the route of before, and the one of another kind that takes its place is not live yet."""
+    route = world.desired.route
+    view = world.auxiliary_object(route.live) if route else None
+    return route is not None and auxiliary_object.kind in ROUTES and (view is None or bool(view.trouble or view.owner))
 
 
 def _refers(snapshot: Snapshot, auxiliary_object: AuxiliaryObject) -> bool:
@@ -59,8 +66,7 @@ def _arrivals(world: World) -> Iterator[ClusterAction]:
         if world.record.autoscaler and world.record.autoscaler.copy == one:
             yield from _scaling_what_serves(world, one, view)
         elif world.desired.route and world.desired.route.live == one:
-            if not world.suspended:
-                yield from route_actions(world, world.desired.route, view, _difference(view))
+            yield from route_actions(world, world.desired.route, view, _difference(view))
         elif one in world.desired.auxiliary_objects and not world.suspended and (reason := _difference(view)):
             yield ApplyAuxiliaryObject(one, reason)
 

@@ -7,7 +7,7 @@ wait for; last, what only the engine waits for. Nothing here decides anything.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from gitops_bg.core.checks.availability import is_in_flight, progress_deadline
 from gitops_bg.core.checks.draining import drained_at, former_moments, may_still_serve
@@ -27,8 +27,11 @@ from gitops_bg.core.world import World, answered_once
 GIT, PROBATION, DRAINING, RESTART, SCALE_DOWN = "git", "probation", "draining", "restart", "scaleDown"
 """The waits besides gates that are shown."""
 
-MESSAGE, FORMER_SERVICE, MERGE = "message", "formerService", "merge"
+MESSAGE, FORMER_SERVICE, MERGE, ROUTE = "message", "formerService", "merge", "route"
 """The waits of the engine alone."""
+
+ROUTE_LOOK = timedelta(minutes=1)
+"""How soon a route is looked at again: nothing watches it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +144,8 @@ def _unseen(world: World) -> Iterator[Deadline]:
         yield _hidden(GateKind.POLICY, "a policy says something else", moment)
     for moment in moments_of_merges(world):
         yield _hidden(MERGE, "the forge is no longer asked who merged", moment)
+    if world.desired.route:
+        yield _hidden(ROUTE, "its route is looked at again", world.now + ROUTE_LOOK)
     for moment in former_moments(world):
         yield _hidden(FORMER_SERVICE, "a Service that Git names no longer is not followed any more", moment)
 

@@ -21,10 +21,8 @@ def grpc_route_spec(route: HttpRoute) -> Object:
 
 
 def _spec(route: HttpRoute, rules: list[Object]) -> Object:
-    spec: Object = {"parentRefs": list(map(_parent, route.parents)), "rules": rules}
-    if route.hosts:
-        spec["hostnames"] = list(route.hosts)
-    return spec
+    # No hosts are said, too: of a field that is not applied, what somebody else wrote would stay.
+    return {"parentRefs": list(map(_parent, route.parents)), "hostnames": list(route.hosts), "rules": rules}
 
 
 def _grpc_rule(rule: HttpRule) -> Object:

@@ -1,6 +1,7 @@
 """The route in front of an app's Services: when it is written, and which version it names."""
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -12,17 +13,18 @@ from gitops_bg.core.model.observed import AuxiliaryView
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.world import World
 from tests.core.simulation import manual
-from tests.core.worlds import active, candidate, decided, digest, service, world
+from tests.core.worlds import NOW, active, candidate, decided, digest, service, world
 
 OBJECT = AuxiliaryObject("HTTPRoute", "web")
 ROUTE = AppRoute(OBJECT, 80)
 PREVIEW = manual(preview_service="web-preview")
-PORTS = '[{"port":80}]'
+PORTS, OTHER = '[{"port":80}]', '[{"port":81}]'
 
 
 def live(names: int = 0, **changes: Any) -> AuxiliaryView:
     """The live route, which names a version."""
-    return replace(AuxiliaryView(OBJECT, names_version=short(digest(names)) if names else ""), **changes)
+    leads = (("web", 80), ("web-preview", 80))
+    return replace(AuxiliaryView(OBJECT, names_version=short(digest(names)) if names else "", ports=leads), **changes)
 
 
 def routed(
@@ -43,12 +45,20 @@ def done(state: World) -> list[str]:
     """What is to be done about the route and the preview."""
     found = (each for each in decided(state).actions if isinstance(each, act.ApplyAuxiliaryObject | act.PointPreview))
     return [
-        f"name {each.number or 'none'}" if isinstance(each, act.ApplyAuxiliaryObject) else f"preview {each.digest}"
+        f"name {each.number or 'none'}{_at(each)}"
+        if isinstance(each, act.ApplyAuxiliaryObject)
+        else f"preview {each.digest}"
         for each in found
     ]
 
 
-ONE, TWO = (active(1),), (active(1), candidate(2))
+def _at(action: act.ApplyAuxiliaryObject) -> str:
+    """Its ports, where they are not all 80."""
+    ports = [port for _, port in action.ports]
+    return f" at {', '.join(map(str, ports))}" if set(ports) != {80} else ""
+
+
+ONE, TWO, LATE = (active(1),), (active(1), candidate(2, available_since=NOW)), (active(1), candidate(2))
 DONE = {
     "there is none: it is created, and names what the preview shows": (routed(*TWO, shows=2, view=None), ["name 2"]),
     "all is well": (routed(*TWO, shows=2, view=live(2)), []),
@@ -70,14 +80,47 @@ DONE = {
         routed(*TWO, shows=1, view=live(1, trouble="no rights")),
         [f"preview {digest(2)}"],
     ),
+    "it cannot be written for half a minute, whatever the reason: likewise": (
+        routed(*LATE, shows=1, view=live(1)),
+        [f"preview {digest(2)}", "name none"],
+    ),
     "it cannot be written: likewise": (
         routed(*TWO, shows=1, view=live(1), observed={"refused": "no rights"}),
         [f"preview {digest(2)}", "name none"],
     ),
     "the Services are not there yet": (routed(*TWO, shows=0, view=None), []),
-    "the Services do not have its port yet": (routed(*TWO, shows=2, view=None, ports='[{"port":81}]'), []),
-    "a port that the Services do not have yet keeps it as it is": (
-        routed(*TWO, shows=2, view=live(2, drifted=True), ports='[{"port":81}]'),
+    "the Services do not have its port: it leads to the one that they have": (
+        routed(*TWO, shows=2, view=None, ports='[{"port":81}]'),
+        ["name 2 at 81, 81"],
+    ),
+    "the Services have another port since a rollback: it follows them": (
+        routed(*TWO, shows=2, view=live(2), ports='[{"port":81}]'),
+        ["name 2 at 81, 81"],
+    ),
+    "likewise while suspended": (
+        routed(*TWO, shows=2, view=live(2), ports='[{"port":81}]', spec=replace(PREVIEW, suspend=Suspension("x"))),
+        ["name 2 at 81, 81"],
+    ),
+    "the preview has the new port already, the live Service not yet": (
+        routed(*TWO, shows=2, view=live(2), observed={"preview_service": service("web-preview", 2, ports=OTHER)}),
+        ["name 2 at 80, 81"],
+    ),
+    "the Services have several ports, and none is Git's": (
+        routed(*TWO, shows=2, view=live(2, drifted=True), ports='[{"name":"a","port":81},{"name":"b","port":82}]'),
+        [],
+    ),
+    "the live Service is somebody else's": (
+        routed(*TWO, shows=2, view=None, observed={"active_service": service("web", 1, ports=PORTS, ours=False)}),
+        [],
+    ),
+    "the live Service does not select what serves": (
+        routed(*TWO, shows=2, view=None, observed={"active_service": service("web", 2, ports=PORTS)}),
+        [],
+    ),
+    "nobody answers behind the live Service": (
+        routed(
+            *TWO, shows=2, view=None, observed={"active_service": service("web", 1, ports=PORTS, ready_endpoints=0)}
+        ),
         [],
     ),
     "without a preview Service it names nothing": (
@@ -129,6 +172,25 @@ def test_a_version_is_named_only_while_the_preview_shows_it() -> None:
             assert named in ("", shown.digest), "nobody who names a version is answered by another one"
             seen.append((shown.digest == short(digest(2)), bool(named)))
     assert seen == [(False, False), (True, False), (True, True)]
+
+
+def test_the_route_of_before_leads_until_the_one_of_another_kind_is_live() -> None:
+    other = AuxiliaryObject("GRPCRoute", "web")
+    fields = {"desired": {"auxiliary_objects": (other,), "route": AppRoute(other, 80)}}
+    record = {"auxiliary_objects": (OBJECT, other)}
+
+    def deleted(*views: AuxiliaryView) -> bool:
+        state = routed(*TWO, shows=2, view=live(2), record=record, observed={"auxiliary_objects": views}, **fields)
+        return any(isinstance(each, act.DeleteAuxiliaryObject) for each in decided(state).actions)
+
+    assert not deleted(live(2))
+    assert not deleted(live(2), AuxiliaryView(other, trouble="install the Gateway API"))
+    assert deleted(live(2), replace(live(2), auxiliary_object=other))
+
+
+def test_a_route_is_looked_at_again_within_a_minute() -> None:
+    state = routed(*TWO, shows=2, view=live(2))
+    assert decided(state).wake_at == NOW + timedelta(minutes=1)
 
 
 def test_a_route_that_left_git_is_deleted() -> None:

@@ -73,21 +73,35 @@ def test_the_route_goes_when_app_yaml_asks_for_none(routed: App) -> None:
     routed.wait_phase("Healthy")
 
 
-def test_a_port_that_comes_with_the_next_version_reaches_the_route_with_it(routed: App) -> None:
+def leads(app: App) -> list[int]:
+    """The ports that the preview and the live rule lead to."""
+    found = route(app)
+    return [rule["backendRefs"][0]["port"] for rule in found["spec"]["rules"]] if found else []
+
+
+def test_the_route_follows_the_ports_of_its_services_there_and_back(routed: App) -> None:
     routed.container["ports"] = [{"name": "http", "containerPort": 9090}]
     routed.push_image("v2")
     routed.wait_preview("v2")
-    found = route(routed)
-    assert found is not None
-    assert found["spec"]["rules"][1]["backendRefs"][0]["port"] == 8080, "the live Service has no other port yet"
-    routed.merge_promotion("v2")
+    routed.wait(lambda: leads(routed) == [9090, 8080], "each version is reached at its own port")
+    merge = routed.merge_promotion("v2")
     routed.wait_live("v2")
+    routed.wait(lambda: leads(routed) == [9090, 9090], "the route leads to the new port")
+    routed.revert(merge)
+    routed.wait_live("v1")
+    routed.wait(lambda: leads(routed)[1] == 8080, "and back to the old one")
 
-    def leads() -> set[int]:
-        found = route(routed)
-        return {rule["backendRefs"][0]["port"] for rule in found["spec"]["rules"]} if found else set()
 
-    routed.wait(lambda: leads() == {9090}, "the route leads to the new port")
+def test_the_route_outlives_an_object_that_somebody_deletes(routed: App) -> None:
+    found, agent = route(routed), routed.scenario.agent
+    assert found is not None
+    assert agent is not None
+    path = f"/apis/gitops-bg.dev/v1alpha1/namespaces/{routed.key.namespace}/bluegreendeployments/web"
+    routed.scenario.cluster.request("DELETE", path)
+    routed.wait_phase("Healthy")
+    after = route(routed)
+    assert after is not None
+    assert after["metadata"]["uid"] == found["metadata"]["uid"]
 
 
 def test_without_the_gateway_api_the_app_runs_and_says_what_is_missing(

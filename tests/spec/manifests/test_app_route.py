@@ -61,6 +61,7 @@ def test_requests_go_to_the_live_service_and_those_for_the_candidate_to_the_prev
         "metadata": {"name": "web"},
         "spec": {
             "parentRefs": [PUBLIC],
+            "hostnames": [],
             "rules": [
                 {"matches": [{**EVERYTHING, **header()}], "backendRefs": backend("web-preview")},
                 {"matches": [EVERYTHING], "backendRefs": backend("web")},

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.model.actions import ApplyApp, ApplyAuxiliaryObject, DeleteAuxiliaryObject
+from gitops_bg.core.model.actions import ApplyApp, ApplyAuxiliaryObject, DeleteApp, DeleteAuxiliaryObject
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import AuxiliaryView
@@ -20,8 +20,10 @@ from tests.integration.cluster.scene import Scene, snapshot
 from tests.support.cluster.gateway_api import install_grpc_routes
 from tests.support.cluster.paths import collection
 from tests.support.cluster.rawapi import Json
+from tests.support.waiting import eventually
 
 V1, V2 = snapshot("v1"), snapshot("v2")
+LEADS = (("web", 80), ("web-preview", 80))
 KINDS = {"http": "HTTPRoute", "grpc": "GRPCRoute"}
 FIELDS: dict[str, dict[str, Any]] = {
     "http": {"hosts": ["shop.example.com"]},
@@ -42,7 +44,8 @@ def written(scene: Scene, protocol: str, **changes: Any) -> AppConfig:
     said = {"activeService": "web", "previewService": "web-preview", "routes": routes}
     blue_green = BlueGreen.model_validate(said)
     route, manifest = route_of(scene.app, blue_green, 80)
-    return replace(scene.config, auxiliary_objects=AuxiliaryObjects({route.live: manifest}, route=route))
+    body = {**scene.config.body, "strategy": {"blueGreen": said}}
+    return replace(scene.config, body=body, auxiliary_objects=AuxiliaryObjects({route.live: manifest}, route=route))
 
 
 def route_in(protocol: str) -> AuxiliaryObject:
@@ -75,7 +78,7 @@ def test_what_was_applied_is_as_git_says_whichever_version_it_names(scene: Scene
     for of in (V1.digest, "", V2.digest):
         apply(scene, protocol, of)
         named = short(of) if of else ""
-        assert seen(scene, protocol) == AuxiliaryView(route_in(protocol), names_version=named)
+        assert seen(scene, protocol) == AuxiliaryView(route_in(protocol), names_version=named, ports=LEADS)
         assert headers(scene, protocol) == ["candidate", *filter(None, [named])]
 
 
@@ -91,7 +94,16 @@ def _take_a_gateway(body: Json) -> None:
     body["spec"]["parentRefs"][0]["name"] = "other"
 
 
-@pytest.mark.parametrize("change", [_add_a_rule, _lead_elsewhere, _take_a_gateway])
+def _add_a_filter(body: Json) -> None:
+    header = {"set": [{"name": "x-evil", "value": "1"}]}
+    body["spec"]["rules"][1]["filters"] = [{"type": "RequestHeaderModifier", "requestHeaderModifier": header}]
+
+
+def _add_a_host(body: Json) -> None:
+    body["spec"]["hostnames"] = [*(body["spec"].get("hostnames") or []), "evil.example.com"]
+
+
+@pytest.mark.parametrize("change", [_add_a_rule, _lead_elsewhere, _take_a_gateway, _add_a_filter, _add_a_host])
 def test_what_somebody_changed_is_repaired(scene: Scene, protocol: str, change: Callable[[Json], None]) -> None:
     apply(scene, protocol, V1.digest)
     body = scene.cluster.find(path(scene, protocol))
@@ -102,7 +114,7 @@ def test_what_somebody_changed_is_repaired(scene: Scene, protocol: str, change: 
     assert view is not None
     assert view.drifted
     apply(scene, protocol, V1.digest)
-    assert seen(scene, protocol) == AuxiliaryView(route_in(protocol), names_version=short(V1.digest))
+    assert seen(scene, protocol) == AuxiliaryView(route_in(protocol), names_version=short(V1.digest), ports=LEADS)
 
 
 @pytest.mark.parametrize("value", ["somebody-s", None])
@@ -128,8 +140,28 @@ def test_a_header_that_changed_in_git_is_a_difference(scene: Scene, protocol: st
     assert view.drifted
     apply(scene, protocol, V1.digest, versionHeader="X-Try")
     assert seen(scene, protocol, versionHeader="X-Try") == AuxiliaryView(
-        route_in(protocol), names_version=short(V1.digest)
+        route_in(protocol), names_version=short(V1.digest), ports=LEADS
     )
+
+
+def test_it_leads_to_the_ports_that_its_services_have(scene: Scene, protocol: str) -> None:
+    apply(scene, protocol)
+    ports = (("web", 81), ("web-preview", 82))
+    action = ApplyAuxiliaryObject(route_in(protocol), "told to", "", None, ports)
+    scene.do(action, config=written(scene, protocol))
+    assert seen(scene, protocol) == AuxiliaryView(route_in(protocol), ports=ports)
+
+
+def test_it_outlives_the_object_of_its_app_unless_that_is_deleted_on_purpose(scene: Scene, protocol: str) -> None:
+    apply(scene, protocol)
+    found = scene.cluster.find(path(scene, protocol))
+    assert found is not None
+    owners = lambda body: [each["kind"] for each in body["metadata"]["ownerReferences"]]  # noqa: E731
+    assert owners(found) == ["BlueGreenDeployment", "Namespace"]
+    scene.do(ApplyApp(), config=written(scene, protocol))
+    scene.do(DeleteApp())
+    gone = lambda: scene.cluster.find(path(scene, protocol)) is None  # noqa: E731
+    eventually(gone, what="it goes with its app")
 
 
 def test_it_is_deleted_when_it_left_git(scene: Scene, protocol: str) -> None:

@@ -1,15 +1,21 @@
-"""The version that a route in front of an app's Services names: requests reach it by its digest. Pure.
+"""What of the route in front of an app's Services follows the cluster: the version that it names, and ports. Pure.
 
 Git's rule for the candidate has one match, with the word ``candidate`` in the version header; a version is named by a
 second match, with the short digest (docs/decisions/0038).
 """
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gitops_bg.cluster.api.kinds import Object
-from gitops_bg.core.model.auxiliary import CANDIDATE, ROUTES
+from gitops_bg.core.model.auxiliary import CANDIDATE, ROUTES, BackendPorts
+
+
+def following(manifest: Object, digest: str, ports: BackendPorts) -> Object:
+    """Return the route so that it names a version (a short digest; empty: none), and leads to these ports."""
+    changed = with_ports(manifest, ports)
+    return with_named_version(changed, digest) if digest else changed
 
 
 def with_named_version(manifest: Object, digest: str) -> Object:
@@ -24,6 +30,26 @@ def with_named_version(manifest: Object, digest: str) -> Object:
                 header["value"] = digest
             rule["matches"].append(named)
     return changed
+
+
+def with_ports(manifest: Object, ports: BackendPorts) -> Object:
+    """Return the route with these ports of its Services."""
+    changed, known = copy.deepcopy(manifest), dict(ports)
+    for ref in _backends(changed):
+        ref["port"] = known.get(ref["name"], ref["port"])
+    return changed
+
+
+def ports_of(live: Mapping[str, Any]) -> BackendPorts:
+    """The ports of the Services that a live route leads to; none for any other object."""
+    if live.get("kind") not in ROUTES:
+        return ()
+    return tuple(sorted({ref["name"]: int(ref.get("port") or 0) for ref in _backends(live)}.items()))
+
+
+def _backends(route: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for rule in (route.get("spec") or {}).get("rules") or ():
+        yield from rule.get("backendRefs") or ()
 
 
 def named_version_of(live: Mapping[str, Any]) -> str:
