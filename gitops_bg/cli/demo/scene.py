@@ -32,6 +32,8 @@ POLL_SECONDS = 0.5
 """Between two polls of the remote by the agent; a webhook would trigger one at once."""
 POD_SECONDS = 0.5
 """How long a pod takes to become ready."""
+STOPS_WITHIN = 60.0
+"""How long the agent may take to stop, in seconds: a demo has none of the haste of a pod, and leaves nothing behind."""
 
 
 WEB = Subject(lambda sandbox: Sight(sandbox, APP, PREVIEW_SERVICE))
@@ -83,7 +85,7 @@ def scene(hosting: Hosting, subject: Subject) -> Iterator[Scene]:
         seen = subject.see(sandbox)
         traffic = Traffic(seen.url)
         agent = Agent(_settings(hosted, kubeconfig))
-        stack.callback(agent.stop)
+        stack.callback(agent.stop, STOPS_WITHIN)
         agent.start()
         stack.callback(traffic.stop)
         yield Scene(folder, hosted.remote, sandbox, agent, seen, traffic, kubeconfig, hosted.on_gitea)

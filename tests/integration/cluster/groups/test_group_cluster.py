@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -44,6 +45,7 @@ from gitops_bg.core.model.http_routes import (
 from tests.core.groups.notation import NOW, group
 from tests.support.cluster.clusters import TestCluster
 from tests.support.cluster.gateway_api import install_gateway_api
+from tests.support.waiting import eventually
 
 SPEC: dict[str, Any] = {"active": "v1"}
 ROUTES = "/apis/gateway.networking.k8s.io/v1/namespaces/{}/httproutes"
@@ -61,7 +63,17 @@ class Store:
 
     def do(self, *actions: Any) -> None:
         for action in actions:
+            eventually(partial(self._done, action), what=str(action))
+
+    def _done(self, action: Any) -> bool:
+        """Carry out an action, unless the sandbox's own Gateway wrote to the route meanwhile."""
+        try:
             self.subject.carry_out(self.key, SPEC, action)
+        except WorldChanged as error:
+            if "has been modified" not in str(error):
+                raise
+            return False
+        return True
 
     def observed(self) -> ObservedGroup:
         return self.subject.observe(self.key, self.subject.seen(self.key), SPEC, {})
