@@ -13,6 +13,7 @@ from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.connection import Access
 from gitops_bg.cluster.api.endpoint_slice_version import EndpointSliceVersion
 from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.cluster.execution.anchors import Anchors
 from gitops_bg.cluster.execution.auxiliary import AuxiliaryObjects
 from gitops_bg.cluster.execution.executor import Executor, Parts
 from gitops_bg.cluster.execution.guards import Guards
@@ -57,7 +58,7 @@ class Bench:
         return Services(self.reader, self.writer, self.guards, self.settled, workloads)
 
     def cluster(self, router: TrafficRouter, workloads: Workloads) -> Cluster:
-        beside = AuxiliaryObjects(self.client)
+        beside = AuxiliaryObjects(self.client, Anchors(self.client))
         parts = Parts(router, workloads, self.pods, beside)
         executor = Executor(self.reader, self.writer, self.guards, self.settled, parts, NOBODYS)
         sources = Sources(self.reader, router, workloads, self.pods, beside, self.writer.anchors)
