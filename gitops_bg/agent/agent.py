@@ -51,6 +51,8 @@ from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.cluster.observation.ownership import Allegiance
 from gitops_bg.core.errors import GitopsBgError, Transient
 from gitops_bg.core.groups.members import MemberState
+from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.model.analysis_runs import Subject
 from gitops_bg.core.model.hooks import HookType
 from gitops_bg.core.model.main import Main
 from gitops_bg.core.model.version import AppKey
@@ -102,7 +104,7 @@ class Agent:
             cluster=self.cluster,
             timers=self._timers,
             metrics=self.metrics,
-            wake=self.queue.add,
+            wake=self._look_soon,
             clock=clock,
             threads=settings.measuring_threads,
         )
@@ -126,6 +128,7 @@ class Agent:
             may_write=self.leadership.require,
             clock=utc_now,
             count=self.metrics.kubernetes_request,
+            on_group=self._look_soon,
         )
 
     def _git_loop(self) -> GitLoop:
@@ -300,6 +303,13 @@ class Agent:
             self.forge.look_soon()
         self.queue.add(app)
         self.groups.app_changed(app)
+
+    def _look_soon(self, subject: Subject) -> None:
+        """Have an app, or a release group, looked at: something was measured of it."""
+        if isinstance(subject, GroupKey):
+            self.groups.look_at([subject])
+        elif isinstance(subject, AppKey):
+            self.queue.add(subject)
 
     def wake_apps(self, apps: Iterable[AppKey]) -> None:
         """Put apps on the queue."""

@@ -11,9 +11,8 @@ from gitops_bg.analysis.conditions import evaluate
 from gitops_bg.analysis.provider import Context, Reading, Value
 from gitops_bg.analysis.registry import Registry
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.model.analysis_runs import MeasurementRequest, MeasurementResult, shortened
+from gitops_bg.core.model.analysis_runs import MeasurementRequest, MeasurementResult, Subject, shortened
 from gitops_bg.core.model.metrics import AnalysisPhase
-from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.outbound.errors import MeasuringFailed
 from gitops_bg.outbound.secrets import NoSuchKey, ReadSecret, Secrets
@@ -29,12 +28,12 @@ class MetricEvaluator:
         self._read_secret = read_secret
         self._clock = clock
 
-    def measure(self, app: AppKey, measure: MeasurementRequest) -> MeasurementResult:
+    def measure(self, subject: Subject, measure: MeasurementRequest) -> MeasurementResult:
         """Measure. Any error is an error of the measurement, never of the agent: providers may be foreign code."""
-        secrets = Secrets(app.namespace, self._read_secret)
+        secrets = Secrets(subject.namespace, self._read_secret)
         value = ""
         try:
-            reading = self._reading(app, measure, secrets)
+            reading = self._reading(subject, measure, secrets)
             value = _text(reading)
             phase, message = evaluate(measure.metric, reading)
         except (MeasuringFailed, NoSuchKey, GitopsBgError) as error:
@@ -46,10 +45,10 @@ class MetricEvaluator:
             measure.id, phase, self._clock(), shortened(secrets.clean(value)), shortened(secrets.clean(message))
         )
 
-    def _reading(self, app: AppKey, measure: MeasurementRequest, secrets: Secrets) -> Reading:
+    def _reading(self, subject: Subject, measure: MeasurementRequest, secrets: Secrets) -> Reading:
         provider = self._registry.provider(measure.metric.provider)
         block = secrets.fill(reread_json(measure.metric.query))
-        return provider.measure(block, Context(app, self._clock(), secrets))
+        return provider.measure(block, Context(subject, self._clock(), secrets))
 
 
 def _text(reading: Reading) -> str:

@@ -1,7 +1,7 @@
-"""Measures in the background: a few threads, fair between apps, each measurement once and with a deadline.
+"""Measures in the background: a few threads, fair between subjects, each measurement once and with a deadline.
 
-Keeps results until the saved record no longer asks for them. The core decides what is measured, the agent when an app
-is looked at again.
+A subject is an app, or a release group. Keeps results until the saved record no longer asks for them. The core decides
+what is measured, the agent when a subject is looked at again.
 """
 
 import logging
@@ -11,16 +11,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core.errors import InternalError, guarded
-from gitops_bg.core.model.analysis_runs import MeasurementId, MeasurementRequest, MeasurementResult
+from gitops_bg.core.model.analysis_runs import MeasurementId, MeasurementRequest, MeasurementResult, Subject
 from gitops_bg.core.model.metrics import AnalysisPhase
-from gitops_bg.core.model.version import AppKey
 
 LOGGER = logging.getLogger(__name__)
 
 LONGEST = timedelta(seconds=330)
 """The longest measurement: the longest timeout that a template may have, plus overhead."""
 
-MeasureOne = Callable[[AppKey, MeasurementRequest], MeasurementResult]
+MeasureOne = Callable[[Subject, MeasurementRequest], MeasurementResult]
 """Takes one measurement. Any exception from it is a bug."""
 
 
@@ -28,7 +27,7 @@ MeasureOne = Callable[[AppKey, MeasurementRequest], MeasurementResult]
 class _Task:
     """One measurement: first it waits, then it runs, then it has a result."""
 
-    app: AppKey
+    subject: Subject
     measure: MeasurementRequest
     started: datetime | None = None
     measured: MeasurementResult | None = None
@@ -47,10 +46,10 @@ class _Task:
 
 
 class MeasurementPool:
-    """The measurements of all apps. At most ``size`` at once, and half of that for one app. ``clock`` gives UTC."""
+    """The measurements of all subjects. At most ``size`` at once, and half of that for one. ``clock`` gives UTC."""
 
     def __init__(
-        self, measure: MeasureOne, wake: Callable[[AppKey], None], clock: Callable[[], datetime], size: int
+        self, measure: MeasureOne, wake: Callable[[Subject], None], clock: Callable[[], datetime], size: int
     ) -> None:
         self._measure = measure
         self._wake = wake
@@ -58,9 +57,9 @@ class MeasurementPool:
         self._size = size
         self._share = max(1, size // 2)
         self._changed = threading.Condition()
-        self._tasks: dict[AppKey, dict[MeasurementId, _Task]] = {}
-        self._turns: dict[AppKey, None] = {}
-        """The apps with waiting tasks, in the order of their turns."""
+        self._tasks: dict[Subject, dict[MeasurementId, _Task]] = {}
+        self._turns: dict[Subject, None] = {}
+        """The subjects with waiting tasks, in the order of their turns."""
         self._threads: set[threading.Thread] = set()
         self._free = 0
         self._announcing = 0
@@ -68,42 +67,42 @@ class MeasurementPool:
 
     # --- what the agent asks ------------------------------------------------------------------------------------
 
-    def results(self, app: AppKey) -> tuple[MeasurementResult, ...]:
+    def results(self, subject: Subject) -> tuple[MeasurementResult, ...]:
         """The results that the record has not counted yet."""
         with self._changed:
-            found = [task.measured for task in self._tasks.get(app, {}).values()]
+            found = [task.measured for task in self._tasks.get(subject, {}).values()]
         return tuple(measured for measured in found if measured)
 
-    def take(self, app: AppKey, measures: Sequence[MeasurementRequest]) -> datetime | None:
-        """Measure what the saved record asks for; end all other measurements of the app.
+    def take(self, subject: Subject, measures: Sequence[MeasurementRequest]) -> datetime | None:
+        """Measure what the saved record asks for; end all other measurements of the subject.
 
         Starts what is not under way, and gives up what takes too long. Returns the latest time to call again, where
         something is under way.
         """
         with self._changed:
-            if not measures and app not in self._tasks:
+            if not measures and subject not in self._tasks:
                 return None
-            overdue = self._give_up(app)
-            tasks = self._tasks.setdefault(app, {})
+            overdue = self._give_up(subject)
+            tasks = self._tasks.setdefault(subject, {})
             self._drop(tasks, {measure.id for measure in measures})
             for measure in measures:
-                tasks.setdefault(measure.id, _Task(app, measure)).dropped = False
+                tasks.setdefault(measure.id, _Task(subject, measure)).dropped = False
             under_way = [task for task in tasks.values() if task.measured is None and not task.dropped]
-            self._turns.setdefault(app)
+            self._turns.setdefault(subject)
             if not tasks:
-                del self._tasks[app]
+                del self._tasks[subject]
             self._hire()
             self._changed.notify_all()
             now = self._clock()
         self._announce(overdue)
         return min(((task.started or now) + LONGEST for task in under_way), default=None)
 
-    def forget(self, app: AppKey) -> None:
-        """End all measurements of the app."""
-        self.take(app, ())
+    def forget(self, subject: Subject) -> None:
+        """End all measurements of the subject."""
+        self.take(subject, ())
 
     def stop(self) -> None:
-        """Begin no further measurement, and wake no app; running ones end with the process."""
+        """Begin no further measurement, and wake no subject; running ones end with the process."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
@@ -124,10 +123,10 @@ class MeasurementPool:
                 if not task.running:
                     del tasks[one]
 
-    def _give_up(self, app: AppKey) -> list[_Task]:
-        """The overdue tasks of an app, now with an error as their result."""
+    def _give_up(self, subject: Subject) -> list[_Task]:
+        """The overdue tasks of a subject, now with an error as their result."""
         now = self._clock()
-        tasks = self._tasks.get(app, {}).values()
+        tasks = self._tasks.get(subject, {}).values()
         overdue = [task for task in tasks if task.running and task.started and task.started + LONGEST <= now]
         for task in overdue:
             message = f"no answer within {LONGEST.total_seconds():.0f} s"
@@ -150,7 +149,7 @@ class MeasurementPool:
             thread.start()
 
     def _next(self) -> _Task | None:
-        """The next task, apps taking turns; blocks until there is one. None once the pool is stopped."""
+        """The next task, subjects taking turns; blocks until there is one. None once the pool is stopped."""
         with self._changed:
             self._free += 1
             try:
@@ -165,15 +164,15 @@ class MeasurementPool:
                 self._free -= 1
 
     def _pick(self) -> _Task | None:
-        """A task of the first app in turn that may use one more thread; the app's next turn comes after all others."""
-        for app in list(self._turns):
-            tasks = self._tasks.get(app, {}).values()
+        """A task of the first subject in turn that may use one more thread; its next turn comes after all others."""
+        for subject in list(self._turns):
+            tasks = self._tasks.get(subject, {}).values()
             waiting = next((task for task in tasks if task.waiting), None)
             if waiting is None:
-                del self._turns[app]
+                del self._turns[subject]
             elif sum(task.running for task in tasks) < self._share:
-                del self._turns[app]
-                self._turns[app] = None
+                del self._turns[subject]
+                self._turns[subject] = None
                 return waiting
         return None
 
@@ -187,11 +186,11 @@ class MeasurementPool:
     def _measured(self, task: _Task) -> MeasurementResult:
         """Measure; a bug is an error of this measurement, and the thread goes on."""
         try:
-            with guarded(f"a measurement of {task.app}"):
-                return self._measure(task.app, task.measure)
+            with guarded(f"a measurement of {task.subject}"):
+                return self._measure(task.subject, task.measure)
         except InternalError as error:
             # The exception may contain secrets, and has not been masked.
-            said = f"a measurement of {task.app}: a bug of the agent: {type(error.__cause__).__name__}"
+            said = f"a measurement of {task.subject}: a bug of the agent: {type(error.__cause__).__name__}"
             LOGGER.exception("%s", said, exc_info=False)
             return MeasurementResult(task.measure.id, AnalysisPhase.ERROR, self._clock(), message=said)
 
@@ -203,7 +202,7 @@ class MeasurementPool:
             task.measured = replace(measured, begun_at=task.started)
             self._announcing += 1
             if task.dropped:
-                self._tasks.get(task.app, {}).pop(task.measure.id, None)
+                self._tasks.get(task.subject, {}).pop(task.measure.id, None)
             self._changed.notify_all()
         if not task.dropped:
             self._announce([task])
@@ -213,4 +212,4 @@ class MeasurementPool:
 
     def _announce(self, tasks: Sequence[_Task]) -> None:
         for task in tasks:
-            self._wake(task.app)
+            self._wake(task.subject)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.analysis_runs import Subject
 from gitops_bg.outbound.errors import MeasuringFailed
 from gitops_bg.outbound.secrets import Secrets
 
@@ -37,9 +37,10 @@ Reading = Value | NoData
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a provider may use besides its block: the app, the time in UTC, and the app's Secrets."""
+    """What a provider may use besides its block: whom it measures, the time in UTC, and Secrets."""
 
-    app: AppKey
+    app: Subject
+    """The app, or the release group."""
     now: datetime
     secrets: Secrets
 

@@ -42,7 +42,8 @@ from gitops_bg.core import names
 from gitops_bg.core.errors import GitopsBgError, WorldChanged
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.actions import ClusterAction
-from gitops_bg.core.model.analysis_runs import MeasurementRequest, MeasurementResult
+from gitops_bg.core.model.analyses import RunRecord
+from gitops_bg.core.model.analysis_runs import MeasurementRequest, MeasurementResult, Subject
 from gitops_bg.core.model.change_set import ActionResult
 from gitops_bg.core.model.decision import Condition, Decision
 from gitops_bg.core.model.observed import Observed, Request
@@ -110,10 +111,12 @@ class Cluster:
         us: Allegiance = NOBODYS,
         may_write: Callable[[], None] = lambda: None,
         count: Count = lambda *_: None,
+        on_group: Callable[[GroupKey], None] = lambda _: None,
     ) -> "Cluster":
         """A cluster with caches of ``namespaces`` (none: all).
 
-        ``on_change`` is called with each changed app, on a watch's thread.
+        ``on_change`` is called with each changed app, on a watch's thread, and ``on_group`` with each release group
+        one of whose Jobs changed.
 
         ``on_crash`` gets the bug that ended a thread; without it, Python prints the bug. With a ``clock``, which gives
         UTC, the skew of the API server's clock is measured. Our own writes are in the caches at once and cause no
@@ -122,7 +125,14 @@ class Cluster:
         skew = Skew(clock) if clock else None
         client = Client(access, skew, may_write, count)
         caches = Informers(client, EndpointSliceVersion(client), namespaces, on_change, pace)
-        jobs = Jobs(client, namespaces, on_change, pace, on_crash)
+
+        def changed(subject: Subject) -> None:
+            if isinstance(subject, GroupKey):
+                on_group(subject)
+            elif isinstance(subject, AppKey):
+                on_change(subject)
+
+        jobs = Jobs(client, namespaces, changed, pace, on_crash)
         made = cls._of(client, caches, caches, jobs, us)
         made.skew = skew
         return made
@@ -286,15 +296,22 @@ class Cluster:
         self._annotate(app, names.CLAIMED_BY, str(self._us))
         return True
 
-    def measured(self, app: AppKey, record: Record, now: datetime) -> tuple[MeasurementResult, ...]:
+    def measured(self, subject: Subject, record: RunRecord, now: datetime) -> tuple[MeasurementResult, ...]:
         """The results of the Jobs that the record waits for, see `Jobs.measured`."""
-        return self._jobs.measured(app, record, now) if self._jobs is not None else ()
+        return self._jobs.measured(subject, record, now) if self._jobs is not None else ()
 
     def measure(self, app: AppKey, record: Record, measures: Sequence[MeasurementRequest], now: datetime) -> None:
         """Start Jobs for the measurements of the provider ``job``, and end others, see `Jobs.take`."""
         state = self._reader.app(app)
-        if self._jobs is not None and state is not None:
-            self._jobs.take(app, state.meta.uid, record, measures, now)
+        if state is not None:
+            self.measure_for(app, state.meta.uid, record, measures, now)
+
+    def measure_for(
+        self, subject: Subject, uid: str, record: RunRecord, measures: Sequence[MeasurementRequest], now: datetime
+    ) -> None:
+        """As `measure`, for the app or the release group whose live object has this uid."""
+        if self._jobs is not None:
+            self._jobs.take(subject, uid, record, measures, now)
 
     @property
     def jobs_started(self) -> bool:

@@ -6,7 +6,7 @@ And the name of the promotion branch, which people read as well.
 import hashlib
 import re
 
-from gitops_bg.core.model.analysis_runs import MeasurementId
+from gitops_bg.core.model.analysis_runs import MeasurementId, Subject
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.version import AppKey, ConfigurationRef
 
@@ -125,16 +125,16 @@ def pod_base(app: AppKey, digest: str) -> str:
     return f"{replica_set_name(app, digest)}-"[: LONGEST_NAME - 5]
 
 
-def job_name(app: AppKey, measurement: MeasurementId) -> str:
+def job_name(subject: Subject, measurement: MeasurementId) -> str:
     """The name of the Job of a measurement: always the same, so that the Job is found again and never created twice.
 
     >>> from gitops_bg.core.model.metrics import AnalysisStage
     >>> job_name(AppKey("shop", "web"), MeasurementId("e1", 3, AnalysisStage.PRE, 1, "Smoke test", 0))
     'web-pre-smoke-test-d20c69ec03'
     """
-    identity = "\0".join((app.namespace, app.name, measurement.epoch, str(measurement)))
+    identity = "\0".join((subject.namespace, subject.name, measurement.epoch, str(measurement)))
     tail = hashlib.sha256(identity.encode()).hexdigest()[:10]
-    readable = re.sub("[^a-z0-9]+", "-", f"{app.name}-{measurement.stage}-{measurement.metric}".lower())
+    readable = re.sub("[^a-z0-9]+", "-", f"{subject.name}-{measurement.stage}-{measurement.metric}".lower())
     return f"{readable[: LONGEST_NAME - len(tail) - 1].strip('-')}-{tail}"
 
 

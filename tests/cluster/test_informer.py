@@ -27,7 +27,7 @@ class Cached:
 
     def __init__(self) -> None:
         self.woken: list[AppKey] = []
-        self.cache: Informer[ServiceState] = Informer(
+        self.cache: Informer[ServiceState, AppKey] = Informer(
             service_state, lambda state: AppKey(state.meta.namespace, state.meta.app), self.woken.append
         )
         self.watch: Scope[ServiceState] = self.cache.scope("")

@@ -47,19 +47,20 @@ class GroupThread(BackgroundThread):
 
     def main_was_read(self) -> None:
         """Look at every group: main, or the leadership, may have changed."""
-        self._look_at(self._reconciler.groups())
+        self.look_at(self._reconciler.groups())
 
     def app_changed(self, app: AppKey) -> None:
         """Look at the group of a member soon; nothing for any other app."""
         member = self._reconciler.member(app)
         if member is not None:
-            self._look_at([member.group])
+            self.look_at([member.group])
 
     def member_state(self, app: AppKey) -> MemberState | None:
         """Whether a member runs; None for an app that is none."""
         return self._reconciler.member_state(app)
 
-    def _look_at(self, groups: Iterable[GroupKey]) -> None:
+    def look_at(self, groups: Iterable[GroupKey]) -> None:
+        """Look at groups soon."""
         now = self._clock()
         with self._changed:
             self._due |= dict.fromkeys(groups, now)

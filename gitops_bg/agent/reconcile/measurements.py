@@ -15,13 +15,15 @@ from gitops_bg.analysis.pool import MeasurementPool
 from gitops_bg.analysis.registry import Registry
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.execution.jobs import PROVIDER as JOB
-from gitops_bg.core.model.analysis_runs import MeasurementRequest, MeasurementResult
+from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.model.analyses import RunRecord
+from gitops_bg.core.model.analysis_runs import MeasurementRequest, MeasurementResult, Subject
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
 
 
 class MeasurementRunner:
-    """The measurements of all apps. ``wake`` puts an app on the queue; ``clock`` gives UTC."""
+    """The measurements of all apps and release groups. ``wake`` has one of them looked at; ``clock`` gives UTC."""
 
     def __init__(
         self,
@@ -29,7 +31,7 @@ class MeasurementRunner:
         cluster: Cluster,
         timers: Timers,
         metrics: Metrics,
-        wake: Callable[[AppKey], None],
+        wake: Callable[[Subject], None],
         clock: Callable[[], datetime],
         threads: int,
     ) -> None:
@@ -39,15 +41,21 @@ class MeasurementRunner:
         measuring = MetricEvaluator(Registry(), secret_reader(cluster), clock)
         self._measurer = MeasurementPool(measuring.measure, wake, clock, threads)
 
-    def results(self, app: AppKey, record: Record, now: datetime) -> tuple[MeasurementResult, ...]:
+    def results(self, subject: Subject, record: RunRecord, now: datetime) -> tuple[MeasurementResult, ...]:
         """The results that no saved record contains."""
-        return self._measurer.results(app) + self._cluster.measured(app, record, now)
+        return self._measurer.results(subject) + self._cluster.measured(subject, record, now)
 
     def take(self, app: AppKey, record: Record, measures: Sequence[MeasurementRequest], now: datetime) -> None:
         """Begin the measurements that are due by the saved record; end those that it does not ask for."""
         self._cluster.measure(app, record, measures, now)
-        others = [measure for measure in measures if measure.metric.provider != JOB]
-        self._timers.schedule(app, self._measurer.take(app, others), "measure")
+        self._timers.schedule(app, self._measurer.take(app, _without_jobs(measures)), "measure")
+
+    def take_group(
+        self, group: GroupKey, uid: str, record: RunRecord, measures: Sequence[MeasurementRequest], now: datetime
+    ) -> datetime | None:
+        """As `take`, for a release group; returns when to call again at the latest, where something is under way."""
+        self._cluster.measure_for(group, uid, record, measures, now)
+        return self._measurer.take(group, _without_jobs(measures))
 
     def counted(
         self, app: AppKey, before: Record, results: Sequence[MeasurementResult], still_due: Sequence[MeasurementRequest]
@@ -67,6 +75,10 @@ class MeasurementRunner:
         self._timers.schedule(app, None, "measure")
         self._measurer.forget(app)
 
+    def forget_group(self, group: GroupKey) -> None:
+        """End the measurements of a release group that left main."""
+        self._measurer.forget(group)
+
     def stop(self) -> None:
         """Begin no further measurement."""
         self._measurer.stop()
@@ -75,3 +87,7 @@ class MeasurementRunner:
     def idle(self) -> bool:
         """Whether no provider is being queried, and every due Job was started; Jobs take their time."""
         return self._measurer.idle and self._cluster.jobs_started
+
+
+def _without_jobs(measures: Sequence[MeasurementRequest]) -> list[MeasurementRequest]:
+    return [measure for measure in measures if measure.metric.provider != JOB]

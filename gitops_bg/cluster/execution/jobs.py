@@ -31,13 +31,13 @@ from gitops_bg.cluster.observation.job_state import (
     pod_state,
     took,
 )
-from gitops_bg.cluster.observation.ownership import controlling_app
+from gitops_bg.cluster.observation.ownership import controlling_subject
 from gitops_bg.cluster.observation.states import meta_of
 from gitops_bg.core import names
 from gitops_bg.core.errors import GitopsBgError, InternalError, Transient, WorldChanged, guarded
-from gitops_bg.core.model.analysis_runs import MeasurementId, MeasurementRequest, MeasurementResult, id_of
+from gitops_bg.core.model.analyses import RunRecord
+from gitops_bg.core.model.analysis_runs import MeasurementId, MeasurementRequest, MeasurementResult, Subject, id_of
 from gitops_bg.core.model.metrics import AnalysisPhase
-from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
 
 PROVIDER = "job"
@@ -51,7 +51,7 @@ _STOP_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class _WantedJobs:
-    """What an app's record says about Jobs: those to start, by name; those still needed; how many to keep.
+    """What a subject's record says about Jobs: those to start, by name; those still needed; how many to keep.
 
     ``keep`` is by metric and run: ``names.metric_of`` of its measurements.
     """
@@ -64,14 +64,16 @@ class _WantedJobs:
 
 @dataclass(frozen=True, slots=True)
 class _Memory:
-    """What the cluster cannot tell of an app's awaited Jobs: which existed once, and why some could not be created."""
+    """What the cluster cannot tell of awaited Jobs: which existed once, and why some could not be created."""
 
     made: set[str] = field(default_factory=set)
     errors: dict[str, tuple[datetime, str]] = field(default_factory=dict)
 
 
 class Jobs:
-    """The Jobs of all apps in ``namespaces`` (none: all); ``on_change`` gets each changed app, ``on_crash`` a bug.
+    """The Jobs of all apps and release groups in ``namespaces`` (none: all).
+
+    ``on_change`` gets each one that changed, ``on_crash`` a bug.
 
     Thread-safe; `take` and `measured` never wait for the API server.
     """
@@ -80,15 +82,15 @@ class Jobs:
         self,
         client: Client,
         namespaces: Sequence[str],
-        on_change: Callable[[AppKey], None],
+        on_change: Callable[[Subject], None],
         pace: Pace | None = None,
         on_crash: Callable[[BaseException], None] | None = None,
     ) -> None:
         self._client = client
         self._on_change = on_change
         self._on_crash = on_crash
-        self._jobs: Informer[JobState] = Informer(job_state, _app_of, on_change)
-        self._pods: Informer[PodState] = Informer(pod_state, _job_of, self._pod_changed)
+        self._jobs: Informer[JobState, Subject] = Informer(job_state, _subject_of, on_change)
+        self._pods: Informer[PodState, AppKey] = Informer(pod_state, _job_of, self._pod_changed)
         self._watches = [
             watch
             for namespace in namespaces or ("",)
@@ -97,10 +99,10 @@ class Jobs:
                 Watch(client, lambda: PODS, namespace, PODS_OF_JOBS, self._pods.scope(namespace), pace),
             )
         ]
-        self._known: set[AppKey] = set()
-        self._done: dict[AppKey, _WantedJobs] = {}
-        self._memories: dict[AppKey, _Memory] = {}
-        self._queue: queue.SimpleQueue[tuple[AppKey, _WantedJobs, datetime] | None] = queue.SimpleQueue()
+        self._known: set[Subject] = set()
+        self._done: dict[Subject, _WantedJobs] = {}
+        self._memories: dict[Subject, _Memory] = {}
+        self._queue: queue.SimpleQueue[tuple[Subject, _WantedJobs, datetime] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._asked = 0
         self._answered = 0
@@ -133,18 +135,18 @@ class Jobs:
 
     # --- what comes out ---
 
-    def measured(self, app: AppKey, record: Record, now: datetime) -> tuple[MeasurementResult, ...]:
-        """The results of an app's awaited measurements that have one."""
+    def measured(self, subject: Subject, record: RunRecord, now: datetime) -> tuple[MeasurementResult, ...]:
+        """The results of a subject's awaited measurements that have one."""
         if self._thread is None:
             return ()
-        found = (self._look(app, measurement, now) for measurement in _awaited(record))
+        found = (self._look(subject, measurement, now) for measurement in _awaited(record))
         return tuple(each for each in found if each is not None)
 
-    def _look(self, app: AppKey, measurement: MeasurementId, now: datetime) -> MeasurementResult | None:
-        name, memory = names.job_name(app, measurement), self._memories.get(app, _Memory())
+    def _look(self, subject: Subject, measurement: MeasurementId, now: datetime) -> MeasurementResult | None:
+        name, memory = names.job_name(subject, measurement), self._memories.get(subject, _Memory())
         if error := memory.errors.get(name):
             return MeasurementResult(measurement, AnalysisPhase.ERROR, error[0], message=error[1])
-        job = self._jobs.get(app.namespace, name)
+        job = self._jobs.get(subject.namespace, name)
         if job is None:
             gone = name in memory.made
             return (
@@ -152,7 +154,7 @@ class Jobs:
                 if gone
                 else None
             )
-        phase, message = phase_of_job(job, self._trouble(app.namespace, name))
+        phase, message = phase_of_job(job, self._trouble(subject.namespace, name))
         if phase is AnalysisPhase.RUNNING:
             return None
         lasted = took(job)
@@ -165,29 +167,29 @@ class Jobs:
     def _pod_changed(self, job: AppKey) -> None:
         state = self._jobs.get(job.namespace, job.name)
         if state is not None and self._trouble(job.namespace, job.name):
-            self._on_change(_app_of(state))
+            self._on_change(_subject_of(state))
 
     # --- what goes in ---
 
     def take(
-        self, app: AppKey, app_uid: str, record: Record, measures: Sequence[MeasurementRequest], now: datetime
+        self, subject: Subject, uid: str, record: RunRecord, measures: Sequence[MeasurementRequest], now: datetime
     ) -> None:
         """Start the Jobs of these measurements, unless they run, and end those of ended runs.
 
         Call it after ``record`` was saved: a Job is created only for a measurement that is remembered.
         """
         keep = dict(_kept(record))
-        if not keep and app not in self._known:
+        if not keep and subject not in self._known:
             return
-        self._known.add(app)
-        start = {names.job_name(app, each.id): each for each in measures if each.metric.provider == PROVIDER}
-        awaited = frozenset(names.job_name(app, each) for each in _awaited(record))
-        wanted = _WantedJobs(app_uid, start, awaited, keep)
-        if self._done.get(app) != wanted:
+        self._known.add(subject)
+        start = {names.job_name(subject, each.id): each for each in measures if each.metric.provider == PROVIDER}
+        awaited = frozenset(names.job_name(subject, each) for each in _awaited(record))
+        wanted = _WantedJobs(uid, start, awaited, keep)
+        if self._done.get(subject) != wanted:
             self._begin()
             with self._lock:
                 self._asked += 1
-            self._queue.put((app, wanted, now))
+            self._queue.put((subject, wanted, now))
 
     def _begin(self) -> None:
         with self._lock:
@@ -200,77 +202,77 @@ class Jobs:
 
     def _run(self) -> None:
         try:
-            for app, wanted, now in iter(self._queue.get, None):
-                if not self._stopping.is_set() and self._done.get(app) != wanted:
-                    self._bring_guarded(app, wanted, now)
+            for subject, wanted, now in iter(self._queue.get, None):
+                if not self._stopping.is_set() and self._done.get(subject) != wanted:
+                    self._bring_guarded(subject, wanted, now)
                 self._answered += 1
         except BaseException as error:
             if self._on_crash is None:
                 raise
             self._on_crash(error)
 
-    def _bring_guarded(self, app: AppKey, wanted: _WantedJobs, now: datetime) -> None:
+    def _bring_guarded(self, subject: Subject, wanted: _WantedJobs, now: datetime) -> None:
         """Bring the Jobs up to date; a bug becomes an error of the measurements that it prevented."""
         try:
-            with guarded(f"the Jobs of {app}"):
-                self._bring(app, wanted, now)
+            with guarded(f"the Jobs of {subject}"):
+                self._bring(subject, wanted, now)
         except InternalError as error:
             _LOG.error("%s", error, exc_info=error.__cause__)
-            memory = self._memories.setdefault(app, _Memory())
+            memory = self._memories.setdefault(subject, _Memory())
             memory.errors.update({name: (now, str(error)) for name in wanted.start if name not in memory.made})
-            self._on_change(app)
+            self._on_change(subject)
 
-    def _bring(self, app: AppKey, wanted: _WantedJobs, now: datetime) -> None:
+    def _bring(self, subject: Subject, wanted: _WantedJobs, now: datetime) -> None:
         """Start the wanted Jobs, end the others; a refusal of the server is an error of the measurement."""
-        memory = self._memories.get(app, _Memory())
+        memory = self._memories.get(subject, _Memory())
         memory = _Memory(memory.made & wanted.awaited, {k: v for k, v in memory.errors.items() if k in wanted.awaited})
-        self._memories[app] = memory
+        self._memories[subject] = memory
         for name, measure in wanted.start.items():
             try:
-                self._ensure(app, name, wanted.uid, measure)
+                self._ensure(subject, name, wanted.uid, measure)
             except GitopsBgError as error:
                 memory.errors[name] = (now, str(error))
-                self._on_change(app)
-        with contextlib.suppress(GitopsBgError):  # the next look at the app tries again
+                self._on_change(subject)
+        with contextlib.suppress(GitopsBgError):  # the next look at the subject tries again
             self._wait_for_lists()
-            self._clean_up(app, wanted)
-            self._done[app] = wanted
+            self._clean_up(subject, wanted)
+            self._done[subject] = wanted
 
-    def _ensure(self, app: AppKey, name: str, app_uid: str, measure: MeasurementRequest) -> None:
-        memory = self._memories[app]
+    def _ensure(self, subject: Subject, name: str, uid: str, measure: MeasurementRequest) -> None:
+        memory = self._memories[subject]
         self._wait_for_lists()
         if name in memory.made or name in memory.errors:
             return
-        if self._jobs.get(app.namespace, name) is None:
-            self._jobs.remember(self._created(app, name, job_manifest(app, app_uid, measure)), instead_of="")
+        if self._jobs.get(subject.namespace, name) is None:
+            self._jobs.remember(self._created(subject, name, job_manifest(subject, uid, measure)), instead_of="")
         memory.made.add(name)
-        self._on_change(app)  # it may have ended while another process of the agent ran
+        self._on_change(subject)  # it may have ended while another process of the agent ran
 
-    def _created(self, app: AppKey, name: str, manifest: Object) -> Object:
+    def _created(self, subject: Subject, name: str, manifest: Object) -> Object:
         """The Job, created or found; retried where no response came, because it may have been created."""
         pauses = iter(_PAUSES)
         while True:
             try:
                 return self._client.create(JOBS, manifest)
             except WorldChanged:  # it exists, and the watch lags behind
-                return self._existing(app, name)
+                return self._existing(subject, name)
             except Transient:
                 pause = next(pauses, None)
                 if pause is None or self._stopping.wait(pause):
                     raise
 
-    def _existing(self, app: AppKey, name: str) -> Object:
-        body = self._client.get(JOBS, app.namespace, name)
+    def _existing(self, subject: Subject, name: str) -> Object:
+        body = self._client.get(JOBS, subject.namespace, name)
         if body is None:
-            raise Transient(f"{JOBS.called(app.namespace, name)} is just being deleted")
-        if controlling_app(meta_of(body)) != app:
-            raise ForeignObject(f"{JOBS.called(app.namespace, name)} is somebody else's, and has the name we need")
+            raise Transient(f"{JOBS.called(subject.namespace, name)} is just being deleted")
+        if controlling_subject(meta_of(body)) != subject:
+            raise ForeignObject(f"{JOBS.called(subject.namespace, name)} is somebody else's, and has the name we need")
         return body
 
     def _wait_for_lists(self) -> None:
         """Wait for the first lists of both watches: until then it is unknown which Jobs exist."""
         deadline = time.monotonic() + _SYNC_SECONDS
-        caches: tuple[Informer[Any], ...] = (self._jobs, self._pods)
+        caches: tuple[Informer[Any, Any], ...] = (self._jobs, self._pods)
         for listed in (event for cache in caches for event in cache.first_lists()):
             while not listed.wait(_LOOK_SECONDS):
                 troubles = [error for cache in caches for error in cache.troubles()]
@@ -279,15 +281,15 @@ class Jobs:
                 if self._stopping.is_set() or time.monotonic() > deadline:
                     raise Transient("the cluster did not list its Jobs in time")
 
-    def _clean_up(self, app: AppKey, wanted: _WantedJobs) -> None:
-        for job in list(self._of_no_use(app, wanted)):
-            self._client.delete(JOBS, app.namespace, job.meta.name, job.meta.uid)
-            self._jobs.forget(app.namespace, job.meta.name, job.meta.uid)
+    def _clean_up(self, subject: Subject, wanted: _WantedJobs) -> None:
+        for job in list(self._of_no_use(subject, wanted)):
+            self._client.delete(JOBS, subject.namespace, job.meta.name, job.meta.uid)
+            self._jobs.forget(subject.namespace, job.meta.name, job.meta.uid)
 
-    def _of_no_use(self, app: AppKey, wanted: _WantedJobs) -> Iterator[JobState]:
+    def _of_no_use(self, subject: Subject, wanted: _WantedJobs) -> Iterator[JobState]:
         """Jobs whose run was forgotten, or had ended before them, and old ones beyond the retention."""
         ended = Counter[str]()
-        for job in sorted(self._jobs.of(app), key=lambda each: each.number, reverse=True):
+        for job in sorted(self._jobs.of(subject), key=lambda each: each.number, reverse=True):
             if job.meta.name in wanted.awaited:
                 continue
             ended[job.metric] += bool(job.end)
@@ -295,7 +297,7 @@ class Jobs:
                 yield job
 
 
-def _awaited(record: Record) -> Iterator[MeasurementId]:
+def _awaited(record: RunRecord) -> Iterator[MeasurementId]:
     """The measurements by Jobs that the record waits for, or soon will."""
     for run in record.analyses.runs:
         for one in run.metrics:
@@ -303,7 +305,7 @@ def _awaited(record: Record) -> Iterator[MeasurementId]:
                 yield id_of(run, record.epoch, one)
 
 
-def _kept(record: Record) -> Iterator[tuple[str, int]]:
+def _kept(record: RunRecord) -> Iterator[tuple[str, int]]:
     """How many ended Jobs stay for each metric of each remembered run."""
     for run in (*record.analyses.past, *record.analyses.runs):
         for one in run.metrics:
@@ -311,8 +313,8 @@ def _kept(record: Record) -> Iterator[tuple[str, int]]:
                 yield metric_of(str(id_of(run, record.epoch, one))), one.metric.retention
 
 
-def _app_of(job: JobState) -> AppKey:
-    return controlling_app(job.meta) or AppKey(job.meta.namespace, job.meta.app)
+def _subject_of(job: JobState) -> Subject:
+    return controlling_subject(job.meta) or AppKey(job.meta.namespace, job.meta.app)
 
 
 def _job_of(pod: PodState) -> AppKey:

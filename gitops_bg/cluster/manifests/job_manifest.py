@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitops_bg.cluster.api.kinds import JOBS, Object
-from gitops_bg.cluster.manifests.render import owner_reference
+from gitops_bg.cluster.manifests.render import owner_reference, subject_label
 from gitops_bg.core import names
 from gitops_bg.core.errors import Refused
-from gitops_bg.core.model.analysis_runs import MeasurementRequest
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.analysis_runs import MeasurementRequest, Subject
 from gitops_bg.core.text.foreign_json import read_json
 
 LONGEST = 3600
@@ -18,26 +17,26 @@ LONGEST = 3600
 _SECRET = re.compile(r"\{\{secret:(?P<name>[^/}]+)/(?P<key>[^}]+)\}\}")
 
 
-def job_manifest(app: AppKey, app_uid: str, measure: MeasurementRequest) -> Object:
+def job_manifest(subject: Subject, uid: str, measure: MeasurementRequest) -> Object:
     """The Job to create. Raises ``Refused`` where it would contain a readable secret."""
     block = read_json(measure.metric.query)
     spec = _with_references(block.get("spec") or {})
     spec.pop("ttlSecondsAfterFinished", None)  # the Job must stay until it is counted; the agent cleans up itself
     deadline = {} if spec.get("activeDeadlineSeconds") else {names.DEADLINE: str(LONGEST)}
     template = {**(spec.get("template") or {})}
-    template["metadata"] = _ours(app, template.get("metadata") or {}, {})
+    template["metadata"] = _ours(subject, template.get("metadata") or {}, {})
     marks = {names.MEASUREMENT: str(measure.id), names.METRIC: measure.metric.name, **deadline}
-    metadata = _ours(app, block.get("metadata") or {}, marks)
-    metadata |= {"name": names.job_name(app, measure.id), "namespace": app.namespace}
-    metadata["ownerReferences"] = [owner_reference(app, app_uid)]
+    metadata = _ours(subject, block.get("metadata") or {}, marks)
+    metadata |= {"name": names.job_name(subject, measure.id), "namespace": subject.namespace}
+    metadata["ownerReferences"] = [owner_reference(subject, uid)]
     spec = {**({"activeDeadlineSeconds": LONGEST} if deadline else {}), **spec, "template": template}
     return {"apiVersion": JOBS.api_version, "kind": JOBS.name, "metadata": metadata, "spec": spec}
 
 
-def _ours(app: AppKey, theirs: Mapping[str, Any], marks: Mapping[str, str]) -> Object:
+def _ours(subject: Subject, theirs: Mapping[str, Any], marks: Mapping[str, str]) -> Object:
     """The metadata of the block, overridden by ours; keys in our name are dropped, because Services select by those."""
     labels, annotations = (_foreign(theirs.get(each) or {}) for each in ("labels", "annotations"))
-    labels |= {names.MANAGED_BY: names.MANAGER, names.APP: names.app_label(app)}
+    labels |= {names.MANAGED_BY: names.MANAGER, **subject_label(subject)}
     return {"labels": labels, "annotations": annotations | dict(marks)}
 
 

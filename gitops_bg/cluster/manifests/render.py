@@ -7,14 +7,24 @@ the server or another manager decides.
 from collections.abc import Mapping
 from typing import Any
 
-from gitops_bg.cluster.api.kinds import APPS, CONFIGURATION, REPLICA_SETS, SERVICES, Kind, Object
+from gitops_bg.cluster.api.kinds import (
+    APPS,
+    CONFIGURATION,
+    RELEASE_GROUPS,
+    REPLICA_SETS,
+    SERVICES,
+    Kind,
+    Object,
+)
 from gitops_bg.cluster.manifests import anti_affinity, ephemeral_metadata
 from gitops_bg.cluster.observation.drift import QUANTITIES
 from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance
 from gitops_bg.core import names
 from gitops_bg.core.checks.ports import derived_ports
 from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.actions import CreateReplicaSet
+from gitops_bg.core.model.analysis_runs import Subject
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey, Snapshot
 from gitops_bg.core.text.foreign_json import read_json
@@ -145,12 +155,18 @@ def _derived_ports(service: str, snapshot: str, file: str = "target.yaml") -> li
     return found
 
 
-def owner_reference(app: AppKey, uid: str) -> Object:
-    """Our BlueGreenDeployment as the controller of an object: deleting it deletes the object.
+def owner_reference(owner: Subject, uid: str) -> Object:
+    """Our BlueGreenDeployment, or ReleaseGroup, as the controller of an object: deleting it deletes the object.
 
     https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/
     """
-    return {"apiVersion": APPS.api_version, "kind": APPS.name, "name": app.name, "uid": uid, "controller": True}
+    kind = RELEASE_GROUPS if isinstance(owner, GroupKey) else APPS
+    return {"apiVersion": kind.api_version, "kind": kind.name, "name": owner.name, "uid": uid, "controller": True}
+
+
+def subject_label(subject: Subject) -> dict[str, str]:
+    """The label that says whose an object of an analysis is."""
+    return {names.RELEASE_GROUP if isinstance(subject, GroupKey) else names.APP: names.fit(subject.name)}
 
 
 def digest_in(app: AppKey, selector: Mapping[str, str]) -> str:

@@ -9,15 +9,16 @@ import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from gitops_bg.cluster.api.errors import Forbidden
 from gitops_bg.cluster.api.kinds import Object, name_of
 from gitops_bg.cluster.observation.states import Meta, State, meta_of
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.analysis_runs import Subject
 
 S = TypeVar("S", bound=State)
+K = TypeVar("K", bound=Subject)
 _LOG = logging.getLogger(__name__)
 _TOMBSTONES = 1024
 
@@ -40,8 +41,8 @@ class _Unread:
     error: InternalError
 
 
-class Informer(Generic[S]):
-    """The states of one kind. ``index`` maps a state to its app; ``on_change`` is called with that app.
+class Informer(Generic[S, K]):
+    """The states of one kind. ``index`` maps a state to its app, or release group; ``on_change`` is called with that.
 
     ``on_return`` is called when the cluster was restored to an earlier state. For a kind that the agent
     ``can_do_without``, a refused list delays nothing: the cache is `blind` then. Thread-safe; ``on_change`` is called
@@ -51,8 +52,8 @@ class Informer(Generic[S]):
     def __init__(
         self,
         reduce: Callable[[Object, S | None], S],
-        index: Callable[[S], AppKey],
-        on_change: Callable[[AppKey], None],
+        index: Callable[[S], K],
+        on_change: Callable[[K], None],
         *,
         can_do_without: bool = False,
         on_return: Callable[[], None] = lambda: None,
@@ -64,7 +65,7 @@ class Informer(Generic[S]):
         self._on_change = on_change
         self._lock = threading.Lock()
         self._slots: dict[tuple[str, str], _Slot[S]] = {}
-        self._by_app: dict[AppKey, set[str]] = defaultdict(set)
+        self._by_app: dict[K, set[str]] = defaultdict(set)
         self._deleted: OrderedDict[str, None] = OrderedDict()
         self._unread: dict[tuple[str, str], _Unread] = {}
         self._scopes: list[Scope[S]] = []
@@ -100,7 +101,7 @@ class Informer(Generic[S]):
         slot = self._slots.get((namespace, name))
         return None if slot is None else slot.state
 
-    def of(self, app: AppKey) -> tuple[S, ...]:
+    def of(self, app: K) -> tuple[S, ...]:
         """The states of an app, by name. Raises `InternalError` where one of them could not be read."""
         with self._lock:
             self._refuse_unread(lambda unread: self._owner(unread) == app)
@@ -140,7 +141,7 @@ class Informer(Generic[S]):
 
     def put(self, body: Object, round: int) -> None:
         """Store an object from the watch, or from list number ``round``."""
-        owner: AppKey | None = None
+        owner: K | None = None
         with self._lock:
             slot = self._slots.get(name_of(body))
             if slot is not None and slot.awaited and _is_older(slot, body):
@@ -205,7 +206,7 @@ class Informer(Generic[S]):
         self._by_app[self._index(after)].add(after.meta.name)
         return before, after
 
-    def _cannot_read(self, body: Object, round: int, error: InternalError) -> AppKey | None:
+    def _cannot_read(self, body: Object, round: int, error: InternalError) -> K | None:
         """Keep an object whose reading hit a bug, and log it once; return its app, as far as it is known."""
         try:
             meta = meta_of(body)
@@ -218,7 +219,7 @@ class Informer(Generic[S]):
             _LOG.error("%s", error, exc_info=error.__cause__)
         return self._owner(unread)
 
-    def _owner(self, unread: _Unread) -> AppKey | None:
+    def _owner(self, unread: _Unread) -> K | None:
         try:
             return self._index(cast(S, unread))
         except AttributeError:  # its owner would be in what could not be read
@@ -257,7 +258,7 @@ class Informer(Generic[S]):
 class Scope(Generic[S]):
     """What one watch writes to a cache: a `watch.Sink`."""
 
-    def __init__(self, cache: Informer[S], namespace: str) -> None:
+    def __init__(self, cache: Informer[S, Any], namespace: str) -> None:
         self._cache = cache
         self._namespace = namespace
         self.round = 0

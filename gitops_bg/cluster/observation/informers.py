@@ -58,7 +58,7 @@ class Informers:
         self._replica_sets = Informer(replica_set_state, _owning_key, self._changed)
         self._services = Informer(service_state, _owning_key, self._changed, on_return=self._absent.clear)
         self._slices = Informer(slice_state, _owning_key, self._changed)
-        self._configuration: dict[Kind, Informer[ConfigurationState]] = {
+        self._configuration: dict[Kind, Informer[ConfigurationState, AppKey]] = {
             kind: Informer(reduce, _owning_key, self._changed, can_do_without=True)
             for kind, reduce in CONFIGURATION_STATES.items()
         }
@@ -182,17 +182,17 @@ class Informers:
         kind: Callable[[], Kind],
         namespace: str,
         labels: str,
-        cache: Informer[Any],
+        cache: Informer[Any, AppKey],
         pace: Pace | None,
     ) -> None:
         scope, spare = cache.scope(namespace), cache.can_do_without
         self._watches.append(Watch(client, kind, namespace, labels, scope, pace, can_do_without=spare))
 
-    def _all(self) -> tuple[Informer[Any], ...]:
+    def _all(self) -> tuple[Informer[Any, AppKey], ...]:
         return self._apps, self._replica_sets, self._services, self._slices, *self._configuration.values()
 
-    def _of_kind(self, kind: Kind) -> Informer[Any]:
-        caches: dict[Kind, Informer[Any]] = {
+    def _of_kind(self, kind: Kind) -> Informer[Any, AppKey]:
+        caches: dict[Kind, Informer[Any, AppKey]] = {
             APPS: self._apps,
             REPLICA_SETS: self._replica_sets,
             SERVICES: self._services,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from gitops_bg.cluster.api.kinds import APPS, Kind
 from gitops_bg.cluster.observation.states import AppState, Meta
 from gitops_bg.core import names
+from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.version import AppKey
 
 
@@ -90,11 +91,18 @@ def claim_on(state: AppState, app: AppKey) -> str:
 
 def controlling_app(meta: Meta) -> AppKey | None:
     """The app whose present or former BlueGreenDeployment controls an object; None: another controller, or none."""
+    found = controlling_subject(meta)
+    return found if isinstance(found, AppKey) else None
+
+
+def controlling_subject(meta: Meta) -> AppKey | GroupKey | None:
+    """The app, or the release group, whose present or former object controls an object."""
     controller = meta.controller
-    if controller is None:
+    if controller is None or controller.api_version.partition("/")[0] != names.GROUP:
         return None
-    ours = (controller.api_version.partition("/")[0], controller.kind) == (names.GROUP, names.KIND)
-    return AppKey(meta.namespace, controller.name) if ours else None
+    if controller.kind == names.GROUP_KIND:
+        return GroupKey(meta.namespace, controller.name)
+    return AppKey(meta.namespace, controller.name) if controller.kind == names.KIND else None
 
 
 def _hand_over(kind: Kind, meta: Meta, app: AppKey) -> str:

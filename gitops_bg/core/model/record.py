@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from enum import StrEnum
 
+from gitops_bg.core.model.analyses import Analyses
 from gitops_bg.core.model.analysis_runs import AnalysisRun
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.hooks import HookRun, OpenGate, OutboxMessage
@@ -323,16 +324,6 @@ class SeenInGit:
 
 
 @dataclass(frozen=True, slots=True)
-class Analyses:
-    """The analysis runs."""
-
-    runs: tuple[AnalysisRun, ...] = field(default=(), metadata={STORED_AS: "analysis"})
-    """The last run of each stage."""
-    past: tuple[AnalysisRun, ...] = field(default=(), metadata={STORED_AS: "past_runs"})
-    """The runs that these replaced, oldest first, without queries and with the last answers only."""
-
-
-@dataclass(frozen=True, slots=True)
 class HookState:
     """The answers of the hooks that gate a rollout, and the open manual gates."""
 
@@ -435,7 +426,7 @@ class Record:
 
     def run(self, stage: AnalysisStage) -> AnalysisRun | None:
         """The last analysis run of a stage, or None."""
-        return next((run for run in self.analyses.runs if run.stage is stage), None)
+        return self.analyses.run(stage)
 
     def keeps_warm(self, digest: str) -> bool:
         """Whether a version stays up because its successor has no verdict yet."""

@@ -175,7 +175,7 @@ def _in_full(world: World, hook: Hook, run: HookRun) -> str:
 
 def _analysis(world: World) -> Condition:
     """The analysis run of the version on its way, else the last run."""
-    run = max(world.record.analyses.runs, key=lambda one: (one.rollout, one.stage is AnalysisStage.POST), default=None)
+    run = world.record.analyses.newest()
     coming = world.incoming or world.candidate
     if coming and world.record.operator.promote_full == coming.digest:
         return Condition("AnalysisPassed", False, "Skipped", f"{version_name(coming)} is promoted without analysis")

@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import pytest
 
+from gitops_bg.core.model.analyses import MOST_CHARACTERS, Analyses
 from gitops_bg.core.model.analysis_runs import AnalysisRun, MeasurementResult, MetricRun
 from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.observed import OperatorCommand
-from gitops_bg.core.transitions.verdicts.run_history import MOST_CHARACTERS, remember
 from gitops_bg.spec.codec import to_json
 from tests.core.simulation import Simulation, manual
 from tests.core.transitions.test_analysis import (
@@ -23,7 +23,7 @@ from tests.core.transitions.test_analysis import (
     measure,
     pass_analysis,
 )
-from tests.core.worlds import EARLIER, active, digest, world
+from tests.core.worlds import EARLIER, digest
 
 ONCE = Plan((Metric("errors", "web", '{"url": "http://web"}', "result < 1", consecutive_error_limit=0),))
 
@@ -164,6 +164,5 @@ def test_history_is_quiet():
 def test_of_a_run_that_is_over_nobody_remembers_what_was_asked() -> None:
     metric = Metric("errors", "web", query='{"query": "rate"}', success="result < 1", failure="result > 9")
     run = AnalysisRun(AnalysisStage.PRE, digest(1), 1, started_at=EARLIER, phase=AnalysisPhase.SUCCESSFUL)
-    after = remember(world(active(1)), replace(run, metrics=(MetricRun(metric),)))
-    (past,) = after.record.analyses.past
+    (past,) = Analyses().without_run(replace(run, metrics=(MetricRun(metric),)), EARLIER).past
     assert past.metrics == (MetricRun(Metric("errors", "web")),)

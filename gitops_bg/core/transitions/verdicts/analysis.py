@@ -17,7 +17,6 @@ from gitops_bg.core.model.record import Cause, Event, SwitchKind
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.transitions.git.decisions import override
 from gitops_bg.core.transitions.traffic.abort import abort_rollout
-from gitops_bg.core.transitions.verdicts.run_history import remember
 from gitops_bg.core.transitions.versions.retention import retire
 from gitops_bg.core.way_back import may_return_without_gates
 from gitops_bg.core.world import World
@@ -208,15 +207,8 @@ def _way_back(world: World, run: AnalysisRun) -> Version | None:
 
 
 def _with_run(world: World, run: AnalysisRun) -> World:
-    last = world.record.run(run.stage)
-    if last and (last.rollout, last.attempt) != (run.rollout, run.attempt):
-        world = remember(world, last)
-    others = [one for one in world.record.analyses.runs if one.stage is not run.stage]
-    return world.with_part(replace(world.record.analyses, runs=(*others, run)))
+    return world.with_part(world.record.analyses.with_run(run, world.now))
 
 
 def _without_run(world: World, run: AnalysisRun) -> World:
-    world = remember(world, run)
-    return world.with_part(
-        replace(world.record.analyses, runs=tuple(one for one in world.record.analyses.runs if one != run))
-    )
+    return world.with_part(world.record.analyses.without_run(run, world.now))
