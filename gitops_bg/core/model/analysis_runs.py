@@ -298,11 +298,12 @@ def ends_at(run: AnalysisRun) -> datetime | None:
 
 
 def why(run: AnalysisRun) -> str:
-    """Why the run ended, for a person: the metric with the worst phase, its counts and its last message."""
+    """Why the run ended, for a person: the metric with the worst phase, its counts, its last message and value."""
     deciding = (one for one in run.metrics if one.phase is run.phase and not one.metric.dry_run)
     one = next(deciding, None)
     if one is None:
         return str(run)
     last = one.measurements[-1] if one.measurements else None
     said = f": {last.message}" if last and last.message else ""
-    return f"{one}{said}"
+    measured = f" (measured {last.value})" if last and last.value else ""
+    return f"{one}{said}{measured}"

@@ -108,7 +108,7 @@ def test_news_where(case: str) -> None:
 def test_sentence_says_which_rollout_and_why() -> None:
     failed = replace(RUN, phase=AnalysisPhase.FAILED, metrics=(FAILED_METRIC,))
     said = [one.message for one in rollout_events(record_of(**analysis(RUN)), record_of(**analysis(failed)))]
-    assert said[1] == "post-promotion analysis of rollout 7: errors ✔0 ✖1 ?0 ⚠0 of 1: 9 > 1"
+    assert said[1] == "post-promotion analysis of rollout 7: errors ✔0 ✖1 ?0 ⚠0 of 1: 9 > 1 (measured 9)"
 
 
 def test_clean_update_is_told_in_order() -> None:
