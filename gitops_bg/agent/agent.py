@@ -26,6 +26,8 @@ from gitops_bg.agent.desired.lineage import main_of
 from gitops_bg.agent.forge.connection import connect_with
 from gitops_bg.agent.forge.thread import ForgeThread, Wiring
 from gitops_bg.agent.groups.commands import GroupCommands
+from gitops_bg.agent.groups.commits import GroupCommits
+from gitops_bg.agent.groups.reconciler import Background as GroupBackground
 from gitops_bg.agent.groups.reconciler import GroupReconciler
 from gitops_bg.agent.groups.thread import GroupThread
 from gitops_bg.agent.observability.logs import mask
@@ -109,6 +111,7 @@ class Agent:
             threads=settings.measuring_threads,
         )
         self.forge = self._forge_thread()
+        self.group_commits = self._group_commits()
         self.groups = self._group_thread()
         self.group_commands = self._group_commands()
         self.catalog.member_state_of = self.groups.member_state
@@ -157,12 +160,24 @@ class Agent:
         )
 
     def _group_thread(self) -> GroupThread:
+        beside = GroupBackground(self.measurements, self.group_commits)
         return GroupThread(
-            GroupReconciler(self.catalog, self.cluster, self._live_groups(), self.metrics, self._clock),
+            GroupReconciler(self.catalog, self.cluster, self._live_groups(), self.metrics, beside, self._clock),
             wake=self.wake_apps,
             may_write=lambda: self.leadership.holds,
             clock=self._clock,
             backoff=Backoff(self._random.random, first=0.5, longest=60.0),
+            crashed=self._crashed,
+        )
+
+    def _group_commits(self) -> GroupCommits:
+        return GroupCommits(
+            self.repository,
+            pushed=self.git.poll_soon,
+            changed=self._look_soon,
+            may_write=lambda: self.leadership.holds,
+            clock=self._clock,
+            backoff=Backoff(self._random.random, first=1.0, longest=300.0),
             crashed=self._crashed,
         )
 
@@ -206,6 +221,7 @@ class Agent:
         self._scheduler.add_job(self._tidy, "interval", weeks=1, id="tidy")
         self.git.start()
         self.forge.start()
+        self.group_commits.start()
         self.groups.start()
         self.git.poll_soon()
         self.leadership.start()
@@ -240,6 +256,7 @@ class Agent:
         self.git.stop(self._left(until))
         self.forge.stop(self._left(until))
         self.groups.stop(self._left(until))
+        self.group_commits.stop(self._left(until))
         if self._scheduler.running:
             self._scheduler.shutdown(wait=True)
         self.hooks.stop()
@@ -272,7 +289,8 @@ class Agent:
 
     def _nothing_to_do(self) -> bool:
         """Whether all is idle. The queue is asked twice: the others may have added to it in between."""
-        return self.queue.idle and self.git.idle and self.measurements.idle and self.groups.idle and self.queue.idle
+        beside = self.measurements.idle and self.groups.idle and self.group_commits.idle
+        return self.queue.idle and self.git.idle and beside and self.queue.idle
 
     def _pause(self, seconds: float) -> None:
         self._stopped.wait(seconds)
@@ -394,6 +412,8 @@ class Agent:
             reasons.append("the forge's thread ended")
         if not self.groups.alive:
             reasons.append("the thread of groups ended")
+        if not self.group_commits.alive:
+            reasons.append("the thread that commits for groups ended")
         if not self.leadership.alive:
             reasons.append("the lease thread ended")
         if not self.cluster.alive:

@@ -102,11 +102,10 @@ class Metric(Part):
     measured_at: Moment | None = None
 
 
-class AnalysisRun(Part):
-    """One analysis of one rollout."""
+class AnalysisFacts(Part):
+    """One analysis of one rollout, whoever's."""
 
     stage: str | None = Field(default=None, description="pre or post: before traffic moves, or after.")
-    version: Number | None = None
     rollout: Number | None = None
     attempt: Number | None = Field(
         default=None, description="Counts the runs of one rollout; a pause is answered with a fresh one."
@@ -117,6 +116,12 @@ class AnalysisRun(Part):
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
     metrics: tuple[Metric, ...] | None = None
+
+
+class AnalysisRun(AnalysisFacts):
+    """One analysis of one rollout of an app."""
+
+    version: Number | None = None
 
 
 class Condition(Part):

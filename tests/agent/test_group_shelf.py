@@ -11,6 +11,7 @@ from gitops_bg.agent.desired.group_shelf import GroupShelf
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.repo.read.index.hidden import Hidden
+from gitops_bg.spec.analysis.template_index import Library, load_templates
 from gitops_bg.spec.groups.load import GroupConfig, load_group
 
 STORE, BLOG = GroupKey("shop", "store"), GroupKey("shop", "blog")
@@ -34,6 +35,7 @@ class Main:
         self.files = {**folder_of(STORE), **folder_of(BLOG)}
         self.read: list[str] = []
         self.shelf = GroupShelf(self._below)
+        self.library = Library()
 
     def _below(self, folder: str) -> Mapping[str, bytes | Problem]:
         self.read.append(folder)
@@ -41,7 +43,7 @@ class Main:
 
     def take(self, store: str = "1", blog: str = "1", hidden: Hidden = NOTHING_HIDDEN) -> None:
         self.read.clear()
-        self.shelf.take({STORE: store, BLOG: blog}, hidden, "c" * 40)
+        self.shelf.take({STORE: store, BLOG: blog}, hidden, "c" * 40, self.library)
 
     def usable(self) -> dict[str, bool]:
         return {group.name: config.desired.spec is not None for group, config in self.shelf.view.items()}
@@ -53,7 +55,7 @@ def test_only_a_folder_that_changed_is_read_again() -> None:
     assert sorted(main.read) == ["groups/shop/blog", "groups/shop/store"]
     main.take(store="2")
     assert main.read == ["groups/shop/store"]
-    main.shelf.take({BLOG: "1"}, NOTHING_HIDDEN, "c" * 40)
+    main.shelf.take({BLOG: "1"}, NOTHING_HIDDEN, "c" * 40, main.library)
     assert (main.usable(), main.read) == ({"blog": True}, ["groups/shop/store"])
 
 
@@ -91,3 +93,29 @@ def test_a_link_in_place_of_a_version_leaves_the_whole_group_unknown() -> None:
     main.files["groups/shop/store/v2"] = Problem("groups/shop/store/v2", "is a symbolic link")
     main.take()
     assert main.usable() == {"store": False, "blog": True}
+
+
+TEMPLATE = """apiVersion: gitops-bg.dev/v1alpha1
+kind: AnalysisTemplate
+metadata: {name: smoke}
+spec: {metrics: [{name: smoke, provider: {web: {url: "http://cart"}}}]}
+"""
+
+
+def test_a_group_is_read_again_when_a_template_changes_that_it_measures_with() -> None:
+    main = Main()
+    path = "groups/shop/store/group.yaml"
+    spec = b"spec: {active: v1, prePromotionAnalysis: {templates: [{templateName: smoke}]}}"
+    content = main.files[path]
+    assert isinstance(content, bytes)
+    main.files[path] = content.replace(b"spec: {active: v1}", spec)
+    main.take()
+    (missing,) = main.shelf.view[STORE].desired.problems
+    assert "there is no AnalysisTemplate smoke in analysis/" in str(missing)
+    assert main.usable() == {"store": True, "blog": True}, "it can still go back"
+    main.library = load_templates({"analysis/smoke.yaml": TEMPLATE.encode()})
+    main.take()
+    assert (main.read, main.shelf.view[STORE].desired.problems) == (["groups/shop/store"], ())
+    main.library = load_templates({"analysis/smoke.yaml": TEMPLATE.encode(), "analysis/x.yaml": b""})
+    main.take()
+    assert main.read == []

@@ -13,6 +13,7 @@ from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.repo.read.index.hidden import Hidden
+from gitops_bg.spec.analysis.template_index import Library
 from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder
 from gitops_bg.spec.groups.load import File, GroupConfig, load_group
 
@@ -35,10 +36,13 @@ class GroupShelf:
     def __init__(self, read: Read) -> None:
         self._read = read
         self._known: dict[GroupKey, _Shelved] = {}
+        self._library = Library()
         self.view: Mapping[GroupKey, GroupConfig] = {}
 
-    def take(self, folders: Mapping[GroupKey, str], hidden: Hidden, commit: str) -> None:
-        """Take over the groups of a commit, with the object ids of their folders."""
+    def take(self, folders: Mapping[GroupKey, str], hidden: Hidden, commit: str, library: Library) -> None:
+        """Take over the groups of a commit, with the object ids of their folders, and the AnalysisTemplates there."""
+        changed, self._library = self._library.changed(library), library
+        self._known = {group: each for group, each in self._known.items() if not each.config.templates & changed}
         self._known = {group: self._shelved(group, tree, hidden, commit) for group, tree in folders.items()}
         self.view = {group: each.config for group, each in self._known.items()}
 
@@ -60,7 +64,9 @@ class GroupShelf:
     def _load(self, group: GroupKey, commit: str) -> GroupConfig:
         folder = group_folder(group)
         files = self._read(folder)
-        return load_group(group, {path.removeprefix(f"{folder}/"): content for path, content in files.items()}, commit)
+        return load_group(
+            group, {path.removeprefix(f"{folder}/"): content for path, content in files.items()}, commit, self._library
+        )
 
 
 def _unusable(problem: Problem, commit: str) -> GroupConfig:

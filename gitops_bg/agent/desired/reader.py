@@ -104,7 +104,7 @@ class Reader:
         self._hidden = poll.hidden
         changed |= (self._read_shared(poll) | self._broken.keys()) - removed
         self._read_apps(changed, removed)
-        if GROUPS_FOLDER in poll.others_changed:
+        if {GROUPS_FOLDER, ANALYSIS_FOLDER} & poll.others_changed:
             self._read_groups()
         all_look = self._read_policies(poll) or poll.settings_changed
         self._unread = _NO_POLL
@@ -114,7 +114,7 @@ class Reader:
         """Read the groups of our namespaces."""
         head, folders = self._repository.head, self._repository.groups()
         ours = {group: tree for group, tree in folders.items() if self._cares_for(AppKey(group.namespace, group.name))}
-        self._groups.take(ours, self._hidden, head)
+        self._groups.take(ours, self._hidden, head, self._sharing.library)
 
     def _read_policies(self, poll: Poll) -> bool:
         """Read ``policies/``; return whether the policies in force changed."""

@@ -15,6 +15,7 @@ from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.world import GroupWorld
+from gitops_bg.core.model.analysis_runs import MeasurementResult
 from gitops_bg.spec.groups.load import GroupConfig
 
 
@@ -28,6 +29,11 @@ class GroupFacts:
     """With what policies ask."""
     seen: SeenGroup
     observed: ObservedGroup
+
+    def knowing(self, measurements: tuple[MeasurementResult, ...], commit_trouble: str) -> "GroupFacts":
+        """Return the facts with what was measured, and why main does not take the agent's commit."""
+        observed = replace(self.observed, measurements=measurements, commit_trouble=commit_trouble)
+        return replace(self, observed=observed)
 
     def decide(self, now: datetime) -> GroupDecision:
         """Return what to do, and what to remember."""

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.agent.groups.commits import GroupCommits
 from gitops_bg.agent.groups.facts import gather_group
 from gitops_bg.agent.groups.members import has_pods
 from gitops_bg.agent.groups.policing import GroupPolicing
 from gitops_bg.agent.observability.metrics import Metrics
+from gitops_bg.agent.reconcile.measurements import MeasurementRunner
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.core.errors import GitopsBgError
@@ -32,6 +34,14 @@ LOOK_AGAIN = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
+class Background:
+    """What works beside the looks: a pass begins with its results and ends with new orders."""
+
+    measurements: MeasurementRunner
+    commits: GroupCommits
+
+
+@dataclass(frozen=True, slots=True)
 class LookResult:
     """The result of a look."""
 
@@ -49,12 +59,14 @@ class GroupReconciler:
         cluster: Cluster,
         groups: GroupCluster,
         metrics: Metrics,
+        beside: Background,
         clock: Callable[[], datetime],
     ) -> None:
         self._catalog = catalog
         self._cluster = cluster
         self._groups = groups
         self._metrics = metrics
+        self._beside = beside
         self._clock = clock
         self._policing = GroupPolicing(catalog.policing, cluster)
         self._records: dict[GroupKey, GroupRecord] = {}
@@ -123,15 +135,16 @@ class GroupReconciler:
     def reconcile(self, group: GroupKey) -> LookResult:
         """Look at a group and act until nothing is left to do at once. Raises the errors of ``core.errors``."""
         before, was_unread = self._records.get(group), group in self._unread
-        decision = None
+        decision, measured_by = None, None
         for _ in range(MOST_PASSES):
-            decision, wrote = self._pass(group)
+            decision, measured_by, wrote = self._pass(group)
             if not wrote:
                 break
         after = self._records.get(group)
         differs = before != after or was_unread is not (group in self._unread)
         changed = self._members_of(group) if differs else frozenset[AppKey]()
-        return LookResult(self._again(decision), changed | self._deferred_until_now())
+        again = min(filter(None, (self._again(decision), measured_by)), default=None)
+        return LookResult(again, changed | self._deferred_until_now())
 
     def _deferred_until_now(self) -> frozenset[AppKey]:
         """Forget the deferred apps, to have them looked at; workers may defer more of them meanwhile."""
@@ -140,12 +153,22 @@ class GroupReconciler:
     def _members_of(self, group: GroupKey) -> frozenset[AppKey]:
         return frozenset(app for app, each in list(self._members.items()) if each.group == group)
 
-    def _pass(self, group: GroupKey) -> tuple[GroupDecision | None, bool]:
+    def _pass(self, group: GroupKey) -> tuple[GroupDecision | None, datetime | None, bool]:
+        """Look once; return what was decided, until when measurements take at most, and whether it wrote."""
         facts = gather_group(self._catalog, self._cluster, self._groups, self._policing, group)
         if facts is None:
-            return None, False
-        decision = facts.decide(self._clock())
-        wrote = self._groups.save(facts.seen, decision, facts.desired.commit, self._clock())
+            return None, None, False
+        now = self._clock()
+        facts = facts.knowing(
+            self._beside.measurements.results(group, facts.seen.record, now), self._beside.commits.trouble(group)
+        )
+        decision = facts.decide(now)
+        wrote = self._groups.save(facts.seen, decision, facts.desired.commit, now)
+        # What the record asks for is measured once the record is saved, so that no result counts twice.
+        measured_by = self._beside.measurements.take_group(
+            group, facts.observed.uid, decision.record, decision.measurements, self._clock()
+        )
+        self._beside.commits.submit(group, decision.commit)
         self._take(group, decision.record)
         for place in decision.record.state.endpoints:  # Also those whose folder left main while they serve.
             app = AppKey(group.namespace, member_name(place.service, place.initial_version))
@@ -158,7 +181,7 @@ class GroupReconciler:
         for action in decision.actions:
             LOGGER.info("%s: %s", group, action)
             self._groups.carry_out(group, facts.config.body, action)
-        return decision, wrote or bool(decision.actions)
+        return decision, measured_by, wrote or bool(decision.actions)
 
     def _take(self, group: GroupKey, record: GroupRecord) -> None:
         """Know the group by its record; by an empty one, which may be lost, nobody knows anything of its members."""

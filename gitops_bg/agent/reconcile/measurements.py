@@ -75,10 +75,6 @@ class MeasurementRunner:
         self._timers.schedule(app, None, "measure")
         self._measurer.forget(app)
 
-    def forget_group(self, group: GroupKey) -> None:
-        """End the measurements of a release group that left main."""
-        self._measurer.forget(group)
-
     def stop(self) -> None:
         """Begin no further measurement."""
         self._measurer.stop()

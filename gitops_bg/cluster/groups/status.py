@@ -5,12 +5,15 @@ from functools import partial
 from typing import Any
 
 from gitops_bg.cluster.api.kinds import Object
+from gitops_bg.cluster.reporting.analysis_status import facts_of, newest_first
 from gitops_bg.cluster.reporting.status import conditions_with_times, gate_of
 from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.groups.analysis.answers import version_of
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.model import GroupState, GroupVersion, VersionStage
 from gitops_bg.core.groups.record import GroupMove, GroupRecord, Transition
 from gitops_bg.core.groups.world import member_name
+from gitops_bg.core.model.analysis_runs import AnalysisRun
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.codec import from_json, to_json
 from gitops_bg.spec.groups import status as shown
@@ -49,6 +52,7 @@ def group_status(body: Object, decision: GroupDecision, commit: str, now: dateti
         versions=tuple(map(partial(_version, state), state.versions)) or None,
         transition=_transition(decision.record.transition),
         gates=tuple(map(gate_of, decision.gates)) or None,
+        analysis_runs=tuple(map(_run, newest_first(decision.record.analyses))) or None,
         history=tuple(map(_move, reversed(decision.record.moves))) or None,
         conditions=tuple(conditions_with_times(before, decision.conditions, generation, now)),
         record=to_json(decision.record),
@@ -64,8 +68,17 @@ def _version(state: GroupState, version: GroupVersion) -> shown.GroupVersionStat
 
 def _move(move: GroupMove) -> shown.GroupMoveStatus:
     return shown.GroupMoveStatus(
-        kind=move.kind.value, source=move.source, target=move.target, at=moment_of(move.at), commit=move.commit or None
+        kind=move.kind.value,
+        source=move.source,
+        target=move.target,
+        at=moment_of(move.at),
+        commit=move.commit or None,
+        reason=move.reason or None,
     )
+
+
+def _run(run: AnalysisRun) -> shown.GroupAnalysisRun:
+    return shown.GroupAnalysisRun(version=version_of(run), **facts_of(run))
 
 
 def _transition(moving: Transition | None) -> shown.GroupTransitionStatus | None:

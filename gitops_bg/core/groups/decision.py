@@ -5,6 +5,7 @@ from datetime import datetime
 
 from gitops_bg.core.groups.events import GroupEvent
 from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.model.analysis_runs import MeasurementRequest
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
 from gitops_bg.core.model.http_routes import HttpRoute
 
@@ -47,6 +48,18 @@ class DeleteService:
     service: str
 
 
+@dataclass(frozen=True, slots=True)
+class CommitActive:
+    """Have main name the version that serves, unless it names another than ``named`` by now: somebody else decided.
+
+    It says so until main does; who writes to Git does it once.
+    """
+
+    named: str
+    version: str
+    reason: str
+
+
 GroupAction = ApplyGroup | ApplyRoute | DeleteRoute | FollowMember | DeleteService
 
 
@@ -62,5 +75,9 @@ class GroupDecision:
     """Those of the version that group.yaml asks for, while it is not active."""
     wake_at: datetime | None = None
     """When time alone changes the decision."""
+    commit: CommitActive | None = None
+    """What Git is to say; no action, because the cluster never waits for Git."""
+    measurements: tuple[MeasurementRequest, ...] = ()
+    """Measurements to take now, in the background; measurements under way are listed again."""
     events: tuple[tuple[GroupEvent, str], ...] = ()
     """What this decision did, each with a sentence."""

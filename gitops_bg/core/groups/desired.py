@@ -6,6 +6,7 @@ from datetime import datetime
 
 from gitops_bg.core.groups.model import GroupGateway, RouteMatch
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.metrics import Plan
 from gitops_bg.core.model.policies.facts import Policing, VersionFacts
 from gitops_bg.core.model.spec import Suspension
 
@@ -49,6 +50,10 @@ class GroupSpec:
     removed_services: frozenset[str] = frozenset()
     """Services that may leave the active version once their folder is gone."""
     suspend: Suspension | None = None
+    pre_promotion_analysis: Plan | None = None
+    """What must be good before the group is promoted; None: nothing."""
+    post_promotion_analysis: Plan | None = None
+    """What must be good after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +72,10 @@ class MemberPolicing:
 
 @dataclass(frozen=True, slots=True)
 class DesiredGroup:
-    """The whole folder. ``spec`` None: it is not usable, and ``problems`` says why; then nothing moves."""
+    """The whole folder. ``spec`` None: it is not usable, and ``problems`` says why; then nothing moves.
+
+    Problems of a usable folder are those of what it shares with others: nothing is promoted, and the way back is open.
+    """
 
     spec: GroupSpec | None
     versions: Mapping[str, DesiredVersion] = field(default_factory=dict)

@@ -7,29 +7,41 @@ what is live. The record is saved before the actions are carried out, so any of 
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
+from gitops_bg.core.groups.analysis.answers import measurements_due
+from gitops_bg.core.groups.analysis.verdicts import begin_runs, take_measurements
 from gitops_bg.core.groups.decision import ApplyGroup, GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.gates import gates_of
+from gitops_bg.core.groups.gates import gates_of, not_suspended
 from gitops_bg.core.groups.lost_record import why_unknown
 from gitops_bg.core.groups.model import GroupKey, VersionStage
 from gitops_bg.core.groups.observed import ObservedGroup
-from gitops_bg.core.groups.plan import actions_of
+from gitops_bg.core.groups.plan import actions_of, commit_of
 from gitops_bg.core.groups.policies import moments as policy_moments
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.groups.registering import drop_removed, drop_services, forget_changed, register_versions
+from gitops_bg.core.groups.registering import (
+    drop_removed,
+    drop_services,
+    forget_answered,
+    forget_changed,
+    register_versions,
+)
 from gitops_bg.core.groups.status import conditions_of, conditions_of_invalid, conditions_of_lost, phase_of
 from gitops_bg.core.groups.transition import GATEWAY_STATUS_GRACE_SECONDS, advance, deadline_of, follow_active, give_up
 from gitops_bg.core.groups.world import GroupWorld, with_served_routes
+from gitops_bg.core.model.analysis_runs import moments as run_moments
 from gitops_bg.core.model.decision import GateResult, Phase
 
 STEPS: tuple[Callable[[GroupWorld], GroupWorld], ...] = (
     forget_changed,  # a folder that says something else may come back
+    forget_answered,  # somebody asks for another version than the one that failed
     drop_removed,  # versions whose folder left main
     drop_services,  # services whose folder left a version
     register_versions,  # new folders are candidates
+    take_measurements,  # a verdict may open the way, or lead back
     give_up,  # the Gateway did not take a step in time
     follow_active,  # group.yaml names another version
     advance,  # the Gateway has taken a step
+    begin_runs,  # analyses of what is on its way, or has arrived
 )
 
 
@@ -58,15 +70,18 @@ def decide_group(
         conditions=conditions_of(world, gates),
         gates=gates,
         wake_at=_wake_at(world),
+        commit=commit_of(world),
+        measurements=measurements_due(world, suspended=not not_suspended(world, world.wanted).open),
         events=world.events,
     )
 
 
 def _gates_to_show(world: GroupWorld) -> tuple[GateResult, ...]:
-    """The gates of the version that group.yaml asks for, where it is not active and may become so."""
-    stage = world.record.state.stage(world.spec.active)
-    moves = stage in (VersionStage.CANDIDATE, VersionStage.LEGACY)
-    return gates_of(world, world.spec.active) if moves else ()
+    """The gates of the version that is wanted, where it is not active and may become so; else of what Git names."""
+    for version in (world.wanted, world.spec.active):
+        if world.record.state.stage(version) in (VersionStage.CANDIDATE, VersionStage.LEGACY):
+            return gates_of(world, version)
+    return ()
 
 
 def _end_of_suspension(world: GroupWorld) -> tuple[datetime, ...]:
@@ -75,10 +90,13 @@ def _end_of_suspension(world: GroupWorld) -> tuple[datetime, ...]:
 
 
 def _wake_at(world: GroupWorld) -> datetime | None:
-    """When a deadline passes, a policy opens or shuts, or a silent Gateway counts as one that never says anything."""
+    """When a deadline passes, a measurement is due, a policy opens or shuts, or a silent Gateway counts as one that
+    never says anything.
+    """
     moving, left = world.record.transition, world.record.left_at
     since = moving.step_since if moving else left
     moments = [*policy_moments(world), *_end_of_suspension(world)]
+    moments += (moment for run in world.record.analyses.runs for moment in run_moments(run))
     if since is not None:
         moments.append(since + timedelta(seconds=GATEWAY_STATUS_GRACE_SECONDS))
     if moving is not None:

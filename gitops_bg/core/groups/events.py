@@ -15,7 +15,19 @@ class GroupEvent(StrEnum):
     ROLLBACK_FINISHED = "RollbackFinished"
     TRANSITION_WITHDRAWN = "TransitionWithdrawn"
     """A promotion or rollback was taken back: the Gateway did not take it, or its target is gone."""
+    ANALYSIS_RUNNING = "AnalysisRunRunning"
+    ANALYSIS_SUCCESSFUL = "AnalysisRunSuccessful"
+    ANALYSIS_INCONCLUSIVE = "AnalysisRunInconclusive"
+    ANALYSIS_ERROR = "AnalysisRunError"
+    ANALYSIS_FAILED = "AnalysisRunFailed"
 
 
-WARNINGS = frozenset({GroupEvent.TRANSITION_WITHDRAWN})
+WARNINGS = frozenset(
+    {
+        GroupEvent.TRANSITION_WITHDRAWN,
+        GroupEvent.ANALYSIS_INCONCLUSIVE,
+        GroupEvent.ANALYSIS_ERROR,
+        GroupEvent.ANALYSIS_FAILED,
+    }
+)
 """Those that somebody has to look at."""

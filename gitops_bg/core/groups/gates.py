@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterator
 
+from gitops_bg.core.groups.analysis.answers import live_version_not_being_measured, pre_promotion
 from gitops_bg.core.groups.model import Endpoint, VersionStage
 from gitops_bg.core.groups.policies import policies
 from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.decision import GateKind, GateResult
 
-Gate = Callable[[GroupWorld, str], GateResult]
+Gate = Callable[[GroupWorld, str], GateResult | None]
+"""None: nobody asked for it."""
 
 _MOST_NAMED = 3
 
@@ -33,12 +35,21 @@ def members_available(world: GroupWorld, version: str) -> GateResult:
 
 
 def not_failed_before(world: GroupWorld, version: str) -> GateResult:
-    """A promotion or rollback that the Gateway did not take waits for another commit: trying the same again fails."""
+    """A promotion or rollback that failed waits for another commit: trying the same again would fail again."""
     failed = world.record.failed
     if failed is None or (failed.target, failed.content) != (version, world.content(version)):
         return GateResult(GateKind.HOLD, open=True, reason=f"nothing holds {version}")
-    remedy = f"mend what the Gateway says, then change a file in {version}/, or set active: {failed.active} and back"
+    first = "" if failed.moved else "mend what the Gateway says, then "
+    remedy = f"{first}change a file in {version}/, or set active: {failed.active} and back"
     return GateResult(GateKind.HOLD, open=False, reason=failed.reason, remedy=remedy)
+
+
+def shared_files_usable(world: GroupWorld, version: str) -> GateResult | None:
+    """What the group shares with others, its AnalysisTemplates, can be used; None where it can."""
+    problems = world.desired.problems
+    if not problems:
+        return None
+    return GateResult(GateKind.SPEC, open=False, reason=str(problems[0]), remedy=f"mend it; then {version} goes on")
 
 
 def knows_routes(world: GroupWorld, version: str) -> GateResult:
@@ -61,7 +72,15 @@ def not_suspended(world: GroupWorld, version: str) -> GateResult:
 
 
 # What can be mended at once is said first.
-BEFORE_PROMOTION: tuple[Gate, ...] = (not_suspended, knows_routes, not_failed_before, members_healthy)
+BEFORE_PROMOTION: tuple[Gate, ...] = (
+    shared_files_usable,
+    not_suspended,
+    knows_routes,
+    not_failed_before,
+    live_version_not_being_measured,  # else nobody would know what was measured
+    members_healthy,
+    pre_promotion,
+)
 # The way back waits for nothing that is new: only for pods to go to. No policy stands in it (I6).
 BEFORE_ROLLBACK: tuple[Gate, ...] = (knows_routes, not_failed_before, members_available)
 
@@ -69,8 +88,12 @@ BEFORE_ROLLBACK: tuple[Gate, ...] = (knows_routes, not_failed_before, members_av
 def gates_of(world: GroupWorld, version: str) -> tuple[GateResult, ...]:
     """The gates between the group and a version, by the way that leads there."""
     if world.record.state.stage(version) is VersionStage.LEGACY:
-        return tuple(gate(world, version) for gate in BEFORE_ROLLBACK)
-    return (*(gate(world, version) for gate in BEFORE_PROMOTION), *policies(world, version))
+        return tuple(_asked(world, version, BEFORE_ROLLBACK))
+    return (*_asked(world, version, BEFORE_PROMOTION), *policies(world, version))
+
+
+def _asked(world: GroupWorld, version: str, gates: tuple[Gate, ...]) -> Iterator[GateResult]:
+    return (result for gate in gates if (result := gate(world, version)) is not None)
 
 
 def brought_by(world: GroupWorld, version: str) -> Iterator[Endpoint]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from gitops_bg.core.model.analysis_runs import MeasurementResult
 from gitops_bg.core.model.http_routes import HttpRoute
 
 
@@ -65,3 +66,7 @@ class ObservedGroup:
     """Whether the cluster knows HTTPRoutes."""
     drifted: bool = False
     """Whether somebody changed the live ReleaseGroup's spec."""
+    measurements: tuple[MeasurementResult, ...] = ()
+    """The results that no saved record contains."""
+    commit_trouble: str = ""
+    """Why the agent's last commit of this group is not in main; empty where it is, or where there was none."""

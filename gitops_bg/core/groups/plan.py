@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from gitops_bg.core.groups.decision import (
     ApplyGroup,
     ApplyRoute,
+    CommitActive,
     DeleteRoute,
     DeleteService,
     FollowMember,
@@ -74,6 +75,18 @@ def actions_of(world: GroupWorld) -> tuple[GroupAction, ...]:
     routes = _apply_routes(world)
     gone = () if routes else _delete_routes(world)
     return (*repair, *routes, *_follow(world), *gone, *_delete_services(world))
+
+
+def commit_of(world: GroupWorld) -> CommitActive | None:
+    """What Git is to say once traffic is back from a version that failed (DESIGN §1): it still names that one.
+
+    A version whose folder left main cannot be named.
+    """
+    failed, is_moving = world.record.failed, world.record.transition is not None
+    if failed is None or not failed.moved or is_moving or failed.active not in world.desired.versions:
+        return None
+    is_back = world.record.state.only(VersionStage.ACTIVE) == failed.active
+    return CommitActive(failed.asked_for, failed.active, failed.reason) if is_back else None
 
 
 def _apply_routes(world: GroupWorld) -> tuple[GroupAction, ...]:

@@ -9,6 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from gitops_bg.core.groups.model import GroupState, TransitionStep
+from gitops_bg.core.model.analyses import Analyses
 
 
 class TransitionKind(StrEnum):
@@ -47,15 +48,26 @@ class DeletedVersion:
 
 @dataclass(frozen=True, slots=True)
 class FailedTransition:
-    """A promotion or rollback that the Gateway did not take in time; the same one does not begin again by itself."""
+    """A promotion or rollback that does not begin again by itself: the Gateway did not take it in time, or what it
+    brought did not pass its analysis.
+    """
 
     target: str
     active: str
-    """The version that was active, and stayed so."""
+    """The version that was active before, and stays so, or becomes so again."""
     content: str
     """The content of the target's folder; another content may try again."""
     reason: str
     at: datetime
+    moved: bool = False
+    """Traffic had moved to the target: it goes back, and Git is told."""
+    named: str = ""
+    """What group.yaml named then; empty: the target. As long as it names that, nobody has answered."""
+
+    @property
+    def asked_for(self) -> str:
+        """The version that group.yaml named then."""
+        return self.named or self.target
 
 
 MOST_MOVES = 20
@@ -71,6 +83,8 @@ class GroupMove:
     commit: str
     """The head of main when the group's folder was last read; empty where it is unknown."""
     at: datetime
+    reason: str = ""
+    """Why the agent went back by itself; empty where Git asked for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,3 +102,8 @@ class GroupRecord:
     failed: FailedTransition | None = None
     moves: tuple[GroupMove, ...] = ()
     """The last ones, oldest first."""
+    epoch: str = ""
+    """What tells its measurements from those of a record that was lost; set when the first analysis begins."""
+    rollout: int = 0
+    """How many promotions were analysed; each try is a new one."""
+    analyses: Analyses = Analyses()  # noqa: RUF009 - frozen

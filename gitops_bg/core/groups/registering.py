@@ -13,12 +13,23 @@ from gitops_bg.core.groups.world import GroupWorld, is_in_main
 
 
 def forget_changed(world: GroupWorld) -> GroupWorld:
-    """Forget that a version was deleted once its folder says something else, or is gone; a failure likewise."""
+    """Forget that a version was deleted once its folder says something else, or is gone."""
     kept = tuple(each for each in world.record.deleted if world.content(each.name) == each.content)
+    return world.with_record(deleted=kept)
+
+
+def forget_answered(world: GroupWorld) -> GroupWorld:
+    """Forget a failure once group.yaml names another version, or the folder of the one that failed says something else.
+
+    The way back from a version that failed is finished first: what serves until then is known to be bad.
+    """
     failed = world.record.failed
-    if failed is not None and (world.spec.active != failed.target or world.content(failed.target) != failed.content):
-        failed = None
-    return world.with_record(deleted=kept, failed=failed)
+    if failed is None or (failed.moved and world.record.transition is not None):
+        return world
+    is_back = not failed.moved or world.record.state.only(VersionStage.ACTIVE) == failed.active
+    is_changed = is_back and world.content(failed.target) != failed.content
+    is_answered = is_changed or world.spec.active != failed.asked_for
+    return world.with_record(failed=None) if is_answered else world
 
 
 def drop_removed(world: GroupWorld) -> GroupWorld:
@@ -61,9 +72,9 @@ def drop_services(world: GroupWorld) -> GroupWorld:
 
 
 def _is_on_the_move(world: GroupWorld, version: str) -> bool:
-    """Whether traffic moves from or to a version: what it has stays until that is over."""
+    """Whether traffic moves from or to a version, or may go back to it: what it has stays until that is over."""
     moving = world.record.transition
-    return moving is not None and version in (moving.source, moving.target)
+    return version == world.fallback or (moving is not None and version in (moving.source, moving.target))
 
 
 def _may_leave(world: GroupWorld, part: Part) -> bool:

@@ -1,16 +1,20 @@
 """What people and tools are told of a group: one phase, and conditions that exist from the start."""
 
+from gitops_bg.core.groups.analysis.answers import judged, live_verdict, passed
 from gitops_bg.core.groups.desired import DesiredGroup
+from gitops_bg.core.groups.gates import not_suspended
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.plan import is_in_place, wanted_services
-from gitops_bg.core.groups.record import TransitionKind
+from gitops_bg.core.groups.record import FailedTransition, TransitionKind
 from gitops_bg.core.groups.transition import waits_for
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
+from gitops_bg.core.model.metrics import AnalysisStage
 from gitops_bg.core.status.kstatus import kstatus_of
 
 VALID, PROMOTION_REJECTED, ROUTES_ACCEPTED = "SpecValid", "PromotionRejected", "RoutesAccepted"
+DIVERGED = "Diverged"
 
 
 def phase_of(world: GroupWorld, gates: tuple[GateResult, ...]) -> Phase:
@@ -21,9 +25,13 @@ def phase_of(world: GroupWorld, gates: tuple[GateResult, ...]) -> Phase:
     rows: tuple[tuple[object, Phase], ...] = (
         (backwards, Phase.ROLLING_BACK),
         (moving, Phase.PROMOTING),
+        (world.desired.problems, Phase.INVALID),
         (is_new, Phase.DEPLOYING),
         (world.record.failed, Phase.HELD),
         (world.rejected[0], Phase.DEGRADED),
+        (any(run.paused for run in judged(world)), Phase.PAUSED),
+        (any(run.bad for run in judged(world)), Phase.HELD),
+        (_is_measured(world), Phase.PROGRESSING),
         (gates, Phase.WAITING),
         (_ill(world), Phase.DEGRADED),
         (not is_in_place(world), Phase.PROGRESSING),
@@ -39,7 +47,7 @@ def conditions_of(world: GroupWorld, gates: tuple[GateResult, ...]) -> tuple[Con
     placed = is_in_place(world)
     return (
         *kstatus_of(phase, _sentence(world, gates)),
-        Condition(VALID, True, "Valid", "every file of the group is valid"),
+        _valid(world),
         Condition(PROMOTION_REJECTED, bool(reason), reason or "NotRejected", message or "nothing is rejected"),
         Condition(
             ROUTES_ACCEPTED,
@@ -47,6 +55,8 @@ def conditions_of(world: GroupWorld, gates: tuple[GateResult, ...]) -> tuple[Con
             "Accepted" if placed and not against else "NotAccepted" if against else "Pending",
             against or ("every route is in place" if placed else "routes and Services are being written"),
         ),
+        passed(world),
+        _diverged(world),
     )
 
 
@@ -66,15 +76,56 @@ def conditions_of_lost(said: str) -> tuple[Condition, ...]:
     )
 
 
+def _valid(world: GroupWorld) -> Condition:
+    problems = world.desired.problems
+    if problems:
+        return Condition(VALID, False, "InvalidSpec", "; ".join(map(str, problems[:3])))
+    return Condition(VALID, True, "Valid", "every file of the group is valid")
+
+
+def _diverged(world: GroupWorld) -> Condition:
+    """Whether traffic has left the version that group.yaml names, because that one failed."""
+    failed = world.record.failed
+    if failed is None or not failed.moved:
+        return Condition(DIVERGED, False, "InGit", "group.yaml says which version serves")
+    trouble = world.observed.commit_trouble
+    reason = "MainRefusesCommit" if trouble else "CommitPending"
+    return Condition(DIVERGED, True, reason, _way_back(world, failed))
+
+
+def _way_back(world: GroupWorld, failed: FailedTransition) -> str:
+    """How far the way back from a version that failed is, and what is left to do for a person."""
+    if world.record.state.only(VersionStage.ACTIVE) != failed.active:
+        return f"{failed.target} serves until {failed.active} can: {failed.reason}"
+    trouble = world.observed.commit_trouble
+    todo = f"; set active: {failed.active} in group.yaml, because the agent cannot: {trouble}" if trouble else ""
+    return f"{failed.active} serves again instead of {failed.target}: {failed.reason}{todo}"
+
+
+def _is_measured(world: GroupWorld) -> bool:
+    """Whether an analysis goes on by itself."""
+    held = not not_suspended(world, world.wanted).open
+    return any(run.running and not (held and run.stage is AnalysisStage.PRE) for run in judged(world))
+
+
 def _sentence(world: GroupWorld, gates: tuple[GateResult, ...]) -> str:
     moving, active = world.record.transition, world.record.state.only(VersionStage.ACTIVE)
     if moving is not None:
         way = f"back to {moving.source}" if moving.withdrawn else f"from {moving.source} to {moving.target}"
         return f"{moving.kind.lower()} {way}: {moving.step.lower()}; {waits_for(world) or 'routes are being written'}"
+    failed, verdict = world.record.failed, live_verdict(world)
     shut = [gate.reason for gate in gates if not gate.open]
-    return (
-        world.rejected[1] or next(iter(shut), "") or next(iter(_ill(world)), "") or f"{active or 'no version'} serves"
+    if failed is not None and failed.moved:
+        return "; ".join((_way_back(world, failed), *(shut[:1] if active != failed.active else ())))
+    said = (
+        *(str(problem) for problem in world.desired.problems[:1]),
+        world.rejected[1],
+        *shut,
+        *_ill(world),
+        verdict.reason if verdict is not None and not verdict.open else "",
+        f"{active or 'no version'} serves",
     )
+    return next(filter(None, said))
 
 
 def _waits_for_first_pods(world: GroupWorld) -> bool:

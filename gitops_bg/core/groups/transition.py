@@ -1,6 +1,6 @@
 """Moves a group from one active version to another, step by step; each step is one world further.
 
-    follow_active   Git asks for another version: begin, or, where it asks for the former one again, go back
+    follow_active   another version is wanted: begin, or, where it is the former one again, go back
     advance         the Gateway has taken the routes of a step: take the next
     give_up         it has not, in time: go back as far as possible
 
@@ -10,6 +10,8 @@ The routes of a step follow from the record (`core.groups.plan`), so a crash bet
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from gitops_bg.core.groups.analysis.answers import run_before
+from gitops_bg.core.groups.analysis.verdicts import await_verdict
 from gitops_bg.core.groups.events import GroupEvent
 from gitops_bg.core.groups.gates import gates_of
 from gitops_bg.core.groups.model import PromotionRejected, TransitionStep, VersionStage
@@ -23,8 +25,11 @@ GATEWAY_STATUS_GRACE_SECONDS = 5
 
 
 def follow_active(world: GroupWorld) -> GroupWorld:
-    """Begin what ``active:`` asks for once every gate is open; a group that is asked to go back goes back at once."""
-    state, moving, wanted = world.record.state, world.record.transition, world.spec.active
+    """Begin what ``active:`` asks for once every gate is open; a group that is asked to go back goes back at once.
+
+    Where the version that it asks for has failed after its promotion, the group goes back by itself.
+    """
+    state, moving, wanted = world.record.state, world.record.transition, world.wanted
     if moving is not None:
         asked_back = wanted != moving.target and not moving.withdrawn
         return _withdrawn(world, moving, f"group.yaml asks for {wanted}") if asked_back else world
@@ -66,7 +71,12 @@ def advance(world: GroupWorld) -> GroupWorld:
 def give_up(world: GroupWorld) -> GroupWorld:
     """Go back where the Gateway does not take the routes of a step in time, a gate has shut, or the target is gone."""
     moving = world.record.transition
-    if moving is None or moving.withdrawn or world.now < deadline_of(world, moving):
+    if moving is None or moving.withdrawn:
+        return world
+    verdict = run_before(world, moving.target)
+    if moving.step is TransitionStep.PREPARE and verdict is not None and verdict.bad:
+        return _withdrawn(world, moving, f"{verdict.stage.called} {verdict.phase.lower()}")
+    if world.now < deadline_of(world, moving):
         return world
     if is_in_place(world):
         shut = next((gate.reason for gate in gates_of(world, moving.target) if not gate.open), "")
@@ -75,6 +85,8 @@ def give_up(world: GroupWorld) -> GroupWorld:
         return _withdrawn(world, moving, shut) if waits else world
     waited = f"{world.spec.progress_deadline_seconds} s were not enough for {moving.kind.lower()} to {moving.target}"
     reason = f"{waited}: {waits_for(world) or 'the Gateway did not take its routes'}"
+    if world.record.failed is not None:
+        return _withdrawn(world, moving, reason)  # It is the way back from what failed, which begins again.
     content = world.content(moving.target)
     failed = FailedTransition(moving.target, moving.source, content, reason, world.now)
     return _withdrawn(world.with_record(failed=failed), moving, reason)
@@ -106,11 +118,14 @@ def _finished(world: GroupWorld, moving: Transition) -> GroupWorld:
     world = world.with_event(
         GroupEvent(f"{moving.kind}Finished"), f"{past} {moving.target}; {moving.source} is kept warm"
     )
-    move = GroupMove(moving.kind, moving.source, moving.target, world.desired.commit, world.now)
+    failed = world.record.failed
+    reason = failed.reason if failed is not None and failed.active == moving.target else ""
+    move = GroupMove(moving.kind, moving.source, moving.target, world.desired.commit, world.now, reason)
     moves = (*world.record.moves, move)[-MOST_MOVES:]
-    return world.with_record(
+    world = world.with_record(
         state=after, transition=None, leaving=leaving, left_at=world.now, deleted=gone, moves=moves
     )
+    return await_verdict(world, moving.target, moving.source, moving.kind)
 
 
 def _awaits_gateway_status(world: GroupWorld, since: datetime) -> bool:

@@ -17,6 +17,7 @@ from gitops_bg.core.groups.model import (
 )
 from gitops_bg.core.groups.observed import Member, ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.model.metrics import AnalysisStage
 
 UNKNOWN_MEMBER = Member(reason="is not there yet")
 
@@ -51,6 +52,23 @@ class GroupWorld:
     def with_event(self, event: GroupEvent, message: str) -> "GroupWorld":
         """The world in which one more thing has happened."""
         return replace(self, events=(*self.events, (event, message)))
+
+    @property
+    def wanted(self) -> str:
+        """The version that shall be active: what group.yaml names, or, where that failed, the one before.
+
+        A failure that is still remembered has not been answered (`registering.forget_answered`).
+        """
+        failed = self.record.failed
+        return failed.active if failed is not None else self.spec.active
+
+    @property
+    def fallback(self) -> str:
+        """The version that the group goes back to if the one that serves does not pass; empty where none may be."""
+        failed, run = self.record.failed, self.record.analyses.run(AnalysisStage.POST)
+        if failed is not None and failed.moved:
+            return failed.active
+        return run.fallback if run is not None and (run.running or run.paused) else ""
 
     @property
     def state(self) -> GroupState:

@@ -8,8 +8,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from gitops_bg.core.model.metrics import LATEST, STABLE
 from gitops_bg.spec.analysis.block import ArgSource, TemplateArg
+from gitops_bg.spec.yaml.reader import Document
 
 SECRET = re.compile(r"\{\{secret:[^}]*\}\}")
 _ARG = re.compile(r"\{\{\s*args\.([A-Za-z0-9_-]+)\s*\}\}")
@@ -17,43 +17,54 @@ _STEP = re.compile(r"""\.?(?P<name>[A-Za-z_][\w-]*)|\[(?P<number>\d+)\]|\[(["'])
 
 
 class NoValue(Exception):
-    """An arg has no value; says why."""
+    """An arg has no value; says why, and what would be right."""
+
+    def __init__(self, message: str, remedy: str = "name a field that is there") -> None:
+        super().__init__(message)
+        self.remedy = remedy
 
 
-def value_of(arg: TemplateArg, app: Mapping[str, Any]) -> str:
-    """The text of an arg; ``app`` is app.yaml as written. Raises ``NoValue``."""
+def value_of(arg: TemplateArg, document: Document, hashes: Mapping[str, str]) -> str:
+    """The text of an arg. ``document`` is app.yaml or group.yaml, ``hashes`` the values of ``podTemplateHashValue``.
+
+    Raises ``NoValue``.
+    """
     if arg.value_from is None:
         return arg.value or ""
-    return _from(arg.value_from, app)
+    return _from(arg.value_from, document, hashes)
 
 
-def _from(source: ArgSource, app: Mapping[str, Any]) -> str:
+def _from(source: ArgSource, document: Document, hashes: Mapping[str, str]) -> str:
     if source.secret_key_ref is not None:
         return f"{{{{secret:{source.secret_key_ref.name}/{source.secret_key_ref.key}}}}}"
     if source.field_ref is not None:
-        return field_of(app, source.field_ref.field_path)
-    return LATEST if source.pod_template_hash_value == "Latest" else STABLE
+        return field_of(document.value, source.field_ref.field_path, document.file.rpartition("/")[2])
+    name = source.pod_template_hash_value or ""
+    if name not in hashes:
+        remedy = "let the template declare the args version and formerVersion, without a value"
+        raise NoValue("a release group has no pod template of its own, so no podTemplateHashValue", remedy)
+    return hashes[name]
 
 
-def field_of(app: Mapping[str, Any], path: str) -> str:
-    """The text of one field of app.yaml. Raises ``NoValue`` where the field does not exist.
+def field_of(written: Mapping[str, Any], path: str, file: str) -> str:
+    """The text of one field of a file. Raises ``NoValue`` where the field does not exist.
 
-    >>> field_of({"metadata": {"labels": {"app.io/team": "blue"}}}, "metadata.labels['app.io/team']")
+    >>> field_of({"metadata": {"labels": {"app.io/team": "blue"}}}, "metadata.labels['app.io/team']", "app.yaml")
     'blue'
-    >>> field_of({"spec": {"list": [1, True]}}, "spec.list[1]")
+    >>> field_of({"spec": {"list": [1, True]}}, "spec.list[1]", "app.yaml")
     'true'
     """
     steps = list(_STEP.finditer(path))
     if "".join(step[0] for step in steps) != path:
         raise NoValue(f"{path!r} is no path such as metadata.labels['team']")
-    value: Any = app
+    value: Any = written
     for step in steps:
         try:
             value = value[int(step["number"])] if step["number"] else value[step["key"] or step["name"]]
         except (KeyError, IndexError, TypeError) as error:
-            raise NoValue(f"app.yaml has no field {path}") from error
+            raise NoValue(f"{file} has no field {path}") from error
     if isinstance(value, dict | list) or value is None:
-        raise NoValue(f"the field {path} of app.yaml is not one text, number or truth value")
+        raise NoValue(f"the field {path} of {file} is not one text, number or truth value")
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

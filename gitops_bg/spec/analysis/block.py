@@ -1,4 +1,4 @@
-"""The analysis blocks of app.yaml, in the words of Argo Rollouts and of Flagger.
+"""The analysis blocks of app.yaml and group.yaml, in the words of Argo Rollouts and of Flagger.
 
 Only their schemas (argo-rollouts.md §1.2, flagger.md §3); `plans` combines them with the templates.
 """
@@ -32,7 +32,7 @@ ArgName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
 
 
 class FieldRef(Model):
-    """One field of app.yaml."""
+    """One field of the file that names the template."""
 
     field_path: Text = Field(description="Such as metadata.name, or metadata.labels['team'].")
 
@@ -41,9 +41,11 @@ class ArgSource(Model):
     """Where the value of an arg comes from: exactly one of these."""
 
     pod_template_hash_value: Literal["Latest", "Stable"] | None = Field(
-        None, description="The short digest of the version that is measured, or of the one that serves before it."
+        None,
+        description="The short digest of the version that is measured, or of the one that serves before it. "
+        "Not in a release group: its templates declare the args version and formerVersion.",
     )
-    field_ref: FieldRef | None = Field(None, description="A field of app.yaml.")
+    field_ref: FieldRef | None = Field(None, description="A field of app.yaml, or of group.yaml.")
     secret_key_ref: SecretKeyRef | None = Field(None, description="A Secret; never shown, logged or remembered.")
 
     @model_validator(mode="after")

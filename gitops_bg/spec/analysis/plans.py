@@ -1,12 +1,15 @@
-"""From the analysis blocks of app.yaml, and the templates, to the core's plans. Problems have file and line."""
+"""From analysis blocks, and the templates, to the core's plans. Problems have file and line.
+
+`plans_of` is for apps; release groups have their own (`spec.groups.analysis`), with the same reader.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.metrics import LATEST, STABLE, Plan
 from gitops_bg.core.model.metrics import Metric as CoreMetric
-from gitops_bg.core.model.metrics import Plan
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.analysis import flagger
 from gitops_bg.spec.analysis.block import (
@@ -32,7 +35,7 @@ MOST_CHARACTERS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Plans:
-    """The plans of an app. ``templates``: all names that they depend on, including missing templates."""
+    """The plans of an app, or a release group. ``templates``: all names that they depend on, also of missing ones."""
 
     before: Plan | None = None
     after: Plan | None = None
@@ -43,9 +46,9 @@ class Plans:
 def plans_of(app: AppKey, spec: models.AppSpec, document: Document, library: Library) -> Plans:
     """The plans of an app; a plan that cannot be made says so, so that nothing is promoted without it."""
     blue_green = spec.strategy.blue_green
-    reader = _Reader(app, document, library)
+    reader = PlanReader(app.namespace, document, library, {"Latest": LATEST, "Stable": STABLE})
     before = reader.argo(blue_green.pre_promotion_analysis, (*BLUE_GREEN, "prePromotionAnalysis"))
-    before = before or reader.flagger(spec.analysis, blue_green.live_services[0])
+    before = before or reader.flagger(app, spec.analysis, blue_green.live_services[0])
     after = reader.argo(blue_green.post_promotion_analysis, (*BLUE_GREEN, "postPromotionAnalysis"))
     return Plans(before, after, frozenset(reader.names), tuple(dict.fromkeys(reader.problems)))
 
@@ -53,9 +56,13 @@ def plans_of(app: AppKey, spec: models.AppSpec, document: Document, library: Lib
 def unknown_plans(spec: models.AppSpec, reason: str) -> Plans:
     """The plans of an app whose templates cannot be read."""
     blue_green = spec.strategy.blue_green
-    before = _is_asked_for(blue_green.pre_promotion_analysis) or _is_asked_for(spec.analysis)
-    after = _is_asked_for(blue_green.post_promotion_analysis)
-    return Plans(Plan(unknown=reason) if before else None, Plan(unknown=reason) if after else None)
+    before = unknown_plan(blue_green.pre_promotion_analysis, reason) or unknown_plan(spec.analysis, reason)
+    return Plans(before, unknown_plan(blue_green.post_promotion_analysis, reason))
+
+
+def unknown_plan(block: Analysis | FlaggerAnalysis | None, reason: str) -> Plan | None:
+    """The plan of a block whose templates cannot be read; None where it asks for nothing."""
+    return Plan(unknown=reason) if _is_asked_for(block) else None
 
 
 def _is_asked_for(block: Analysis | FlaggerAnalysis | None) -> bool:
@@ -65,12 +72,14 @@ def _is_asked_for(block: Analysis | FlaggerAnalysis | None) -> bool:
 
 
 @dataclass(slots=True)
-class _Reader:
-    """Reads the blocks of one app, and collects problems."""
+class PlanReader:
+    """Reads the blocks of one file, and collects problems. ``hashes`` and ``own`` are those of `Given`."""
 
-    app: AppKey
+    namespace: str
     document: Document
     library: Library
+    hashes: Mapping[str, str]
+    own: Mapping[str, str] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
     problems: list[Problem] = field(default_factory=list)
 
@@ -82,17 +91,18 @@ class _Reader:
         uses = [
             Use(ref.template_name, self.document, (*path, "templates", number, "templateName")) for number, ref in refs
         ]
-        flat = flatten(uses, self.library, self.app.namespace)
+        flat = flatten(uses, self.library, self.namespace)
         rules = enumerate(block.dry_run or ())
         flat.dry_run.extend((rule, self.document, (*path, "dryRun", number, "metricName")) for number, rule in rules)
         limits = enumerate(block.measurement_retention or ())
         flat.retention.extend(
             (rule, self.document, (*path, "measurementRetention", number, "metricName")) for number, rule in limits
         )
-        given = Given(block.args or [], self.document, (*path, "args"), 'add {{name: {}, value: "…"}}')
+        remedy = 'add {{name: {}, value: "…"}}'
+        given = Given(block.args or [], self.document, (*path, "args"), remedy, self.hashes, self.own)
         return self._plan(metrics_of(flat, given), flat, path, block.analysis_run_metadata)
 
-    def flagger(self, block: FlaggerAnalysis | None, service: str) -> Plan | None:
+    def flagger(self, app: AppKey, block: FlaggerAnalysis | None, service: str) -> Plan | None:
         """The plan of ``analysis``: each metric has a template of its own (flagger.md §3.3)."""
         if block is None or not _is_asked_for(block):
             return None
@@ -104,10 +114,11 @@ class _Reader:
                 message = f"there are two metrics called {asked.name}"
                 whole.problems.append(self.document.problem((*path, "name"), message, "rename one of them"))
             given = Given(
-                flagger.variables(asked, self.app, service),
+                flagger.variables(asked, app, service),
                 self.document,
                 (*path, "templateVariables"),
                 'add {}: "…"',
+                self.hashes,
             )
             found = self._one_metric(whole, Use(asked.template_ref.name, self.document, (*path, "templateRef")), given)
             metrics.extend(flagger.as_it_says(block, asked, each) for each in found)
@@ -115,7 +126,7 @@ class _Reader:
 
     def _one_metric(self, whole: Flat, use: Use, given: Given) -> list[CoreMetric]:
         """The metric of a template with exactly one; its problems are added to ``whole``."""
-        flat = flatten([use], self.library, self.app.namespace)
+        flat = flatten([use], self.library, self.namespace)
         found = metrics_of(flat, given)
         if not flat.problems and len(found) != 1:
             message = f"AnalysisTemplate {use.name} has {len(found)} metrics where one is expected"

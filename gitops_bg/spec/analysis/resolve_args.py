@@ -4,7 +4,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.metrics import Metric as CoreMetric
@@ -24,13 +24,17 @@ RETENTION = 10
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The args that an app gives, and their place, where problems with them are reported."""
+    """The args that an app, or a release group, gives, and their place, where problems with them are reported."""
 
     args: Sequence[Arg]
     document: Document
     path: Path
     remedy: str
     """How to give a missing arg; {} stands for its name."""
+    hashes: Mapping[str, str]
+    """The values of ``podTemplateHashValue``."""
+    own: Mapping[str, str] = field(default_factory=dict)
+    """Values of args that have none otherwise."""
 
     def problem(self, message: str, remedy: str, *path: str | int) -> Problem:
         """A problem with the given args, or with one of them."""
@@ -66,14 +70,17 @@ def _args(flat: Flat, given: Given) -> dict[str, str]:
     values = {}
     for name, declared in flat.args.items():
         arg = given.args[named[name]] if name in named else declared
+        if arg.value is None and arg.value_from is None and name in given.own:
+            values[name] = given.own[name]
+            continue
         if arg.value is None and arg.value_from is None:
             flat.problems.append(given.problem(f"the arg {name} has no value", given.remedy.format(name)))
             continue
         try:
-            values[name] = value_of(arg, given.document.value)
+            values[name] = value_of(arg, given.document, given.hashes)
         except NoValue as error:
             place = (named[name],) if name in named else ()
-            flat.problems.append(given.problem(f"the arg {name}: {error}", "name a field that is there", *place))
+            flat.problems.append(given.problem(f"the arg {name}: {error}", error.remedy, *place))
     return values
 
 

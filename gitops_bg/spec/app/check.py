@@ -8,7 +8,7 @@ from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey, Source
-from gitops_bg.spec.analysis.template_index import load_templates
+from gitops_bg.spec.analysis.template_index import Library, load_templates
 from gitops_bg.spec.app.layout import (
     APP_FILE,
     APPS_FOLDER,
@@ -70,7 +70,7 @@ def check_repository(
     folder = load_policies(contents)
     policies = check_policies(folder, configs, _settings(contents), now)
     signers, nobody_s = check_signers(folder.people, contents.get(SIGNERS_FILE))
-    groups = _groups(contents)
+    groups = _groups(contents, library)
     problems = [
         *library.all_problems(),
         *alerting.providers.all_problems(),
@@ -151,14 +151,14 @@ def _by_folder(contents: dict[str, File]) -> dict[str, dict[str, File]]:
     return apps
 
 
-def _groups(contents: dict[str, File]) -> dict[GroupKey, DesiredGroup]:
+def _groups(contents: dict[str, File], library: Library) -> dict[GroupKey, DesiredGroup]:
     """The release groups, each read from all files below its folder."""
     groups: dict[GroupKey, dict[str, File]] = {}
     for path, content in contents.items():
         place = group_of(path)
         if place is not None:
             groups.setdefault(place[0], {})[place[1]] = content
-    return {group: load_group(group, files).desired for group, files in sorted(groups.items())}
+    return {group: load_group(group, files, library=library).desired for group, files in sorted(groups.items())}
 
 
 def _check_once(configs: Iterable[AppConfig]) -> Iterator[Problem]:

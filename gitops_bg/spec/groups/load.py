@@ -15,12 +15,15 @@ from gitops_bg.core.groups.model import GroupGateway, GroupKey, RouteMatch
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.http_routes import Backend, Deny, ExtensionRef, PathKind
 from gitops_bg.core.names import LONGEST_NAME
+from gitops_bg.spec.analysis.plans import Plans
+from gitops_bg.spec.analysis.template_index import Library
 from gitops_bg.spec.app.fields import Model
 from gitops_bg.spec.app.gateway import parents_of
 from gitops_bg.spec.app.layout import PRIMARY_FILE, SERVICE_NAME, is_dns_label, is_manifest
 from gitops_bg.spec.app.to_core import suspension, without_nulls
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.groups import models
+from gitops_bg.spec.groups.analysis import plans_of_group
 from gitops_bg.spec.groups.layout import (
     GROUP_FILE,
     ROUTES_FILE,
@@ -52,11 +55,20 @@ class GroupConfig:
     desired: DesiredGroup
     body: Mapping[str, Any] = field(default_factory=dict)
     """The spec to apply to the live ReleaseGroup: as written, without nulls. Empty where it is not usable."""
+    templates: frozenset[str] = frozenset()
+    """The names of all AnalysisTemplates that it depends on, including missing ones."""
 
 
-def load_group(group: GroupKey, files: Mapping[str, File], commit: str = "") -> GroupConfig:
-    """Load a group from all files below its folder, by their paths in it. A Problem stands for an unusable file."""
-    return _Folder(group, {path: file for path, file in files.items() if _says_something(path, file)}).load(commit)
+def load_group(
+    group: GroupKey, files: Mapping[str, File], commit: str = "", library: Library | None = None
+) -> GroupConfig:
+    """Load a group from all files below its folder, by their paths in it. A Problem stands for an unusable file.
+
+    A mistake in what ``library`` has for it leaves the group usable, so that it can still go back. Without a library,
+    nothing is known of its analyses.
+    """
+    said = {path: file for path, file in files.items() if _says_something(path, file)}
+    return _Folder(group, said, library).load(commit)
 
 
 def _says_something(path: str, file: File) -> bool:
@@ -72,6 +84,7 @@ class _Folder:
 
     group: GroupKey
     files: Mapping[str, File]
+    library: Library | None
     problems: list[Problem] = field(default_factory=list)
 
     def load(self, commit: str) -> GroupConfig:
@@ -80,7 +93,8 @@ class _Folder:
         document, model = self._read(GROUP_FILE, models.ReleaseGroup)
         if document and model:
             self._check_identity(document, model.metadata)
-        spec = _spec(model.spec) if model else None
+        plans = plans_of_group(self.group, model.spec, document, self.library) if document and model else Plans()
+        spec = _spec(model.spec, plans) if model else None
         versions = {name: self._version(name, files, model) for name, files in sorted(self._versions().items())}
         if document and spec and spec.active not in versions:
             remedy = (
@@ -88,8 +102,10 @@ class _Folder:
             )
             self.problems.append(document.problem(("spec", "active"), f"there is no version {spec.active}", remedy))
         usable = spec if not self.problems else None
-        desired = DesiredGroup(usable, versions if usable else {}, tuple(self.problems), commit)
-        return GroupConfig(desired, without_nulls(document.value["spec"]) if document and usable else {})
+        problems = (*self.problems, *plans.problems)
+        desired = DesiredGroup(usable, versions if usable else {}, problems, commit)
+        body = without_nulls(document.value["spec"]) if document and usable else {}
+        return GroupConfig(desired, body, plans.templates)
 
     # --- the group --------------------------------------------------------------------------------------------
 
@@ -258,7 +274,7 @@ class _Folder:
                     break
 
 
-def _spec(model: models.GroupSpec) -> GroupSpec:
+def _spec(model: models.GroupSpec, plans: Plans) -> GroupSpec:
     gateway = (
         GroupGateway(
             parents=parents_of(model.gateway.parent_refs),
@@ -271,7 +287,14 @@ def _spec(model: models.GroupSpec) -> GroupSpec:
     )
     removed = frozenset(model.removed_services or ())
     return GroupSpec(
-        model.active, model.archive_size, gateway, model.progress_deadline_seconds, removed, suspension(model.suspend)
+        active=model.active,
+        archive_size=model.archive_size,
+        gateway=gateway,
+        progress_deadline_seconds=model.progress_deadline_seconds,
+        removed_services=removed,
+        suspend=suspension(model.suspend),
+        pre_promotion_analysis=plans.before,
+        post_promotion_analysis=plans.after,
     )
 
 

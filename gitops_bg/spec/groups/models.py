@@ -10,6 +10,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from gitops_bg.spec.analysis.block import Analysis
 from gitops_bg.spec.app.fields import Count, DnsLabel, Model, Positive, ServiceName
 from gitops_bg.spec.app.gateway import HeaderName, Host, Hosts, ParentRefs
 from gitops_bg.spec.app.models import Suspend
@@ -110,6 +111,16 @@ class GroupSpec(Model):
     )
     suspend: Suspend | None = Field(
         None, description="Stops every promotion of the group, until it is removed or its time is over; no rollback."
+    )
+    pre_promotion_analysis: Analysis | None = Field(
+        None,
+        description="What must be good before the group is promoted: measured once every service of the version is "
+        "healthy. A template may declare the args group, namespace, version and formerVersion without a value.",
+    )
+    post_promotion_analysis: Analysis | None = Field(
+        None,
+        description="What must be good once traffic has moved. Until then nothing else is promoted; where it fails, "
+        "the group goes back to the version before.",
     )
     progress_deadline_seconds: Positive = Field(
         600,

@@ -11,7 +11,7 @@ from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder
 def notes_of_group(group: GroupKey, desired: DesiredGroup) -> Iterator[Problem]:
     """The notes on one group; none where it has errors, because the notes could then be wrong."""
     has_routes = any(one.routes for each in desired.versions.values() for one in each.services.values())
-    if desired.spec is not None and desired.spec.gateway is None and has_routes:
+    if desired.spec is not None and not desired.problems and desired.spec.gateway is None and has_routes:
         message = "has no gateway: its routes lead nowhere, and no header reaches a version"
         remedy = "add gateway; without one only the Services follow the active version"
         yield Problem(f"{group_folder(group)}/{GROUP_FILE}", message, field="spec", remedy=remedy)

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import Field
 
-from gitops_bg.spec.status import Condition, Gate, Moment, Number, Part, TopStatus
+from gitops_bg.spec.status import AnalysisFacts, Condition, Gate, Moment, Number, Part, TopStatus
 
 
 class GroupVersionStatus(Part):
@@ -37,6 +37,13 @@ class GroupMoveStatus(Part):
     target: str = Field(description="The version that is active since.")
     at: Moment | None = None
     commit: str | None = Field(default=None, description="The commit of main that was read then.")
+    reason: str | None = Field(default=None, description="Why the agent went back by itself.")
+
+
+class GroupAnalysisRun(AnalysisFacts):
+    """One analysis of one version of the group."""
+
+    version: str | None = None
 
 
 class GroupStatus(TopStatus):
@@ -57,6 +64,9 @@ class GroupStatus(TopStatus):
     transition: GroupTransitionStatus | None = Field(default=None, description="A promotion or rollback under way.")
     gates: tuple[Gate, ...] | None = Field(
         default=None, description="Every gate of the version that group.yaml asks for, while it is not active."
+    )
+    analysis_runs: tuple[GroupAnalysisRun, ...] | None = Field(
+        default=None, description="The last analysis before and after promotion, and those before, the newest first."
     )
     history: tuple[GroupMoveStatus, ...] | None = Field(
         default=None, description="The last promotions and rollbacks, the newest first."

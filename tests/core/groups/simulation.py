@@ -5,13 +5,14 @@ The record survives in `record` alone, as it does in the status of the live Rele
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core.groups.decision import (
     ApplyGroup,
     ApplyRoute,
+    CommitActive,
     DeleteRoute,
     DeleteService,
     FollowMember,
@@ -33,7 +34,10 @@ from gitops_bg.core.groups.model import GroupGateway, GroupKey, RouteMatch, Vers
 from gitops_bg.core.groups.observed import LiveRoute, Member, ObservedGroup, StableService
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.world import GroupWorld, member_name
+from gitops_bg.core.model.analysis_runs import MeasurementRequest, MeasurementResult
+from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.http_routes import Backend, Deny, HttpRoute, ParentRef, as_stored
+from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Plan
 from gitops_bg.core.model.spec import Suspension
 from tests.core.groups.gateway import Request, answer
 from tests.core.groups.notation import NOW
@@ -93,6 +97,19 @@ class World:
     """Whether no Service selects what the Service of its member selects: somebody changed them all."""
     told: list[tuple[GroupEvent, str]] = field(default_factory=list)
     """The events with their sentences."""
+    before: Plan | None = None
+    """`prePromotionAnalysis`."""
+    after_it: Plan | None = None
+    """`postPromotionAnalysis`."""
+    finds: dict[AnalysisStage, AnalysisPhase] = field(default_factory=dict)
+    """What every measurement of a stage finds; none where it has no answer yet."""
+    asked: tuple[MeasurementRequest, ...] = ()
+    """What the saved record has asked to be measured."""
+    takes_commits: bool = True
+    """Whether main takes the agent's commits."""
+    commits: list[CommitActive] = field(default_factory=list)
+    templates: tuple[Problem, ...] = ()
+    """What is wrong in analysis/."""
 
     def observed(self) -> ObservedGroup:
         members = {
@@ -112,7 +129,23 @@ class World:
             name: StableService("" if self.mute else member, self._foreign(name), member)
             for name, member in self.services.items()
         }
-        return ObservedGroup("uid" if self.there else "", "", members, services, routes, self.knows_routes)
+        trouble = "" if self.takes_commits else "main is protected"
+        return ObservedGroup(
+            "uid" if self.there else "",
+            "",
+            members,
+            services,
+            routes,
+            self.knows_routes,
+            measurements=tuple(self._measured()),
+            commit_trouble=trouble,
+        )
+
+    def _measured(self) -> Iterator[MeasurementResult]:
+        for each in self.asked:
+            found = self.finds.get(each.id.stage)
+            if found is not None:
+                yield MeasurementResult(each.id, found, self.now, "7", "" if found.value == "Successful" else "7 > 5")
 
     def _against(self) -> str:
         return self.says if self.accepts is False else ""
@@ -131,10 +164,16 @@ class World:
 
     def decide(self) -> GroupDecision:
         spec = GroupSpec(
-            self.active, self.archive_size, self.gateway, removed_services=self.removed, suspend=self.suspend
+            self.active,
+            self.archive_size,
+            self.gateway,
+            removed_services=self.removed,
+            suspend=self.suspend,
+            pre_promotion_analysis=self.before,
+            post_promotion_analysis=self.after_it,
         )
         versions = {} if self.problems else dict(self.versions)
-        desired = DesiredGroup(None if self.problems else spec, versions, policing=self.policing)
+        desired = DesiredGroup(None if self.problems else spec, versions, self.templates, policing=self.policing)
         return decide_group(STORE, desired, self.observed(), self.record, self.now)
 
     def decided(self) -> GroupWorld:
@@ -150,13 +189,22 @@ class World:
             self.events += [event for event, _ in decision.events]
             self.told += decision.events
             writes += 1
+        news, self.asked = decision.measurements != self.asked, decision.measurements
         for action in decision.actions:
             if writes >= most:
                 raise Died
             self._carry_out(action)
             writes += 1
             self.trail.append(self.answers())
-        return writes > 0
+        return writes > 0 or news or self._committed(decision.commit)
+
+    def _committed(self, commit: CommitActive | None) -> bool:
+        """Whether main has taken a commit that names what serves: only where it still names what failed."""
+        if commit is None or not self.takes_commits or self.active != commit.named:
+            return False
+        self.active = commit.version
+        self.commits.append(commit)
+        return True
 
     def settle(self) -> GroupDecision:
         """Work until nothing is left to do at once."""

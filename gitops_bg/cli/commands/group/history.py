@@ -35,9 +35,16 @@ def history(at: LiveOptions, group: Group) -> None:
 
 def _history(moves: Iterable[GroupMoveStatus]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("AT", "WHAT", "FROM", "TO", "COMMIT"):
+    for title in ("AT", "WHAT", "FROM", "TO", "COMMIT", "WHY"):
         table.add_column(title)
     for move in moves:
-        cells = (str(move.at or "-"), move.kind, move.source, move.target, (move.commit or "-")[:10])
+        cells = (
+            str(move.at or "-"),
+            move.kind,
+            move.source,
+            move.target,
+            (move.commit or "-")[:10],
+            move.reason or "-",
+        )
         table.add_row(*(said(cell) for cell in cells))
     return table

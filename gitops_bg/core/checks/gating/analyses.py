@@ -6,7 +6,8 @@ The reason of a gate says what a person can do about it.
 
 from gitops_bg.core.checks.analysis import SKIPPED, is_in_preview, plan_of
 from gitops_bg.core.checks.draining import arrived_at
-from gitops_bg.core.model.analysis_runs import AnalysisRun, ends_at, why
+from gitops_bg.core.checks.gating.verdict import verdict_of
+from gitops_bg.core.model.analysis_runs import AnalysisRun
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.metrics import AnalysisStage
 from gitops_bg.core.model.version import AppKey, Version
@@ -67,10 +68,4 @@ def _not_begun(world: World, run: AnalysisRun) -> GateResult:
 
 
 def _verdict(run: AnalysisRun, app: AppKey) -> GateResult:
-    title = run.stage.called
-    if run.running:
-        return GateResult(GateKind.ANALYSIS, False, f"{title}: {run}", ends_at(run))
-    if run.paused:
-        reason = f"{title} inconclusive: {why(run)}; `gitops-bg promote {app}` measures anew"
-        return GateResult(GateKind.ANALYSIS, False, reason)
-    return GateResult(GateKind.ANALYSIS, not run.bad, f"{title} {run.phase.lower()}: {why(run)}")
+    return verdict_of(run, f"`gitops-bg promote {app}` measures anew")

@@ -1,0 +1,144 @@
+"""Tells Git that a group went back by itself: one commit of group.yaml, by a thread of its own.
+
+Traffic never waits for Git. What main says by now wins: where it names another version than the one that failed,
+somebody has decided, and nothing is committed.
+"""
+
+import logging
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+from gitops_bg.agent.runtime.background_thread import BackgroundThread
+from gitops_bg.agent.runtime.backoff import Backoff
+from gitops_bg.agent.runtime.boundaries import log_bug
+from gitops_bg.core.errors import GitopsBgError, InternalError, InvalidInput, Refused, guarded
+from gitops_bg.core.groups.decision import CommitActive
+from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.repo.repository import Repository
+from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder
+from gitops_bg.spec.yaml.edit import set_field
+from gitops_bg.spec.yaml.reader import read_one
+
+LOGGER = logging.getLogger(__name__)
+
+REFUSALS = (Refused, InvalidInput)
+"""Errors that somebody has to mend: they are shown with the group."""
+_WAIT = timedelta(seconds=1)
+"""How soon it asks again whether this agent leads."""
+
+
+class GroupCommits(BackgroundThread):
+    """``pushed`` is told of each commit, ``changed`` of each group whose trouble changed; ``clock`` gives UTC."""
+
+    def __init__(
+        self,
+        repository: Repository,
+        *,
+        pushed: Callable[[], None],
+        changed: Callable[[GroupKey], None],
+        may_write: Callable[[], bool],
+        clock: Callable[[], datetime],
+        backoff: Backoff[GroupKey],
+        crashed: Callable[[BaseException], None],
+    ) -> None:
+        super().__init__("group-commits", crashed)
+        self._repository = repository
+        self._pushed = pushed
+        self._tell = changed
+        self._may_write = may_write
+        self._clock = clock
+        self._backoff = backoff
+        self._wanted: dict[GroupKey, CommitActive] = {}
+        """What main is to say, also once it does: until the group does not want it any more."""
+        self._due: dict[GroupKey, datetime] = {}
+        self._troubles: dict[GroupKey, str] = {}
+        self._busy = False
+
+    @property
+    def idle(self) -> bool:
+        """Whether no commit is under way or due."""
+        with self._changed:
+            now = self._clock()
+            return not self._busy and not any(moment <= now for moment in self._due.values())
+
+    def submit(self, group: GroupKey, commit: CommitActive | None) -> None:
+        """Take what main is to say of a group from now on; None: nothing. Returns at once; the same is no news."""
+        with self._changed:
+            if self._wanted.get(group) == commit:
+                return
+            self._due.pop(group, None)
+            self._troubles.pop(group, None)
+            self._wanted.pop(group, None)
+            if commit is not None:
+                self._wanted[group], self._due[group] = commit, self._clock()
+                self._changed.notify_all()
+
+    def trouble(self, group: GroupKey) -> str:
+        """Why main does not take the commit of a group; empty where nothing is in its way."""
+        with self._changed:
+            return self._troubles.get(group, "")
+
+    def _run(self) -> None:
+        while (found := self._next()) is not None:
+            self._write(*found)
+
+    def _next(self) -> tuple[GroupKey, CommitActive] | None:
+        """Wait for a commit that is due; None once the thread shall end."""
+        with self._changed:
+            self._busy = False
+            while not self._stopping:
+                group = min(self._due, key=lambda each: self._due[each], default=None)
+                if group is not None and self._due[group] <= self._clock():
+                    del self._due[group]
+                    self._busy = True
+                    return group, self._wanted[group]
+                left = (self._due[group] - self._clock()).total_seconds() if group is not None else None
+                self._changed.wait(left)
+            return None
+
+    def _write(self, group: GroupKey, commit: CommitActive) -> None:
+        if not self._may_write():
+            self._again(group, commit, _WAIT, self.trouble(group))
+            return
+        path = f"{group_folder(group)}/{GROUP_FILE}"
+        message = f"{group.name}: roll back to {commit.version}\n\n{commit.named} was left: {commit.reason}\n"
+        try:
+            with guarded(f"committing that {group} went back"):
+                edited = self._repository.commit_files({path: partial(_naming, commit, path)}, message)
+        except GitopsBgError as error:
+            if isinstance(error, InternalError):
+                log_bug(error)
+            wait = timedelta(seconds=self._backoff.failed(group))
+            LOGGER.warning("%s: %s; again in %.1f s", group, error, wait.total_seconds())
+            self._again(group, commit, wait, str(error) if isinstance(error, REFUSALS) else "")
+            return
+        self._backoff.succeeded(group)
+        if edited.changed:
+            LOGGER.info("%s: commit %s names %s", group, edited.commit, commit.version)
+        self._set_trouble(group, "")
+        self._pushed()
+
+    def _again(self, group: GroupKey, commit: CommitActive, wait: timedelta, trouble: str) -> None:
+        with self._changed:
+            if self._wanted.get(group) != commit:
+                return
+            self._due[group] = self._clock() + wait
+        self._set_trouble(group, trouble)
+
+    def _set_trouble(self, group: GroupKey, trouble: str) -> None:
+        with self._changed:
+            before = self._troubles.pop(group, "")
+            if trouble:
+                self._troubles[group] = trouble
+        if trouble != before:
+            self._tell(group)
+
+
+def _naming(commit: CommitActive, path: str, data: bytes) -> bytes:
+    """Name the version that serves in group.yaml, unless it names another one than that which failed, or is broken."""
+    document, _ = read_one(path, data)
+    spec: Any = document.value.get("spec") if document and isinstance(document.value, dict) else None
+    names = spec.get("active") if isinstance(spec, dict) else None
+    return set_field(data, ("spec", "active"), commit.version, path) if names == commit.named else data

@@ -1,0 +1,145 @@
+"""The steps that begin analysis runs of a group, read measurements, and act on the verdicts (argo-rollouts.md §3).
+
+As for an app (`core.transitions.verdicts.analysis`). Failed before the promotion: nothing moves (`answers`). After it:
+the group goes back, as by a rollback, and Git is told. Inconclusive: nothing moves until a person decides.
+"""
+
+from gitops_bg.core.groups.analysis.answers import (
+    POST,
+    PRE,
+    digest_of,
+    plan_of,
+    run_before,
+    version_of,
+)
+from gitops_bg.core.groups.events import GroupEvent
+from gitops_bg.core.groups.gates import members_healthy, not_suspended
+from gitops_bg.core.groups.model import TransitionStep, VersionStage
+from gitops_bg.core.groups.record import FailedTransition, TransitionKind
+from gitops_bg.core.groups.world import GroupWorld
+from gitops_bg.core.model.analyses import MOST_RUNS
+from gitops_bg.core.model.analysis_runs import AnalysisRun, begin, take, why
+from gitops_bg.core.model.metrics import Plan
+
+
+def take_measurements(world: GroupWorld) -> GroupWorld:
+    """Read measurements, and act on the verdicts; a run that nobody needs any more has none."""
+    world = _drop_stale(world)
+    for run in world.record.analyses.runs:
+        after = run
+        for measured in world.observed.measurements:
+            after = take(after, world.record.epoch, measured)
+        if after != run:
+            world = _conclude(_with_run(world, after), after)
+    return world
+
+
+def begin_runs(world: GroupWorld) -> GroupWorld:
+    """Begin the runs that are due, now that it is known which version is on its way."""
+    return _begin_post(_begin_pre(_drop_stale(world)))
+
+
+def await_verdict(world: GroupWorld, version: str, source: str, kind: TransitionKind) -> GroupWorld:
+    """Await the verdict on a promotion once traffic has moved. A rollback is not analysed (I6)."""
+    if kind is not TransitionKind.PROMOTION:
+        return world
+    last = world.record.analyses.run(POST)
+    if last is not None:
+        world = _without_run(world, last)
+    if plan_of(world, POST) is None:
+        return world
+    before = run_before(world, version)
+    rollout = before.rollout if before is not None else world.record.rollout + 1
+    return _with_run(world, AnalysisRun(POST, digest_of(world, version), rollout, fallback=source))
+
+
+def _drop_stale(world: GroupWorld) -> GroupWorld:
+    """End runs whose version, plan or content is another by now, and those that traffic leaves."""
+    for run in world.record.analyses.runs:
+        if _is_stale(world, run):
+            world = _without_run(world, run)
+    return world
+
+
+def _is_stale(world: GroupWorld, run: AnalysisRun) -> bool:
+    """A verdict before promotion is for one content, and only until group.yaml names another version: to name it
+    again measures again. A verdict after it is for as long as the version serves.
+    """
+    version, open_ended = version_of(run), run.running or run.paused
+    if run.stage is PRE:
+        is_asked_for = world.spec.active == version and run.digest == digest_of(world, version)
+        return not is_asked_for or (open_ended and plan_of(world, PRE) is None)
+    moving = world.record.transition
+    leaves = moving is not None and moving.kind is TransitionKind.ROLLBACK
+    is_active = world.record.state.stage(version) is VersionStage.ACTIVE
+    return open_ended and (leaves or not is_active or plan_of(world, POST) is None)
+
+
+def _begin_pre(world: GroupWorld) -> GroupWorld:
+    """Begin the run before promotion, once every service of the version is healthy. Earlier measurements would be of
+    other pods (W4).
+    """
+    version, plan = world.wanted, plan_of(world, PRE)
+    if plan is None or plan.unknown or world.record.state.stage(version) is not VersionStage.CANDIDATE:
+        return world
+    is_free = run_before(world, version) is None and _may_still_stop(world, version)
+    if not is_free or not (not_suspended(world, version).open and members_healthy(world, version).open):
+        return world
+    active = world.record.state.only(VersionStage.ACTIVE)
+    run = AnalysisRun(PRE, digest_of(world, version), world.record.rollout + 1)
+    return _begun(world, run, plan, stable=active)
+
+
+def _may_still_stop(world: GroupWorld, version: str) -> bool:
+    """Whether a verdict still counts: traffic has not begun to move to the version."""
+    moving = world.record.transition
+    return moving is None or (moving.target == version and moving.step is TransitionStep.PREPARE)
+
+
+def _begin_post(world: GroupWorld) -> GroupWorld:
+    """Begin the run after promotion, once the Gateway has taken the routes that follow it: until then it would measure
+    the former version as well.
+    """
+    run, plan = world.record.analyses.run(POST), plan_of(world, POST)
+    if run is None or run.started_at or plan is None or plan.unknown:
+        return world
+    is_settled = world.record.transition is None and world.record.left_at is None
+    return _begun(world, run, plan, stable=run.fallback) if is_settled else world
+
+
+def _begun(world: GroupWorld, run: AnalysisRun, plan: Plan, stable: str) -> GroupWorld:
+    version = version_of(run)
+    world = world.with_record(epoch=world.record.epoch or world.observed.uid[:8] or "0")
+    world = world.with_event(GroupEvent.ANALYSIS_RUNNING, f"{run.stage.called} of {version} has begun")
+    return _with_run(world, begin(run, plan, version, stable, world.now))
+
+
+def _with_run(world: GroupWorld, run: AnalysisRun) -> GroupWorld:
+    analyses = world.record.analyses.with_run(run, world.now).within(MOST_RUNS, MOST_RUNS)
+    return world.with_record(analyses=analyses, rollout=max(world.record.rollout, run.rollout))
+
+
+def _without_run(world: GroupWorld, run: AnalysisRun) -> GroupWorld:
+    return world.with_record(analyses=world.record.analyses.without_run(run, world.now).within(MOST_RUNS, MOST_RUNS))
+
+
+def _conclude(world: GroupWorld, run: AnalysisRun) -> GroupWorld:
+    if run.running:
+        return world
+    reason = f"{run.stage.called} {run.phase.lower()}: {why(run)}"
+    world = world.with_event(GroupEvent(f"AnalysisRun{run.phase}"), f"{version_of(run)}: {reason}")
+    return _go_back(world, run, reason) if run.stage is POST and run.bad else world
+
+
+def _go_back(world: GroupWorld, run: AnalysisRun, reason: str) -> GroupWorld:
+    """Have the group go back to the version that traffic left for this one, unless Git asks for that already.
+
+    That version is there: none leaves while it may be needed (`GroupWorld.fallback`).
+    """
+    version = version_of(run)
+    if world.wanted == run.fallback:
+        return world
+    failed = FailedTransition(
+        version, run.fallback, world.content(version), reason, world.now, moved=True, named=world.spec.active
+    )
+    return world.with_record(failed=failed)

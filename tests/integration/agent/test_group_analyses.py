@@ -1,0 +1,198 @@
+"""Analyses of release groups with a running agent: what is measured over HTTP moves a group, keeps it, or takes it
+back with a commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from gitops_bg.core import names
+from tests.support.cluster.paths import jobs
+from tests.support.groups import API, Store
+from tests.support.scenario import Scenario
+from tests.support.servers.backend import Asked, Backend, Reply, serving
+from tests.support.waiting import eventually
+
+PRE, POST = "prePromotionAnalysis", "postPromotionAnalysis"
+
+
+class Measured:
+    """A metric backend that answers by the stage and the version that it is asked about."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self.finds: dict[str, bool] = {}
+        """By stage: what it finds; nothing while it is starting."""
+        backend.answer = self._answer
+
+    def _answer(self, asked: Asked) -> Reply:
+        found = self.finds.get(asked.path.split("/")[1])
+        return Reply({"message": "starting"}, 503) if found is None else Reply({"ok": found})
+
+    @property
+    def paths(self) -> list[str]:
+        return sorted({asked.path for asked in self.backend.asked})
+
+
+@pytest.fixture
+def measured() -> Iterator[Measured]:
+    with serving() as backend:
+        yield Measured(backend)
+
+
+@pytest.fixture
+def store(world: Scenario, measured: Measured) -> Store:
+    """The store, whose versions are measured before and after their promotion."""
+    found = Store(world)
+    for stage in (PRE, POST):
+        url = f"{measured.backend.url}/{stage[:-17]}/{{{{args.group}}}}/{{{{args.version}}}}/{{{{args.formerVersion}}}}"
+        metric = {
+            "name": "ok",
+            "provider": {"web": {"url": url, "jsonPath": "{$.ok}"}},
+            "successCondition": "result == true",
+            "consecutiveErrorLimit": -1,
+        }
+        args = [{"name": name} for name in ("group", "version", "formerVersion")]
+        head = {"apiVersion": API, "kind": "AnalysisTemplate", "metadata": {"name": stage.lower()}}
+        template = yaml.safe_dump({**head, "spec": {"args": args, "metrics": [metric]}})
+        world.remote.write(f"analysis/{stage}.yaml", template)
+        found.spec[stage] = {"templates": [{"templateName": stage.lower()}]}
+    found.begin()
+    return found
+
+
+def gate(store: Store) -> dict[str, Any]:
+    (found,) = [each for each in store.status().get("gates", ()) if each["kind"] == "analysis"]
+    return found  # type: ignore[no-any-return]
+
+
+def runs(store: Store) -> list[tuple[str, str, str]]:
+    return [(each["stage"], each["version"], each["finding"]) for each in store.status().get("analysisRuns", ())]
+
+
+def reasons(store: Store) -> list[str]:
+    listed = store.world.cluster.list(f"/api/v1/namespaces/{store.world.namespace}/events")
+    return [each["reason"] for each in listed if each["involvedObject"]["kind"] == "ReleaseGroup"]
+
+
+def test_a_group_that_passes_before_and_after_its_promotion_moves_and_stays(store: Store, measured: Measured) -> None:
+    measured.finds = {"pre": True, "post": True}
+    store.activate("v2")
+    store.wait("v1L v2A")
+    assert measured.paths == ["/post/store/v2/v1", "/pre/store/v2/v1"]
+    assert runs(store) == [("post", "v2", "Successful"), ("pre", "v2", "Successful")]
+    eventually(lambda: reasons(store).count("AnalysisRunSuccessful") == 2, what="both verdicts are among its Events")
+
+
+def test_a_group_that_fails_before_its_promotion_stays_until_its_folder_changes(
+    store: Store, measured: Measured
+) -> None:
+    measured.finds = {"pre": False, "post": True}
+    store.activate("v2")
+    store.wait("v1A v2C", "Held")
+    said = (
+        "pre-promotion analysis failed: ok ✔0 ✖1 ?0 ⚠0 of 1: successCondition result == true is false (measured false)"
+    )
+    assert (gate(store)["open"], gate(store)["reason"]) == (False, said)
+    assert (store.ask("/cart"), measured.paths) == ("cart-v1", ["/pre/store/v2/v1"])
+    measured.finds["pre"] = True
+    cart = store.world.app("cart-v2")
+    cart.folder = f"{store.folder}/v2/cart"
+    store.world.publish("Mend v2", store.version("v2", tag="better", cart="/cart /new"))
+    cart.wait_offered("better")
+    cart.merge_offer()
+    store.wait("v1L v2A")
+
+
+def test_a_group_that_fails_after_its_promotion_goes_back_and_git_says_so(store: Store, measured: Measured) -> None:
+    measured.finds = {"pre": True}
+    store.activate("v2")
+    eventually(lambda: ("post", "v2", "Running") in runs(store), what="what serves is measured")
+    assert (store.stages(), store.ask("/cart")) == ("v1L v2A", "cart-v2")
+    head = store.world.remote.head()
+    measured.finds["post"] = False
+    store.wait("v1A v2C")
+    assert (store.ask("/cart"), store.selected("cart")) == ("cart-v1", store.selected("cart-v1"))
+    store.world.pull()
+    written = yaml.safe_load((store.world.remote.clone / store.folder / "group.yaml").read_text())
+    assert written["spec"]["active"] == "v1"
+    message = store.world.remote.run("log", "-1", "--format=%B")
+    assert message.startswith("store: roll back to v1\n\nv2 was left: post-promotion analysis failed: ok ")
+    assert store.world.remote.run("rev-parse", "HEAD~1").strip() == head, "one commit"
+    move = store.status()["history"][0]
+    assert (move["kind"], move["target"], move["reason"][:30]) == ("Rollback", "v1", "post-promotion analysis failed")
+
+
+def test_where_main_is_protected_the_former_version_serves_and_the_group_says_what_to_do(
+    store: Store, measured: Measured
+) -> None:
+    measured.finds = {"pre": True}
+    store.activate("v2")
+    eventually(lambda: ("post", "v2", "Running") in runs(store), what="what serves is measured")
+    store.world.remote.protect()
+    measured.finds["post"] = False
+    eventually(lambda: store.condition("Diverged")["reason"] == "MainRefusesCommit", what="main refuses")
+    store.wait("v1A v2C", "Held")
+    assert store.ask("/cart") == "cart-v1"
+    assert "set active: v1 in group.yaml, because the agent cannot" in store.condition("Ready")["message"]
+
+
+def test_an_agent_that_is_restarted_goes_on_with_the_analyses(store: Store, measured: Measured) -> None:
+    store.activate("v2")
+    eventually(lambda: ("pre", "v2", "Running") in runs(store), what="the candidate is measured")
+    store.world.stop()
+    measured.finds["pre"] = True
+    store.world.start()
+    eventually(lambda: ("post", "v2", "Running") in runs(store), what="what serves is measured")
+    store.world.stop()
+    measured.finds["post"] = False
+    store.world.start()
+    store.wait("v1A v2C")
+    assert store.status()["record"]["rollout"] == 1, "nothing began anew"
+    assert [each["kind"] for each in store.status()["history"]] == ["Rollback", "Promotion"]
+
+
+def test_a_template_that_is_missing_keeps_the_group_and_lets_it_go_back(store: Store, measured: Measured) -> None:
+    measured.finds = {"pre": True, "post": True}
+    store.activate("v2")
+    store.wait("v1L v2A")
+    commit = store.world.publish("Lose a template", {f"analysis/{PRE}.yaml": None})
+    eventually(lambda: store.status().get("phase") == "Invalid", what="the mistake is shown")
+    assert f"there is no AnalysisTemplate {PRE.lower()} in analysis/" in store.condition("SpecValid")["message"]
+    store.activate("v1")
+    eventually(lambda: store.stages() == "v1A v2C", what="it goes back")
+    store.world.pull()
+    store.world.remote.revert(commit)
+    store.world.push()
+    store.wait("v1A v2C")
+
+
+def test_a_group_is_measured_by_a_job_of_its_own_that_goes_with_it(world: Scenario) -> None:
+    container = {
+        "name": "check",
+        "image": "registry.example/check:v1",
+        "command": ["true"],
+        "args": ["{{args.version}}"],
+    }
+    pod = {"restartPolicy": "Never", "containers": [container]}
+    metric = {"name": "check", "provider": {"job": {"spec": {"backoffLimit": 0, "template": {"spec": pod}}}}}
+    head = {"apiVersion": API, "kind": "AnalysisTemplate", "metadata": {"name": "check"}}
+    store = Store(world)
+    template = yaml.safe_dump({**head, "spec": {"args": [{"name": "version"}], "metrics": [metric]}})
+    world.remote.write("analysis/check.yaml", template)
+    store.spec[PRE] = {"templates": [{"templateName": "check"}]}
+    store.begin()
+    store.activate("v2")
+    store.wait("v1L v2A")
+    (job,) = world.cluster.list(jobs(world.namespace))
+    (owner,) = job["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["name"], job["metadata"]["labels"][names.RELEASE_GROUP]) == (
+        "ReleaseGroup",
+        "store",
+        "store",
+    )
+    assert job["spec"]["template"]["spec"]["containers"][0]["args"] == ["v2"]
