@@ -144,7 +144,7 @@ def test_counts_are_for_people():
     assert str(run) == "errors ✔1 ✖1 ?1 ⚠1 of 9"
     assert str(run_of()) == "waiting for its metrics"
     failed = measured(run_of(metric(), metric("b")), BAD, "b", message="0.5 is not < 0.1")
-    assert why(failed) == "b ✔0 ✖1 ?0 ⚠0 of 1: 0.5 is not < 0.1"
+    assert why(failed) == "b ✔0 ✖1 ?0 ⚠0 of 1: 0.5 is not < 0.1 (measured 0.5)"
 
 
 def test_measurement_counts_once():

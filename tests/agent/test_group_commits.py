@@ -1,0 +1,145 @@
+"""Telling Git that a group went back: one commit, unless somebody else has decided; what main refuses is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+
+import pytest
+import yaml
+
+from gitops_bg.agent.groups.commits import GroupCommits
+from gitops_bg.agent.runtime.backoff import Backoff
+from gitops_bg.core.errors import GitopsBgError, InvalidInput
+from gitops_bg.core.groups.decision import CommitActive
+from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.repo.git.errors import PushRefused, RemoteUnreachable
+from gitops_bg.repo.write.edits import Edited
+from tests.support.waiting import eventually
+
+STORE = GroupKey("shop", "store")
+PATH = "groups/shop/store/group.yaml"
+BACK = CommitActive("v2", "v1", "post-promotion analysis failed: smoke")
+Edit = Callable[[bytes], bytes]
+
+
+class Main:
+    """A main that takes edits, or refuses them."""
+
+    def __init__(self) -> None:
+        self.text = "# the store\nspec:\n  active: v2\n"
+        self.error: GitopsBgError | None = None
+        self.messages: list[str] = []
+        self.tries = 0
+        self.pushed = 0
+        self.told: list[GroupKey] = []
+        self.leads = True
+
+    def commit_files(self, edits: Mapping[str, Edit], message: str) -> Edited:
+        self.tries += 1
+        if self.error is not None:
+            raise self.error
+        (edit,) = (edits[path] for path in edits if path == PATH)
+        before, self.text = self.text, edit(self.text.encode()).decode()
+        if self.text != before:
+            self.messages.append(message)
+        return Edited("c" * 40, changed=self.text != before)
+
+    def note_push(self) -> None:
+        self.pushed += 1
+
+    @property
+    def active(self) -> str:
+        return str(yaml.safe_load(self.text)["spec"]["active"])
+
+
+@pytest.fixture
+def main() -> Main:
+    return Main()
+
+
+@pytest.fixture
+def commits(main: Main) -> Iterator[GroupCommits]:
+    made = GroupCommits(
+        main,  # type: ignore[arg-type]
+        pushed=main.note_push,
+        changed=main.told.append,
+        may_write=lambda: main.leads,
+        clock=lambda: datetime.now(UTC),
+        backoff=Backoff(lambda: 0.0, first=0.02, longest=0.02),
+        crashed=lambda error: pytest.fail(str(error)),
+    )
+    made.start()
+    yield made
+    made.stop(5.0)
+
+
+def settle(commits: GroupCommits) -> None:
+    eventually(lambda: commits.idle, what="nothing is due")
+
+
+def test_one_commit_names_the_version_that_serves_and_says_why(main: Main, commits: GroupCommits) -> None:
+    for _ in range(3):
+        commits.submit(STORE, BACK)
+        settle(commits)
+    assert main.text == '# the store\nspec:\n  active: "v1"\n'
+    assert main.messages == ["store: roll back to v1\n\nv2 was left: post-promotion analysis failed: smoke\n"]
+    assert (main.tries, main.pushed, commits.trouble(STORE)) == (1, 1, "")
+
+
+@pytest.mark.parametrize("text", ["spec: {active: v3}\n", "spec: {active: v1}\n", "spec: [\n", "- 1\n", "spec: 1\n"])
+def test_what_somebody_else_wrote_meanwhile_stays(main: Main, commits: GroupCommits, text: str) -> None:
+    main.text = text
+    commits.submit(STORE, BACK)
+    eventually(lambda: main.pushed == 1, what="main is read again")
+    assert (main.text, main.messages) == (text, [])
+
+
+@pytest.mark.parametrize("error", [PushRefused("main is protected"), InvalidInput(Problem(PATH, "is shared"))])
+def test_what_main_refuses_is_shown_and_tried_again(main: Main, commits: GroupCommits, error: GitopsBgError) -> None:
+    main.error = error
+    commits.submit(STORE, BACK)
+    eventually(lambda: main.tries > 1, what="it is tried again")
+    assert commits.trouble(STORE) == str(error)
+    main.error = None
+    eventually(lambda: main.active == "v1", what="main takes it")
+    settle(commits)
+    assert commits.trouble(STORE) == ""
+
+
+def test_a_remote_that_is_away_is_no_trouble_of_the_group(main: Main, commits: GroupCommits) -> None:
+    main.error = RemoteUnreachable("the remote does not answer")
+    commits.submit(STORE, BACK)
+    eventually(lambda: main.tries > 1, what="it is tried again")
+    assert (commits.trouble(STORE), main.told) == ("", [])
+
+
+def test_what_the_group_wants_no_more_is_not_tried_again(main: Main, commits: GroupCommits) -> None:
+    main.error = PushRefused("main is protected")
+    commits.submit(STORE, BACK)
+    eventually(lambda: main.tries > 0, what="it is refused")
+    commits.submit(STORE, None)
+    settle(commits)
+    main.error = None
+    assert (main.active, commits.trouble(STORE)) == ("v2", "")
+
+
+def test_an_agent_that_does_not_lead_commits_nothing(main: Main, commits: GroupCommits) -> None:
+    main.leads = False
+    commits.submit(STORE, BACK)
+    settle(commits)
+    assert (main.tries, main.active) == (0, "v2")
+
+
+def test_a_bug_is_tried_again_and_ends_no_thread(main: Main, commits: GroupCommits) -> None:
+    main.commit_files, taken = broken, main.commit_files  # type: ignore[method-assign]
+    commits.submit(STORE, BACK)
+    settle(commits)
+    assert commits.alive
+    main.commit_files = taken  # type: ignore[method-assign]
+    eventually(lambda: main.active == "v1", what="it goes on")
+
+
+def broken(*_: object) -> Edited:
+    raise RecursionError("too deep")
