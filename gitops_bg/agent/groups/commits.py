@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from gitops_bg.agent.runtime.background_thread import BackgroundThread
 from gitops_bg.agent.runtime.backoff import Backoff
 from gitops_bg.agent.runtime.boundaries import log_bug
+from gitops_bg.agent.runtime.due_thread import DueThread
 from gitops_bg.core.errors import GitopsBgError, InternalError, InvalidInput, Refused, guarded
 from gitops_bg.core.groups.decision import CommitActive
 from gitops_bg.core.groups.model import GroupKey
@@ -29,7 +29,7 @@ _WAIT = timedelta(seconds=1)
 """How soon it asks again whether this agent leads."""
 
 
-class GroupCommits(BackgroundThread):
+class GroupCommits(DueThread[GroupKey]):
     """``pushed`` is told of each commit, ``changed`` of each group whose trouble changed; ``clock`` gives UTC."""
 
     def __init__(
@@ -43,25 +43,15 @@ class GroupCommits(BackgroundThread):
         backoff: Backoff[GroupKey],
         crashed: Callable[[BaseException], None],
     ) -> None:
-        super().__init__("group-commits", crashed)
+        super().__init__("group-commits", crashed, clock)
         self._repository = repository
         self._pushed = pushed
         self._tell = changed
         self._may_write = may_write
-        self._clock = clock
         self._backoff = backoff
         self._wanted: dict[GroupKey, CommitActive] = {}
         """What main is to say, also once it does: until the group does not want it any more."""
-        self._due: dict[GroupKey, datetime] = {}
         self._troubles: dict[GroupKey, str] = {}
-        self._busy = False
-
-    @property
-    def idle(self) -> bool:
-        """Whether no commit is under way or due."""
-        with self._changed:
-            now = self._clock()
-            return not self._busy and not any(moment <= now for moment in self._due.values())
 
     def submit(self, group: GroupKey, commit: CommitActive | None) -> None:
         """Take what main is to say of a group from now on; None: nothing. Returns at once; the same is no news."""
@@ -72,31 +62,19 @@ class GroupCommits(BackgroundThread):
             self._troubles.pop(group, None)
             self._wanted.pop(group, None)
             if commit is not None:
-                self._wanted[group], self._due[group] = commit, self._clock()
-                self._changed.notify_all()
+                self._wanted[group] = commit
+                self._work_at([group], self._clock())
 
     def trouble(self, group: GroupKey) -> str:
         """Why main does not take the commit of a group; empty where nothing is in its way."""
         with self._changed:
             return self._troubles.get(group, "")
 
-    def _run(self) -> None:
-        while (found := self._next()) is not None:
-            self._write(*found)
-
-    def _next(self) -> tuple[GroupKey, CommitActive] | None:
-        """Wait for a commit that is due; None once the thread shall end."""
+    def _work(self, group: GroupKey) -> None:
         with self._changed:
-            self._busy = False
-            while not self._stopping:
-                group = min(self._due, key=lambda each: self._due[each], default=None)
-                if group is not None and self._due[group] <= self._clock():
-                    del self._due[group]
-                    self._busy = True
-                    return group, self._wanted[group]
-                left = (self._due[group] - self._clock()).total_seconds() if group is not None else None
-                self._changed.wait(left)
-            return None
+            commit = self._wanted.get(group)
+        if commit is not None:
+            self._write(group, commit)
 
     def _write(self, group: GroupKey, commit: CommitActive) -> None:
         if not self._may_write():
@@ -124,7 +102,7 @@ class GroupCommits(BackgroundThread):
         with self._changed:
             if self._wanted.get(group) != commit:
                 return
-            self._due[group] = self._clock() + wait
+            self._work_at([group], self._clock() + wait)
         self._set_trouble(group, trouble)
 
     def _set_trouble(self, group: GroupKey, trouble: str) -> None:

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 
 from gitops_bg.agent.groups.reconciler import GroupReconciler
-from gitops_bg.agent.runtime.background_thread import BackgroundThread
 from gitops_bg.agent.runtime.backoff import Backoff
 from gitops_bg.agent.runtime.boundaries import log_bug
+from gitops_bg.agent.runtime.due_thread import DueThread
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.groups.members import MemberState
 from gitops_bg.core.groups.model import GroupKey
@@ -16,7 +16,7 @@ from gitops_bg.core.model.version import AppKey
 LOGGER = logging.getLogger(__name__)
 
 
-class GroupThread(BackgroundThread):
+class GroupThread(DueThread[GroupKey]):
     """``wake`` queues apps for a look; ``may_write`` says whether this agent leads."""
 
     def __init__(
@@ -29,21 +29,11 @@ class GroupThread(BackgroundThread):
         backoff: Backoff[GroupKey],
         crashed: Callable[[BaseException], None],
     ) -> None:
-        super().__init__("groups", crashed)
+        super().__init__("groups", crashed, clock)
         self._reconciler = reconciler
         self._wake = wake
         self._may_write = may_write
-        self._clock = clock
         self._backoff = backoff
-        self._due: dict[GroupKey, datetime] = {}
-        self._busy = False
-
-    @property
-    def idle(self) -> bool:
-        """Whether no look is under way or due."""
-        with self._changed:
-            now = self._clock()
-            return not self._busy and not any(moment <= now for moment in self._due.values())
 
     def main_was_read(self) -> None:
         """Look at every group: main, or the leadership, may have changed."""
@@ -61,30 +51,9 @@ class GroupThread(BackgroundThread):
 
     def look_at(self, groups: Iterable[GroupKey]) -> None:
         """Look at groups soon."""
-        now = self._clock()
-        with self._changed:
-            self._due |= dict.fromkeys(groups, now)
-            self._changed.notify_all()
+        self._work_at(groups, self._clock())
 
-    def _run(self) -> None:
-        while (group := self._next()) is not None:
-            self._reconcile(group)
-
-    def _next(self) -> GroupKey | None:
-        """Wait for a group that is due; None once the thread shall end."""
-        with self._changed:
-            self._busy = False
-            while not self._stopping:
-                group = min(self._due, key=lambda each: self._due[each], default=None)
-                if group is not None and self._due[group] <= self._clock():
-                    del self._due[group]
-                    self._busy = True
-                    return group
-                left = (self._due[group] - self._clock()).total_seconds() if group is not None else None
-                self._changed.wait(left)
-            return None
-
-    def _reconcile(self, group: GroupKey) -> None:
+    def _work(self, group: GroupKey) -> None:
         if not self._may_write():
             return
         try:
@@ -95,14 +64,10 @@ class GroupThread(BackgroundThread):
                 log_bug(error)
             seconds = self._backoff.failed(group)
             LOGGER.warning("%s: %s; again in %.1f s", group, error, seconds)
-            self._again(group, self._clock() + timedelta(seconds=seconds))
+            self._work_at([group], self._clock() + timedelta(seconds=seconds))
             self._wake(self._reconciler.failed(group, error))
             return
         self._backoff.succeeded(group)
         self._wake(result.members)
         if result.again_at is not None:
-            self._again(group, result.again_at)
-
-    def _again(self, group: GroupKey, moment: datetime) -> None:
-        with self._changed:
-            self._due[group] = min(moment, self._due.get(group, moment))
+            self._work_at([group], result.again_at)

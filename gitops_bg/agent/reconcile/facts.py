@@ -113,7 +113,10 @@ def gather(catalog: Catalog, cluster: Cluster, app: AppKey) -> Facts | None:
 
 def _as_member(facts: Facts, state: MemberState, *, in_main: bool) -> Facts:
     if in_main:
-        return replace(facts, desired=replace(facts.desired, in_candidate=state is MemberState.CANDIDATE))
+        # Another Service of its app.yaml carries no version in its name: requests may reach it unasked.
+        own = facts.spec.strategy.active_services == (facts.app.name,)
+        waits_for_group = state is MemberState.CANDIDATE and own
+        return replace(facts, desired=replace(facts.desired, in_candidate=waits_for_group))
     policy = DeletionPolicy.DELETE if state is MemberState.DELETED else DeletionPolicy.KEEP
     return replace(facts, spec=replace(facts.spec, deletion_policy=policy))
 

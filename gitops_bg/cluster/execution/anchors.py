@@ -24,8 +24,8 @@ from gitops_bg.cluster.api.kinds import (
     Object,
 )
 
-ANCHORED = frozenset({REPLICA_SETS, SERVICES, CONFIG_MAPS, SECRETS, HTTP_ROUTES, GRPC_ROUTES})
-"""The kinds that stay. Autoscalers and budgets are recreated in a moment, and no pod depends on them."""
+ANCHORED = frozenset(kind.name for kind in (REPLICA_SETS, SERVICES, CONFIG_MAPS, SECRETS, HTTP_ROUTES, GRPC_ROUTES))
+"""The kinds that stay, by name. Autoscalers and budgets are recreated in a moment, and no pod depends on them."""
 
 _log = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ class Anchors:
         """A manifest of ours with the namespace as second owner."""
         metadata = body["metadata"]
         owners = metadata.get("ownerReferences")
-        if kind not in ANCHORED or not owners:
+        if kind.name not in ANCHORED or not owners:
             return body
         uid = self.uid(metadata["namespace"], owners[0]["uid"])
         if not uid:

@@ -77,7 +77,9 @@ class AuxiliaryObjects:
         routes = (strategy.get("blueGreen") or {}).get("routes")
         if not routes:
             return ()
-        kind = GRPC_ROUTES if routes.get("protocol") == "grpc" else HTTP_ROUTES
+        kind = self._kinds.kind((GRPC_ROUTES if routes.get("protocol") == "grpc" else HTTP_ROUTES).name)
+        if kind is None:
+            return ()
         live = self._client.get(kind, app.namespace, app.name)
         operations = let_go(live) if live is not None and not owner_of(kind, meta_of(live), app) else []
         if not operations:

@@ -180,12 +180,16 @@ class GroupCluster:
             self._client.delete(kind, group.namespace, name, live["metadata"]["uid"])
 
     def _routes(self, group: GroupKey) -> list[Object] | None:
-        """The group's HTTPRoutes; None where the cluster does not know the kind."""
+        """The group's HTTPRoutes, and the one of its name, whoever's it is; None where the cluster lacks the kind."""
         labels = ",".join(f"{key}={value}" for key, value in group_labels(group).items())
         try:
-            return self._client.list(HTTP_ROUTES, group.namespace, labels)
+            found = self._client.list(HTTP_ROUTES, group.namespace, labels)
+            if all(each["metadata"]["name"] != names.fit(group.name) for each in found):
+                other = self._client.get(HTTP_ROUTES, group.namespace, names.fit(group.name))
+                found += [other] if other is not None else []
         except NotFound:
             return None
+        return found
 
 
 def _live_route(group: GroupKey, body: Object) -> LiveRoute:

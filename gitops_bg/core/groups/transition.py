@@ -15,7 +15,7 @@ from gitops_bg.core.groups.analysis.verdicts import await_verdict
 from gitops_bg.core.groups.events import GroupEvent
 from gitops_bg.core.groups.gates import gates_of
 from gitops_bg.core.groups.model import PromotionRejected, TransitionStep, VersionStage
-from gitops_bg.core.groups.plan import after_of, is_in_place
+from gitops_bg.core.groups.plan import after_of, is_in_place, wanted_routes
 from gitops_bg.core.groups.record import MOST_MOVES, FailedTransition, GroupMove, Transition, TransitionKind
 from gitops_bg.core.groups.registering import remember_deleted
 from gitops_bg.core.groups.world import GroupWorld
@@ -98,9 +98,13 @@ def deadline_of(world: GroupWorld, moving: Transition) -> datetime:
 
 
 def waits_for(world: GroupWorld) -> str:
-    """What the Gateway says against the group's routes; empty where it says nothing."""
-    found = (f"{name}: {live.reason}" for name, live in sorted(world.observed.routes.items()) if live.reason)
-    return next(found, "")
+    """What stands against the group's routes: the Gateway, or the owner of an object of the same name; else empty."""
+    wanted = {each.name for each in wanted_routes(world)}
+    for name, live in sorted(world.observed.routes.items()):
+        against = (live.foreign if name in wanted else "") if live.foreign else live.reason
+        if against:
+            return f"{name}: {against}"
+    return ""
 
 
 def _withdrawn(world: GroupWorld, moving: Transition, why: str) -> GroupWorld:
@@ -130,5 +134,5 @@ def _finished(world: GroupWorld, moving: Transition) -> GroupWorld:
 
 def _awaits_gateway_status(world: GroupWorld, since: datetime) -> bool:
     """Whether a Gateway has said nothing of some route yet, and may still."""
-    silent = any(live.accepted is None for live in world.observed.routes.values())
+    silent = any(live.accepted is None and not live.foreign for live in world.observed.routes.values())
     return silent and world.now < since + timedelta(seconds=GATEWAY_STATUS_GRACE_SECONDS)

@@ -14,6 +14,7 @@ from gitops_bg.core.model.http_routes import ParentRef
 from gitops_bg.spec.app.fields import DnsLabel, Model
 
 _HOST = re.compile(r"(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LABELS = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 _HEADER = r"^[A-Za-z0-9!#$%&'*+.^_|~-]{1,256}$"
 
 
@@ -26,20 +27,30 @@ def _host(text: str) -> str:
 
 Host = Annotated[str, AfterValidator(_host)]
 HeaderName = Annotated[str, Field(pattern=_HEADER)]
+GatewayName = Annotated[str, Field(max_length=253, pattern=f"^{_LABELS}$")]
+"""Of a Gateway, or one of its listeners: labels with dots between them, as Kubernetes has names of objects."""
 
 
 class GatewayRef(Model):
     """A Gateway, or one listener of it."""
 
-    name: DnsLabel = Field(description="The Gateway.")
+    name: GatewayName = Field(description="The Gateway.")
     namespace: DnsLabel | None = Field(None, description="Its namespace; that of the route where absent.")
-    section_name: DnsLabel | None = Field(None, description="One listener of it; all of them where absent.")
+    section_name: GatewayName | None = Field(None, description="One listener of it; all of them where absent.")
     port: Annotated[int, Field(ge=1, le=65535)] | None = Field(
         None, description="The listeners of one port; all of them where absent."
     )
 
 
-ParentRefs = Annotated[list[GatewayRef], Field(min_length=1, max_length=32)]
+def _each_once(refs: list[GatewayRef]) -> list[GatewayRef]:
+    """As the schema of HTTPRoute demands: https://gateway-api.sigs.k8s.io/reference/spec/#commonroutespec."""
+    for place, ref in enumerate(refs):
+        if ref in refs[:place]:
+            raise PydanticCustomError("twice", "names {name} twice; remove one of the two", {"name": ref.name})
+    return refs
+
+
+ParentRefs = Annotated[list[GatewayRef], Field(min_length=1, max_length=32), AfterValidator(_each_once)]
 Hosts = Annotated[list[Host], Field(min_length=1, max_length=16)]
 
 

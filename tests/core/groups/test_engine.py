@@ -12,6 +12,7 @@ from gitops_bg.core.groups.members import MemberState
 from gitops_bg.core.groups.model import TransitionStep
 from gitops_bg.core.groups.transition import GATEWAY_STATUS_GRACE_SECONDS
 from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.http_routes import HttpRoute
 from tests.core.groups.gateway import DENIED, NOBODY
 from tests.core.groups.notation import NOW
 from tests.core.groups.simulation import GATEWAY, World, store, version
@@ -661,6 +662,19 @@ def test_what_is_somebody_elses_is_neither_changed_nor_deleted() -> None:
     assert [type(each).__name__ for each in world.decide().actions] == []
     world.settle()
     assert (world.services["cart"], "stray" in world.services, "other" in world.routes) == ("cart-v1", True, True)
+
+
+def test_a_route_of_the_groups_name_that_is_somebody_elses_is_named_and_keeps_no_service_from_coming() -> None:
+    world = store(foreign={"store"})
+    world.routes["store"] = HttpRoute("store", (), (), ())
+    decision = world.settle()
+    assert (world.services["cart"], world.services["auth"]) == ("cart-v1", "auth-v1")
+    (accepted,) = [each for each in decision.conditions if each.type == "RoutesAccepted"]
+    assert (accepted.reason, accepted.message) == ("NotAccepted", "store: it is managed by Helm")
+    world.active = "v2"
+    world.settle()
+    world.after(601).settle()
+    assert (world.stages, world.services["cart"]) == ("v1A v2C", "cart-v1"), "nothing moves that no route can follow"
 
 
 def test_versions_that_leave_keep_their_pods_until_no_route_leads_to_them() -> None:

@@ -115,3 +115,8 @@ def test_without_the_gateway_api_the_app_runs_and_says_what_is_missing(
         web.wait_phase("Degraded")
         assert "install the Gateway API" in web.condition("Ready")["message"]
         web.promote("v2")
+        web.spec["deletionPolicy"] = "delete"
+        web.configure()
+        world.wait_idle()
+        world.publish("No web", {web.folder: None})
+        web.wait(lambda: world.live("bluegreendeployments", "web") is None, "what was never there keeps nothing back")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 
 from gitops_bg.core.groups.members import MemberState
 from tests.core.groups.gateway import DENIED, NOBODY
@@ -268,6 +269,34 @@ def test_what_happens_to_a_group_is_among_its_events(store: Store) -> None:
 
     wanted = ["PromotionFinished", "PromotionStarted", "VersionRegistered", "VersionRegistered"]
     eventually(lambda: reasons() == wanted, what="every event is there once")
+
+
+def test_a_group_names_the_owner_of_a_route_of_its_name_and_its_services_come_up_all_the_same(store: Store) -> None:
+    cluster, namespace = store.world.cluster, store.world.namespace
+    metadata = {"name": "store", "namespace": namespace}
+    body = {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": metadata}
+    cluster.apply({**body, "spec": {"parentRefs": [{"name": "other"}]}})
+    store.world.start()
+    store.world.publish("The store", {**store.group(), **store.version("v1", cart="/cart")})
+    eventually(lambda: store.selected("cart") != {}, what="the Service is there")
+    eventually(
+        lambda: "store: it is made by somebody else" in store.condition("RoutesAccepted")["message"], what="it is said"
+    )
+    found = cluster.find(f"/apis/gateway.networking.k8s.io/v1/namespaces/{namespace}/httproutes/store")
+    assert found is not None
+    assert [each["name"] for each in found["spec"]["parentRefs"]] == ["other"]
+
+
+def test_a_service_of_a_candidate_with_another_live_service_waits_for_a_freeze(store: Store) -> None:
+    store.begin()
+    store.world.publish("Freeze", FREEZE)
+    files = store.version("v3", cart="/cart")
+    cart = store.world.app("cart-v3")
+    text = yaml.safe_load(cart.app_yaml())
+    text["spec"]["strategy"]["blueGreen"] = {"activeServices": ["cart-v3", "public"]}
+    store.world.publish("v3", files | {f"{store.folder}/v3/cart/app.yaml": yaml.safe_dump(text)})
+    eventually(lambda: "INC-4711" in str(cart.status), what="it waits, and says for what")
+    assert store.world.live("services", "public") is None
 
 
 def test_a_route_and_a_service_that_somebody_deletes_are_made_again(store: Store) -> None:

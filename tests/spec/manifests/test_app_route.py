@@ -91,9 +91,9 @@ def test_grpc_has_no_paths() -> None:
 
 
 def test_gateways_hosts_and_the_header_are_those_of_the_file() -> None:
-    said = "routes: {parentRefs: [{name: a, namespace: infra, sectionName: https, port: 443}], hosts: ['*.c.io'], "
+    said = "routes: {parentRefs: [{name: a.b, namespace: infra, sectionName: https, port: 443}], hosts: ['*.c.io'], "
     spec = made(load(f"{said}versionHeader: X-Try}}"))["spec"]
-    assert spec["parentRefs"] == [{**PUBLIC, "name": "a", "namespace": "infra", "sectionName": "https", "port": 443}]
+    assert spec["parentRefs"] == [{**PUBLIC, "name": "a.b", "namespace": "infra", "sectionName": "https", "port": 443}]
     assert spec["hostnames"] == ["*.c.io"]
     assert spec["rules"][0]["matches"] == [{**EVERYTHING, **header(name="X-Try")}]
 
@@ -129,6 +129,8 @@ WRONG = {
     "several ports": (f"{ROUTES}}}", {"web": TWO, "web_preview": TWO}, "have 2 ports in common, so port is needed"),
     "a port that is not there": (f"{ROUTES}, port: 9}}", {}, "routes.port: the Service web has no port 9 (write 8080)"),
     "no Gateway": ("routes: {parentRefs: []}", {}, "spec.strategy.blueGreen.routes.parentRefs"),
+    "a Gateway twice": ("routes: {parentRefs: [{name: a}, {name: a}]}", {}, "names a twice"),
+    "a Gateway without a name": ("routes: {parentRefs: [{name: A_b}]}", {}, "parentRefs[0].name"),
     "no host": (f"{ROUTES}, hosts: ['a b']}}", {}, "'a b' is no host name"),
     "no protocol": (f"{ROUTES}, protocol: tcp}}", {}, "protocol"),
     "a header that is none": (f"{ROUTES}, versionHeader: 'a b'}}", {}, "versionHeader"),

@@ -44,6 +44,8 @@ def plan(
         world = facts.world(facts.decide(now).record, now)
         if world is None:
             raise InvalidInput(*facts.desired.problems)
+        if not world.record.state.versions:
+            raise CommandFailed(f"nothing of {facts.key} is registered yet: see gitops-bg group explain {facts.key}")
         target = version or _meant(world)
         if not target:
             raise CommandFailed(f"{facts.key} has no candidate: {world.spec.active} serves, as group.yaml asks")
