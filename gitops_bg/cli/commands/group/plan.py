@@ -1,5 +1,6 @@
 """`group plan`: what a promotion or a rollback of a group would change. It only reads."""
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -87,18 +88,22 @@ def _json(facts: GroupFacts, world: GroupWorld, foreseen: Forecast) -> dict[str,
 def _show(output: Output, facts: GroupFacts, world: GroupWorld, foreseen: Forecast) -> None:
     output.line(f"{facts.key}: {foreseen.kind.lower()} from {foreseen.source} to {foreseen.target}", "bold")
     header = world.spec.gateway.version_header if world.spec.gateway else "a header"
-    tables = (
-        ("VERSION", foreseen.stages, "deleted"),
-        (f"REQUESTS WITHOUT {header}", foreseen.requests, "nobody"),
-        ("SERVICE", foreseen.services, "deleted"),
-    )
-    for title, rows, gone in tables:
-        if rows:
-            output.show(Padding(_table(title, rows, gone), (0, 0, 0, 2)))
+    for table in tables(foreseen, header):
+        output.show(Padding(table, (0, 0, 0, 2)))
     output.line("  before that:")
     output.show(Padding(gate_rows(gates_of(world, foreseen.target), world.now), (0, 0, 0, 2)))
     if world.spec.active != foreseen.target:
         output.line("  policies are asked once group.yaml asks for it", "dim")
+
+
+def tables(foreseen: Forecast, header: str) -> Iterator[Table]:
+    """Yield what would be different; ``header`` names the versions of requests."""
+    found = (
+        ("VERSION", foreseen.stages, "deleted"),
+        (f"REQUESTS WITHOUT {header}", foreseen.requests, "nobody"),
+        ("SERVICE", foreseen.services, "deleted"),
+    )
+    yield from (_table(title, rows, gone) for title, rows, gone in found if rows)
 
 
 def _table(title: str, rows: tuple[Difference, ...], gone: str) -> Table:
