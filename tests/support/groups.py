@@ -62,6 +62,10 @@ class Store:
         status: dict[str, Any] = found.get("status") or {}
         return status
 
+    def shut_gates(self) -> list[dict[str, Any]]:
+        """What keeps the promotion waiting, as the status says it."""
+        return [each for each in self.status().get("gates", []) if not each["open"]]
+
     def delete(self) -> None:
         """What `kubectl delete releasegroup` does."""
         path = f"/apis/{API}/namespaces/{self.world.namespace}/releasegroups/store"

@@ -48,7 +48,7 @@ def test_one_member_that_does_not_come_up_keeps_the_group_where_it_is(store: Sto
     store.spec["active"] = "v3"
     store.world.publish("v3", {**store.group(), **bad})
     store.wait("v1A v2C v3C", "Waiting")
-    (gate,) = [each for each in store.status()["gates"] if not each["open"]]
+    (gate,) = eventually(store.shut_gates, what="a gate is shut")
     assert gate["kind"] == "availability"
     assert "cart-v3" in gate["reason"]
     assert store.ask("/cart") == "cart-v1"
@@ -214,8 +214,11 @@ def test_a_freeze_stops_a_promotion_of_a_group_and_never_its_way_back(store: Sto
     store.world.publish("Freeze", FREEZE)
     commit = store.activate("v2")
     store.wait("v1A v2C", "Waiting")
-    (gate,) = [each for each in store.status()["gates"] if not each["open"]]
-    assert (gate["kind"], gate["reason"].partition(": shut")[0]) == ("policy", "cart-v2: freeze: INC-4711")
+
+    def shut() -> list[tuple[str, str]]:
+        return [(each["kind"], each["reason"].partition(": shut")[0]) for each in store.shut_gates()]
+
+    eventually(lambda: shut() == [("policy", "cart-v2: freeze: INC-4711")], what="only the freeze is in its way")
     assert store.ask("/cart") == "cart-v1"
     store.world.publish("The freeze is over", dict.fromkeys(FREEZE))
     store.wait("v1L v2A")
