@@ -54,9 +54,9 @@ from gitops_bg.cluster.observation.ownership import Allegiance
 from gitops_bg.core.errors import GitopsBgError, Transient
 from gitops_bg.core.groups.members import MemberState
 from gitops_bg.core.groups.model import GroupKey
-from gitops_bg.core.model.analysis_runs import Subject
 from gitops_bg.core.model.hooks import HookType
 from gitops_bg.core.model.main import Main
+from gitops_bg.core.model.subject import Subject
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.hooks.caller import HookCaller
 from gitops_bg.repo.git.address import repository_name
@@ -101,7 +101,7 @@ class Agent:
         self.catalog.board.wake = self.wake_apps
         self.git = self._git_loop()
         composers = {HookType.ALERT: alert_composer(settings.repository.cluster)}
-        self.hooks = HookCaller(secret_reader(self.cluster), self.queue.add, clock, composers)
+        self.hooks = HookCaller(secret_reader(self.cluster), self._look_soon, clock, composers)
         self.measurements = MeasurementRunner(
             cluster=self.cluster,
             timers=self._timers,
@@ -160,7 +160,7 @@ class Agent:
         )
 
     def _group_thread(self) -> GroupThread:
-        beside = GroupBackground(self.measurements, self.group_commits)
+        beside = GroupBackground(self.measurements, self.hooks, self.group_commits)
         return GroupThread(
             GroupReconciler(self.catalog, self.cluster, self._live_groups(), self.metrics, beside, self._clock),
             wake=self.wake_apps,
@@ -323,7 +323,7 @@ class Agent:
         self.groups.app_changed(app)
 
     def _look_soon(self, subject: Subject) -> None:
-        """Have an app, or a release group, looked at: something was measured of it."""
+        """Have an app, or a release group, looked at: something was measured or answered."""
         if isinstance(subject, GroupKey):
             self.groups.look_at([subject])
         elif isinstance(subject, AppKey):

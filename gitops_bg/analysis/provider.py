@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from gitops_bg.core.model.analysis_runs import Subject
+from gitops_bg.core.model.subject import Subject
 from gitops_bg.outbound.errors import MeasuringFailed
 from gitops_bg.outbound.secrets import Secrets
 

@@ -3,11 +3,13 @@
 import typer
 
 from gitops_bg.cli.commands import agent, demo, init, policies
-from gitops_bg.cli.commands.group import decide as decide_group
-from gitops_bg.cli.commands.group import explain as explain_group
-from gitops_bg.cli.commands.group import get as get_group
-from gitops_bg.cli.commands.group import history as history_of_group
-from gitops_bg.cli.commands.group import plan as plan_group
+from gitops_bg.cli.commands.group import change as group_change
+from gitops_bg.cli.commands.group import diff as group_diff
+from gitops_bg.cli.commands.group import explain as group_explain
+from gitops_bg.cli.commands.group import get as group_get
+from gitops_bg.cli.commands.group import history as group_history
+from gitops_bg.cli.commands.group import plan as group_plan
+from gitops_bg.cli.commands.group import tree as group_tree
 from gitops_bg.cli.commands.inspect import check, diff, explain, get, history, plan, status, tree
 from gitops_bg.cli.commands.operate import (
     abort,
@@ -51,6 +53,18 @@ _VERBS = {
     ),
 }
 
+_GROUP_VERBS = (
+    group_get.get,
+    group_tree.tree,
+    group_explain.explain,
+    group_plan.plan,
+    group_diff.diff,
+    group_history.history,
+    group_change.promote,
+    group_change.rollback,
+    group_change.delete,
+)
+
 
 def add_verbs(app: typer.Typer) -> None:
     """Register every verb; a function ``set_image`` is the verb ``set-image``."""
@@ -73,8 +87,7 @@ def _policies() -> typer.Typer:
 def _group() -> typer.Typer:
     told = "Release groups: several services that are promoted and rolled back together."
     verbs = typer.Typer(name="group", help=told, no_args_is_help=True)
-    looking = (get_group.get, explain_group.explain, plan_group.plan, history_of_group.history)
-    for verb in (*looking, decide_group.promote, decide_group.rollback, decide_group.delete):
+    for verb in _GROUP_VERBS:
         verbs.command(verb.__name__)(with_option_groups(verb))
     return verbs
 

@@ -43,12 +43,13 @@ from gitops_bg.core.errors import GitopsBgError, WorldChanged
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.actions import ClusterAction
 from gitops_bg.core.model.analyses import RunRecord
-from gitops_bg.core.model.analysis_runs import MeasurementRequest, MeasurementResult, Subject
+from gitops_bg.core.model.analysis_runs import MeasurementRequest, MeasurementResult
 from gitops_bg.core.model.change_set import ActionResult
 from gitops_bg.core.model.decision import Condition, Decision
 from gitops_bg.core.model.observed import Observed, Request
 from gitops_bg.core.model.pulls import PullRequest
 from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.subject import Subject
 from gitops_bg.core.model.version import AppKey, ConfigurationRef
 from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.spec.app.load import AppConfig

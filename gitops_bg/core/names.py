@@ -6,8 +6,9 @@ And the name of the promotion branch, which people read as well.
 import hashlib
 import re
 
-from gitops_bg.core.model.analysis_runs import MeasurementId, Subject
+from gitops_bg.core.model.analysis_runs import MeasurementId
 from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.subject import Subject
 from gitops_bg.core.model.version import AppKey, ConfigurationRef
 
 PROMOTION_PREFIX = "gitops-bg/promote/"

@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.hooks import HookCall, HookResponse, HookType
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.subject import Subject
 from gitops_bg.core.text.printable import printable
 from gitops_bg.hooks.request import Compose, HookRequest, request_for
 from gitops_bg.outbound.posting import Poster, PostFailed
@@ -34,20 +34,20 @@ MOST_AT_ONCE = 512
 MOST_MESSAGES_AT_ONCE = 64
 """The most calls of chats under way, which have their own limit: a chat that hangs delays no gate."""
 
-Key = tuple[AppKey, str]
+Key = tuple[Subject, str]
 
 
 class HookCaller:
     """Tracks the calls under way, and their responses until the core has taken them.
 
-    ``on_result`` is called with every app that has a response; ``clock`` gives UTC; ``composers`` make the requests of
-    types that do not use Flagger's form. `stop` it at the end.
+    ``on_result`` is called with every app or release group that has a response; ``clock`` gives UTC; ``composers`` make
+    the requests of types that do not use Flagger's form. `stop` it at the end.
     """
 
     def __init__(
         self,
         read_secret: ReadSecret,
-        on_result: Callable[[AppKey], None],
+        on_result: Callable[[Subject], None],
         clock: Callable[[], datetime],
         composers: Mapping[HookType, Compose] = MappingProxyType({}),
     ) -> None:
@@ -58,7 +58,7 @@ class HookCaller:
         self._lock = threading.Lock()
         self._running: dict[Key, asyncio.Task[None] | None] = {}
         """None: about to begin."""
-        self._answers: dict[AppKey, dict[str, HookResponse]] = {}
+        self._answers: dict[Subject, dict[str, HookResponse]] = {}
         self._places = asyncio.Semaphore(MOST_AT_ONCE)
         self._places_of_chats = asyncio.Semaphore(MOST_MESSAGES_AT_ONCE)
         self._poster = Poster()
@@ -67,24 +67,24 @@ class HookCaller:
 
     # --- for workers ------------------------------------------------------------------------------------------
 
-    def take(self, app: AppKey, calls: Iterable[HookCall]) -> None:
+    def take(self, subject: Subject, calls: Iterable[HookCall]) -> None:
         """Begin the calls that are neither under way nor answered; end and forget those no longer listed."""
         named = {call.id: call for call in calls}
         with self._lock:
-            answers = {id_: called for id_, called in self._answers.pop(app, {}).items() if id_ in named}
+            answers = {id_: called for id_, called in self._answers.pop(subject, {}).items() if id_ in named}
             if answers:
-                self._answers[app] = answers
-            gone = [key for key in self._running if key[0] == app and key[1] not in named]
+                self._answers[subject] = answers
+            gone = [key for key in self._running if key[0] == subject and key[1] not in named]
             stale = [task for key in gone if (task := self._running.pop(key))]
-            new = [call for id_, call in named.items() if id_ not in answers and (app, id_) not in self._running]
-            self._running.update({(app, call.id): None for call in new})
+            new = [call for id_, call in named.items() if id_ not in answers and (subject, id_) not in self._running]
+            self._running.update({(subject, call.id): None for call in new})
             if stale or new:
-                self._started().call_soon_threadsafe(self._change, app, stale, new)
+                self._started().call_soon_threadsafe(self._change, subject, stale, new)
 
-    def answers(self, app: AppKey) -> tuple[HookResponse, ...]:
-        """The responses of an app's calls that the core has not taken yet."""
+    def answers(self, subject: Subject) -> tuple[HookResponse, ...]:
+        """The responses of its calls that the core has not taken yet."""
         with self._lock:
-            return tuple(self._answers.get(app, {}).values())
+            return tuple(self._answers.get(subject, {}).values())
 
     def stop(self, timeout: float = 2.0) -> None:
         """End every call; their responses are lost, and the next agent asks again."""
@@ -113,13 +113,13 @@ class HookCaller:
         loop.run_until_complete(loop.shutdown_default_executor())
         loop.close()
 
-    def _change(self, app: AppKey, stale: list[asyncio.Task[None]], new: list[HookCall]) -> None:
+    def _change(self, subject: Subject, stale: list[asyncio.Task[None]], new: list[HookCall]) -> None:
         for task in stale:
             task.cancel()
         with self._lock:
             for call in new:
-                if (app, call.id) in self._running:
-                    self._running[app, call.id] = asyncio.get_running_loop().create_task(self._call(app, call))
+                if (subject, call.id) in self._running:
+                    self._running[subject, call.id] = asyncio.get_running_loop().create_task(self._call(subject, call))
 
     async def _close(self) -> None:
         with self._lock:
@@ -130,22 +130,22 @@ class HookCaller:
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._poster.close()
 
-    async def _call(self, app: AppKey, call: HookCall) -> None:
+    async def _call(self, subject: Subject, call: HookCall) -> None:
         async with self._places_of_chats if call.hook.type is HookType.ALERT else self._places:
-            status, text = await self._answer(app, call)
+            status, text = await self._answer(subject, call)
         with self._lock:
-            if (app, call.id) not in self._running:
+            if (subject, call.id) not in self._running:
                 return  # The response is no longer needed.
-            del self._running[app, call.id]
-            self._answers.setdefault(app, {})[call.id] = HookResponse(call.id, status, self._clock(), text)
-        self._on_result(app)
+            del self._running[subject, call.id]
+            self._answers.setdefault(subject, {})[call.id] = HookResponse(call.id, status, self._clock(), text)
+        self._on_result(subject)
 
-    async def _answer(self, app: AppKey, call: HookCall) -> tuple[int, str]:
+    async def _answer(self, subject: Subject, call: HookCall) -> tuple[int, str]:
         """Status and text; status 0 and the reason where there was no response."""
-        secrets = Secrets(call.hook.namespace or app.namespace, self._read_secret)
+        secrets = Secrets(call.hook.namespace or subject.namespace, self._read_secret)
         compose = self._composers.get(call.hook.type, request_for)
         try:
-            request = await asyncio.to_thread(compose, app, call, secrets)
+            request = await asyncio.to_thread(compose, subject, call, secrets)
             status, body = await self._in_time(request)
             text = _readable(body)
             return request.status(status, text), _cut(secrets.clean(text))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gitops_bg.core.model.hooks import HookCall
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.subject import Subject
 from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.outbound.http import Trust
 from gitops_bg.outbound.secrets import Secrets
@@ -29,11 +29,11 @@ class HookRequest:
     """Translates a status, for backends that report success in the body."""
 
 
-Compose = Callable[[AppKey, HookCall, Secrets], HookRequest]
+Compose = Callable[[Subject, HookCall, Secrets], HookRequest]
 """Composes the request of a call. Reads the Secrets that the call names, and raises the errors of that."""
 
 
-def request_for(app: AppKey, call: HookCall, secrets: Secrets) -> HookRequest:
+def request_for(subject: Subject, call: HookCall, secrets: Secrets) -> HookRequest:
     """Compose the request of a call. Reads the Secrets that the call names, and raises the errors of that.
 
     ``Idempotency-Key`` is the same for every try of one call: a backend is asked at least once, maybe twice.
@@ -42,18 +42,18 @@ def request_for(app: AppKey, call: HookCall, secrets: Secrets) -> HookRequest:
     headers = {"Content-Type": "application/json", "User-Agent": "gitops-bg"} | asked.get("headers", {})
     return HookRequest(
         url=asked["url"],
-        body=json.dumps(_payload(app, call, asked.get("metadata", {}))).encode(),
+        body=json.dumps(_payload(subject, call, asked.get("metadata", {}))).encode(),
         headers=(*headers.items(), ("Idempotency-Key", call.key), ("Accept-Encoding", "identity")),
         timeout=asked.get("timeout", 10.0),
         trust=Trust(asked.get("caCert", ""), asked.get("disableTLS", False)),
     )
 
 
-def _payload(app: AppKey, call: HookCall, metadata: Mapping[str, str]) -> dict[str, Any]:
+def _payload(subject: Subject, call: HookCall, metadata: Mapping[str, str]) -> dict[str, Any]:
     """The payload: exactly Flagger's fields."""
     return {
-        "name": app.name,
-        "namespace": app.namespace,
+        "name": subject.name,
+        "namespace": subject.namespace,
         "phase": call.phase,
         "checksum": call.checksum,
         "metadata": {**metadata, **dict(call.metadata)},

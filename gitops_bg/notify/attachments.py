@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gitops_bg.core.model.hooks import Alert, Severity
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.subject import Subject
 from gitops_bg.notify.message import Destination, title_of
 
 WORDS = {Severity.INFO: "good", Severity.WARN: "warning", Severity.ERROR: "danger"}
@@ -12,7 +12,7 @@ WORDS = {Severity.INFO: "good", Severity.WARN: "warning", Severity.ERROR: "dange
 
 
 def payload(
-    app: AppKey,
+    subject: Subject,
     alert: Alert,
     to: Destination,
     colors: Mapping[Severity, str] = WORDS,
@@ -22,7 +22,7 @@ def payload(
     fields = [{"title": title, "value": write(value), "short": False} for title, value in alert.facts]
     attachment = {
         "color": colors[alert.severity],
-        "author_name": title_of(app),
+        "author_name": title_of(subject),
         "fallback": alert.text,
         "text": write(alert.text),
         "mrkdwn_in": ["text"],

@@ -6,14 +6,14 @@ https://discord.com/developers/docs/resources/webhook#execute-slackcompatible-we
 from urllib.parse import urlsplit, urlunsplit
 
 from gitops_bg.core.model.hooks import Alert
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.subject import Subject
 from gitops_bg.notify.attachments import payload
 from gitops_bg.notify.message import Destination, Message
 
 
-def discord(app: AppKey, alert: Alert, to: Destination) -> Message:
+def discord(subject: Subject, alert: Alert, to: Destination) -> Message:
     """The message for Discord."""
-    return Message(as_slack(to.address), payload(app, alert, to))
+    return Message(as_slack(to.address), payload(subject, alert, to))
 
 
 def as_slack(address: str) -> str:

@@ -7,19 +7,19 @@ import html
 from typing import Any
 
 from gitops_bg.core.model.hooks import Alert
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.subject import Subject
 from gitops_bg.notify.message import HEX, Destination, Message, title_of
 
 
-def gchat(app: AppKey, alert: Alert, to: Destination) -> Message:
+def gchat(subject: Subject, alert: Alert, to: Destination) -> Message:
     """The message for Google Chat. The space is that of the webhook."""
     colored = f'<font color="{HEX[alert.severity]}"><b>{alert.severity.upper()}</b></font> {html.escape(alert.text)}'
     facts = [_fact(title, value) for title, value in alert.facts]
     card = {
-        "header": {"title": "gitops-bg", "subtitle": title_of(app)},
+        "header": {"title": "gitops-bg", "subtitle": title_of(subject)},
         "sections": [{"widgets": [{"textParagraph": {"text": colored}}, *facts]}],
     }
-    return Message(to.address, {"cardsV2": [{"cardId": title_of(app), "card": card}]})
+    return Message(to.address, {"cardsV2": [{"cardId": title_of(subject), "card": card}]})
 
 
 def _fact(title: str, value: str) -> dict[str, Any]:

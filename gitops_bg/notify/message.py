@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gitops_bg.core.model.hooks import Alert, Severity
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.subject import Subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +28,17 @@ class Message:
     status: Callable[[int, str], int] = lambda status, _body: status
 
 
-Format = Callable[[AppKey, Alert, Destination], Message]
+Format = Callable[[Subject, Alert, Destination], Message]
 
 HEX = {Severity.INFO: "#0076D7", Severity.WARN: "#FFA500", Severity.ERROR: "#FF0000"}
 """Colours for chats without colour names; blue and red are Flagger's."""
 
 
-def title_of(app: AppKey) -> str:
-    """The name of an app in chats, as in Flagger.
+def title_of(subject: Subject) -> str:
+    """The name of an app, or a release group, in chats, as in Flagger.
 
+    >>> from gitops_bg.core.model.version import AppKey
     >>> title_of(AppKey("shop", "web"))
     'web.shop'
     """
-    return f"{app.name}.{app.namespace}"
+    return f"{subject.name}.{subject.namespace}"

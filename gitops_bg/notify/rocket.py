@@ -4,11 +4,11 @@ https://docs.rocket.chat/docs/integrations
 """
 
 from gitops_bg.core.model.hooks import Alert
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.subject import Subject
 from gitops_bg.notify.attachments import payload
 from gitops_bg.notify.message import HEX, Destination, Message
 
 
-def rocket(app: AppKey, alert: Alert, to: Destination) -> Message:
+def rocket(subject: Subject, alert: Alert, to: Destination) -> Message:
     """The message for Rocket.Chat."""
-    return Message(to.address, payload(app, alert, to, HEX))
+    return Message(to.address, payload(subject, alert, to, HEX))

@@ -4,7 +4,7 @@ https://api.slack.com/messaging/webhooks, https://api.slack.com/methods/chat.pos
 """
 
 from gitops_bg.core.model.hooks import Alert
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.subject import Subject
 from gitops_bg.core.text.foreign_json import read_json
 from gitops_bg.notify.attachments import payload
 from gitops_bg.notify.message import Destination, Message
@@ -14,9 +14,9 @@ POST_MESSAGE = "https://slack.com/api/chat.postMessage"
 BAD_REQUEST, TOO_MANY_REQUESTS = 400, 429
 
 
-def slack(app: AppKey, alert: Alert, to: Destination) -> Message:
+def slack(subject: Subject, alert: Alert, to: Destination) -> Message:
     """The message for Slack; with a token, and no address, for its Web API."""
-    body = payload(app, alert, to, write=escaped)
+    body = payload(subject, alert, to, write=escaped)
     if not to.token:
         return Message(to.address, body)
     headers = {"Authorization": f"Bearer {to.token}"}

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from gitops_bg.core.model.hooks import Alert, Severity
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.subject import Subject
 from gitops_bg.notify.message import HEX, Destination, Message, title_of
 
 CARD_VERSION = "1.4"
@@ -17,10 +17,10 @@ CARD_VERSION = "1.4"
 STYLES = {Severity.INFO: "default", Severity.WARN: "warning", Severity.ERROR: "attention"}
 
 
-def teams(app: AppKey, alert: Alert, to: Destination) -> Message:
+def teams(subject: Subject, alert: Alert, to: Destination) -> Message:
     """The message for Teams. The channel is that of the webhook."""
     card = message_card if is_connector(to.address) else adaptive_card
-    return Message(to.address, card(app, alert))
+    return Message(to.address, card(subject, alert))
 
 
 def is_connector(address: str) -> bool:
@@ -35,25 +35,25 @@ def is_connector(address: str) -> bool:
     return host == "outlook.office.com" or host.endswith(".webhook.office.com")
 
 
-def message_card(app: AppKey, alert: Alert) -> dict[str, Any]:
+def message_card(subject: Subject, alert: Alert) -> dict[str, Any]:
     """The fields of Flagger's MessageCard."""
     section = {
         "activityTitle": alert.text,
-        "activitySubtitle": title_of(app),
+        "activitySubtitle": title_of(subject),
         "facts": [{"name": title, "value": value} for title, value in alert.facts],
     }
     return {
         "@type": "MessageCard",
         "@context": "http://schema.org/extensions",
         "themeColor": HEX[alert.severity].removeprefix("#"),
-        "summary": title_of(app),
+        "summary": title_of(subject),
         "sections": [section],
     }
 
 
-def adaptive_card(app: AppKey, alert: Alert) -> dict[str, Any]:
+def adaptive_card(subject: Subject, alert: Alert) -> dict[str, Any]:
     """A message with one card, as the workflow "send webhook alerts to a channel" expects it."""
-    title = {"type": "TextBlock", "text": title_of(app), "size": "large", "weight": "bolder", "wrap": True}
+    title = {"type": "TextBlock", "text": title_of(subject), "size": "large", "weight": "bolder", "wrap": True}
     text = {"type": "TextBlock", "text": alert.text, "color": STYLES[alert.severity], "wrap": True}
     facts = {"type": "FactSet", "facts": [{"title": title, "value": value} for title, value in alert.facts]}
     content = {

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
-from rich.console import Console
-from rich.padding import Padding
 
-from gitops_bg.cli.commands.group.plan import tables
-from gitops_bg.cli.views.gate_rows import gate_rows
 from gitops_bg.cluster.manifests.http_routes import http_route
-from gitops_bg.core.groups.forecast import forecast
-from gitops_bg.core.groups.gates import gates_of
 from gitops_bg.core.groups.model import GroupGateway, GroupKey
 from gitops_bg.core.groups.routing import render
 from gitops_bg.core.model.http_routes import Backend, Deny, ParentRef
+from gitops_bg.core.model.spec import Suspension
 from tests.core.groups.gateway import DENIED, NOBODY
 from tests.core.groups.simulation import World, version
+from tests.support.group_plans import explain_text, plan_text
 
 PAGE = (Path(__file__).parents[2] / "docs" / "groups.md").read_text(encoding="utf-8")
-POLICIES_LATER = "  policies are asked once group.yaml asks for it"
 STORE = GroupKey("shop", "store")
 GATEWAY = GroupGateway((ParentRef("public"),), ("shop.example.com",), deny=Deny(backend=Backend("gitops-bg-deny", 80)))
 
@@ -69,14 +65,18 @@ def test_the_table_of_the_page_says_who_answers() -> None:
                 assert world.ask(path, name) == {"404": NOBODY, "denied": DENIED}.get(said, said), asked
 
 
-def test_the_plan_of_the_page_is_what_is_printed() -> None:
-    world = next(example()).decided()
-    foreseen, screen = forecast(world, "v2"), io.StringIO()
-    console = Console(file=screen, width=80)
-    for each in (*tables(foreseen, "X-Version"), gate_rows(gates_of(world, "v2"), world.now)):
-        console.print(Padding(each, (0, 0, 0, 2)))
-    printed = [line.rstrip() for line in screen.getvalue().splitlines()]
-    shown = re.search(r"\$ gitops-bg group plan shop/store v2\n.*?\n(.*?)```", PAGE, re.DOTALL)
+def waiting() -> World:
+    """The group of the page while main asks for v2, and somebody has suspended it."""
+    world = next(example())
+    world.active, world.suspend = "v2", Suspension("a holiday", "ada", world.now + timedelta(hours=8))
+    world.settle()
+    return world
+
+
+@pytest.mark.parametrize(("verb", "printed"), [("plan", plan_text), ("explain", explain_text)])
+def test_what_the_page_shows_of_a_group_that_waits_is_what_is_printed(
+    verb: str, printed: Callable[[World], list[str]]
+) -> None:
+    shown = re.search(rf"\$ gitops-bg group {verb} shop/store\n(.*?)```", PAGE, re.DOTALL)
     assert shown is not None
-    said = [line for line in shown[1].splitlines() if line not in ("  before that:", POLICIES_LATER)]
-    assert printed == said
+    assert shown[1].splitlines() == printed(waiting())

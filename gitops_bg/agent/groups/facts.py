@@ -1,9 +1,11 @@
-"""All that a decision on a group depends on: main, the live group, its members, what policies ask. Only reads."""
+"""Gathers all that is known of one group into the arguments of `decide_group`. Only reads; decides nothing."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.agent.desired.policy_shelf import asks_about_others
+from gitops_bg.agent.desired.reading import Reading
 from gitops_bg.agent.groups.members import observed_members
 from gitops_bg.agent.groups.policing import GroupPolicing
 from gitops_bg.cluster.cluster import Cluster
@@ -13,48 +15,54 @@ from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.engine import decide_group
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.observed import ObservedGroup
-from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.groups.world import GroupWorld
-from gitops_bg.core.model.analysis_runs import MeasurementResult
+from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.groups.load import GroupConfig
+from gitops_bg.spec.notifications.alert_providers import alerts_of
 
 
 @dataclass(frozen=True, slots=True)
 class GroupFacts:
-    """A group at one moment."""
+    """All that is known of one group at one moment."""
 
-    key: GroupKey
+    group: GroupKey
     config: GroupConfig
     desired: DesiredGroup
-    """With what policies ask."""
+    """What the folder says, with what policies ask, and who is told of what happens."""
     seen: SeenGroup
     observed: ObservedGroup
 
-    def knowing(self, measurements: tuple[MeasurementResult, ...], commit_trouble: str) -> "GroupFacts":
-        """Return the facts with what was measured, and why main does not take the agent's commit."""
-        observed = replace(self.observed, measurements=measurements, commit_trouble=commit_trouble)
-        return replace(self, observed=observed)
-
     def decide(self, now: datetime) -> GroupDecision:
-        """Return what to do, and what to remember."""
-        return decide_group(self.key, self.desired, self.observed, self.seen.record, now)
+        """Return what the engine decides on these facts."""
+        return decide_group(self.group, self.desired, self.observed, self.seen.record, now)
 
-    def world(self, record: GroupRecord, now: datetime) -> GroupWorld | None:
-        """The world with a record; None where main has mistakes."""
-        spec = self.desired.spec
-        return GroupWorld(self.key, spec, self.desired, self.observed, record, now) if spec else None
+    @property
+    def wants_peers(self) -> bool:
+        """Whether a policy of one of its services asks about other apps."""
+        asked = self.desired.policing.values()
+        return any(asks_about_others(each.policing.all_policies) for each in asked)
 
 
-def gather_group(
-    catalog: Catalog, cluster: Cluster, groups: GroupCluster, policing: GroupPolicing, group: GroupKey
-) -> GroupFacts | None:
-    """Read everything about a group; None where main has none, or does not count: then nothing of it is changed."""
-    reading = catalog.reading
-    config = None if reading.followed.blind else reading.groups.get(group)
-    if config is None:
-        return None
-    seen = groups.seen(group)
-    state = seen.record.state
-    members = observed_members(cluster, reading, group, config.desired, state)
-    desired = replace(config.desired, policing=policing.of(reading, group, config.desired, state))
-    return GroupFacts(group, config, desired, seen, groups.observe(group, seen, config.body, members))
+class GroupGatherer:
+    """Reads one group at a time, for the agent and for commands."""
+
+    def __init__(self, catalog: Catalog, cluster: Cluster, groups: GroupCluster) -> None:
+        self._cluster = cluster
+        self._groups = groups
+        self._policing = GroupPolicing(catalog.policing, cluster)
+
+    def gather(self, reading: Reading, group: GroupKey) -> GroupFacts | None:
+        """Read everything about a group; None for one that is not in main, or where main does not count.
+
+        Raises the errors of ``core.errors``.
+        """
+        config = None if reading.followed.blind else reading.groups.get(group)
+        if config is None:
+            return None
+        seen = self._groups.seen(group)
+        members = observed_members(self._cluster, reading, group, config.desired, seen.record.state)
+        observed = self._groups.observe(group, seen, config.body, members)
+        policing = self._policing.of(reading, group, config.desired, seen.record.state)
+        alerting = reading.alerting
+        told = alerts_of(AppKey(group.namespace, group.name), None, alerting.document, alerting)
+        desired = replace(config.desired, policing=policing, alerts=told.hooks)
+        return GroupFacts(group, config, desired, seen, observed)

@@ -3,14 +3,13 @@
 import logging
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.groups.commits import GroupCommits
-from gitops_bg.agent.groups.facts import gather_group
+from gitops_bg.agent.groups.facts import GroupFacts, GroupGatherer
 from gitops_bg.agent.groups.members import has_pods
-from gitops_bg.agent.groups.policing import GroupPolicing
 from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.agent.reconcile.measurements import MeasurementRunner
 from gitops_bg.cluster.cluster import Cluster
@@ -23,6 +22,7 @@ from gitops_bg.core.groups.model import GroupKey, VersionStage
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.hooks.caller import HookCaller
 from gitops_bg.spec.app.layout import Member, member_of
 
 LOGGER = logging.getLogger(__name__)
@@ -38,6 +38,7 @@ class Background:
     """What works beside the looks: a pass begins with its results and ends with new orders."""
 
     measurements: MeasurementRunner
+    hooks: HookCaller
     commits: GroupCommits
 
 
@@ -68,7 +69,7 @@ class GroupReconciler:
         self._metrics = metrics
         self._beside = beside
         self._clock = clock
-        self._policing = GroupPolicing(catalog.policing, cluster)
+        self._gatherer = GroupGatherer(catalog, cluster, groups)
         self._records: dict[GroupKey, GroupRecord] = {}
         self._members: dict[AppKey, Member] = {}
         self._deferred: set[AppKey] = set()
@@ -155,19 +156,18 @@ class GroupReconciler:
 
     def _pass(self, group: GroupKey) -> tuple[GroupDecision | None, datetime | None, bool]:
         """Look once; return what was decided, until when measurements take at most, and whether it wrote."""
-        facts = gather_group(self._catalog, self._cluster, self._groups, self._policing, group)
+        facts = self._gatherer.gather(self._catalog.reading, group)
         if facts is None:
-            return None, None, False
+            return None, None, False  # A group that left main, or a main that does not count, changes nothing.
         now = self._clock()
-        facts = facts.knowing(
-            self._beside.measurements.results(group, facts.seen.record, now), self._beside.commits.trouble(group)
-        )
+        facts = self._with_answers(facts, now)
         decision = facts.decide(now)
         wrote = self._groups.save(facts.seen, decision, facts.desired.commit, now)
-        # What the record asks for is measured once the record is saved, so that no result counts twice.
+        # What the record asks for is measured, and said, once the record is saved, so that no result counts twice.
         measured_by = self._beside.measurements.take_group(
             group, facts.observed.uid, decision.record, decision.measurements, self._clock()
         )
+        self._beside.hooks.take(group, decision.calls)
         self._beside.commits.submit(group, decision.commit)
         self._take(group, decision.record)
         for place in decision.record.state.endpoints:  # Also those whose folder left main while they serve.
@@ -182,6 +182,17 @@ class GroupReconciler:
             LOGGER.info("%s: %s", group, action)
             self._groups.carry_out(group, facts.config.body, action)
         return decision, measured_by, wrote or bool(decision.actions)
+
+    def _with_answers(self, facts: GroupFacts, now: datetime) -> GroupFacts:
+        """Return the facts with what those beside have found since the last look."""
+        group, beside = facts.group, self._beside
+        observed = replace(
+            facts.observed,
+            calls={called.id: called for called in beside.hooks.answers(group)},
+            measurements=beside.measurements.results(group, facts.seen.record, now),
+            commit_trouble=beside.commits.trouble(group),
+        )
+        return replace(facts, observed=observed)
 
     def _take(self, group: GroupKey, record: GroupRecord) -> None:
         """Know the group by its record; by an empty one, which may be lost, nobody knows anything of its members."""

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from gitops_bg.core.model.hooks import HookCall
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.subject import Subject
 from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.hooks.request import Compose, HookRequest
 from gitops_bg.notify.formats import FORMATS
@@ -22,13 +22,13 @@ TIMEOUT = 10.0
 def alert_composer(cluster: str) -> Compose:
     """Return the function that composes requests of alerts, which name ``cluster`` as their origin."""
 
-    def compose(app: AppKey, call: HookCall, secrets: Secrets) -> HookRequest:
+    def compose(subject: Subject, call: HookCall, secrets: Secrets) -> HookRequest:
         provider, alert = reread_json(call.hook.request), call.alert
         if alert is None:
             raise ValueError(f"{call.hook.title} has nothing to say")
         more = (("Target", provider.get("target", "")), ("Cluster", cluster))
         facts = (*alert.facts, *((title, value) for title, value in more if value))
-        message = FORMATS[provider["type"]](app, replace(alert, facts=facts), _destination(provider, secrets))
+        message = FORMATS[provider["type"]](subject, replace(alert, facts=facts), _destination(provider, secrets))
         return HookRequest(
             url=message.url,
             body=json.dumps(message.body).encode(),

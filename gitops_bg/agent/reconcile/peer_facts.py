@@ -2,7 +2,7 @@
 Decides nothing.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -50,6 +50,11 @@ def knowing_one_another(board: PeerBoard, all_facts: Sequence[Facts], now: datet
     """The facts of several apps, each with what is known of the others: for a caller that looks only once."""
     if not any(map(wants_peers, all_facts)):
         return list(all_facts)
+    note_peers(board, all_facts, now, since)
+    return [with_peers(board, facts) for facts in all_facts]
+
+
+def note_peers(board: PeerBoard, all_facts: Iterable[Facts], now: datetime, since: Since) -> None:
+    """Note the state of each app for those whose policies ask about it."""
     for facts in all_facts:
         board.note(peer_after(facts, facts.decide(now), now, since))
-    return [with_peers(board, facts) for facts in all_facts]

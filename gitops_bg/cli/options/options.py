@@ -258,3 +258,10 @@ class WaitOptions:
 NAME = "NAME or NAMESPACE/NAME."
 App = Annotated[str, typer.Argument(parser=an_app, metavar="APP", help=NAME, show_default=False)]
 Apps = Annotated[list[str], typer.Argument(parser=an_app, metavar="APP...", help=NAME, show_default=False)]
+Watch = Annotated[bool, typer.Option("--watch", "-w", help="Keep watching, and show each change until Ctrl-C.")]
+WatchTimeout = Annotated[
+    float,
+    typer.Option(
+        parser=positive_seconds, metavar="DURATION", show_default="none", help="Stop watching after this time."
+    ),
+]

@@ -12,9 +12,11 @@ from rich.table import Table
 from rich.text import Text
 
 from gitops_bg.cli.views.output import said
+from gitops_bg.core.groups.inspect.meanings import GROUP_MEANINGS
+from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.decision import Condition
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.status.meanings import demands, meaning_of
+from gitops_bg.core.status.meanings import MEANINGS, Meaning, demands, meaning_of
 from gitops_bg.spec.codec import to_json
 from gitops_bg.spec.status import Status
 
@@ -29,13 +31,13 @@ def live_conditions(body: Mapping[str, Any]) -> tuple[Condition, ...]:
     return tuple(Condition(each.type, _WORDS.get(each.status), each.reason or "", each.message or "") for each in found)
 
 
-def json_of(condition: Condition, app: AppKey) -> dict[str, Any]:
+def json_of(condition: Condition, app: AppKey | GroupKey) -> dict[str, Any]:
     """Return a condition with its meaning, if that is known and says something about traffic."""
-    meaning = meaning_of(condition.type, condition.reason)
+    meaning = _meaning(condition, app)
     return to_json(condition) | (to_json(meaning.of(app)) if meaning and meaning.traffic else {})
 
 
-def drawn(condition: Condition, app: AppKey) -> Group:
+def drawn(condition: Condition, app: AppKey | GroupKey) -> Group:
     """Return a condition with its meaning, for people."""
     return Group(_headline(condition), Padding(_rows(condition, app), (0, 0, 0, 2)))
 
@@ -64,9 +66,14 @@ def _headline(condition: Condition) -> Text:
     return said(f"{condition.type}={status}: {condition.message}", "yellow")
 
 
-def _rows(condition: Condition, app: AppKey) -> Table:
+def _meaning(condition: Condition, app: AppKey | GroupKey) -> Meaning | None:
+    table = GROUP_MEANINGS if isinstance(app, GroupKey) else MEANINGS
+    return meaning_of(condition.type, condition.reason, table)
+
+
+def _rows(condition: Condition, app: AppKey | GroupKey) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
-    meaning = meaning_of(condition.type, condition.reason)
+    meaning = _meaning(condition, app)
     if meaning is not None and meaning.traffic:
         meant = meaning.of(app)
         table.add_row(said("traffic", "dim"), said(meant.traffic))

@@ -42,7 +42,7 @@ def root_of(app_view: AppView, now: datetime) -> Branch:
     children = (
         *(_version(app_view, version, now) for version in app_view.versions),
         *(_service(app_view, role, view) for role, view in app_view.services),
-        *(_gate(gate, now) for gate in app_view.gates),
+        *(gate_branch(gate, now) for gate in app_view.gates),
     )
     return Branch(f"⟳ {row.name}", "App", row.phase, age(row.created, now), "", "bold", children)
 
@@ -166,7 +166,8 @@ def _next(due: datetime, now: datetime) -> str:
     return f"next in {spoken(left)}" if left > 0 else "measuring"
 
 
-def _gate(gate: Mapping[str, Any], now: datetime) -> Branch:
+def gate_branch(gate: Mapping[str, Any], now: datetime) -> Branch:
+    """Return a gate of a status, open or shut."""
     shut = not gate["open"]
     until = datetime.fromisoformat(gate["until"]) if shut and gate.get("until") else now
     left = f", {spoken((until - now).total_seconds())} left" if until > now else ""

@@ -33,7 +33,7 @@ _SIGNS = {
 def picture_of(app_view: AppView, now: datetime) -> Group:
     """Return the app as it was read; ages and countdowns count from ``now``."""
     demands = (drawn(each, app_view.row.app) for each in app_view.row.demands)
-    return Group(_header(app_view), *demands, "", _tree(root_of(app_view, now)))
+    return Group(_header(app_view), *demands, "", drawn_tree(root_of(app_view, now)))
 
 
 def _header(app_view: AppView) -> Table:
@@ -111,7 +111,8 @@ def _replicas(app_view: AppView) -> str:
     return said + by
 
 
-def _tree(root: Branch) -> Table:
+def drawn_tree(root: Branch) -> Table:
+    """Return a tree, one line for each branch."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("NAME", "KIND", "STATUS", "AGE", "INFO"):
         table.add_column(title, no_wrap=title != "INFO", overflow="fold")

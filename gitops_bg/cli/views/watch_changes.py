@@ -3,12 +3,12 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from gitops_bg.cli.views.pods import pod_labels
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.connection import Access
-from gitops_bg.cluster.api.kinds import PODS, Object
+from gitops_bg.cluster.api.kinds import PODS, RELEASE_GROUPS, Kind, Object
 from gitops_bg.cluster.api.watch import Watch
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.errors import GitopsBgError, Transient
@@ -30,25 +30,38 @@ def changes(access: Access, namespace: str = "", pods_of: AppKey | None = None) 
         if not cluster.wait(_SYNC_SECONDS):
             raise next(iter(cluster.troubles()), Transient("the cluster did not list its objects in time"))
         changed.set()
-
-        def wait(seconds: float | None) -> bool:
-            news = changed.wait(seconds)
-            changed.clear()
-            return news
-
-        with _pods(cluster.client, pods_of, changed):
-            yield wait
+        # If we may not watch the pods, it continues without them.
+        pods = _watching(cluster.client, PODS, pods_of.namespace, pod_labels(pods_of), changed) if pods_of else None
+        with pods or nullcontext():
+            yield _wait_for(changed)
     finally:
         cluster.stop()
 
 
 @contextmanager
-def _pods(client: Client, app: AppKey | None, changed: threading.Event) -> Iterator[None]:
-    """Watch the pods of an app also; if we may not, continue without them."""
-    if app is None:
-        yield
-        return
-    watch = Watch(client, lambda: PODS, app.namespace, pod_labels(app), _Bell(changed))
+def group_changes(access: Access, namespace: str = "") -> Iterator[Wait]:
+    """Watch the release groups of a namespace (empty: all). The first wait ends at once: what is there is news."""
+    changed, client = threading.Event(), Client(access)
+    changed.set()
+    try:
+        with _watching(client, RELEASE_GROUPS, namespace, "", changed):
+            yield _wait_for(changed)
+    finally:
+        client.close()
+
+
+def _wait_for(changed: threading.Event) -> Wait:
+    def wait(seconds: float | None) -> bool:
+        news = changed.wait(seconds)
+        changed.clear()
+        return news
+
+    return wait
+
+
+@contextmanager
+def _watching(client: Client, kind: Kind, namespace: str, labels: str, changed: threading.Event) -> Iterator[None]:
+    watch = Watch(client, lambda: kind, namespace, labels, _Bell(changed))
     watch.start()
     try:
         yield

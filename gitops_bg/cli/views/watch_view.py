@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -16,6 +16,7 @@ from gitops_bg.core.errors import Transient
 _SECOND = 1.0
 
 Seen = TypeVar("Seen")
+Row = TypeVar("Row")
 _Shown_contra = TypeVar("_Shown_contra", contravariant=True)
 
 
@@ -44,6 +45,32 @@ def follow(
                 behind = True
         if seen is not None:
             screen.show(seen)
+
+
+def picture_screen(
+    output: Output, draw: Callable[[Seen, datetime], RenderableType], value: Callable[[Seen], Any]
+) -> AbstractContextManager[Screen[Seen]]:
+    """Return where one thing is shown: drawn again on a terminal, frames elsewhere, lines of JSON for programs."""
+    if output.json:
+        return _as_it_is(JsonLines(output, value))
+    return terminal(output, draw) if output.console.is_terminal else _as_it_is(Frames(output, draw))
+
+
+def list_screen(
+    output: Output,
+    draw: Callable[[tuple[Row, ...], datetime], RenderableType],
+    value: Callable[[Row], Any],
+    text: Callable[[Row], str],
+) -> AbstractContextManager[Screen[tuple[Row, ...]]]:
+    """Return where a list is shown: drawn again on a terminal, elsewhere one line for each row that changed."""
+    if output.console.is_terminal and not output.json:
+        return terminal(output, draw)
+    return _as_it_is(RowLines(output, value, text))
+
+
+@contextmanager
+def _as_it_is(screen: Screen[Any]) -> Iterator[Screen[Any]]:
+    yield screen
 
 
 @contextmanager
@@ -102,3 +129,28 @@ class JsonLines(Generic[Seen]):
         if seen != self._last:
             self._last = seen
             self._output.data_line(self._value(seen))
+
+
+class RowLines(Generic[Row]):
+    """Prints rows as they change: one JSON object or one text per line, as `kubectl get -w` does."""
+
+    tick = math.inf
+
+    def __init__(self, output: Output, value: Callable[[Row], Any], text: Callable[[Row], str]) -> None:
+        self._output = output
+        self._value = value
+        self._text = text
+        self._shown: tuple[Row, ...] = ()
+
+    def show(self, rows: tuple[Row, ...]) -> None:
+        """Show the rows that are new or different."""
+        for row in rows:
+            if row not in self._shown:
+                self._say(row)
+        self._shown = rows
+
+    def _say(self, row: Row) -> None:
+        if self._output.json:
+            self._output.data_line(self._value(row))
+        else:
+            self._output.line(self._text(row))

@@ -15,7 +15,7 @@ from gitops_bg.cluster.api.errors import Forbidden
 from gitops_bg.cluster.api.kinds import Object, name_of
 from gitops_bg.cluster.observation.states import Meta, State, meta_of
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
-from gitops_bg.core.model.analysis_runs import Subject
+from gitops_bg.core.model.subject import Subject
 
 S = TypeVar("S", bound=State)
 K = TypeVar("K", bound=Subject)

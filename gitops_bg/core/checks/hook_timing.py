@@ -18,6 +18,7 @@ from gitops_bg.core.model.hooks import (
     backoff,
     expires_at,
 )
+from gitops_bg.core.model.record import Outbox
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World
 
@@ -64,8 +65,13 @@ def listeners(world: World) -> Iterator[Hook]:
 
 def next_messages(world: World) -> list[OutboxMessage]:
     """The oldest message of each hook: a hook gets one message after the other."""
+    return oldest_of_each(world.record.outbox)
+
+
+def oldest_of_each(outbox: Outbox) -> list[OutboxMessage]:
+    """The oldest message of each hook in an outbox."""
     heads: dict[str, OutboxMessage] = {}
-    for one in world.record.outbox.messages:
+    for one in outbox.messages:
         heads.setdefault(one.hook, one)
     return list(heads.values())
 

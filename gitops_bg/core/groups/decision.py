@@ -7,12 +7,16 @@ from gitops_bg.core.groups.events import GroupEvent
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.analysis_runs import MeasurementRequest
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
+from gitops_bg.core.model.hooks import HookCall
 from gitops_bg.core.model.http_routes import HttpRoute
 
 
 @dataclass(frozen=True, slots=True)
 class ApplyGroup:
     """Create the ReleaseGroup, or repair its spec."""
+
+    def __str__(self) -> str:
+        return "apply the ReleaseGroup as Git describes it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +25,18 @@ class ApplyRoute:
 
     route: HttpRoute
 
+    def __str__(self) -> str:
+        return f"write HTTPRoute {self.route.name}"
+
 
 @dataclass(frozen=True, slots=True)
 class DeleteRoute:
     """Delete an HTTPRoute of the group."""
 
     name: str
+
+    def __str__(self) -> str:
+        return f"delete HTTPRoute {self.name}: no version needs it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +50,19 @@ class FollowMember:
     member: str
     expected: str = ""
 
+    def __str__(self) -> str:
+        instead = f" instead of {self.expected}" if self.expected else ""
+        return f"point Service {self.service} at the pods of {self.member}{instead}"
+
 
 @dataclass(frozen=True, slots=True)
 class DeleteService:
     """Delete a stable Service that no version has any more."""
 
     service: str
+
+    def __str__(self) -> str:
+        return f"delete Service {self.service}: no version has it any more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +98,5 @@ class GroupDecision:
     """Measurements to take now, in the background; measurements under way are listed again."""
     events: tuple[tuple[GroupEvent, str], ...] = ()
     """What this decision did, each with a sentence."""
+    calls: tuple[HookCall, ...] = ()
+    """The alerts to send now, once the record is saved."""

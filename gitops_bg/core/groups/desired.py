@@ -6,6 +6,7 @@ from datetime import datetime
 
 from gitops_bg.core.groups.model import GroupGateway, RouteMatch
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.metrics import Plan
 from gitops_bg.core.model.policies.facts import Policing, VersionFacts
 from gitops_bg.core.model.spec import Suspension
@@ -81,6 +82,8 @@ class DesiredGroup:
     versions: Mapping[str, DesiredVersion] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     commit: str = ""
+    alerts: tuple[Hook, ...] = ()
+    """Who is told of what happens to it: the alerts of the repository."""
     policing: Mapping[str, MemberPolicing] = field(default_factory=dict)
     """By the name of the app, while the version that group.yaml names may be promoted; those that no policy is for
     have none.

@@ -14,6 +14,7 @@ from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.gates import gates_of, not_suspended
 from gitops_bg.core.groups.lost_record import why_unknown
 from gitops_bg.core.groups.model import GroupKey, VersionStage
+from gitops_bg.core.groups.notifications.alerts import notified
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.plan import actions_of, commit_of
 from gitops_bg.core.groups.policies import moments as policy_moments
@@ -52,6 +53,12 @@ def decide_group(
 
     A folder with a mistake changes nothing: what is live stays, and the conditions name the mistake.
     """
+    return notified(key, desired, observed, _decided(key, desired, observed, record, now), now)
+
+
+def _decided(
+    key: GroupKey, desired: DesiredGroup, observed: ObservedGroup, record: GroupRecord, now: datetime
+) -> GroupDecision:
     if desired.spec is None or observed.foreign:
         return GroupDecision((), record, Phase.INVALID, conditions_of_invalid(desired, observed))
     world = GroupWorld(key, desired.spec, desired, observed, record, now)

@@ -20,6 +20,8 @@ class GroupEvent(StrEnum):
     ANALYSIS_INCONCLUSIVE = "AnalysisRunInconclusive"
     ANALYSIS_ERROR = "AnalysisRunError"
     ANALYSIS_FAILED = "AnalysisRunFailed"
+    ALERT_UNDELIVERED = "AlertUndelivered"
+    """A chat refused an alert, or did not answer in time."""
 
 
 WARNINGS = frozenset(
@@ -28,6 +30,7 @@ WARNINGS = frozenset(
         GroupEvent.ANALYSIS_INCONCLUSIVE,
         GroupEvent.ANALYSIS_ERROR,
         GroupEvent.ANALYSIS_FAILED,
+        GroupEvent.ALERT_UNDELIVERED,
     }
 )
 """Those that somebody has to look at."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gitops_bg.core.model.analysis_runs import MeasurementResult
+from gitops_bg.core.model.hooks import HookResponse
 from gitops_bg.core.model.http_routes import HttpRoute
 
 
@@ -64,6 +65,8 @@ class ObservedGroup:
     routes: Mapping[str, LiveRoute] = field(default_factory=dict)
     has_gateway_api: bool = True
     """Whether the cluster knows HTTPRoutes."""
+    calls: Mapping[str, HookResponse] = field(default_factory=dict)
+    """What chats answered to alerts, by the id of the call, until a saved record has taken it in."""
     drifted: bool = False
     """Whether somebody changed the live ReleaseGroup's spec."""
     measurements: tuple[MeasurementResult, ...] = ()

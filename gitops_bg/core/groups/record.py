@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from gitops_bg.core.groups.model import GroupState, TransitionStep
 from gitops_bg.core.model.analyses import Analyses
+from gitops_bg.core.model.record import Outbox
 
 
 class TransitionKind(StrEnum):
@@ -107,3 +108,7 @@ class GroupRecord:
     rollout: int = 0
     """How many promotions were analysed; each try is a new one."""
     analyses: Analyses = Analyses()  # noqa: RUF009 - frozen
+    outbox: Outbox = Outbox()  # noqa: RUF009 - frozen
+    """The alerts that have not been delivered yet."""
+    alerted: tuple[str, ...] = ()
+    """What lasts, and alerts have told already (`core.groups.notifications.alerts`)."""

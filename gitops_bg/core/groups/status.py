@@ -15,6 +15,8 @@ from gitops_bg.core.status.kstatus import kstatus_of
 
 VALID, PROMOTION_REJECTED, ROUTES_ACCEPTED = "SpecValid", "PromotionRejected", "RoutesAccepted"
 DIVERGED = "Diverged"
+RECORD_LOST, MAIN_REFUSES = "RecordLost", "MainRefusesCommit"
+"""Reasons of conditions that other rooms ask for."""
 
 
 def phase_of(world: GroupWorld, gates: tuple[GateResult, ...]) -> Phase:
@@ -72,7 +74,7 @@ def conditions_of_lost(said: str) -> tuple[Condition, ...]:
     return (
         *kstatus_of(Phase.DEGRADED, said),
         Condition(VALID, True, "Valid", "every file of the group is valid"),
-        Condition(PROMOTION_REJECTED, True, "RecordLost", said),
+        Condition(PROMOTION_REJECTED, True, RECORD_LOST, said),
     )
 
 
@@ -88,8 +90,8 @@ def _diverged(world: GroupWorld) -> Condition:
     failed = world.record.failed
     if failed is None or not failed.moved:
         return Condition(DIVERGED, False, "InGit", "group.yaml says which version serves")
-    trouble = world.observed.commit_trouble
-    reason = "MainRefusesCommit" if trouble else "CommitPending"
+    is_back = world.record.state.only(VersionStage.ACTIVE) == failed.active
+    reason = "GoingBack" if not is_back else MAIN_REFUSES if world.observed.commit_trouble else "CommitPending"
     return Condition(DIVERGED, True, reason, _way_back(world, failed))
 
 

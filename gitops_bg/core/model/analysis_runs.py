@@ -7,7 +7,6 @@ are those of argo-rollouts.md §3, function by function.
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Protocol
 
 from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.stored import STORED_AS
@@ -21,20 +20,6 @@ LONGEST_TEXT = 200
 _PHASE = {STORED_AS: "finding"}
 
 _WORST_LAST = (AnalysisPhase.SUCCESSFUL, AnalysisPhase.INCONCLUSIVE, AnalysisPhase.ERROR, AnalysisPhase.FAILED)
-
-
-class Subject(Protocol):
-    """Whose runs these are: an app, or a release group. It is hashable, and never equal to one of the other kind."""
-
-    @property
-    def namespace(self) -> str:
-        """The namespace that it, and the Secrets of its metrics, are in."""
-        ...
-
-    @property
-    def name(self) -> str:
-        """Its name there."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

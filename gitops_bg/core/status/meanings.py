@@ -1,14 +1,14 @@
 """What each condition means for traffic now, who must do what, and the command: one table for every screen.
 
-Every condition needs a row here, else `tests/core/status/test_meanings.py` fails and names it. Nothing here decides
-anything; `{app}` in a command is NAMESPACE/NAME.
+Every condition of an app needs a row here, and every one of a release group a row in `core.groups.inspect.meanings`,
+else `tests/core/status/test_meanings.py` fails and names it. Nothing here decides anything; `{app}` in a command is
+NAMESPACE/NAME.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from gitops_bg.core.model.decision import Condition, Phase
-from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.kstatus import READY, RECONCILING, STALLED
 
 ANY = ""
@@ -32,8 +32,8 @@ class Meaning:
     what: str
     command: str = ""
 
-    def of(self, app: AppKey) -> "Meaning":
-        """The meaning for one app."""
+    def of(self, app: object) -> "Meaning":
+        """The meaning for one app, or release group: what says NAMESPACE/NAME."""
         return Meaning(self.traffic, self.who, self.what, self.command.replace("{app}", str(app)))
 
     @property
@@ -45,14 +45,13 @@ class Meaning:
 CALM = Meaning("", "", "")
 """The normal state: not worth a line."""
 
-_STAYS = "stays with the live version"
+STAYS = "stays with the live version"
 _TREE = "gitops-bg tree {app}"
 _EXPLAIN = "gitops-bg explain {app}"
-_GROUP = "gitops-bg group get {app}"
 _MERGE = "git merge --no-ff origin/gitops-bg/promote/{app}"
-_WAITS = Meaning(_STAYS, NOBODY, "wait: it goes on by itself", _EXPLAIN)
-_COMES_UP = Meaning(_STAYS, NOBODY, "wait: its pods come up", _TREE)
-_LATE = Meaning(_STAYS, OPERATOR, "find out why its pods do not come up; push a better one, or abort it", _EXPLAIN)
+_WAITS = Meaning(STAYS, NOBODY, "wait: it goes on by itself", _EXPLAIN)
+_COMES_UP = Meaning(STAYS, NOBODY, "wait: its pods come up", _TREE)
+_LATE = Meaning(STAYS, OPERATOR, "find out why its pods do not come up; push a better one, or abort it", _EXPLAIN)
 _NOTHING = Meaning("nothing serves yet", NOBODY, "wait: the first version goes live once its pods are available", _TREE)
 _DOWN = Meaning(
     "fails: no pod of the live version is available", OPERATOR, "mend its pods, or go back", "gitops-bg rollback {app}"
@@ -67,15 +66,15 @@ _AT_ZERO = Meaning(
     "fails: target.yaml asks for 0 replicas", AUTHOR, "set spec.replicas of target.yaml, and push", _TREE
 )
 _HELD = Meaning(
-    _STAYS, OPERATOR, "push a better version; or, if this one is good, lift the hold", "gitops-bg resume {app}"
+    STAYS, OPERATOR, "push a better version; or, if this one is good, lift the hold", "gitops-bg resume {app}"
 )
-_SUSPENDED = Meaning(_STAYS, OPERATOR, "resume it when the reason is gone; going back works", "gitops-bg resume {app}")
-_BROKEN = Meaning(_STAYS, AUTHOR, "correct the line that is named, and push", "gitops-bg check")
-_CONFIRM = Meaning(_STAYS, PROMOTER, "see what its hooks and manual gates say; open the gate", _EXPLAIN)
-_PROMOTE = Meaning(_STAYS, PROMOTER, "merge the promotion branch, or promote it", "gitops-bg promote {app}")
-_MEASURED = Meaning(_STAYS, NOBODY, "wait: an analysis measures", _EXPLAIN)
+_SUSPENDED = Meaning(STAYS, OPERATOR, "resume it when the reason is gone; going back works", "gitops-bg resume {app}")
+_BROKEN = Meaning(STAYS, AUTHOR, "correct the line that is named, and push", "gitops-bg check")
+_CONFIRM = Meaning(STAYS, PROMOTER, "see what its hooks and manual gates say; open the gate", _EXPLAIN)
+_PROMOTE = Meaning(STAYS, PROMOTER, "merge the promotion branch, or promote it", "gitops-bg promote {app}")
+_MEASURED = Meaning(STAYS, NOBODY, "wait: an analysis measures", _EXPLAIN)
 _UNCLEAR = Meaning(
-    _STAYS, OPERATOR, "find out why the analysis has no answer; measure anew, or abort", "gitops-bg promote {app}"
+    STAYS, OPERATOR, "find out why the analysis has no answer; measure anew, or abort", "gitops-bg promote {app}"
 )
 _FOUND_BAD = Meaning(
     "stays with, or is back at, the last good version",
@@ -91,7 +90,7 @@ _SKEWED = Meaning(
     "timedatectl status",
 )
 
-_OF_THE_PHASE = ("Healthy", READY, RECONCILING, STALLED)
+OF_THE_PHASE = ("Healthy", READY, RECONCILING, STALLED)
 """Condition types that repeat the phase."""
 
 _PHASES: Mapping[Phase, Meaning] = {
@@ -100,26 +99,29 @@ _PHASES: Mapping[Phase, Meaning] = {
     Phase.SUSPENDED: _SUSPENDED,
     Phase.DEPLOYING: _NOTHING,
     Phase.ROLLING_BACK: Meaning("goes back once the pods there are available", NOBODY, "wait", _TREE),
-    Phase.DEGRADED: Meaning(_STAYS, OPERATOR, "mend what the message names", _EXPLAIN),
+    Phase.DEGRADED: Meaning(STAYS, OPERATOR, "mend what the message names", _EXPLAIN),
     Phase.SCALED_TO_ZERO: _AT_ZERO,
     Phase.WAITING: _CONFIRM,
     Phase.PAUSED: _UNCLEAR,
     Phase.PROMOTING: Meaning(
         "moves to the promoted version once every gate is open", NOBODY, "wait: see its gates", _EXPLAIN
     ),
-    Phase.RESTARTING: Meaning(_STAYS, NOBODY, "wait: its pods are replaced, a few at a time", _EXPLAIN),
+    Phase.RESTARTING: Meaning(STAYS, NOBODY, "wait: its pods are replaced, a few at a time", _EXPLAIN),
     Phase.PROGRESSING: _COMES_UP,
     Phase.AWAITING_PROMOTION: _PROMOTE,
     Phase.HELD: _HELD,
 }
 
-MEANINGS: Mapping[tuple[str, str], Meaning] = {
+Meanings = Mapping[tuple[str, str], Meaning]
+"""Rows by the type and the reason of a condition."""
+
+MEANINGS: Meanings = {
     ("Available", "Serving"): CALM,
     ("Available", "NothingServes"): _NOTHING,
     ("Available", "NoPodAvailable"): _DOWN,
     ("Available", "NoEndpoint"): _NO_ENDPOINT,
     ("Available", "ScaledToZero"): _AT_ZERO,
-    **{(kind, phase): meaning for kind in _OF_THE_PHASE for phase, meaning in _PHASES.items()},
+    **{(kind, phase): meaning for kind in OF_THE_PHASE for phase, meaning in _PHASES.items()},
     # --- how far the rollout is ---
     ("Progressing", "ReplicaSetUpdated"): _COMES_UP,
     ("Progressing", "RolloutProgressing"): _WAITS,
@@ -138,10 +140,10 @@ MEANINGS: Mapping[tuple[str, str], Meaning] = {
     ("Paused", "AwaitingConfirmation"): _CONFIRM,
     ("Paused", "AwaitingPromotion"): _PROMOTE,
     ("Paused", "AwaitingPolicy"): Meaning(
-        _STAYS, NOBODY, "wait until the policy that is named opens, or change it in main", _EXPLAIN
+        STAYS, NOBODY, "wait until the policy that is named opens, or change it in main", _EXPLAIN
     ),
     ("Paused", "AutoPromotionCountdown"): Meaning(
-        _STAYS, NOBODY, "wait for the countdown, or promote it at once", "gitops-bg promote {app}"
+        STAYS, NOBODY, "wait for the countdown, or promote it at once", "gitops-bg promote {app}"
     ),
     ("CandidateReady", "NoCandidate"): CALM,
     ("CandidateReady", "Available"): CALM,
@@ -159,13 +161,13 @@ MEANINGS: Mapping[tuple[str, str], Meaning] = {
     ("HooksPassed", "Passed"): CALM,
     ("HooksPassed", ANY): _CONFIRM,
     ("Restarting", "NoRestart"): CALM,
-    ("Restarting", "Scheduled"): Meaning(_STAYS, NOBODY, "wait: pods are replaced at that time", _TREE),
-    ("Restarting", "Restarting"): Meaning(_STAYS, NOBODY, "wait: pods are replaced, a few at a time", _TREE),
+    ("Restarting", "Scheduled"): Meaning(STAYS, NOBODY, "wait: pods are replaced at that time", _TREE),
+    ("Restarting", "Restarting"): Meaning(STAYS, NOBODY, "wait: pods are replaced, a few at a time", _TREE),
     ("Restarting", "EvictionRefused"): Meaning(
-        _STAYS, OPERATOR, "let the PodDisruptionBudget spare a pod", "kubectl get poddisruptionbudgets -A"
+        STAYS, OPERATOR, "let the PodDisruptionBudget spare a pod", "kubectl get poddisruptionbudgets -A"
     ),
     ("Restarting", "PodsUnreadable"): Meaning(
-        _STAYS, PLATFORM, "give the agent the right that the message names", "kubectl auth can-i --list"
+        STAYS, PLATFORM, "give the agent the right that the message names", "kubectl auth can-i --list"
     ),
     # --- what is to be done ---
     ("InternalError", "InternalError"): Meaning(
@@ -182,7 +184,7 @@ MEANINGS: Mapping[tuple[str, str], Meaning] = {
     ),
     ("ReplicaFailure", "NoFailure"): CALM,
     ("ReplicaFailure", ANY): Meaning(
-        _STAYS, OPERATOR, "make room for its pods: a quota, a policy or a webhook refuses them", _TREE
+        STAYS, OPERATOR, "make room for its pods: a quota, a policy or a webhook refuses them", _TREE
     ),
     ("OnHold", "NoHold"): CALM,
     ("OnHold", "Hold"): _HELD,
@@ -192,7 +194,7 @@ MEANINGS: Mapping[tuple[str, str], Meaning] = {
     ("InvalidSpec", "InvalidSpec"): _BROKEN,
     ("InvalidPolicy", "Valid"): CALM,
     ("InvalidPolicy", "InvalidPolicy"): Meaning(
-        _STAYS,
+        STAYS,
         PLATFORM,
         "correct the file of policies/ that is named, and push; what it said last holds until then",
         "gitops-bg check",
@@ -270,7 +272,7 @@ MEANINGS: Mapping[tuple[str, str], Meaning] = {
         _MERGE,
     ),
     ("GitReachable", "Orphaned"): Meaning(
-        _STAYS, AUTHOR, "bring the folder back; or, to delete the app, set deletionPolicy first", "git revert COMMIT"
+        STAYS, AUTHOR, "bring the folder back; or, to delete the app, set deletionPolicy first", "git revert COMMIT"
     ),
     ("OfferWritable", "Writable"): CALM,
     ("OfferWritable", "PushRefused"): Meaning(
@@ -298,43 +300,28 @@ MEANINGS: Mapping[tuple[str, str], Meaning] = {
         "let the agent push gitops-bg/state/*; it tries again by itself, and at once when asked",
         "gitops-bg reconcile {app}",
     ),
-    # Of release groups; {app} is the group.
-    ("SpecValid", "Valid"): CALM,
-    ("SpecValid", "InvalidSpec"): _BROKEN,
-    ("SpecValid", "Conflict"): Meaning(_STAYS, OPERATOR, "hand the object over, or call the group otherwise", _GROUP),
-    ("PromotionRejected", "NotRejected"): CALM,
-    ("PromotionRejected", "RecordLost"): Meaning(
-        "stays where it is: nothing of the group is changed",
-        AUTHOR,
-        "put the folder back that the message names, or let its service leave",
-        _GROUP,
-    ),
-    ("PromotionRejected", ANY): Meaning(_STAYS, AUTHOR, "name a candidate, or the version before, as active", _GROUP),
-    ("RoutesAccepted", "Accepted"): CALM,
-    ("RoutesAccepted", "Pending"): Meaning(_STAYS, NOBODY, "wait: its routes are being written", _GROUP),
-    ("RoutesAccepted", "NotAccepted"): Meaning(_STAYS, PLATFORM, "mend what the Gateway says", _GROUP),
 }
 
-_OF_THE_ROLLOUT = (*_OF_THE_PHASE, "Progressing", "Completed", "Paused", "AnalysisPassed")
+_OF_THE_ROLLOUT = (*OF_THE_PHASE, "Progressing", "Completed", "Paused", "AnalysisPassed")
 """Condition types that show the progress of a rollout. Screens show it by phase and gates already."""
 
 
-def meaning_of(kind: str, reason: str) -> Meaning | None:
+def meaning_of(kind: str, reason: str, table: Meanings = MEANINGS) -> Meaning | None:
     """The row of a condition's type and reason; None where this version does not know them."""
-    return MEANINGS.get((kind, reason)) or MEANINGS.get((kind, ANY))
+    return table.get((kind, reason)) or table.get((kind, ANY))
 
 
-def is_calm(kind: str, reason: str) -> bool:
+def is_calm(kind: str, reason: str, table: Meanings = MEANINGS) -> bool:
     """Whether a condition is in its normal state; False where it is unknown."""
-    return meaning_of(kind, reason) is CALM
+    return meaning_of(kind, reason, table) is CALM
 
 
-def troubles(conditions: Iterable[Condition]) -> Iterator[Condition]:
+def troubles(conditions: Iterable[Condition], table: Meanings = MEANINGS) -> Iterator[Condition]:
     """The conditions worth a line of their own: not normal, and not shown by the phase and the gates.
 
     Where the phase is Degraded and no other condition says why, ``Healthy`` does.
     """
-    told = tuple(one for one in conditions if not is_calm(one.type, one.reason))
+    told = tuple(one for one in conditions if not is_calm(one.type, one.reason, table))
     worth = [one for one in told if one.type not in _OF_THE_ROLLOUT]
     yield from worth
     if not worth:

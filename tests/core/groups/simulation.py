@@ -36,6 +36,7 @@ from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.analysis_runs import MeasurementRequest, MeasurementResult
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.hooks import Hook, HookResponse
 from gitops_bg.core.model.http_routes import Backend, Deny, HttpRoute, ParentRef, as_stored
 from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Plan
 from gitops_bg.core.model.spec import Suspension
@@ -95,6 +96,10 @@ class World:
     """The names of HTTPRoutes and Services that are somebody else's."""
     mute: bool = False
     """Whether no Service selects what the Service of its member selects: somebody changed them all."""
+    alerts: tuple[Hook, ...] = ()
+    """Who is told of what happens."""
+    calls: dict[str, HookResponse] = field(default_factory=dict)
+    """What chats answered, by the ids of the calls."""
     told: list[tuple[GroupEvent, str]] = field(default_factory=list)
     """The events with their sentences."""
     before: Plan | None = None
@@ -137,6 +142,7 @@ class World:
             services,
             routes,
             self.knows_routes,
+            calls=self.calls,
             measurements=tuple(self._measured()),
             commit_trouble=trouble,
         )
@@ -162,7 +168,8 @@ class World:
             reason="pods are missing" if app in self.ill | self.gone else "",
         )
 
-    def decide(self) -> GroupDecision:
+    def desired(self) -> DesiredGroup:
+        """What the folder says, with what policies ask."""
         spec = GroupSpec(
             self.active,
             self.archive_size,
@@ -173,8 +180,12 @@ class World:
             post_promotion_analysis=self.after_it,
         )
         versions = {} if self.problems else dict(self.versions)
-        desired = DesiredGroup(None if self.problems else spec, versions, self.templates, policing=self.policing)
-        return decide_group(STORE, desired, self.observed(), self.record, self.now)
+        return DesiredGroup(
+            None if self.problems else spec, versions, self.templates, alerts=self.alerts, policing=self.policing
+        )
+
+    def decide(self) -> GroupDecision:
+        return decide_group(STORE, self.desired(), self.observed(), self.record, self.now)
 
     def decided(self) -> GroupWorld:
         """The group as its engine sees it now, with the routes of its folders."""

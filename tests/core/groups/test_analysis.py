@@ -336,7 +336,7 @@ def test_the_way_back_waits_for_pods_and_says_so() -> None:
     said = condition(world, "Ready")[2]
     assert said.startswith("v2 serves until v1 can: post-promotion analysis failed")
     assert said.endswith("cart-v1 has no pod that answers")
-    assert condition(world, "Diverged")[:2] == (True, "CommitPending")
+    assert condition(world, "Diverged")[:2] == (True, "GoingBack")
     world.gone = set()
     world.settle()
     assert (world.stages, world.active) == ("v1A v2C", "v1")

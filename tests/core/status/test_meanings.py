@@ -12,10 +12,22 @@ import pytest
 
 import gitops_bg
 from gitops_bg.cli.main import app as command_line
+from gitops_bg.core.groups.inspect.meanings import GROUP_MEANINGS
 from gitops_bg.core.model.decision import Condition, Phase
 from gitops_bg.core.model.metrics import AnalysisPhase
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.status.meanings import ANY, CALM, MEANINGS, NOBODY, Meaning, demands, is_calm, meaning_of, troubles
+from gitops_bg.core.status.meanings import (
+    ANY,
+    CALM,
+    MEANINGS,
+    NOBODY,
+    Meaning,
+    Meanings,
+    demands,
+    is_calm,
+    meaning_of,
+    troubles,
+)
 
 ROOT = Path(gitops_bg.__file__).parent
 WIDEST = 70
@@ -29,6 +41,11 @@ class Made:
     place: str
     type: str
     reasons: frozenset[str]
+
+    @property
+    def table(self) -> Meanings:
+        """The table of what the condition is about."""
+        return GROUP_MEANINGS if "/core/groups/" in self.place else MEANINGS
 
 
 def made_anywhere() -> Iterator[Made]:
@@ -80,8 +97,8 @@ MADE = list(made_anywhere())
 
 def test_the_conditions_are_found_where_they_are_made() -> None:
     assert {"Available", "Progressing", "GitReachable"} <= {made.type for made in MADE}
-    diverged = next(made for made in MADE if made.type == "Diverged" and "CommitPending" in made.reasons)
-    assert diverged.reasons == {"CommitPending", "MainRefusesCommit"}
+    diverged = [made.reasons for made in MADE if made.type == "Diverged" and "CommitPending" in made.reasons]
+    assert diverged == [{"GoingBack", "CommitPending", "MainRefusesCommit"}, {"CommitPending", "MainRefusesCommit"}]
 
 
 ENUMERATED: dict[str, type[Phase] | type[AnalysisPhase]] = {
@@ -95,12 +112,13 @@ ENUMERATED: dict[str, type[Phase] | type[AnalysisPhase]] = {
 
 @pytest.mark.parametrize("made", MADE, ids=lambda made: f"{made.type}-{'-'.join(sorted(made.reasons)) or 'any'}")
 def test_every_condition_that_can_be_made_has_a_row(made: Made) -> None:
-    every = {reason for kind, reason in MEANINGS if kind == made.type}
+    every = {reason for kind, reason in made.table if kind == made.type}
     open_ended = made.type in ENUMERATED  # Their reasons are words of an enumeration: see below.
     missing = sorted(reason or "ANY" for reason in made.reasons - every if reason or not open_ended)
     rows = ", ".join(f'("{made.type}", {reason!r})' for reason in missing)
     assert not missing, (
-        f"{made.place} makes a condition without a row: add {rows} to MEANINGS of gitops_bg/core/status/meanings.py "
+        f"{made.place} makes a condition without a row: add {rows} to the table of gitops_bg/core/status/meanings.py, "
+        "or for groups of gitops_bg/core/groups/inspect/meanings.py "
         "(what it means for traffic now, who must do what, the command; CALM where nothing is to be said), "
         "and the condition to docs/status.md"
     )
@@ -109,19 +127,33 @@ def test_every_condition_that_can_be_made_has_a_row(made: Made) -> None:
 @pytest.mark.parametrize(("kind", "words"), ENUMERATED.items())
 def test_every_word_of_an_enumeration_has_a_row(kind: str, words: type[Phase] | type[AnalysisPhase]) -> None:
     assert [word for word in words if (kind, word) not in MEANINGS] == []
+    of_groups = words if words is AnalysisPhase else phases_of_groups()
+    assert [word for word in of_groups if (kind, word) not in GROUP_MEANINGS] == []
 
 
-def test_no_row_is_for_what_nobody_makes() -> None:
-    made = {(one.type, reason) for one in MADE for reason in one.reasons}
+def phases_of_groups() -> set[Phase]:
+    """The phases that the code about groups names."""
+    text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "core/groups").glob("*.py"))
+    return {Phase[name] for name in re.findall(r"Phase\.([A-Z_]+)", text)}
+
+
+@pytest.mark.parametrize("table", [MEANINGS, GROUP_MEANINGS], ids=["apps", "groups"])
+def test_no_row_is_for_what_nobody_makes(table: Meanings) -> None:
+    made = {(one.type, reason) for one in MADE if one.table is table for reason in one.reasons}
     words = {(kind, word) for kind, words in ENUMERATED.items() for word in words}
-    assert sorted(MEANINGS.keys() - made - words) == []
+    assert sorted(table.keys() - made - words) == []
 
 
-SAID = {key: meaning for key, meaning in MEANINGS.items() if meaning is not CALM}
+SAID = {
+    (name, *key): meaning
+    for name, table in (("app", MEANINGS), ("group", GROUP_MEANINGS))
+    for key, meaning in table.items()
+    if meaning is not CALM
+}
 
 
 @pytest.mark.parametrize("key", SAID, ids="-".join)
-def test_a_row_says_all_of_it_in_lines_that_fit(key: tuple[str, str]) -> None:
+def test_a_row_says_all_of_it_in_lines_that_fit(key: tuple[str, str, str]) -> None:
     meaning = SAID[key].of(AppKey("shop", "web"))
     assert meaning.traffic
     assert meaning.who
@@ -131,17 +163,22 @@ def test_a_row_says_all_of_it_in_lines_that_fit(key: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize("key", [key for key, meaning in SAID.items() if meaning.asks], ids="-".join)
-def test_where_somebody_is_to_do_something_there_is_a_command(key: tuple[str, str]) -> None:
+def test_where_somebody_is_to_do_something_there_is_a_command(key: tuple[str, str, str]) -> None:
     assert SAID[key].command
 
 
 @pytest.mark.parametrize("key", [key for key, each in SAID.items() if "gitops-bg " in each.command], ids="-".join)
-def test_the_command_of_a_row_is_one_that_there_is(key: tuple[str, str]) -> None:
+def test_the_command_of_a_row_is_one_that_there_is(key: tuple[str, str, str]) -> None:
     verbs = {verb.name or "" for verb in command_line.registered_commands}
     groups = {group.typer_instance.info.name for group in command_line.registered_groups if group.typer_instance}
     found = re.search(r"gitops-bg (\S+)", SAID[key].command)
     assert found
     assert found[1] in verbs | groups
+
+
+def test_of_a_group_only_what_is_about_groups_is_commanded() -> None:
+    commands = {meaning.command for meaning in GROUP_MEANINGS.values() if meaning is not CALM}
+    assert {each for each in commands if "{app}" in each and not each.startswith("gitops-bg group ")} == set()
 
 
 def test_what_a_newer_agent_says_is_shown_though_nobody_knows_what_it_means() -> None:

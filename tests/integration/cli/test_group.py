@@ -1,4 +1,4 @@
-"""The verbs about release groups: their stages, why they wait, what would change, and the commits that change them."""
+"""The verbs about release groups: their stages, and the commits that change them."""
 
 from __future__ import annotations
 
@@ -70,50 +70,3 @@ def test_nothing_is_promoted_in_a_group_with_a_mistake(cli: Cli, store: Store) -
     said = cli("group", "promote", f"{store.world.namespace}/store", "v2", code=1)
     assert "group.yaml:" in said
     assert "-1 is too small (write 0 or more)" in said
-
-
-def test_a_group_explains_what_it_waits_for_and_writes_nothing(cli: Cli, store: Store) -> None:
-    store.begin()
-    name = f"{store.world.namespace}/store"
-    told = cli.json("group", "explain", name, "--exit-code")
-    assert (told["phase"], told["active"], told["gates"]) == ("Healthy", "v1", [])
-    assert [(each["member"], each["healthy"]) for each in told["services"]] == [
-        ("auth-v1", True),
-        ("cart-v1", True),
-        ("cart-v2", True),
-    ]
-    bad = store.version("v3", tag="bad-image", cart="/cart")
-    store.spec["active"] = "v3"
-    store.world.publish("v3", {**store.group(), **bad})
-    store.wait("v1A v2C v3C", "Waiting")
-    store.world.stop()
-    writes = len(store.world.writes())
-    text = cli("group", "explain", name, "--exit-code", code=1)
-    assert "v1 serves" in text
-    assert "group.yaml asks for v3; before requests go there:" in text
-    assert [word in text for word in ("shut", "availability", "cart-v3:")] == [True] * 3
-    (shut,) = [each for each in cli.json("group", "explain", name)["gates"] if not each["open"]]
-    assert (shut["kind"], "cart-v3" in shut["reason"]) == ("availability", True)
-    assert len(store.world.writes()) == writes
-
-
-def test_a_plan_says_what_a_promotion_would_change_before_anybody_asks_for_it(cli: Cli, store: Store) -> None:
-    store.begin()
-    store.world.wait_idle()
-    name, head = f"{store.world.namespace}/store", store.world.remote.head()
-    told = cli.json("group", "plan", name)
-    assert (told["kind"], told["source"], told["target"], told["asked"]) == ("Promotion", "v1", "v2", False)
-    assert [(each["what"], each["now"], each["after"]) for each in told["requests"]] == [
-        ("/cart", "cart-v1", "cart-v2"),
-        ("/old", "cart-v1", "nobody"),
-        ("/new", "nobody", "cart-v2"),
-    ]
-    assert told["services"] == [{"what": "cart", "now": "cart-v1", "after": "cart-v2"}]
-    text = cli("group", "plan", name, "v2")
-    assert [word in text for word in ("promotion from v1 to v2", "REQUESTS WITHOUT X-Version", "before that:")] == [
-        True
-    ] * 3
-    assert "v1" in cli("group", "plan", name, "v1", code=1), "it is active already"
-    assert "has no version v9; it has v1, v2" in cli("group", "plan", name, "v9", code=5)
-    assert "main has no group other" in cli("group", "plan", "other", code=5)
-    assert (store.world.remote.head(), store.stages()) == (head, "v1A v2C")

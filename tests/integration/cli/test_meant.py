@@ -6,9 +6,11 @@ import pytest
 from rich.console import Console, RenderableType
 
 from gitops_bg.cli.views.condition_meanings import drawn, drawn_together, json_of
+from gitops_bg.core.groups.inspect.meanings import GROUP_MEANINGS
+from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.decision import Condition
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.status.meanings import MEANINGS
+from gitops_bg.core.status.meanings import MEANINGS, Meanings
 from tests.integration.cli.conftest import Cli
 from tests.support.scenario import App
 
@@ -32,11 +34,12 @@ def test_a_condition_is_drawn_with_its_meaning_in_80_columns() -> None:
     assert lines[-1].split() == ["by", "git", "merge", "--no-ff", "origin/gitops-bg/promote/shop/web"]
 
 
-@pytest.mark.parametrize("key", MEANINGS, ids="-".join)
-def test_no_meaning_is_wider_than_80_columns(key: tuple[str, str]) -> None:
-    lines = in_80_columns(drawn(Condition(key[0], True, key[1] or "Other", "why"), WEB))
-    assert max(map(len, lines)) <= 80
-    assert len(lines) <= 6
+@pytest.mark.parametrize(("subject", "table"), [(WEB, MEANINGS), (GroupKey("shop", "store"), GROUP_MEANINGS)])
+def test_no_meaning_is_wider_than_80_columns(subject: AppKey | GroupKey, table: Meanings) -> None:
+    for kind, reason in table:
+        lines = in_80_columns(drawn(Condition(kind, True, reason or "Other", "why"), subject))
+        assert max(map(len, lines)) <= 80, (kind, reason)
+        assert len(lines) <= 6, (kind, reason)
 
 
 def test_many_apps_with_the_same_trouble_are_one_paragraph() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import math
 import os
@@ -25,6 +26,7 @@ from gitops_bg.cli.views.watch_view import follow, terminal
 from gitops_bg.core.errors import Refused, Transient
 from tests.integration.cli.conftest import Cli
 from tests.support.cluster.clusters import TestCluster
+from tests.support.groups import Store
 from tests.support.scenario import App, Scenario
 from tests.support.waiting import eventually
 
@@ -212,3 +214,35 @@ def test_a_terminal_shows_the_present_time_with_what_was_seen() -> None:
     assert times[0] < times[1]
     assert isinstance(output.console.file, io.StringIO)
     assert "once" in output.console.file.getvalue()
+
+
+def test_a_group_is_shown_again_on_each_change(cli: Cli, world: Scenario, tmp_path: Path) -> None:
+    store = Store(world)
+    store.begin()
+    with running(cli, tmp_path, "group", "get", "store", "-w") as printed:
+        wait_for(printed, "v1  Active")
+        store.activate("v2")
+        wait_for(printed, "v2  Active")
+        wait_for(printed, "store  Healthy", times=2)
+
+
+def test_the_list_of_groups_prints_only_those_that_changed_as_text_or_json(
+    cli: Cli, world: Scenario, tmp_path: Path
+) -> None:
+    store = Store(world)
+    store.begin()
+    with running(cli, tmp_path, "group", "get", "-w", "-n", world.namespace, "-o", "json") as printed:
+        wait_for(printed, '"active": "v1"')
+        store.activate("v2")
+        wait_for(printed, '"active": "v2"')
+    rows = [json.loads(line) for line in printed.read_text().splitlines()]
+    assert {row["name"] for row in rows} == {"store"}
+    assert all("record" not in row for row in rows)
+    assert all(before != after for before, after in itertools.pairwise(rows))
+    text = cli("group", "get", "-w", "-n", world.namespace, "--timeout", "1s")
+    assert f"{world.namespace}/store" in text
+
+
+def test_watching_a_group_that_is_not_there_ends_with_its_name(cli: Cli, world: Scenario) -> None:
+    Store(world).begin()
+    assert "the cluster has no group other" in cli("group", "get", "other", "-w", code=5)

@@ -1,1 +1,1 @@
-"""The verbs about release groups; what changes one is a commit on main."""
+"""The verbs of `gitops-bg group`: release groups."""

@@ -1,4 +1,4 @@
-"""The arguments GROUP and VERSION of the verbs about groups."""
+"""How the verbs of groups name a group and a version. Asks no server."""
 
 from typing import Annotated
 
@@ -15,11 +15,21 @@ def a_group(text: str) -> str:
     return text
 
 
+def a_group_or_none(text: str) -> str:
+    """Return ``text`` as an optional argument GROUP."""
+    return a_group(text) if text else ""
+
+
 def a_version(text: str) -> str:
     """Return ``text`` as an argument VERSION. Raises `UsageError`."""
     if not is_version(text):
         raise UsageError(f"{text!r} is no version; write v1, v2, … as its folder is called")
     return text
+
+
+def a_version_or_none(text: str) -> str:
+    """Return ``text`` as an optional argument VERSION. Raises `UsageError`."""
+    return a_version(text) if text else ""
 
 
 Group = Annotated[str, typer.Argument(parser=a_group, metavar="GROUP", help="NAME or NAMESPACE/NAME.")]

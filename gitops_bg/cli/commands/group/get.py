@@ -1,73 +1,66 @@
-"""`group get`: the stages of groups. It only reads."""
+"""`group get`: the stages of groups, once or, with -w, as they change. It only reads."""
 
-from typing import Annotated, Any
+import math
+from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from gitops_bg.cli.commands.group.arguments import a_group
-from gitops_bg.cli.commands.group.lookup import live, name_of
-from gitops_bg.cli.options.options import LiveOptions
+from gitops_bg.cli.commands.group.arguments import a_group_or_none
+from gitops_bg.cli.commands.group.live import live_groups
+from gitops_bg.cli.options.app_names import app_name
+from gitops_bg.cli.options.options import LiveOptions, Watch, WatchTimeout
 from gitops_bg.cli.session.connect import access
-from gitops_bg.cli.views.output import Output, said
-from gitops_bg.cluster.api.client import Client
-from gitops_bg.cluster.api.kinds import Object
-from gitops_bg.spec.groups.status import GroupStatus
+from gitops_bg.cli.session.session import Session
+from gitops_bg.cli.views.groups.rows import GroupRow, line_of, list_of, picture_of, row_of
+from gitops_bg.cli.views.output import Output
+from gitops_bg.cli.views.watch_changes import group_changes
+from gitops_bg.cli.views.watch_view import follow, list_screen, picture_screen
 
 
 def get(
     at: LiveOptions,
     group: Annotated[
         str,
-        typer.Argument(parser=lambda text: a_group(text) if text else "", metavar="[GROUP]", help="None: all of them."),
+        typer.Argument(parser=a_group_or_none, metavar="[GROUP]", help="NAME or NAMESPACE/NAME; none: all of them."),
     ] = "",
+    watch: Watch = False,
+    timeout: WatchTimeout = math.inf,
 ) -> None:
     """Show the stages of groups: which version serves, which a rollback leads to, which may be promoted.
 
-    Example: gitops-bg group get shop/store
+    Example: gitops-bg group get shop/store -w
     """
     output = Output(at.out)
-    client = Client(access(at.kube))
-    try:
-        bodies = live(client, at.place.namespace, group)
-    finally:
-        client.close()
+    with Session(kube=at.kube, place=at.place) as session:
+        if watch:
+            _watch(session, at, output, group, timeout)
+        else:
+            _show(output, _rows(session, at, group), group, session)
+
+
+def _rows(session: Session, at: LiveOptions, group: str) -> tuple[GroupRow, ...]:
+    return tuple(map(row_of, live_groups(session.cluster.client, at.place.namespace, group)))
+
+
+def _show(output: Output, rows: tuple[GroupRow, ...], group: str, session: Session) -> None:
     if output.json:
-        output.data({"groups": [_json(body) for body in bodies]})
-    elif not bodies:
+        output.data({"groups": [row.json() for row in rows]})
+    elif not rows:
         output.note("no groups here yet: the agent makes them from the repository")
-    elif group:
-        _show(output, bodies[0])
     else:
-        output.show(_list(bodies))
+        output.show(picture_of(rows[0], session.now) if group else list_of(rows, session.now))
 
 
-def _json(body: Object) -> dict[str, Any]:
-    status = GroupStatus.read(body.get("status")).stored()
-    status.pop("record", None)
-    return {"namespace": body["metadata"]["namespace"], "name": body["metadata"]["name"], **status}
-
-
-def _list(bodies: list[Object]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("GROUP", "ACTIVE", "LEGACY", "CANDIDATES", "PHASE"):
-        table.add_column(title)
-    for body in bodies:
-        status = GroupStatus.read(body.get("status"))
-        name = name_of(body)
-        candidates = ", ".join(status.candidates or ())
-        cells = (name, status.active, status.legacy, candidates, status.phase)
-        table.add_row(*(said(cell or "-") for cell in cells))
-    return table
-
-
-def _show(output: Output, body: Object) -> None:
-    status = GroupStatus.read(body.get("status"))
-    output.line(f"{name_of(body)}  {status.phase or ''}  {status.message or ''}")
-    for version in status.versions or ():
-        output.line(f"  {version.name}  {version.stage}  {', '.join(version.services or ())}")
-    if status.transition is not None:
-        moving = status.transition
-        output.line(f"  {moving.kind} {moving.source} -> {moving.target}: {moving.step}")
-    for gate in status.gates or ():
-        output.line(f"  {'open' if gate.open else 'shut'}  {gate.kind}: {gate.reason or ''}")
+def _watch(session: Session, at: LiveOptions, output: Output, group: str, timeout: float) -> None:
+    """Show it again on every change that a watch reports, until Ctrl-C."""
+    namespace = (app_name(group)[0] if group else "") or at.place.namespace
+    try:
+        with group_changes(access(at.kube), namespace) as wait:
+            if group:
+                with picture_screen(output, picture_of, GroupRow.json) as one:
+                    follow(lambda: _rows(session, at, group)[0], one, wait, timeout)
+            else:
+                with list_screen(output, list_of, GroupRow.json, line_of) as every:
+                    follow(lambda: _rows(session, at, ""), every, wait, timeout)
+    except KeyboardInterrupt:
+        return

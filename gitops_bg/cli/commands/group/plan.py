@@ -1,26 +1,28 @@
-"""`group plan`: what a promotion or a rollback of a group would change. It only reads."""
+"""`group plan`: what main, the branch of a pull request, or another `active` would do to the live group now.
+
+Writes nothing.
+"""
 
 from collections.abc import Iterator
-from dataclasses import asdict
-from typing import Annotated, Any
+from dataclasses import replace
+from datetime import datetime
+from typing import Annotated
 
 import typer
-from rich.padding import Padding
-from rich.table import Table
 
 from gitops_bg.agent.groups.facts import GroupFacts
-from gitops_bg.cli.commands.group.arguments import Group, a_version
-from gitops_bg.cli.commands.group.looking import look
-from gitops_bg.cli.errors import CommandFailed, ObjectNotFound
+from gitops_bg.cli.commands.group.arguments import Group, a_version_or_none
+from gitops_bg.cli.errors import ObjectNotFound
 from gitops_bg.cli.options.options import AppOptions
+from gitops_bg.cli.session.group_session import group_facts, group_in_git
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.views.gate_rows import gate_rows, json_of_gate
-from gitops_bg.cli.views.output import Output, said
-from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.groups.forecast import Difference, Forecast, forecast
-from gitops_bg.core.groups.gates import gates_of
-from gitops_bg.core.groups.model import PromotionRejected, Rejection, VersionStage
-from gitops_bg.core.groups.world import GroupWorld
+from gitops_bg.cli.views.groups.planned_group import PlannedGroup, drawn_plan, json_plan
+from gitops_bg.cli.views.output import Output
+from gitops_bg.core.groups.decision import GroupDecision
+from gitops_bg.core.groups.inspect.forecast import forecast
+
+_TO_BE_MADE = "planned"
+"""The uid of a ReleaseGroup that the first action creates."""
 
 
 def plan(
@@ -29,87 +31,50 @@ def plan(
     version: Annotated[
         str,
         typer.Argument(
-            parser=lambda text: a_version(text) if text else "",
-            metavar="[VERSION]",
-            help="None: what group.yaml asks for, else the newest candidate.",
+            parser=a_version_or_none, metavar="[VERSION]", help="As if group.yaml asked for it; none: as it does."
         ),
     ] = "",
 ) -> None:
-    """Show what a promotion or a rollback of a group would change: stages, who answers which request, and Services.
+    """Show what would be done to a group now, changing nothing: moves, gates, and who answers which request then.
+
+    With --branch it is for the pull request of a branch, with VERSION as if group.yaml asked for that.
 
     Example: gitops-bg group plan shop/store v2
     """
     output = Output(at.out)
     with Session(at.git, at.kube, at.place) as session:
-        facts, now = look(session, group), session.now
-        world = facts.world(facts.decide(now).record, now)
-        if world is None:
-            raise InvalidInput(*facts.desired.problems)
-        if not world.record.state.versions:
-            raise CommandFailed(f"nothing of {facts.key} is registered yet: see gitops-bg group explain {facts.key}")
-        target = version or _meant(world)
-        if not target:
-            raise CommandFailed(f"{facts.key} has no candidate: {world.spec.active} serves, as group.yaml asks")
-        foreseen = _foreseen(world, target)
-        if output.json:
-            output.data(_json(facts, world, foreseen))
-        else:
-            _show(output, facts, world, foreseen)
+        facts = group_facts(session, group_in_git(session, group, at.place.namespace))
+        found = _planned(_asking_for(facts, version), session.now)
+    if output.json:
+        output.data(json_plan(found))
+    else:
+        output.show(drawn_plan(found))
 
 
-def _foreseen(world: GroupWorld, target: str) -> Forecast:
-    try:
-        return forecast(world, target)
-    except PromotionRejected as error:
-        if error.why is Rejection.NO_SUCH_VERSION:
-            known = ", ".join(each.name for each in world.record.state.versions)
-            raise ObjectNotFound(f"{world.key} has no version {target}; it has {known}") from error
-        raise CommandFailed(str(error)) from error
+def _asking_for(facts: GroupFacts, version: str) -> GroupFacts:
+    """Return the facts as if group.yaml asked for a version; policies are not asked then: nobody has promoted it."""
+    spec = facts.desired.spec
+    if not version or spec is None or spec.active == version:
+        return facts
+    if version not in facts.desired.versions:
+        raise ObjectNotFound(
+            f"main has no version {version} of {facts.group}; it has {', '.join(facts.desired.versions)}"
+        )
+    return replace(facts, desired=replace(facts.desired, spec=replace(spec, active=version), policing={}))
 
 
-def _meant(world: GroupWorld) -> str:
-    """The version that group.yaml asks for, else the newest candidate; empty for none."""
-    state = world.record.state
-    if state.stage(world.spec.active) is not VersionStage.ACTIVE:
-        return world.spec.active
-    return next(reversed(state.at(VersionStage.CANDIDATE)), "")
+def _planned(facts: GroupFacts, now: datetime) -> PlannedGroup:
+    steps = list(_steps(facts, now))
+    record = steps[-1].record
+    ahead = forecast(facts.group, facts.desired, facts.observed, record, now)
+    actions = tuple(str(action) for step in steps for action in step.actions)
+    desired = facts.desired
+    return PlannedGroup(facts.group, desired.commit, desired.problems, actions, steps[-1], ahead, now)
 
 
-def _json(facts: GroupFacts, world: GroupWorld, foreseen: Forecast) -> dict[str, Any]:
-    gates = gates_of(world, foreseen.target)
-    return {
-        "group": str(facts.key),
-        "asked": world.spec.active == foreseen.target,
-        **asdict(foreseen),
-        "gates": [json_of_gate(gate, world.now) for gate in gates],
-    }
-
-
-def _show(output: Output, facts: GroupFacts, world: GroupWorld, foreseen: Forecast) -> None:
-    output.line(f"{facts.key}: {foreseen.kind.lower()} from {foreseen.source} to {foreseen.target}", "bold")
-    header = world.spec.gateway.version_header if world.spec.gateway else "a header"
-    for table in tables(foreseen, header):
-        output.show(Padding(table, (0, 0, 0, 2)))
-    output.line("  before that:")
-    output.show(Padding(gate_rows(gates_of(world, foreseen.target), world.now), (0, 0, 0, 2)))
-    if world.spec.active != foreseen.target:
-        output.line("  policies are asked once group.yaml asks for it", "dim")
-
-
-def tables(foreseen: Forecast, header: str) -> Iterator[Table]:
-    """Yield what would be different; ``header`` names the versions of requests."""
-    found = (
-        ("VERSION", foreseen.stages, "deleted"),
-        (f"REQUESTS WITHOUT {header}", foreseen.requests, "nobody"),
-        ("SERVICE", foreseen.services, "deleted"),
-    )
-    yield from (_table(title, rows, gone) for title, rows, gone in found if rows)
-
-
-def _table(title: str, rows: tuple[Difference, ...], gone: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in (title, "NOW", "AFTER"):
-        table.add_column(column)
-    for each in rows:
-        table.add_row(said(each.what), said(each.now or "-"), said(each.after or gone))
-    return table
+def _steps(facts: GroupFacts, now: datetime) -> Iterator[GroupDecision]:
+    """Yield the decision; of a group without an object also the next one, which names what is registered."""
+    first = facts.decide(now)
+    yield first
+    if not facts.observed.uid and first.actions:
+        yield replace(facts, observed=replace(facts.observed, uid=_TO_BE_MADE)).decide(now)

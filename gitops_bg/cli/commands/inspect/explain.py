@@ -1,12 +1,12 @@
 """`explain`: why an app is in its state: decides on fresh facts with the engine and shows the gates; writes nothing."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
 import typer
 from rich.padding import Padding
-from rich.table import Table
 
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.cli.edits.configuration_content import changes_to, side_of
@@ -16,7 +16,7 @@ from gitops_bg.cli.options.options import App, AppOptions
 from gitops_bg.cli.session.heard_gates import with_heard_gates
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.condition_meanings import drawn, json_of
-from gitops_bg.cli.views.gate_rows import gate_row, json_of_gate
+from gitops_bg.cli.views.gate_table import ShownGate, gate_table
 from gitops_bg.cli.views.output import Output
 from gitops_bg.cli.views.pod_diagnosis import Trouble, troubles_of
 from gitops_bg.cli.views.went_back import WentBack, went_back
@@ -116,7 +116,13 @@ def _json(found: _Findings) -> dict[str, Any]:
         "next": label(coming.number, coming.digest) if coming and decision.gates else None,
         "pullRequest": to_json(decision.pull) if decision.pull else None,
         "gates": [
-            json_of_gate(gate, found.now, _advice(found, gate)) | {"counts": _counts(found, gate)}
+            to_json(gate)
+            | {
+                "open": gate.open,
+                "counts": _counts(found, gate),
+                "remainingSeconds": max(0.0, (gate.until - found.now).total_seconds()) if gate.until else None,
+                "advice": _advice(found, gate),
+            }
             for gate in decision.gates
         ],
         "configuration": [to_json(change) for change in found.changes],
@@ -147,7 +153,7 @@ def _show(output: Output, found: _Findings) -> None:
         named, serves = label(coming.number, coming.digest), coming.digest == decision.record.routing.traffic
         stays = f"live traffic stays with {named} if this ends well:"
         output.line(f"  {stays if serves else f'next is {named}; before its traffic moves:'}")
-        output.show(Padding(_table(found), (0, 0, 0, 2)))
+        output.show(Padding(gate_table(_gates(found), found.now), (0, 0, 0, 2)))
         for change in found.changes:
             output.line(f"  it changes: {change}")
     if found.alone:
@@ -165,9 +171,7 @@ def _show(output: Output, found: _Findings) -> None:
         )
 
 
-def _table(found: _Findings) -> Table:
-    table = Table(box=None, pad_edge=False, show_header=False)
+def _gates(found: _Findings) -> Iterator[ShownGate]:
     for gate in found.decision.gates:
         reason = " ".join(part for part in (gate.reason, _counts(found, gate)) if part)
-        gate_row(table, gate, reason, _advice(found, gate), found.now)
-    return table
+        yield ShownGate(gate, reason, _advice(found, gate))

@@ -1,17 +1,13 @@
 """`get`: the state of apps, one line each, or one app as a tree; with -w, every change. It only reads."""
 
 import math
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from typing import Annotated, Any
 
 import typer
-from rich.console import Group
 
 from gitops_bg.cli.options.app_names import an_app_or_none
-from gitops_bg.cli.options.durations import positive_seconds
-from gitops_bg.cli.options.options import LiveOptions
+from gitops_bg.cli.options.options import LiveOptions, Watch, WatchTimeout
 from gitops_bg.cli.session.connect import access
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.app_json import json_of
@@ -20,7 +16,7 @@ from gitops_bg.cli.views.app_view import AppView, look
 from gitops_bg.cli.views.output import Output
 from gitops_bg.cli.views.tree_view import picture_of
 from gitops_bg.cli.views.watch_changes import changes
-from gitops_bg.cli.views.watch_view import Frames, JsonLines, Screen, follow, terminal
+from gitops_bg.cli.views.watch_view import follow, list_screen, picture_screen
 from gitops_bg.cluster.api.kinds import APPS
 from gitops_bg.cluster.api.lease import holders
 from gitops_bg.core.errors import GitopsBgError
@@ -32,18 +28,11 @@ def get(
     app: Annotated[
         str, typer.Argument(parser=an_app_or_none, metavar="[APP]", help="NAME or NAMESPACE/NAME; none: a list of all.")
     ] = "",
-    watch: Annotated[
-        bool, typer.Option("--watch", "-w", help="Keep watching, and show each change until Ctrl-C.")
-    ] = False,
+    watch: Watch = False,
     everywhere: Annotated[
         bool, typer.Option("--all-namespaces", "-A", help="Apps of all namespaces; the default without -n.")
     ] = False,
-    timeout: Annotated[
-        float,
-        typer.Option(
-            parser=positive_seconds, metavar="DURATION", show_default="none", help="Stop watching after this time."
-        ),
-    ] = math.inf,
+    timeout: WatchTimeout = math.inf,
 ) -> None:
     """List apps, or show one as a tree: its versions, their pods, their measurements, and what it waits for.
 
@@ -103,57 +92,18 @@ def _watch(
     try:
         with changes(access(at.kube), namespace, app) as wait:
             if app:
-                with _app_screen(output) as screen:
+                with picture_screen(output, picture_of, json_of) as screen:
                     follow(lambda: look(session, app), screen, wait, timeout)
             else:
-                with _list_screen(output) as screen:
+                with list_screen(output, list_of, Row.json, _line) as screen:
                     follow(lambda: _rows(session, namespace), screen, wait, timeout)
     except KeyboardInterrupt:
         return
 
 
-def _app_screen(output: Output) -> AbstractContextManager[Screen[AppView]]:
-    if output.json:
-        return _as_it_is(JsonLines(output, json_of))
-    return terminal(output, picture_of) if output.console.is_terminal else _as_it_is(Frames(output, picture_of))
-
-
-def _list_screen(output: Output) -> AbstractContextManager[Screen[tuple[Row, ...]]]:
-    if output.console.is_terminal and not output.json:
-        return terminal(output, _list)
-    return _as_it_is(_Lines(output))
-
-
-def _list(rows: tuple[Row, ...], now: datetime) -> Group:
-    return list_of(rows, now)
-
-
-@contextmanager
-def _as_it_is(screen: Screen[Any]) -> Iterator[Screen[Any]]:
-    yield screen
-
-
-class _Lines:
-    """Prints rows as they change: one JSON object or one text per line, as `kubectl get -w` does."""
-
-    tick = math.inf
-
-    def __init__(self, output: Output) -> None:
-        self._output = output
-        self._shown: set[Row] = set()
-
-    def show(self, rows: tuple[Row, ...]) -> None:
-        for row in rows:
-            if row not in self._shown:
-                self._say(row)
-        self._shown = set(rows)
-
-    def _say(self, row: Row) -> None:
-        if self._output.json:
-            self._output.data_line(row.json())
-            return
-        candidate = f"candidate v{row.candidate} {row.candidate_image}" if row.candidate else "no candidate"
-        active = f"v{row.version} {row.color} {row.image}" if row.version else "nothing live"
-        demands = ", ".join(each.type for each in row.demands)
-        parts = (str(row.app), row.phase, active, candidate, row.promotion, demands)
-        self._output.line("  ".join(part for part in parts if part))
+def _line(row: Row) -> str:
+    candidate = f"candidate v{row.candidate} {row.candidate_image}" if row.candidate else "no candidate"
+    active = f"v{row.version} {row.color} {row.image}" if row.version else "nothing live"
+    demands = ", ".join(each.type for each in row.demands)
+    parts = (str(row.app), row.phase, active, candidate, row.promotion, demands)
+    return "  ".join(part for part in parts if part)

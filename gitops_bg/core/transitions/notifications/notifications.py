@@ -9,28 +9,17 @@ from dataclasses import replace
 
 from gitops_bg.core.checks.event_text import sentence, subject_of
 from gitops_bg.core.checks.hook_queries import hooks_of
-from gitops_bg.core.checks.hook_timing import listeners, message_ends_at, next_messages
+from gitops_bg.core.checks.hook_timing import listeners, next_messages
 from gitops_bg.core.checks.phase import flagger_phase, phase_of
 from gitops_bg.core.model.decision import Phase
 from gitops_bg.core.model.events import severity_of
-from gitops_bg.core.model.hooks import (
-    Answer,
-    Hook,
-    HookResponse,
-    HookType,
-    OutboxMessage,
-    Severity,
-    answer_of,
-    is_retried,
-)
+from gitops_bg.core.model.hooks import Hook, HookResponse, HookType, OutboxMessage, Severity
 from gitops_bg.core.model.metrics import AnalysisStage
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.plan.deliveries import message_id
+from gitops_bg.core.transitions.notifications.outbox import answered, failing, given_up, only_known, queued
 from gitops_bg.core.transitions.notifications.waiting_for_people import note_awaited
 from gitops_bg.core.world import World
-
-MOST_DELIVERIES = 100
-"""The most messages kept for unreachable hooks: the oldest are dropped."""
 
 
 def enqueue(world: World) -> World:
@@ -53,55 +42,32 @@ def _take_in(world: World) -> World:
 
 
 def _delivered(world: World, hook: Hook, one: OutboxMessage, called: HookResponse) -> World:
-    answer = answer_of(called.status)
-    again = answer is Answer.REFUSED and is_retried(hook, called.status, one.tries)
-    if answer is Answer.UNANSWERED or again:
-        return _with(world, one, replace(one, tries=one.tries + 1, last_at=called.at))
-    world = _with(world, one, None)
-    if answer is Answer.REFUSED:
-        return _not_taken(world, hook, f"refused ({called.status}): {' '.join(called.text.split())[:300]}")
-    failing = tuple(name for name in world.record.outbox.undelivered if name != hook.key)
-    return world.with_part(replace(world.record.outbox, undelivered=failing))
+    outbox, why = answered(world.record.outbox, hook, one, called)
+    world = world.with_part(outbox)
+    return _not_taken(world, hook, why) if why else world
 
 
 def _give_up(world: World) -> World:
     for hook in listeners(world):
-        late = [one for one in world.record.outbox.messages if one.hook == hook.key and _is_late(world, hook, one)]
-        for one in late:
-            world = _with(world, one, None)
-        if late:
-            world = _not_taken(world, hook, hook.unknown or f"no answer within {hook.deadline} s")
+        outbox, why = given_up(world.record.outbox, hook, world.now)
+        world = _not_taken(world.with_part(outbox), hook, why) if why else world
     return world
-
-
-def _is_late(world: World, hook: Hook, one: OutboxMessage) -> bool:
-    ends = message_ends_at(hook, one)
-    return ends is not None and world.now >= ends
 
 
 def _not_taken(world: World, hook: Hook, why: str) -> World:
     """Report a failing hook once, until it accepts a message again."""
     if hook.key in world.record.outbox.undelivered:
         return world
-    world = world.with_part(replace(world.record.outbox, undelivered=(*world.record.outbox.undelivered, hook.key)))
+    world = world.with_part(failing(world.record.outbox, hook))
     if hook.mute_alert:
         return world
     return world.noting(Event.HOOK_UNDELIVERED, reason=f"{hook.title}: {why}")
 
 
-def _with(world: World, before: OutboxMessage, after: OutboxMessage | None) -> World:
-    changed = [after if one == before else one for one in world.record.outbox.messages]
-    return world.with_part(replace(world.record.outbox, messages=tuple(one for one in changed if one)))
-
-
 def _drop_unknown(world: World) -> World:
     """Drop the messages of hooks that are no longer in the file."""
-    names = {hook.key for hook in listeners(world)}
-    left = tuple(one for one in world.record.outbox.messages if one.hook in names)
-    failing = tuple(name for name in world.record.outbox.undelivered if name in names)
-    if (left, failing) == (world.record.outbox.messages, world.record.outbox.undelivered):
-        return world
-    return world.with_part(replace(world.record.outbox, messages=left, undelivered=failing))
+    left = only_known(world.record.outbox, listeners(world))
+    return world if left == world.record.outbox else world.with_part(left)
 
 
 def _queue_entries(world: World) -> World:
@@ -183,7 +149,7 @@ def _alerted(world: World, severity: Severity) -> Iterator[Hook]:
 def _queue(
     world: World, hook: Hook, phase: str, digest: str, message: str = "", severity: Severity = Severity.INFO
 ) -> World:
-    record = world.record
-    one = OutboxMessage(hook.key, record.outbox.last_number + 1, world.now, phase, digest, message, severity)
-    waiting = (*record.outbox.messages, one)[-MOST_DELIVERIES:]
-    return world.with_part(replace(record.outbox, last_number=one.number, messages=waiting))
+    outbox = world.record.outbox
+    return world.with_part(
+        queued(outbox, hook, world.now, phase=phase, checksum=digest, message=message, severity=severity)
+    )

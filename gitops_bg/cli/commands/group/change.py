@@ -1,16 +1,20 @@
-"""`group promote|rollback|delete`: each is one commit on main."""
+"""`group promote|rollback|delete`: each is one commit on main; the agent carries it out."""
+
+from typing import Any
 
 from gitops_bg.cli.commands.group.arguments import Group, Version
-from gitops_bg.cli.commands.group.lookup import in_git
 from gitops_bg.cli.edits.commits import Change, commit_change
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound
 from gitops_bg.cli.options.options import AuthorOptions, FileOptions
+from gitops_bg.cli.session.group_session import group_in_git
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.session.user_git import author
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.repo.write.edits import EditOrNew
 from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder
+from gitops_bg.spec.groups.load import GroupConfig, load_group
 from gitops_bg.spec.yaml.edit import set_field
 
 
@@ -37,7 +41,7 @@ def delete(group: Group, version: Version, at: FileOptions, person: AuthorOption
     """
     output, by = Output(at.out), author(person.author)
     with Session(at.git, place=at.place, author=by) as session:
-        key, files, config = in_git(session, group)
+        key, files, config = _in_git(session, group)
         if config.desired.spec is not None and config.desired.spec.active == version:
             raise CommandFailed(f"{version} is active: promote another version, or roll back, first")
         folder = f"{group_folder(key)}/{version}/"
@@ -52,7 +56,7 @@ def delete(group: Group, version: Version, at: FileOptions, person: AuthorOption
 def _activate(at: FileOptions, person: AuthorOptions, group: str, version: str, verb: str) -> None:
     output, by = Output(at.out), author(person.author)
     with Session(at.git, place=at.place, author=by) as session:
-        key, _, config = in_git(session, group)
+        key, _, config = _in_git(session, group)
         if config.desired.problems:
             raise InvalidInput(*config.desired.problems)
         if version not in config.desired.versions:
@@ -75,3 +79,12 @@ def _with_active(data: bytes, version: str, path: str) -> bytes:
 
 def _removed(_: bytes) -> None:
     return None
+
+
+def _in_git(session: Session, name: str) -> tuple[GroupKey, dict[str, Any], GroupConfig]:
+    """Return a group of main, with its files by their paths. Raises `ObjectNotFound`, `UsageError`."""
+    key = group_in_git(session, name)
+    folder = group_folder(key)
+    files = {path: file.content for path, file in session.repository.files_below(folder).items()}
+    below = {path.removeprefix(f"{folder}/"): content for path, content in files.items()}
+    return key, files, load_group(key, below, session.repository.head)

@@ -1,0 +1,53 @@
+"""A release group as one run of a verb sees it: in main, and with all that is live of it. Only reads."""
+
+from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.agent.groups.facts import GroupFacts, GroupGatherer
+from gitops_bg.agent.reconcile.facts import gather
+from gitops_bg.agent.reconcile.peer_facts import note_peers
+from gitops_bg.cli.errors import CommandFailed, ObjectNotFound, UsageError
+from gitops_bg.cli.options.app_names import app_name
+from gitops_bg.cli.session.session import Session
+from gitops_bg.cluster.groups.group_cluster import GroupCluster
+from gitops_bg.core.groups.model import GroupKey
+
+
+def group_in_git(session: Session, name: str, namespace: str = "") -> GroupKey:
+    """Return the group of main that a person means; ``namespace`` is that of a bare name. Raises `ObjectNotFound`,
+    `UsageError`.
+    """
+    written, name = app_name(name)
+    namespace = written or namespace
+    there = session.repository.groups()
+    found = [key for key in there if key.name == name and namespace in ("", key.namespace)]
+    if not found:
+        known = f"; it has {', '.join(map(str, there))}" if there else ""
+        raise ObjectNotFound(f"main has no group {f'{namespace}/' if namespace else ''}{name}{known}")
+    if len(found) > 1:
+        raise UsageError(f"{name} is ambiguous: {', '.join(map(str, found))}; name one of them in full")
+    return found[0]
+
+
+def group_facts(session: Session, group: GroupKey) -> GroupFacts:
+    """Return all facts about a group now. Raises `CommandFailed` where main does not count."""
+    facts = _gathered(session, session.catalog([group.namespace]), group)
+    return _knowing_peers(session, group) if facts.wants_peers else facts
+
+
+def _knowing_peers(session: Session, group: GroupKey) -> GroupFacts:
+    """Return them with what policies ask about other apps: all of these are looked at, once."""
+    catalog = session.catalog()
+    apps = (gather(catalog, session.cluster, app) for app in sorted(catalog.apps()))
+    note_peers(catalog.board, (each for each in apps if each), session.now, session.cluster.since)
+    return _gathered(session, catalog, group)
+
+
+def _gathered(session: Session, catalog: Catalog, group: GroupKey) -> GroupFacts:
+    gatherer = GroupGatherer(catalog, session.cluster, GroupCluster(session.cluster.client, {}))
+    facts = gatherer.gather(catalog.reading, group)
+    if facts is None:
+        lost = catalog.rewritten[:10]
+        raise CommandFailed(
+            f"main no longer contains {lost}, which the cluster was decided from: nothing of {group} moves until "
+            "somebody accepts that with `gitops-bg accept-history`"
+        )
+    return facts

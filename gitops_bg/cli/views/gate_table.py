@@ -1,0 +1,36 @@
+"""Gates as the lines of a table, for apps and for groups: open or shut, why, for how long, what to do. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from rich.table import Table
+
+from gitops_bg.cli.options.durations import spoken
+from gitops_bg.cli.views.output import said
+from gitops_bg.core.model.decision import GateResult
+
+
+@dataclass(frozen=True, slots=True)
+class ShownGate:
+    """A gate with the words that are shown: its reason, and what a person can do about it (empty: nothing)."""
+
+    gate: GateResult
+    reason: str
+    advice: str = ""
+
+
+def gate_table(gates: Iterable[ShownGate], now: datetime) -> Table:
+    """Return one line for each gate; ``now`` is UTC."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for each in gates:
+        gate = each.gate
+        left = f"for {spoken((gate.until - now).total_seconds())} more" if gate.until and not gate.open else ""
+        table.add_row(
+            said("open" if gate.open else "shut", "green" if gate.open else "red"),
+            said(gate.kind, "bold"),
+            said(each.reason),
+            said(left),
+            said(each.advice, "cyan"),
+        )
+    return table

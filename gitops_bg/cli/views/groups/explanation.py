@@ -1,0 +1,162 @@
+"""Why a group is as it is: what `group explain` shows, as text for a terminal of 80 columns and as JSON. Pure."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+
+from gitops_bg.cli.options.durations import spoken
+from gitops_bg.cli.views.app_row import style_of
+from gitops_bg.cli.views.condition_meanings import drawn, json_of
+from gitops_bg.cli.views.gate_table import ShownGate, gate_table
+from gitops_bg.cli.views.output import said
+from gitops_bg.core.groups.decision import GroupDecision
+from gitops_bg.core.groups.desired import DesiredGroup
+from gitops_bg.core.groups.inspect.meanings import GROUP_MEANINGS
+from gitops_bg.core.groups.inspect.outlook import Outlook, outlook_of, serving_in
+from gitops_bg.core.groups.model import Endpoint, GroupKey, GroupVersion, VersionStage
+from gitops_bg.core.groups.observed import Member, ObservedGroup
+from gitops_bg.core.groups.world import UNKNOWN_MEMBER, member_name
+from gitops_bg.core.status.meanings import troubles
+from gitops_bg.spec.codec import to_json
+
+_STAGES = {VersionStage.ACTIVE: "green", VersionStage.CANDIDATE: "cyan", VersionStage.LEGACY: "yellow"}
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The engine's decision on fresh facts."""
+
+    group: GroupKey
+    desired: DesiredGroup
+    observed: ObservedGroup
+    decision: GroupDecision
+    now: datetime
+
+    @property
+    def active(self) -> str:
+        """The version that serves; empty if none does."""
+        return self.decision.record.state.only(VersionStage.ACTIVE)
+
+    @property
+    def wanted(self) -> str:
+        """The version that group.yaml names; empty if nobody can read it."""
+        return self.desired.spec.active if self.desired.spec else ""
+
+    @property
+    def outlook(self) -> Outlook:
+        """What comes next, and what a person can do."""
+        return outlook_of(self.group, self.desired, self.observed, self.decision)
+
+    def member(self, place: Endpoint) -> Member:
+        """What the cluster shows of a service."""
+        return self.observed.members.get(member_name(place.service, place.initial_version), UNKNOWN_MEMBER)
+
+
+def json_explanation(found: Explanation) -> dict[str, Any]:
+    """Return all of it for programs."""
+    decision, outlook = found.decision, found.outlook
+    record = decision.record
+    return {
+        "group": str(found.group),
+        "phase": decision.phase,
+        "active": found.active or None,
+        "wanted": found.wanted or None,
+        "transition": to_json(record.transition) if record.transition else None,
+        "versions": [_json_version(found, each) for each in record.state.versions],
+        "gates": [
+            to_json(gate) | {"open": gate.open, "remedy": "" if gate.open else gate.remedy} for gate in decision.gates
+        ],
+        "conditions": [json_of(each, found.group) for each in decision.conditions],
+        "next": outlook.next,
+        "advice": [{"what": each.what, "command": each.command} for each in outlook.advice],
+        "actions": [str(action) for action in decision.actions],
+        "wakeAt": decision.wake_at.isoformat() if decision.wake_at else None,
+    }
+
+
+def _json_version(found: Explanation, version: GroupVersion) -> dict[str, Any]:
+    services = [
+        {"service": place.service, "app": member_name(place.service, place.initial_version)}
+        | {"healthy": member.healthy, "available": member.available, "reason": member.reason}
+        for place in serving_in(found.decision.record, version.name)
+        for member in (found.member(place),)
+    ]
+    return {"name": version.name, "stage": version.stage, "services": services}
+
+
+def drawn_explanation(found: Explanation) -> Group:
+    """Return all of it for people."""
+    return Group(*_parts(found))
+
+
+def _parts(found: Explanation) -> Iterator[RenderableType]:
+    decision = found.decision
+    yield said(f"{found.group}: {decision.phase}", f"bold {style_of(decision.phase)}")
+    asks = f"; main asks for {found.wanted}" if found.wanted and found.wanted != found.active else ""
+    yield _indented(said(f"{found.active} serves{asks}" if found.active else f"nothing serves yet{asks}"))
+    moving = decision.record.transition
+    if moving is not None:
+        way = "is taken back" if moving.withdrawn else f"is at the step {moving.step}"
+        yield _indented(said(f"the {moving.kind.lower()} from {moving.source} to {moving.target} {way}"))
+    for condition in troubles(decision.conditions, GROUP_MEANINGS):
+        yield _indented(drawn(condition, found.group))
+    if decision.record.state.versions:
+        yield _indented(_versions(found))
+    if decision.gates:
+        yield _indented(said(f"before requests move to {found.wanted}:"))
+        yield _indented(gate_table((ShownGate(gate, gate.reason) for gate in decision.gates), found.now))
+    for action in decision.actions:
+        yield _indented(said(f"about to be done: {action}"))
+    yield _indented(_outlook(found.outlook))
+    if decision.wake_at:
+        left = spoken((decision.wake_at - found.now).total_seconds())
+        yield _indented(said(f"looked at again in {left} at the latest", "dim"))
+
+
+def _indented(part: RenderableType) -> Padding:
+    return Padding(part, (0, 0, 0, 2))
+
+
+def _versions(found: Explanation) -> Table:
+    """The services of the active and the wanted version each have a line, those of other versions are named."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("VERSION", "STAGE", "SERVICE", "STATE"):
+        table.add_column(title, no_wrap=title != "STATE", overflow="fold")
+    for version in found.decision.record.state.versions:
+        for cells in _lines(found, version):
+            table.add_row(*cells)
+    return table
+
+
+def _lines(found: Explanation, version: GroupVersion) -> Iterator[tuple[RenderableType, ...]]:
+    first = (said(version.name, "bold"), said(version.stage, _STAGES.get(version.stage, "dim")))
+    places = serving_in(found.decision.record, version.name)
+    if version.name not in (found.active, found.wanted) or not places:
+        names = ", ".join(member_name(each.service, each.initial_version) for each in places)
+        yield (*first, said(names or "-"), said(""))
+        return
+    for place in places:
+        member, name = found.member(place), member_name(place.service, place.initial_version)
+        yield (*first, said(name), said(*_state(member)))
+        first = (said(""), said(""))
+
+
+def _state(member: Member) -> tuple[str, str]:
+    if member.healthy:
+        return "healthy", "green"
+    return member.reason or "is not healthy", "yellow" if member.available else "red"
+
+
+def _outlook(outlook: Outlook) -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_row(said("next", "dim"), said(outlook.next))
+    for each in outlook.advice:
+        table.add_row(said("to do", "dim"), said(each.what))
+        if each.command:
+            table.add_row("", said(each.command, "cyan"))
+    return table

@@ -1,0 +1,147 @@
+"""The plan of a group, as text for a terminal of 80 columns and as JSON. Pure."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+
+from gitops_bg.cli.views.app_row import style_of
+from gitops_bg.cli.views.gate_table import ShownGate, gate_table
+from gitops_bg.cli.views.output import said
+from gitops_bg.core.groups.decision import GroupDecision
+from gitops_bg.core.groups.inspect.answers import DENIED, NOT_FOUND, SampleRequest
+from gitops_bg.core.groups.inspect.forecast import Changed, Forecast
+from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.groups.status import PROMOTION_REJECTED
+from gitops_bg.core.model.decision import Condition
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.http_routes import PathKind
+from gitops_bg.spec.codec import to_json
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedGroup:
+    """What the engine decides on a group now, and what becomes of it."""
+
+    group: GroupKey
+    commit: str
+    """The commit that was read."""
+    problems: tuple[Problem, ...]
+    actions: tuple[str, ...]
+    """What is done at once."""
+    decision: GroupDecision
+    forecast: Forecast
+    now: datetime
+
+    @property
+    def rejections(self) -> tuple[Condition, ...]:
+        """The conditions that say why what Git asks for is not done."""
+        return tuple(each for each in self.decision.conditions if each.type == PROMOTION_REJECTED and each.status)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing is to be done, now or later."""
+        ahead = self.forecast
+        return not (self.actions or self.problems or ahead.ahead or ahead.answers or ahead.followers)
+
+
+def json_plan(found: PlannedGroup) -> dict[str, Any]:
+    """Return the plan for programs."""
+    decision, ahead = found.decision, found.forecast
+    return {
+        "group": str(found.group),
+        "commit": found.commit,
+        "phase": decision.phase,
+        "move": to_json(ahead.ahead) if ahead.ahead else None,
+        "rejected": [to_json(each) for each in found.rejections],
+        "gates": [to_json(gate) | {"open": gate.open} for gate in decision.gates],
+        "versions": list(map(to_json, ahead.stages)),
+        "requests": [to_json(each.request) | {"before": each.before, "after": each.after} for each in ahead.answers],
+        "services": list(map(to_json, ahead.followers)),
+        "actions": list(found.actions),
+        "problems": [to_json(problem) for problem in found.problems],
+        "wakeAt": decision.wake_at.isoformat() if decision.wake_at else None,
+    }
+
+
+def drawn_plan(found: PlannedGroup) -> Group:
+    """Return the plan for people."""
+    return Group(*_parts(found))
+
+
+def _parts(found: PlannedGroup) -> Iterator[RenderableType]:
+    decision, ahead = found.decision, found.forecast
+    quiet = ", nothing to do" if found.is_quiet else ""
+    yield said(f"{found.group}: {decision.phase}{quiet}", f"bold {style_of(decision.phase)}")
+    for problem in found.problems:
+        yield _indented(said(f"! {problem}", "red"))
+    for rejection in found.rejections:
+        yield _indented(said(f"rejected: {rejection.reason}: {rejection.message}", "red"))
+    if ahead.ahead is not None:
+        yield _indented(said(_move(found), "bold"))
+    shut = [gate for gate in decision.gates if not gate.open]
+    if shut:
+        yield _indented(said("first it waits for:"))
+        yield _indented(gate_table((ShownGate(gate, gate.reason) for gate in shut), found.now))
+    for number, action in enumerate(found.actions, 1):
+        yield _indented(said(f"{number}. {action}"))
+    if ahead.stages:
+        yield _indented(_table(("VERSION", "NOW", "THEN"), map(_change, ahead.stages)))
+    if ahead.answers:
+        rows = ((_request(each.request), each.before, each.after) for each in ahead.answers)
+        yield _indented(_table(("REQUEST", "NOW", "THEN"), rows))
+    if ahead.answers or ahead.same_answers:
+        yield _indented(said(f"{_counted(ahead.same_answers)} answered as now", "dim"))
+    if ahead.followers:
+        yield _indented(_table(("SERVICE", "NOW", "THEN"), map(_change, ahead.followers)))
+    yield said(f"at commit {found.commit[:10]}", "dim")
+
+
+def _indented(part: RenderableType) -> Padding:
+    return Padding(part, (0, 0, 0, 2))
+
+
+def _move(found: PlannedGroup) -> str:
+    ahead = found.forecast.ahead
+    assert ahead is not None
+    moving = found.decision.record.transition
+    how = f", at the step {moving.step}" if moving else ""
+    return f"{ahead.kind} from {ahead.source} to {ahead.target}{how}"
+
+
+def _counted(same: int) -> str:
+    return f"{same} {'request is' if same == 1 else 'requests are'}"
+
+
+def _change(each: Changed) -> tuple[str, str, str]:
+    return each.name, each.before or "-", each.after or "deleted"
+
+
+def _request(request: SampleRequest) -> str:
+    """Return a request in a few words.
+
+    >>> _request(SampleRequest("/cart", "v2", "shop.example.com", "GET", (("X-Beta", "yes"),)))
+    'GET shop.example.com/cart, v2, X-Beta: yes'
+    >>> _request(SampleRequest("/a.*", kind=PathKind.REGEX))
+    '/a.* (regex)'
+    """
+    path = f"{request.method} {request.host}{request.path}".strip()
+    kind = " (regex)" if request.kind is PathKind.REGEX else ""
+    more = (request.version, *(f"{name}: {value}" for name, value in request.headers))
+    return ", ".join(filter(None, (path + kind, *more)))
+
+
+_STYLES = {NOT_FOUND: "yellow", DENIED: "yellow", "deleted": "red"}
+
+
+def _table(titles: Iterable[str], rows: Iterable[tuple[str, str, str]]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in titles:
+        table.add_column(title, overflow="fold")
+    for name, before, after in rows:
+        table.add_row(said(name), said(before, _STYLES.get(before, "")), said(after, _STYLES.get(after, "")))
+    return table

@@ -1,0 +1,91 @@
+"""What each condition of a release group means for traffic now, who must do what, and the command.
+
+As `core.status.meanings` for apps; `{app}` in a command is the group.
+"""
+
+from collections.abc import Mapping
+
+from gitops_bg.core.groups.status import DIVERGED, MAIN_REFUSES, PROMOTION_REJECTED, RECORD_LOST, ROUTES_ACCEPTED, VALID
+from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.status.meanings import (
+    ANY,
+    AUTHOR,
+    CALM,
+    NOBODY,
+    OF_THE_PHASE,
+    OPERATOR,
+    PLATFORM,
+    PROMOTER,
+    REMOTE,
+    STAYS,
+    Meaning,
+    Meanings,
+)
+
+_EXPLAIN = "gitops-bg group explain {app}"
+_HISTORY = "gitops-bg group history {app}"
+_BROKEN = Meaning(STAYS, AUTHOR, "correct the line that is named, and push", "gitops-bg check")
+_MEASURED = Meaning(STAYS, NOBODY, "wait: an analysis measures", _EXPLAIN)
+_UNCLEAR = Meaning(STAYS, OPERATOR, "find out why the analysis has no answer; go back, or promote another", _EXPLAIN)
+_FOUND_BAD = Meaning(
+    "stays with, or is back at, the last good version",
+    AUTHOR,
+    "change a file of the version that failed, or name another one",
+    _EXPLAIN,
+)
+
+_PHASES: Mapping[Phase, Meaning] = {
+    Phase.HEALTHY: CALM,
+    Phase.INVALID: _BROKEN,
+    Phase.DEPLOYING: Meaning(
+        "reaches services as they come up", NOBODY, "wait: the first version serves once they are healthy", _EXPLAIN
+    ),
+    Phase.ROLLING_BACK: Meaning("goes back once the Gateway takes it", NOBODY, "wait", _EXPLAIN),
+    Phase.PROMOTING: Meaning("moves to the promoted version step by step", NOBODY, "wait", _EXPLAIN),
+    Phase.WAITING: Meaning(STAYS, PROMOTER, "see which gate is shut", _EXPLAIN),
+    Phase.PAUSED: _UNCLEAR,
+    Phase.PROGRESSING: Meaning(STAYS, NOBODY, "wait: something is measured, or written", _EXPLAIN),
+    Phase.DEGRADED: Meaning(STAYS, OPERATOR, "mend what the message names", _EXPLAIN),
+    Phase.HELD: _FOUND_BAD,
+}
+
+GROUP_MEANINGS: Meanings = {
+    **{(kind, phase): meaning for kind in OF_THE_PHASE for phase, meaning in _PHASES.items()},
+    (VALID, "Valid"): CALM,
+    (VALID, "InvalidSpec"): _BROKEN,
+    (VALID, "Conflict"): Meaning(STAYS, OPERATOR, "hand the object over, or call the group otherwise", _EXPLAIN),
+    (PROMOTION_REJECTED, "NotRejected"): CALM,
+    (PROMOTION_REJECTED, RECORD_LOST): Meaning(
+        "stays where it is: nothing of the group is changed",
+        AUTHOR,
+        "put the folder back that the message names, or let its service leave",
+        _EXPLAIN,
+    ),
+    (PROMOTION_REJECTED, ANY): Meaning(STAYS, AUTHOR, "name a candidate, or the version before, as active", _EXPLAIN),
+    (ROUTES_ACCEPTED, "Accepted"): CALM,
+    (ROUTES_ACCEPTED, "Pending"): Meaning(STAYS, NOBODY, "wait: its routes are being written", _EXPLAIN),
+    (ROUTES_ACCEPTED, "NotAccepted"): Meaning(STAYS, PLATFORM, "mend what the Gateway says", _EXPLAIN),
+    ("AnalysisPassed", "Successful"): CALM,
+    ("AnalysisPassed", "NoAnalysis"): CALM,
+    ("AnalysisPassed", "NotBegun"): Meaning(STAYS, NOBODY, "wait: it begins by itself", _EXPLAIN),
+    ("AnalysisPassed", "Running"): _MEASURED,
+    ("AnalysisPassed", "Inconclusive"): _UNCLEAR,
+    ("AnalysisPassed", "Error"): _FOUND_BAD,
+    ("AnalysisPassed", "Failed"): _FOUND_BAD,
+    (DIVERGED, "InGit"): CALM,
+    (DIVERGED, "GoingBack"): Meaning(
+        "goes back to the version before as soon as its pods answer",
+        OPERATOR,
+        "mend the pods that it waits for",
+        _EXPLAIN,
+    ),
+    (DIVERGED, "CommitPending"): Meaning(
+        "is back at the version before; group.yaml does not say so yet", NOBODY, "wait: the commit follows", _HISTORY
+    ),
+    (DIVERGED, MAIN_REFUSES): Meaning(
+        "is back at the version before; group.yaml does not say so",
+        REMOTE,
+        "set active to the version that serves, or let the agent push to main",
+        _EXPLAIN,
+    ),
+}

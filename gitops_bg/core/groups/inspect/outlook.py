@@ -1,0 +1,196 @@
+"""What a group does next by itself, and what a person can do about it: two sentences for `group explain`. Pure."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from gitops_bg.core.groups.analysis.answers import version_of
+from gitops_bg.core.groups.decision import GroupDecision
+from gitops_bg.core.groups.desired import DesiredGroup
+from gitops_bg.core.groups.model import Endpoint, GroupKey, TransitionStep, VersionStage
+from gitops_bg.core.groups.observed import ObservedGroup
+from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.status import PROMOTION_REJECTED, RECORD_LOST
+from gitops_bg.core.groups.world import UNKNOWN_MEMBER, member_name
+from gitops_bg.core.model.decision import GateKind
+from gitops_bg.core.model.metrics import AnalysisStage
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What a person can do, and the command for it where there is one."""
+
+    what: str
+    command: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """``next``: what happens without anybody."""
+
+    next: str
+    advice: tuple[Advice, ...] = ()
+
+
+def outlook_of(key: GroupKey, desired: DesiredGroup, observed: ObservedGroup, decision: GroupDecision) -> Outlook:
+    """Return what comes after a decision: the first row that fits, in the order of `core.groups.status.phase_of`."""
+    group = _Group(key, desired, observed, decision)
+    return next(found for row in _ROWS if (found := row(group)) is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    key: GroupKey
+    desired: DesiredGroup
+    observed: ObservedGroup
+    decision: GroupDecision
+
+    @property
+    def record(self) -> GroupRecord:
+        return self.decision.record
+
+    @property
+    def active(self) -> str:
+        return self.record.state.only(VersionStage.ACTIVE)
+
+    @property
+    def serves_on(self) -> str:
+        return f"{self.active} serves on" if self.active else "nothing serves yet"
+
+
+def _invalid(group: _Group) -> Outlook | None:
+    if group.observed.foreign:
+        return Outlook("nothing moves: the ReleaseGroup is not the agent's", (Advice(group.observed.foreign),))
+    if group.desired.problems or group.desired.spec is None:
+        mend = Advice("correct the line that is named, and push", "gitops-bg check")
+        return Outlook(f"{group.serves_on}; nothing moves until its files are valid", (mend,))
+    return None
+
+
+def _lost(group: _Group) -> Outlook | None:
+    if not any(each.reason == RECORD_LOST for each in group.decision.conditions):
+        return None
+    said = "what serves serves on; nothing moves until the record can be made again from main"
+    return Outlook(said, (Advice("put back the folder that the condition names, and push"),))
+
+
+def _new(group: _Group) -> Outlook | None:
+    if not group.observed.uid:
+        return Outlook("the agent makes the ReleaseGroup, and its services come up")
+    return None
+
+
+def _moving(group: _Group) -> Outlook | None:
+    moving = group.record.transition
+    if moving is None:
+        return None
+    if moving.withdrawn:
+        return Outlook(f"requests stay with {moving.source}, or go back to it: {moving.withdrawn}")
+    back = Advice(f"go back to {moving.source}", f"gitops-bg group rollback {group.key} {moving.source}")
+    if moving.step is TransitionStep.PREPARE:
+        said = "once the Gateway has taken the rules with the version's header, all other requests move"
+        return Outlook(f"{said} from {moving.source} to {moving.target}", (back,))
+    return Outlook(f"once the Gateway has taken its routes, {moving.target} is active", (back,))
+
+
+def _left(group: _Group) -> Outlook | None:
+    """Traffic has left a version that failed, and main still names that one."""
+    failed = group.record.failed
+    if failed is None or not failed.moved:
+        return None
+    if group.active != failed.active:
+        ill = tuple(_of_ill(group, failed.active))
+        return Outlook(f"requests go back from {failed.target} to {failed.active} as soon as that answers", ill)
+    if not group.observed.commit_trouble:
+        return Outlook(f"{group.serves_on}; the agent commits active: {failed.active} to main")
+    back = Advice(f"name {failed.active} in group.yaml", f"gitops-bg group rollback {group.key} {failed.active}")
+    again = Advice(f"or change a file in {failed.target}/: it is measured anew then")
+    return Outlook(f"{group.serves_on}; {failed.target} is not promoted again by itself", (back, again))
+
+
+def _rejected(group: _Group) -> Outlook | None:
+    if not any(each.type == PROMOTION_REJECTED and each.status for each in group.decision.conditions):
+        return None
+    said = "put back what the condition names, or name a candidate, or the version before, as active"
+    return Outlook(f"{group.serves_on}; what main asks for is rejected", (Advice(said),))
+
+
+def _gated(group: _Group) -> Outlook | None:
+    if not group.decision.gates or group.desired.spec is None:
+        return None
+    wanted, shut = group.desired.spec.active, [gate for gate in group.decision.gates if not gate.open]
+    if not shut:
+        return Outlook(f"requests begin to move to {wanted} now")
+    advice = (Advice(gate.remedy) for gate in shut if gate.remedy)
+    waits_for_pods = any(gate.kind == GateKind.AVAILABILITY for gate in shut)
+    ill = _of_ill(group, wanted) if waits_for_pods else ()
+    said = f"{group.serves_on}; requests begin to move to {wanted} by themselves once every gate is open"
+    return Outlook(said, tuple(dict.fromkeys((*ill, *advice))))
+
+
+def _measured(group: _Group) -> Outlook | None:
+    """What serves is measured, or its measurement has paused."""
+    run = group.record.analyses.run(AnalysisStage.POST)
+    if run is None or version_of(run) != group.active or not (run.running or run.paused):
+        return None
+    back = Advice(f"go back to {run.fallback}", f"gitops-bg group rollback {group.key} {run.fallback}")
+    if run.running:
+        return Outlook(
+            f"{group.serves_on} while it is measured; if it fails, requests go back to {run.fallback}", (back,)
+        )
+    stay = Advice("or end the pause: promote another version, or remove postPromotionAnalysis from group.yaml")
+    return Outlook(f"{group.serves_on}; its analysis is inconclusive, and waits for somebody", (back, stay))
+
+
+def _ill(group: _Group) -> Outlook | None:
+    ill = tuple(_of_ill(group, group.active))
+    return Outlook(f"{group.serves_on}; its services recover by themselves if they can", ill) if ill else None
+
+
+def _settling(group: _Group) -> Outlook | None:
+    if not group.active:
+        return Outlook("the first version serves once its services are healthy")
+    if group.decision.actions or group.record.left_at is not None:
+        return Outlook(f"{group.active} serves; routes and Services are brought in line with main")
+    return None
+
+
+def _at_rest(group: _Group) -> Outlook | None:
+    said = f"nothing: {group.active} serves until group.yaml names another version"
+    return Outlook(said, tuple(_choices(group)))
+
+
+_ROWS: tuple[Callable[[_Group], Outlook | None], ...] = (
+    _lost,
+    _moving,
+    _invalid,
+    _new,
+    _left,
+    _rejected,
+    _gated,
+    _measured,
+    _ill,
+    _settling,
+    _at_rest,
+)
+
+
+def _of_ill(group: _Group, version: str) -> Iterator[Advice]:
+    for each in serving_in(group.record, version):
+        app = member_name(each.service, each.initial_version)
+        if not group.observed.members.get(app, UNKNOWN_MEMBER).healthy:
+            yield Advice(f"find out why {app} is not healthy", f"gitops-bg explain {group.key.namespace}/{app}")
+
+
+def _choices(group: _Group) -> Iterator[Advice]:
+    state = group.record.state
+    for version in state.at(VersionStage.CANDIDATE):
+        yield Advice(f"promote {version}", f"gitops-bg group promote {group.key} {version}")
+    legacy = state.only(VersionStage.LEGACY)
+    if legacy:
+        yield Advice(f"go back to {legacy}", f"gitops-bg group rollback {group.key} {legacy}")
+
+
+def serving_in(record: GroupRecord, version: str) -> tuple[Endpoint, ...]:
+    """Return what serves in a version, by service: its own, and what it has from older ones."""
+    found = (each for each in record.state.endpoints if each.version == version)
+    return tuple(sorted(found, key=lambda each: each.service))

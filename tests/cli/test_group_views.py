@@ -1,0 +1,139 @@
+"""Routes and Services as `group diff` compares them, and the plan of a group as text: pure, from values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gitops_bg.cli.views.groups.planned_group import json_plan
+from gitops_bg.cli.views.groups.route_differences import route_differences, service_differences
+from gitops_bg.core.groups.observed import LiveRoute, StableService
+from gitops_bg.core.model.http_routes import (
+    Backend,
+    Deny,
+    ExtensionRef,
+    HttpMatch,
+    HttpRoute,
+    HttpRule,
+    ParentRef,
+    as_stored,
+)
+from tests.core.groups.simulation import store
+from tests.support.group_plans import plan_text, planned
+
+CART = HttpRule((HttpMatch("/cart"),), Backend("cart-v1", 80))
+AUTH = HttpRule((HttpMatch("/auth"),), Backend("auth-v1", 80), timeout="10s")
+ROUTE = HttpRoute("store", ("shop.example.com",), (ParentRef("public"),), (CART, AUTH))
+
+
+def routes(live: LiveRoute | None, wanted: HttpRoute | None) -> list[str]:
+    found = route_differences({"store": live} if live else {}, {"store": wanted} if wanted else {})
+    return [each.sentence for each in found]
+
+
+def test_routes_that_say_the_same_do_not_differ() -> None:
+    assert routes(LiveRoute(ROUTE), ROUTE) == []
+
+
+def test_each_match_that_leads_elsewhere_is_one_line_whatever_stands_before_it() -> None:
+    moved = replace(CART, to=Backend("cart-v2", 80))
+    denied = HttpRule((HttpMatch("/old"),), Deny(extension=ExtensionRef("x", "Answer", "no")))
+    rewritten = HttpRule((HttpMatch("/new"),), Backend("cart-v2", 80), rewrite="/")
+    assert routes(LiveRoute(ROUTE), replace(ROUTE, rules=(denied, rewritten, moved))) == [
+        "HTTPRoute store: /cart: cart-v1:80 → cart-v2:80",
+        "HTTPRoute store: /auth: - auth-v1:80, at most 10s",
+        "HTTPRoute store: /old: + Answer no",
+        "HTTPRoute store: /new: + cart-v2:80, rewritten to /",
+    ]
+
+
+def test_another_order_of_the_rules_is_a_difference() -> None:
+    assert routes(LiveRoute(ROUTE), replace(ROUTE, rules=(AUTH, CART))) == [
+        "HTTPRoute store: its rules: in another order → in the wanted order"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("live", "line"),
+    [
+        (LiveRoute(None), "HTTPRoute store: says what no agent writes → as main asks for it"),
+        (
+            LiveRoute(ROUTE, foreign="it is managed by Helm"),
+            "HTTPRoute store: it is managed by Helm → as main asks for it",
+        ),
+    ],
+)
+def test_a_route_that_is_not_as_agents_write_it_is_one_line(live: LiveRoute, line: str) -> None:
+    assert routes(live, ROUTE) == [line]
+
+
+def test_a_new_route_is_shown_in_full_and_one_too_many_as_well() -> None:
+    assert routes(None, ROUTE)[0] == "HTTPRoute store: parentRefs: + Gateway public"
+    assert routes(LiveRoute(ROUTE), None)[1] == "HTTPRoute store: hostnames: - shop.example.com"
+
+
+def test_services_that_follow_others_are_shown_and_foreign_ones_by_their_owner() -> None:
+    live = {"cart": StableService("cart-v1"), "auth": StableService(), "job": StableService(foreign="Helm's")}
+    found = service_differences(live, {"cart": "cart-v2", "auth": "auth-v1", "search": "search-v2"})
+    assert [each.sentence for each in found] == [
+        "Service auth: follows no member → follows auth-v1",
+        "Service cart: follows cart-v1 → follows cart-v2",
+        "Service job: - Helm's",
+        "Service search: + follows search-v2",
+    ]
+
+
+# --- plans ---
+
+
+def test_a_plan_of_a_group_at_rest_has_nothing_to_do() -> None:
+    world = store()
+    world.settle()
+    assert plan_text(world)[0] == "shop/store: Healthy, nothing to do"
+    assert json_plan(planned(world))["requests"] == []
+
+
+def test_a_plan_shows_the_move_its_shut_gates_and_who_answers_then() -> None:
+    world = store()
+    world.settle()
+    world.active, world.ill = "v2", {"cart-v2"}
+    lines = [" ".join(line.split()) for line in plan_text(world)]
+    assert lines[:4] == [
+        "shop/store: Waiting",
+        "Promotion from v1 to v2",
+        "first it waits for:",
+        "shut availability cart-v2: pods are missing",
+    ]
+    assert "/cart cart-v1 cart-v2" in lines
+    assert "/old, v2 denied 404" in lines
+    assert "cart cart-v1 cart-v2" in lines
+
+
+def test_a_plan_of_a_rejected_promotion_says_why_and_moves_nothing() -> None:
+    world = store()
+    world.settle()
+    world.active = "v9"
+    assert plan_text(world)[1].startswith("  rejected: NoSuchVersion: ")
+    assert json_plan(planned(world))["move"] is None
+
+
+def test_a_plan_of_invalid_files_names_the_line() -> None:
+    world = store()
+    world.settle()
+    world.problems = True
+    assert plan_text(world)[:2] == ["shop/store: Invalid", "  ! group.yaml:3: is wrong"]
+
+
+def test_what_is_done_at_once_is_numbered() -> None:
+    world = store()
+    world.settle()
+    world.services["cart"] = ""
+    assert "  1. point Service cart at the pods of cart-v1" in plan_text(world)
+
+
+def test_every_route_of_a_group_compares_equal_once_it_is_settled() -> None:
+    world = store()
+    world.settle()
+    live = {name: LiveRoute(as_stored(each)) for name, each in world.routes.items()}
+    assert list(route_differences(live, {name: as_stored(each) for name, each in world.routes.items()})) == []

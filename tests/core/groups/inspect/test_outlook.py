@@ -1,0 +1,167 @@
+"""What comes next for a group, and what a person can do: one sentence and its commands for each situation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gitops_bg.core.groups.inspect.outlook import Outlook, outlook_of
+from gitops_bg.core.groups.model import TransitionStep
+from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.metrics import LATEST, AnalysisPhase, AnalysisStage, Metric, Plan
+from tests.core.groups.simulation import STORE, World, store
+
+
+def outlook(world: World) -> Outlook:
+    return outlook_of(STORE, world.desired(), world.observed(), world.decide())
+
+
+def said(world: World) -> tuple[str, list[str]]:
+    found = outlook(world)
+    return found.next, [each.command or each.what for each in found.advice]
+
+
+def test_a_new_group_is_made_and_comes_up() -> None:
+    assert said(store()) == ("the agent makes the ReleaseGroup, and its services come up", [])
+
+
+def test_at_rest_each_candidate_may_be_promoted() -> None:
+    world = store()
+    world.settle()
+    nothing = "nothing: v1 serves until group.yaml names another version"
+    assert said(world) == (nothing, ["gitops-bg group promote shop/store v2"])
+
+
+def test_after_a_promotion_the_way_back_is_named() -> None:
+    world = store()
+    world.settle()
+    world.active = "v2"
+    world.settle()
+    nothing = "nothing: v2 serves until group.yaml names another version"
+    assert said(world) == (nothing, ["gitops-bg group rollback shop/store v1"])
+
+
+def test_a_promotion_that_waits_names_the_service_to_look_at() -> None:
+    world = store()
+    world.settle()
+    world.active, world.ill = "v2", {"cart-v2"}
+    waits = "v1 serves on; requests begin to move to v2 by themselves once every gate is open"
+    assert said(world) == (waits, ["gitops-bg explain shop/cart-v2"])
+
+
+def test_a_promotion_that_the_cluster_has_no_routes_for_says_the_remedy() -> None:
+    world = store()
+    world.settle()
+    world.active, world.knows_routes = "v2", False
+    assert said(world)[1] == ["install the Gateway API, or take gateway out of group.yaml"]
+
+
+def test_each_step_of_a_move_says_the_next_and_the_way_back() -> None:
+    world = store()
+    world.settle()
+    world.active, world.accepts = "v2", None
+    world.record = world.decide().record
+    back = ["gitops-bg group rollback shop/store v1"]
+    taken = "once the Gateway has taken the rules with the version's header, all other requests move from v1 to v2"
+    assert said(world) == (taken, back)
+    moving = world.record.transition
+    assert moving is not None
+    world.record = replace(world.record, transition=replace(moving, step=TransitionStep.SWITCH))
+    assert said(world) == ("once the Gateway has taken its routes, v2 is active", back)
+    world.active = "v1"
+    assert said(world) == ("requests stay with v1, or go back to it: group.yaml asks for v1", [])
+
+
+def test_what_is_rejected_and_what_is_invalid_move_nothing() -> None:
+    world = store()
+    world.settle()
+    world.active = "v9"
+    assert said(world)[0] == "v1 serves on; what main asks for is rejected"
+    world.problems = True
+    assert said(world) == ("v1 serves on; nothing moves until its files are valid", ["gitops-bg check"])
+
+
+def test_an_ill_service_of_the_active_version_is_named() -> None:
+    world = store()
+    world.settle()
+    world.ill = {"auth-v1"}
+    assert said(world) == (
+        "v1 serves on; its services recover by themselves if they can",
+        ["gitops-bg explain shop/auth-v1"],
+    )
+
+
+def test_a_way_back_that_waits_for_something_else_says_nothing_of_a_service_that_answers() -> None:
+    world = store()
+    world.settle()
+    world.active = "v2"
+    world.settle()
+    world.active, world.ill, world.knows_routes = "v1", {"cart-v1"}, False
+    assert said(world)[1] == ["install the Gateway API, or take gateway out of group.yaml"]
+
+
+# --- analyses ---
+
+POST = AnalysisStage.POST
+ONCE = Plan((Metric("smoke", "web", f'{{"url": "http://cart-{LATEST}"}}', consecutive_error_limit=0),))
+BACK = "gitops-bg group rollback shop/store v1"
+
+
+def promoted(found: AnalysisPhase | None = None, **changes: object) -> World:
+    """The group after its promotion to v2, which is measured."""
+    world = store(**{"after_it": ONCE, **changes})
+    world.settle()
+    world.active = "v2"
+    world.settle()
+    if found is not None:
+        world.finds[POST] = found
+        world.settle()
+    return world
+
+
+def test_while_what_serves_is_measured_it_is_said_where_a_failure_leads() -> None:
+    assert said(promoted()) == ("v2 serves on while it is measured; if it fails, requests go back to v1", [BACK])
+
+
+def test_a_paused_analysis_waits_for_somebody() -> None:
+    nothing, advice = said(promoted(AnalysisPhase.INCONCLUSIVE))
+    assert nothing == "v2 serves on; its analysis is inconclusive, and waits for somebody"
+    assert advice[0] == BACK
+
+
+def test_after_a_way_back_it_is_said_who_tells_main() -> None:
+    world = promoted()
+    world.finds[POST], world.takes_commits = AnalysisPhase.FAILED, False
+    world.settle()
+    assert said(world) == (
+        "v1 serves on; v2 is not promoted again by itself",
+        [BACK, "or change a file in v2/: it is measured anew then"],
+    )
+    world.takes_commits = True
+    assert said(world) == ("v1 serves on; the agent commits active: v1 to main", [])
+
+
+def test_a_way_back_that_has_no_pods_to_go_to_names_them() -> None:
+    world = promoted()
+    world.finds[POST], world.gone = AnalysisPhase.FAILED, {"cart-v1"}
+    world.settle()
+    assert said(world) == (
+        "requests go back from v2 to v1 as soon as that answers",
+        ["gitops-bg explain shop/cart-v1"],
+    )
+
+
+def test_a_broken_template_keeps_the_group_where_it_is() -> None:
+    world = store()
+    world.settle()
+    world.templates = (Problem("analysis/cart.yaml", "is wrong", 3),)
+    assert said(world) == ("v1 serves on; nothing moves until its files are valid", ["gitops-bg check"])
+
+
+def test_a_lost_record_that_main_cannot_make_again_says_what_to_put_back() -> None:
+    world = promoted(AnalysisPhase.SUCCESSFUL)
+    world.record, world.versions, world.active = GroupRecord(), {"v1": world.versions["v1"]}, "v1"
+    assert said(world) == (
+        "what serves serves on; nothing moves until the record can be made again from main",
+        ["put back the folder that the condition names, and push"],
+    )

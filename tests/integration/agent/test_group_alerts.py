@@ -1,0 +1,100 @@
+"""Alerts about release groups, of a running agent to a real chat: told once, also by an agent that starts again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.groups import API, Store
+from tests.support.scenario import Scenario
+from tests.support.servers.hook_server import Asked, HookServer, hook_server
+from tests.support.waiting import eventually
+
+CHAT = "/chat"
+
+
+@pytest.fixture
+def chat() -> Iterator[HookServer]:
+    with hook_server() as running:
+        yield running
+
+
+@pytest.fixture
+def store(world: Scenario, chat: HookServer) -> Store:
+    """The group, with an alert about everything."""
+    store = Store(world)
+    provider = f"{{type: slack, channel: shop, address: {chat.url(CHAT)}}}"
+    head = f"apiVersion: {API}\nkind: AlertProvider\nmetadata: {{name: team}}\n"
+    world.remote.write("alerts/team.yaml", f"{head}spec: {provider}\n")
+    alerts = "alerts: [{name: team, severity: info, providerRef: {name: team}}]\n"
+    world.remote.write("gitops-bg.yaml", f"apiVersion: {API}\nkind: Settings\n{alerts}")
+    store.begin()
+    return store
+
+
+def told(chat: HookServer, store: Store) -> list[Asked]:
+    """What the chat was sent about the group; its services are apps, with messages of their own."""
+    name = f"{store.world.namespace}/store: "
+    return [each for each in chat.asked_at(CHAT) if text(each).startswith(name)]
+
+
+def text(asked: Asked) -> str:
+    return str(asked.payload["attachments"][0]["text"])
+
+
+def wait_for(chat: HookServer, store: Store, words: str, times: int = 1) -> list[Asked]:
+    def is_told() -> list[Asked]:
+        found = [each for each in told(chat, store) if words in text(each)]
+        return found if len(found) >= times else []
+
+    return eventually(is_told, what=f"the chat is told {words!r}")
+
+
+def test_a_promotion_and_its_way_back_are_told_once_with_facts(store: Store, chat: HookServer) -> None:
+    commit = store.activate("v2")
+    store.wait("v1L v2A")
+    (promoted,) = wait_for(chat, store, "promoted v2; v1 is kept warm")
+    assert promoted.payload["channel"] == "shop"
+    facts = {each["title"]: each["value"] for each in promoted.payload["attachments"][0]["fields"]}
+    assert facts["Group"] == f"{store.world.namespace}/store"
+    assert facts["Commit"] == commit
+    store.activate("v1")
+    store.wait("v1A v2C")
+    wait_for(chat, store, "rolled back to v1")
+    store.world.wait_idle()
+    assert len({each.key for each in told(chat, store)}) == len(told(chat, store))
+    assert "outbox" not in str(store.status().get("message"))
+
+
+def test_what_a_dead_chat_was_not_told_the_next_agent_tells_under_the_same_key(store: Store, chat: HookServer) -> None:
+    chat.reply(CHAT, 503, "starting")
+    store.activate("v2")
+    store.wait("v1L v2A")
+    (first, *_) = wait_for(chat, store, "promotion from v1 to v2", times=2)
+    store.world.restart()
+    chat.reply(CHAT, 200)
+    wait_for(chat, store, "promoted v2; v1 is kept warm")
+    store.world.wait_idle()
+    tries = [each for each in told(chat, store) if "promotion from v1 to v2" in text(each)]
+    assert {each.key for each in tries} == {first.key}
+    assert [text(each) for each in told(chat, store)].count(text(told(chat, store)[-1])) == 1
+
+
+def test_a_group_with_the_name_of_an_app_has_calls_of_its_own(store: Store, chat: HookServer) -> None:
+    store.world.app("store").deploy("v1")
+    store.activate("v2")
+    store.wait("v1L v2A")
+    wait_for(chat, store, "promoted v2; v1 is kept warm")
+    wait_for(chat, store, "is live, the first version")
+
+
+def test_a_gate_that_waits_for_a_person_is_told_once(store: Store, chat: HookServer) -> None:
+    store.spec["suspend"] = {"reason": "a holiday", "by": "ada"}
+    store.activate("v2")
+    store.wait("v1A v2C", "Waiting")
+    (waits,) = wait_for(chat, store, "v2 waits for somebody: suspended by ada: a holiday")
+    assert waits.payload["attachments"][0]["color"] == "warning"
+    store.world.restart()
+    store.world.wait_idle()
+    assert len(wait_for(chat, store, "waits for somebody")) == 1

@@ -1,0 +1,222 @@
+"""`group explain|plan|diff|tree`: why a group is as it is, and what main would make of it; they write nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fixtures.repos.texts import policy
+from tests.integration.cli.conftest import Cli
+from tests.support.groups import Store
+from tests.support.scenario import Scenario
+
+
+@pytest.fixture
+def store(world: Scenario) -> Store:
+    return Store(world)
+
+
+def name(store: Store) -> str:
+    return f"{store.world.namespace}/store"
+
+
+def test_explain_says_what_serves_and_what_may_be_done_at_rest(cli: Cli, store: Store) -> None:
+    store.begin()
+    cli.env["COLUMNS"] = "80"
+    text = cli("group", "explain", name(store), "--exit-code")
+    assert text.startswith(f"{name(store)}: Healthy\n  v1 serves\n")
+    assert "nothing: v1 serves until group.yaml names another version" in text
+    assert f"gitops-bg group promote {name(store)} v2" in text
+    assert max(map(len, text.splitlines())) <= 80
+    found = cli.json("group", "explain", "store")
+    assert (found["active"], found["wanted"], found["gates"], found["actions"]) == ("v1", "v1", [], [])
+    assert [(each["name"], each["stage"]) for each in found["versions"]] == [("v1", "Active"), ("v2", "Candidate")]
+    assert found["versions"][0]["services"][0] == {
+        "service": "auth",
+        "app": "auth-v1",
+        "healthy": True,
+        "available": True,
+        "reason": "",
+    }
+
+
+def test_explain_says_which_gate_is_shut_for_how_long_and_what_to_do(cli: Cli, store: Store) -> None:
+    store.begin()
+    store.spec["suspend"] = {"reason": "a holiday", "by": "ada", "until": "2099-01-01T00:00:00Z"}
+    store.activate("v2")
+    store.wait("v1A v2C", "Waiting")
+    cli.env["COLUMNS"] = "80"
+    text = cli("group", "explain", name(store), "--exit-code", code=1)
+    assert "v1 serves; main asks for v2" in text
+    assert "shut  suspension" in text
+    assert "suspended by ada: a holiday" in text
+    assert "remove suspend from group.yaml" in text
+    assert max(map(len, text.splitlines())) <= 80
+    found = cli.json("group", "explain", name(store))
+    (shut,) = [gate for gate in found["gates"] if not gate["open"]]
+    assert (shut["kind"], shut["until"]) == ("suspension", "2099-01-01T00:00:00Z")
+    assert store.status()["phase"] == "Waiting"
+
+
+def test_explain_of_a_group_that_main_does_not_have_names_those_that_it_has(cli: Cli, store: Store) -> None:
+    store.begin()
+    assert f"main has no group other; it has {name(store)}" in cli("group", "explain", "other", code=5)
+    assert "names no app" in cli("group", "explain", "a/b/c", code=2)
+
+
+def test_plan_and_diff_say_what_a_promotion_changes_and_write_nothing(cli: Cli, store: Store) -> None:
+    store.begin()
+    store.world.wait_idle()
+    store.world.stop()
+    store.activate("v2")
+    heads, writes = store.world.remote.branches(), store.world.writes()
+    text = cli("group", "plan", name(store))
+    assert "Promotion from v1 to v2, at the step Prepare" in text
+    assert "2. write HTTPRoute store" in text
+    found = cli.json("group", "plan", name(store))
+    assert found["move"] == {"kind": "Promotion", "source": "v1", "target": "v2"}
+    answers = {(each["path"], each.get("version", "")): (each["before"], each["after"]) for each in found["requests"]}
+    assert answers["/cart", ""] == ("cart-v1", "cart-v2")
+    assert answers["/old", "v2"] == ("denied", "404")
+    assert found["services"] == [{"name": "cart", "before": "cart-v1", "after": "cart-v2"}]
+    text = cli("group", "diff", name(store), code=1)
+    assert "HTTPRoute store: /cart: cart-v1:80 → cart-v2:80" in text
+    assert "Service cart: follows cart-v1 → follows cart-v2" in text
+    assert (store.world.remote.branches(), store.world.writes()) == (heads, writes)
+
+
+def test_plan_of_a_branch_says_what_its_merge_would_do(cli: Cli, store: Store) -> None:
+    store.begin()
+    store.world.wait_idle()
+    remote = store.world.remote
+    remote.pull()
+    remote.checkout("release", new=True)
+    store.spec["active"] = "v2"
+    for path, content in store.group().items():
+        remote.write(path, content or "")
+    remote.commit("Release v2")
+    remote.push("release")
+    remote.checkout("main")
+    assert cli.json("group", "plan", name(store))["move"] is None
+    assert cli.json("group", "plan", name(store), "--branch", "release")["move"]["target"] == "v2"
+
+
+def test_plan_of_a_version_says_what_its_promotion_would_do_before_anybody_asks_for_it(cli: Cli, store: Store) -> None:
+    store.begin()
+    store.world.wait_idle()
+    store.world.stop()
+    head, writes = store.world.remote.head(), store.world.writes()
+    assert cli.json("group", "plan", name(store))["move"] is None
+    found = cli.json("group", "plan", name(store), "v2")
+    assert found["move"] == {"kind": "Promotion", "source": "v1", "target": "v2"}
+    assert found["services"] == [{"name": "cart", "before": "cart-v1", "after": "cart-v2"}]
+    assert cli.json("group", "plan", name(store), "v1")["move"] is None
+    assert f"main has no version v9 of {name(store)}; it has v1, v2" in cli("group", "plan", name(store), "v9", code=5)
+    assert "'two' is no version; write v1, v2" in cli("group", "plan", name(store), "two", code=2)
+    assert (store.world.remote.head(), store.world.writes()) == (head, writes)
+
+
+def test_plan_of_a_group_that_no_agent_has_seen_says_what_is_made(cli: Cli, store: Store) -> None:
+    files = store.version("v1", cart="/cart")
+    store.world.publish("The store", {**store.group(), **files})
+    found = cli.json("group", "plan", name(store))
+    assert found["actions"][0] == "apply the ReleaseGroup as Git describes it"
+    assert {"path": "/cart", "before": "404", "after": "cart-v1"} in found["requests"]
+    assert store.world.writes() == []
+
+
+def test_diff_shows_what_somebody_changed_by_hand(cli: Cli, store: Store) -> None:
+    store.begin()
+    store.world.wait_idle()
+    assert "no difference" in cli("group", "diff", name(store))
+    store.world.stop()
+    path = f"/apis/gateway.networking.k8s.io/v1/namespaces/{store.world.namespace}/httproutes/store"
+    body = store.world.cluster.find(path)
+    assert body is not None
+    rules = [rule for rule in body["spec"]["rules"] if rule["backendRefs"][0]["name"] != "auth-v1"]
+    store.world.cluster.ask("PATCH", path, {"spec": {"rules": rules}}, content_type="application/merge-patch+json")
+    found = cli.json("group", "diff", name(store), code=1)
+    assert found["differences"] == [{"path": "HTTPRoute store: /auth", "before": None, "after": "auth-v1:80"}]
+
+
+def test_plan_and_diff_of_invalid_files_name_the_line(cli: Cli, store: Store) -> None:
+    store.begin()
+    store.spec["archiveSize"] = -1
+    store.activate("v1")
+    assert "group.yaml:" in cli("group", "plan", name(store))
+    assert "-1 is too small" in cli("group", "diff", name(store), code=1)
+
+
+def test_tree_shows_versions_their_services_pods_services_routes_and_gates(cli: Cli, store: Store) -> None:
+    store.begin()
+    store.spec["suspend"] = {"reason": "a holiday"}
+    store.activate("v2")
+    store.wait("v1A v2C", "Waiting")
+    text = cli("group", "tree", name(store))
+    lines = [line.strip(" │├└─") for line in text.splitlines()]
+    starts = [
+        "⟳ store",
+        "# v2",
+        "⟳ cart-v2",
+        "# v1",
+        "⟳ auth-v1",
+        "⟳ cart-v1",
+        "⇄ auth ",
+        "⇄ cart ",
+        "⇉ store",
+        "⊞ suspension",
+    ]
+    found = [next(place for place, line in enumerate(lines) if line.startswith(start)) for start in starts]
+    assert found == sorted(found)
+    assert sum(line.startswith("□ cart-v2") for line in lines) >= 1
+    assert "→ cart-v1" in lines[found[7]]
+    data = cli.json("group", "tree", name(store))
+    assert [each["name"] for each in data["versions"]] == ["v1", "v2"]
+    assert data["versions"][0]["services"][0]["tree"]["phase"] == "Healthy"
+    assert {"name": "cart", "follows": "cart-v1"} in data["services"]
+
+
+def test_tree_of_a_group_whose_service_somebody_deleted_says_what_is_missing(cli: Cli, store: Store) -> None:
+    store.begin()
+    store.world.wait_idle()
+    store.world.stop()
+    namespace = store.world.namespace
+    store.world.cluster.ask(
+        "DELETE", f"/apis/gitops-bg.dev/v1alpha1/namespaces/{namespace}/bluegreendeployments/auth-v1"
+    )
+    (line,) = (line for line in cli("group", "tree", name(store)).splitlines() if "auth-v1" in line and "App" in line)
+    assert "Missing" in line
+    assert "the cluster has no group other" in cli("group", "tree", "other", code=5)
+
+
+def test_explain_and_tree_write_nothing(cli: Cli, store: Store) -> None:
+    store.begin()
+    store.world.wait_idle()
+    store.world.stop()
+    store.activate("v2")
+    heads, writes = store.world.remote.branches(), store.world.writes()
+    assert "is at the step Prepare" in cli("group", "explain", name(store))
+    cli("group", "tree", name(store))
+    assert (store.world.remote.branches(), store.world.writes()) == (heads, writes)
+
+
+def test_a_record_that_somebody_damaged_is_named_with_its_remedy(cli: Cli, store: Store) -> None:
+    store.begin()
+    store.world.wait_idle()
+    store.world.stop()
+    store.damage_record()
+    for verb in ("explain", "plan", "diff", "tree"):
+        assert "ReleaseGroup store: has no record" in cli("group", verb, name(store), code=1)
+
+
+def test_explain_knows_of_other_apps_what_policies_ask_about_them(cli: Cli, store: Store) -> None:
+    store.begin()
+    name_of_auth = f"{store.world.namespace}/auth-v1"
+    after = policy("after", f"- after: {{app: {name_of_auth}}}")
+    store.world.publish("After auth", {"policies/after.yaml": after})
+    store.world.wait_idle()
+    store.world.stop()
+    store.activate("v2")
+    gates = cli.json("group", "explain", name(store))["gates"]
+    (of_policy,) = [gate for gate in gates if gate["kind"] == "policy"]
+    assert of_policy["open"] is True, of_policy
+    assert "auth-v1" in of_policy["reason"]

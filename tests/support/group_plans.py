@@ -1,0 +1,40 @@
+"""What `group plan` and `group explain` show of a simulated release group."""
+
+from __future__ import annotations
+
+from rich.console import Console, RenderableType
+
+from gitops_bg.cli.views.groups.explanation import Explanation, drawn_explanation
+from gitops_bg.cli.views.groups.planned_group import PlannedGroup, drawn_plan
+from gitops_bg.core.groups.inspect.forecast import forecast
+from gitops_bg.core.model.desired import Problem
+from tests.core.groups.simulation import STORE, World
+
+COMMIT = "d40227ea26" * 4
+
+
+def planned(world: World) -> PlannedGroup:
+    """The plan of the group as it is now."""
+    desired, decision = world.desired(), world.decide()
+    problems = (Problem("group.yaml", "is wrong", 3),) if world.problems else ()
+    ahead = forecast(STORE, desired, world.observed(), decision.record, world.now)
+    actions = tuple(map(str, decision.actions))
+    return PlannedGroup(STORE, COMMIT, problems, actions, decision, ahead, world.now)
+
+
+def plan_text(world: World) -> list[str]:
+    """The lines that `group plan` prints."""
+    return _lines(drawn_plan(planned(world)))
+
+
+def explain_text(world: World) -> list[str]:
+    """The lines that `group explain` prints."""
+    found = Explanation(STORE, world.desired(), world.observed(), world.decide(), world.now)
+    return _lines(drawn_explanation(found))
+
+
+def _lines(drawn: RenderableType) -> list[str]:
+    console = Console(width=80, color_system=None, force_terminal=False)
+    with console.capture() as captured:
+        console.print(drawn)
+    return [line.rstrip() for line in captured.get().splitlines()]
