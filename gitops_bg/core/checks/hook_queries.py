@@ -3,14 +3,12 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from gitops_bg.core.model.hooks import Answer, Hook, HookRun, HookType, due_at, expires_at, satisfied
+from gitops_bg.core.checks.hook_text import answer_text, what_next
+from gitops_bg.core.model.hooks import Hook, HookRun, HookType, due_at, satisfied
 from gitops_bg.core.model.metrics import AnalysisStage
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.world import World
-
-LONGEST_REASON = 300
-"""The most characters of a body in one sentence; the condition ``HooksPassed`` and the status have all of it."""
 
 
 def hooks_of(world: World, *types: HookType) -> Iterator[Hook]:
@@ -85,14 +83,15 @@ def describe(world: World, hook: Hook, run: HookRun | None) -> str:
         return f"{title}: not asked yet"
     if hook.manual:
         return _said_by_hand(world, hook)
-    return f"{answered(world, hook, run)}{_what_next(world, hook, run)}"
+    anew = f"`gitops-bg retry {world.spec.app}` asks anew"
+    return f"{answered(world, hook, run)}{what_next(hook, run, next_call(world, run, hook), anew)}"
 
 
 def answered(world: World, hook: Hook, run: HookRun) -> str:
     """What a hook has answered, without what comes next, for the record."""
     if hook.manual:
         return _said_by_hand(world, hook)
-    return f"{hook.title}{_count(hook, run)}: {_answer(run)}"
+    return answer_text(hook, run)
 
 
 def _said_by_hand(world: World, hook: Hook) -> str:
@@ -101,32 +100,3 @@ def _said_by_hand(world: World, hook: Hook) -> str:
         return f"manual gate {hook.name} is closed; `gitops-bg gate open {world.spec.app} {hook.name}` opens it"
     because = f": {opened.reason}" if opened.reason else ""
     return f"manual gate {hook.name} was opened by {opened.by}{because}"
-
-
-def _count(hook: Hook, run: HookRun) -> str:
-    if not hook.type.counts_refusals:
-        return ""
-    wanted = hook.iterations if hook.type is HookType.ROLLOUT else 1
-    return f" ✔{run.accepted} ✖{run.refused} of {wanted}"
-
-
-def _answer(run: HookRun) -> str:
-    if run.answer is None:
-        return "no answer yet"
-    status = f" ({run.status})" if run.status else ""
-    text = " ".join(run.text.split())
-    cut = text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]}…"
-    return f"{run.answer}{status}" + (f": {cut}" if cut else "")
-
-
-def _what_next(world: World, hook: Hook, run: HookRun) -> str:
-    ends, moment = expires_at(run, hook), next_call(world, run, hook)
-    if run.expired:
-        what = "did not open" if hook.type.confirms else "gave no answer"
-        return f"; it {what} within {hook.deadline} s; `gitops-bg retry {world.spec.app}` asks anew"
-    again = f"; asked again at {_clock(moment)}" if moment and run.last_at else ""
-    return again + (f", until {_clock(ends)}" if ends and run.answer is not Answer.ACCEPTED else "")
-
-
-def _clock(moment: datetime) -> str:
-    return moment.strftime("%H:%M:%SZ")

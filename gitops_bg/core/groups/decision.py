@@ -99,4 +99,4 @@ class GroupDecision:
     events: tuple[tuple[GroupEvent, str], ...] = ()
     """What this decision did, each with a sentence."""
     calls: tuple[HookCall, ...] = ()
-    """The alerts to send now, once the record is saved."""
+    """The hooks to ask, and the messages to send, once the record is saved; calls under way are listed again."""

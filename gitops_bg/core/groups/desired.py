@@ -55,6 +55,8 @@ class GroupSpec:
     """What must be good before the group is promoted; None: nothing."""
     post_promotion_analysis: Plan | None = None
     """What must be good after it."""
+    hooks: tuple[Hook, ...] = ()
+    """Who is asked about a promotion, and who is told of what happens, in the order of the file."""
 
 
 @dataclass(frozen=True, slots=True)

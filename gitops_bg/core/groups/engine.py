@@ -11,10 +11,13 @@ from gitops_bg.core.groups.analysis.answers import measurements_due
 from gitops_bg.core.groups.analysis.verdicts import begin_runs, take_measurements
 from gitops_bg.core.groups.decision import ApplyGroup, GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.gates import gates_of, not_suspended
+from gitops_bg.core.groups.gates import gates_of
+from gitops_bg.core.groups.hooks.answers import calls_due
+from gitops_bg.core.groups.hooks.answers import moments as hook_moments
+from gitops_bg.core.groups.hooks.asking import begin_hooks, take_hook_answers
 from gitops_bg.core.groups.lost_record import why_unknown
 from gitops_bg.core.groups.model import GroupKey, VersionStage
-from gitops_bg.core.groups.notifications.alerts import notified
+from gitops_bg.core.groups.notifications.messages import notified
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.plan import actions_of, commit_of
 from gitops_bg.core.groups.policies import moments as policy_moments
@@ -27,6 +30,7 @@ from gitops_bg.core.groups.registering import (
     register_versions,
 )
 from gitops_bg.core.groups.status import conditions_of, conditions_of_invalid, conditions_of_lost, phase_of
+from gitops_bg.core.groups.suspension import is_suspended
 from gitops_bg.core.groups.transition import GATEWAY_STATUS_GRACE_SECONDS, advance, deadline_of, follow_active, give_up
 from gitops_bg.core.groups.world import GroupWorld, with_served_routes
 from gitops_bg.core.model.analysis_runs import moments as run_moments
@@ -39,9 +43,11 @@ STEPS: tuple[Callable[[GroupWorld], GroupWorld], ...] = (
     drop_services,  # services whose folder left a version
     register_versions,  # new folders are candidates
     take_measurements,  # a verdict may open the way, or lead back
+    take_hook_answers,  # so may a hook
     give_up,  # the Gateway did not take a step in time
     follow_active,  # group.yaml names another version
     advance,  # the Gateway has taken a step
+    begin_hooks,  # who is asked about what is on its way
     begin_runs,  # analyses of what is on its way, or has arrived
 )
 
@@ -53,7 +59,8 @@ def decide_group(
 
     A folder with a mistake changes nothing: what is live stays, and the conditions name the mistake.
     """
-    return notified(key, desired, observed, _decided(key, desired, observed, record, now), now)
+    decision = _decided(key, desired, observed, record, now)
+    return notified(key, desired, observed, record, decision, now)
 
 
 def _decided(
@@ -78,8 +85,9 @@ def _decided(
         gates=gates,
         wake_at=_wake_at(world),
         commit=commit_of(world),
-        measurements=measurements_due(world, suspended=not not_suspended(world, world.wanted).open),
+        measurements=measurements_due(world, suspended=is_suspended(world)),
         events=world.events,
+        calls=calls_due(world),
     )
 
 
@@ -104,6 +112,7 @@ def _wake_at(world: GroupWorld) -> datetime | None:
     since = moving.step_since if moving else left
     moments = [*policy_moments(world), *_end_of_suspension(world)]
     moments += (moment for run in world.record.analyses.runs for moment in run_moments(run))
+    moments += hook_moments(world)
     if since is not None:
         moments.append(since + timedelta(seconds=GATEWAY_STATUS_GRACE_SECONDS))
     if moving is not None:

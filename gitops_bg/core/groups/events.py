@@ -20,8 +20,11 @@ class GroupEvent(StrEnum):
     ANALYSIS_INCONCLUSIVE = "AnalysisRunInconclusive"
     ANALYSIS_ERROR = "AnalysisRunError"
     ANALYSIS_FAILED = "AnalysisRunFailed"
-    ALERT_UNDELIVERED = "AlertUndelivered"
-    """A chat refused an alert, or did not answer in time."""
+    HOOK_REFUSED = "HookRefused"
+    HOOK_EXPIRED = "HookExpired"
+    """A hook gave no answer, or did not agree, in time: it is not asked any more."""
+    UNDELIVERED = "Undelivered"
+    """A chat or a hook refused a message, or did not answer in time."""
 
 
 WARNINGS = frozenset(
@@ -30,7 +33,9 @@ WARNINGS = frozenset(
         GroupEvent.ANALYSIS_INCONCLUSIVE,
         GroupEvent.ANALYSIS_ERROR,
         GroupEvent.ANALYSIS_FAILED,
-        GroupEvent.ALERT_UNDELIVERED,
+        GroupEvent.HOOK_REFUSED,
+        GroupEvent.HOOK_EXPIRED,
+        GroupEvent.UNDELIVERED,
     }
 )
 """Those that somebody has to look at."""

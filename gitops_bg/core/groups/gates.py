@@ -3,8 +3,10 @@
 from collections.abc import Callable, Iterator
 
 from gitops_bg.core.groups.analysis.answers import live_version_not_being_measured, pre_promotion
+from gitops_bg.core.groups.hooks.answers import hook_gates
 from gitops_bg.core.groups.model import Endpoint, VersionStage
 from gitops_bg.core.groups.policies import policies
+from gitops_bg.core.groups.suspension import not_suspended
 from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.decision import GateKind, GateResult
 
@@ -61,16 +63,6 @@ def knows_routes(world: GroupWorld, version: str) -> GateResult:
     return GateResult(GateKind.ENDPOINTS, open=False, reason=reason, remedy=remedy)
 
 
-def not_suspended(world: GroupWorld, version: str) -> GateResult:
-    """Nobody has suspended the group in group.yaml."""
-    suspend = world.spec.suspend
-    if suspend is None or (suspend.until is not None and suspend.until <= world.now):
-        return GateResult(GateKind.SUSPENSION, open=True, reason=f"nobody has suspended the promotion of {version}")
-    by = f" by {suspend.by}" if suspend.by else ""
-    remedy = "when it is over, remove suspend from group.yaml"
-    return GateResult(GateKind.SUSPENSION, False, f"suspended{by}: {suspend.reason}", suspend.until, remedy)
-
-
 # What can be mended at once is said first.
 BEFORE_PROMOTION: tuple[Gate, ...] = (
     shared_files_usable,
@@ -89,7 +81,7 @@ def gates_of(world: GroupWorld, version: str) -> tuple[GateResult, ...]:
     """The gates between the group and a version, by the way that leads there."""
     if world.record.state.stage(version) is VersionStage.LEGACY:
         return tuple(_asked(world, version, BEFORE_ROLLBACK))
-    return (*_asked(world, version, BEFORE_PROMOTION), *policies(world, version))
+    return (*_asked(world, version, BEFORE_PROMOTION), *hook_gates(world, version), *policies(world, version))
 
 
 def _asked(world: GroupWorld, version: str, gates: tuple[Gate, ...]) -> Iterator[GateResult]:

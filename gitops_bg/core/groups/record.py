@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from gitops_bg.core.groups.model import GroupState, TransitionStep
 from gitops_bg.core.model.analyses import Analyses
+from gitops_bg.core.model.hooks import HookRun
 from gitops_bg.core.model.record import Outbox
 
 
@@ -106,9 +107,11 @@ class GroupRecord:
     epoch: str = ""
     """What tells its measurements from those of a record that was lost; set when the first analysis begins."""
     rollout: int = 0
-    """How many promotions were analysed; each try is a new one."""
+    """How many promotions were analysed, or asked about; each try is a new one."""
     analyses: Analyses = Analyses()  # noqa: RUF009 - frozen
+    hooks: tuple[HookRun, ...] = ()
+    """What hooks have answered about the version that group.yaml names."""
     outbox: Outbox = Outbox()  # noqa: RUF009 - frozen
-    """The alerts that have not been delivered yet."""
+    """The messages to chats and hooks that have not been delivered yet."""
     alerted: tuple[str, ...] = ()
-    """What lasts, and alerts have told already (`core.groups.notifications.alerts`)."""
+    """What lasts, and alerts have told already (`core.groups.notifications.messages`)."""

@@ -2,11 +2,12 @@
 
 from gitops_bg.core.groups.analysis.answers import judged, live_verdict, passed
 from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.gates import not_suspended
+from gitops_bg.core.groups.hooks.answers import refusal
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.plan import is_in_place, wanted_services
 from gitops_bg.core.groups.record import FailedTransition, TransitionKind
+from gitops_bg.core.groups.suspension import is_suspended
 from gitops_bg.core.groups.transition import waits_for
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
@@ -32,7 +33,7 @@ def phase_of(world: GroupWorld, gates: tuple[GateResult, ...]) -> Phase:
         (world.record.failed, Phase.HELD),
         (world.rejected[0], Phase.DEGRADED),
         (any(run.paused for run in judged(world)), Phase.PAUSED),
-        (any(run.bad for run in judged(world)), Phase.HELD),
+        (any(run.bad for run in judged(world)) or (gates and refusal(world, world.wanted)), Phase.HELD),
         (_is_measured(world), Phase.PROGRESSING),
         (gates, Phase.WAITING),
         (_ill(world), Phase.DEGRADED),
@@ -106,7 +107,7 @@ def _way_back(world: GroupWorld, failed: FailedTransition) -> str:
 
 def _is_measured(world: GroupWorld) -> bool:
     """Whether an analysis goes on by itself."""
-    held = not not_suspended(world, world.wanted).open
+    held = is_suspended(world)
     return any(run.running and not (held and run.stage is AnalysisStage.PRE) for run in judged(world))
 
 

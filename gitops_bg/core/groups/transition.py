@@ -10,10 +10,10 @@ The routes of a step follow from the record (`core.groups.plan`), so a crash bet
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from gitops_bg.core.groups.analysis.answers import run_before
 from gitops_bg.core.groups.analysis.verdicts import await_verdict
 from gitops_bg.core.groups.events import GroupEvent
 from gitops_bg.core.groups.gates import gates_of
+from gitops_bg.core.groups.hooks.answers import refusal
 from gitops_bg.core.groups.model import PromotionRejected, TransitionStep, VersionStage
 from gitops_bg.core.groups.plan import after_of, is_in_place, wanted_routes
 from gitops_bg.core.groups.record import MOST_MOVES, FailedTransition, GroupMove, Transition, TransitionKind
@@ -73,9 +73,9 @@ def give_up(world: GroupWorld) -> GroupWorld:
     moving = world.record.transition
     if moving is None or moving.withdrawn:
         return world
-    verdict = run_before(world, moving.target)
-    if moving.step is TransitionStep.PREPARE and verdict is not None and verdict.bad:
-        return _withdrawn(world, moving, f"{verdict.stage.called} {verdict.phase.lower()}")
+    no = refusal(world, moving.target)
+    if moving.step is TransitionStep.PREPARE and no:
+        return _withdrawn(world, moving, no)
     if world.now < deadline_of(world, moving):
         return world
     if is_in_place(world):

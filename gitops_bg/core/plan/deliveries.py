@@ -30,10 +30,13 @@ def message_id(world: World, one: OutboxMessage) -> str:
 
 
 def _call(world: World, hook: Hook, one: OutboxMessage) -> HookCall:
-    metadata: tuple[tuple[str, str], ...] = ()
-    if hook.type is HookType.EVENT:
-        milliseconds = str(int(one.at.timestamp() * 1000))
-        kind = "Normal" if one.severity is Severity.INFO else "Warning"
-        metadata = (("eventMessage", one.message), ("eventType", kind), ("timestamp", milliseconds))
+    metadata = event_metadata(one) if hook.type is HookType.EVENT else ()
     alert = Alert(one.severity, one.message, one.at, facts_of(world, one)) if hook.type is HookType.ALERT else None
     return HookCall(message_id(world, one), _key(world, one), hook, one.phase, one.checksum, metadata, alert)
+
+
+def event_metadata(one: OutboxMessage) -> tuple[tuple[str, str], ...]:
+    """What event hooks get in addition (flagger.md §3.4)."""
+    milliseconds = str(int(one.at.timestamp() * 1000))
+    kind = "Normal" if one.severity is Severity.INFO else "Warning"
+    return (("eventMessage", one.message), ("eventType", kind), ("timestamp", milliseconds))

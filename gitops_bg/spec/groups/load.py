@@ -31,6 +31,7 @@ from gitops_bg.spec.groups.layout import (
     group_folder,
     is_version,
 )
+from gitops_bg.spec.notifications.webhooks import to_hook
 from gitops_bg.spec.yaml.reader import Document, read, read_one
 
 File = bytes | Problem
@@ -295,6 +296,7 @@ def _spec(model: models.GroupSpec, plans: Plans) -> GroupSpec:
         suspend=suspension(model.suspend),
         pre_promotion_analysis=plans.before,
         post_promotion_analysis=plans.after,
+        hooks=tuple(map(to_hook, model.webhooks or ())),
     )
 
 

@@ -15,6 +15,7 @@ from gitops_bg.spec.app.fields import Count, DnsLabel, Model, Positive, ServiceN
 from gitops_bg.spec.app.gateway import HeaderName, Host, Hosts, ParentRefs
 from gitops_bg.spec.app.models import Suspend
 from gitops_bg.spec.app.validation import Conflict
+from gitops_bg.spec.notifications.webhooks import Webhook, check_names
 
 VERSION = r"v[1-9][0-9]{0,8}"
 """The names of versions, which are also those of their folders."""
@@ -78,6 +79,20 @@ class DenyExtension(Model):
     name: DnsLabel = Field(description="The name of the object, in the group's namespace.")
 
 
+class GroupWebhook(Webhook):
+    """A hook of a group: that of an app, but for what only an app can do."""
+
+    @model_validator(mode="after")
+    def _is_of_a_group(self) -> Self:
+        if self.type == "confirm-rollout":
+            remedy = "name it in the app.yaml of the services whose pods it lets begin"
+            raise Conflict("type", "confirm-rollout means nothing for a group, which has no pods of its own", remedy)
+        if self.url is None:
+            remedy = "add it; by hand, it is suspend: in group.yaml, or a policy that asks for approvals"
+            raise Conflict("url", "is required: a group has no manual gates", remedy)
+        return self
+
+
 class GroupSpec(Model):
     """The spec of a ReleaseGroup."""
 
@@ -122,6 +137,9 @@ class GroupSpec(Model):
         description="What must be good once traffic has moved. Until then nothing else is promoted; where it fails, "
         "the group goes back to the version before.",
     )
+    webhooks: list[GroupWebhook] | None = Field(
+        None, description="Hooks that are asked about a promotion of the group, or told of what happens to it."
+    )
     progress_deadline_seconds: Positive = Field(
         600,
         description="How long a promotion or a rollback may wait for the Gateway to take its routes. After that it is "
@@ -139,6 +157,7 @@ class GroupSpec(Model):
         for place, host in enumerate(self.hosts or ()):
             if host in (self.hosts or ())[:place]:
                 raise Conflict(f"hosts.{place}", f"{host} is named twice", "remove one of the two")
+        check_names("webhooks", self.webhooks or ())
         return self
 
 

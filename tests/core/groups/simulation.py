@@ -36,7 +36,7 @@ from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.analysis_runs import MeasurementRequest, MeasurementResult
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.hooks import Hook, HookResponse
+from gitops_bg.core.model.hooks import Hook, HookCall, HookResponse
 from gitops_bg.core.model.http_routes import Backend, Deny, HttpRoute, ParentRef, as_stored
 from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Plan
 from gitops_bg.core.model.spec import Suspension
@@ -100,6 +100,12 @@ class World:
     """Who is told of what happens."""
     calls: dict[str, HookResponse] = field(default_factory=dict)
     """What chats answered, by the ids of the calls."""
+    hooks: tuple[Hook, ...] = ()
+    """The webhooks of group.yaml."""
+    answers_with: dict[str, int] = field(default_factory=dict)
+    """The status that a hook answers with, by its name; none where it has not answered yet."""
+    called: list[HookCall] = field(default_factory=list)
+    """The calls of hooks that have an answer."""
     told: list[tuple[GroupEvent, str]] = field(default_factory=list)
     """The events with their sentences."""
     before: Plan | None = None
@@ -178,6 +184,7 @@ class World:
             suspend=self.suspend,
             pre_promotion_analysis=self.before,
             post_promotion_analysis=self.after_it,
+            hooks=self.hooks,
         )
         versions = {} if self.problems else dict(self.versions)
         return DesiredGroup(
@@ -207,7 +214,16 @@ class World:
             self._carry_out(action)
             writes += 1
             self.trail.append(self.answers())
-        return writes > 0 or news or self._committed(decision.commit)
+        return writes > 0 or news or self._answered(decision.calls) or self._committed(decision.commit)
+
+    def _answered(self, calls: tuple[HookCall, ...]) -> bool:
+        """Whether a hook has answered a call that has no answer yet."""
+        new = [each for each in calls if each.id not in self.calls and each.hook.name in self.answers_with]
+        for call in new:
+            status = self.answers_with[call.hook.name]
+            self.calls[call.id] = HookResponse(call.id, status, self.now, f"{call.hook.name} said so")
+        self.called += new
+        return bool(new)
 
     def _committed(self, commit: CommitActive | None) -> bool:
         """Whether main has taken a commit that names what serves: only where it still names what failed."""

@@ -216,7 +216,7 @@ def test_no_answer_is_tried_again_with_the_same_key_until_the_deadline() -> None
     world.step()
     assert world.decide().calls == ()
     assert world.record.outbox.undelivered == ("alert/team",)
-    assert world.told[-1] == (GroupEvent.ALERT_UNDELIVERED, "alert team: no answer within 3600 s")
+    assert world.told[-1] == (GroupEvent.UNDELIVERED, "alert team: no answer within 3600 s")
 
 
 def test_a_refusal_is_final_and_the_next_message_is_sent() -> None:
@@ -227,7 +227,7 @@ def test_a_refusal_is_final_and_the_next_message_is_sent() -> None:
     world.calls[first.id] = HookResponse(first.id, 404, world.now, "no such channel")
     world.step()
     assert world.record.outbox.undelivered == ("alert/team",)
-    assert world.told[-1] == (GroupEvent.ALERT_UNDELIVERED, "alert team: refused (404): no such channel")
+    assert world.told[-1] == (GroupEvent.UNDELIVERED, "alert team: refused (404): no such channel")
     assert texts(world) == ["shop/store: promoted v2; v1 is kept warm"]
     assert world.record.outbox.undelivered == ()
 

@@ -13,12 +13,15 @@ from gitops_bg.core.groups.analysis.answers import (
     version_of,
 )
 from gitops_bg.core.groups.events import GroupEvent
-from gitops_bg.core.groups.gates import members_healthy, not_suspended
+from gitops_bg.core.groups.gates import members_healthy
+from gitops_bg.core.groups.hooks.answers import have_passed
 from gitops_bg.core.groups.model import TransitionStep, VersionStage
 from gitops_bg.core.groups.record import FailedTransition, TransitionKind
+from gitops_bg.core.groups.suspension import is_suspended
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.analyses import MOST_RUNS
 from gitops_bg.core.model.analysis_runs import AnalysisRun, begin, take, why
+from gitops_bg.core.model.hooks import HookType
 from gitops_bg.core.model.metrics import Plan
 
 
@@ -48,9 +51,14 @@ def await_verdict(world: GroupWorld, version: str, source: str, kind: Transition
         world = _without_run(world, last)
     if plan_of(world, POST) is None:
         return world
-    before = run_before(world, version)
-    rollout = before.rollout if before is not None else world.record.rollout + 1
-    return _with_run(world, AnalysisRun(POST, digest_of(world, version), rollout, fallback=source))
+    return _with_run(world, AnalysisRun(POST, digest_of(world, version), rollout_of(world, version), fallback=source))
+
+
+def rollout_of(world: GroupWorld, version: str) -> int:
+    """The number of a try to promote a version: that of its measurements and hooks so far, else the next."""
+    before, digest = run_before(world, version), digest_of(world, version)
+    asked = (run.rollout for run in world.record.hooks if run.digest == digest)
+    return before.rollout if before is not None else max(asked, default=world.record.rollout + 1)
 
 
 def _drop_stale(world: GroupWorld) -> GroupWorld:
@@ -83,10 +91,11 @@ def _begin_pre(world: GroupWorld) -> GroupWorld:
     if plan is None or plan.unknown or world.record.state.stage(version) is not VersionStage.CANDIDATE:
         return world
     is_free = run_before(world, version) is None and _may_still_stop(world, version)
-    if not is_free or not (not_suspended(world, version).open and members_healthy(world, version).open):
+    is_ready = members_healthy(world, version).open and have_passed(world, version, HookType.PRE_ROLLOUT)
+    if not is_free or is_suspended(world) or not is_ready:
         return world
     active = world.record.state.only(VersionStage.ACTIVE)
-    run = AnalysisRun(PRE, digest_of(world, version), world.record.rollout + 1)
+    run = AnalysisRun(PRE, digest_of(world, version), rollout_of(world, version))
     return _begun(world, run, plan, stable=active)
 
 
@@ -128,18 +137,17 @@ def _conclude(world: GroupWorld, run: AnalysisRun) -> GroupWorld:
         return world
     reason = f"{run.stage.called} {run.phase.lower()}: {why(run)}"
     world = world.with_event(GroupEvent(f"AnalysisRun{run.phase}"), f"{version_of(run)}: {reason}")
-    return _go_back(world, run, reason) if run.stage is POST and run.bad else world
+    return go_back(world, version_of(run), run.fallback, reason) if run.stage is POST and run.bad else world
 
 
-def _go_back(world: GroupWorld, run: AnalysisRun, reason: str) -> GroupWorld:
-    """Have the group go back to the version that traffic left for this one, unless Git asks for that already.
+def go_back(world: GroupWorld, version: str, fallback: str, reason: str) -> GroupWorld:
+    """Have the group leave a version for the one that traffic left for it, unless Git asks for that already.
 
-    That version is there: none leaves while it may be needed (`GroupWorld.fallback`).
+    That one is there: none leaves while it may be needed (`GroupWorld.fallback`).
     """
-    version = version_of(run)
-    if world.wanted == run.fallback:
+    if world.wanted == fallback:
         return world
     failed = FailedTransition(
-        version, run.fallback, world.content(version), reason, world.now, moved=True, named=world.spec.active
+        version, fallback, world.content(version), reason, world.now, moved=True, named=world.spec.active
     )
     return world.with_record(failed=failed)

@@ -1,0 +1,1 @@
+"""What hooks of group.yaml are asked, what they answered, and what follows from that."""

@@ -1,0 +1,255 @@
+"""What chats and hooks are told of a group: each event once, and once what lasts until somebody acts (flagger.md §3.4,
+§3.7).
+
+Messages are part of the record that the decision saves, so a crash loses none: at least once, in order for each of
+those who listen.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from gitops_bg.core.checks.hook_timing import message_due_at, message_ends_at, oldest_of_each
+from gitops_bg.core.checks.phase import FLAGGER_PHASES
+from gitops_bg.core.groups.decision import GroupDecision
+from gitops_bg.core.groups.desired import DesiredGroup
+from gitops_bg.core.groups.events import WARNINGS, GroupEvent
+from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.groups.observed import ObservedGroup
+from gitops_bg.core.groups.record import GroupRecord, TransitionKind
+from gitops_bg.core.groups.status import MAIN_REFUSES, PROMOTION_REJECTED, VALID
+from gitops_bg.core.model.decision import Condition, GateResult, Phase
+from gitops_bg.core.model.hooks import Alert, Hook, HookCall, HookType, OutboxMessage, Severity
+from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage
+from gitops_bg.core.model.record import Outbox
+from gitops_bg.core.plan.deliveries import event_metadata
+from gitops_bg.core.transitions.notifications.outbox import answered, failing, given_up, only_known, queued
+
+SUCCEEDED, FAILED = "Succeeded", "Failed"
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """Something that lasts until somebody acts."""
+
+    key: str
+    """The same as long as it is the same thing."""
+    severity: Severity
+    text: str
+    is_told: bool = True
+    """Whether it is alerted to now, if it was not before."""
+
+
+def notified(
+    key: GroupKey,
+    desired: DesiredGroup,
+    observed: ObservedGroup,
+    before: GroupRecord,
+    decision: GroupDecision,
+    now: datetime,
+) -> GroupDecision:
+    """Return a decision with its messages in the record, and the calls that are due. Nothing changes where nobody
+    listens. ``before`` is the record that was saved last.
+    """
+    if not observed.uid or not (_listeners(desired) or before.outbox.messages or before.outbox.undelivered):
+        return decision
+    outbox, undelivered = _delivered(key, desired, observed, decision.record.outbox, now)
+    standing = tuple(_standing(desired, decision))
+    for severity, message in _told(before, decision, standing):
+        for hook in desired.alerts:
+            if severity.reaches(hook.severity):
+                text = f"{key}: {message}{_remedy(key, severity)}"
+                outbox = queued(outbox, hook, now, phase=decision.phase, checksum="", message=text, severity=severity)
+    outbox = _to_hooks(desired, before, decision, outbox, now)
+    kept = {each.key for each in standing if each.is_told or each.key in before.alerted}
+    record = replace(decision.record, outbox=outbox, alerted=tuple(sorted(kept)) if desired.alerts else ())
+    moments = [decision.wake_at, *_moments(desired, outbox, now)]
+    wake_at = min((each for each in moments if each is not None), default=None)
+    calls = (*decision.calls, *_calls(key, desired, observed, outbox, now))
+    return replace(decision, record=record, calls=calls, wake_at=wake_at, events=(*decision.events, *undelivered))
+
+
+# --- what hooks are told ---
+
+
+def _to_hooks(
+    desired: DesiredGroup, before: GroupRecord, decision: GroupDecision, outbox: Outbox, now: datetime
+) -> Outbox:
+    """Queue each event and each change of phase for event hooks, and the end of a promotion for post-rollout hooks."""
+    hooks = desired.spec.hooks if desired.spec is not None else ()
+    listening = [hook for hook in hooks if hook.type is HookType.EVENT]
+    phase, version = decision.phase, _subject(desired, decision)
+    told = [(_normal(event), f"{event}: {message}") for event, message in decision.events]
+    if phase != outbox.notified_phase:
+        was = f"{outbox.notified_phase} → " if outbox.notified_phase else ""
+        told.append((Severity.ERROR if phase is Phase.DEGRADED else Severity.INFO, f"phase {was}{phase}"))
+    for severity, message in told:
+        for hook in listening:
+            sent = FLAGGER_PHASES[phase]
+            outbox = queued(outbox, hook, now, phase=sent, checksum=version, message=message, severity=severity)
+    outcome, ended = _outcome(before, decision.record)
+    for hook in hooks if outcome else ():
+        if hook.type is HookType.POST_ROLLOUT:
+            severity = Severity.INFO if outcome == SUCCEEDED else Severity.ERROR
+            outbox = queued(outbox, hook, now, phase=outcome, checksum=ended, message="", severity=severity)
+    return replace(outbox, notified_phase=phase) if listening else outbox
+
+
+def _normal(event: GroupEvent) -> Severity:
+    return Severity.WARN if event in WARNINGS else Severity.INFO
+
+
+def _subject(desired: DesiredGroup, decision: GroupDecision) -> str:
+    moving = decision.record.transition
+    return moving.target if moving is not None else desired.spec.active if desired.spec is not None else ""
+
+
+def _outcome(before: GroupRecord, after: GroupRecord) -> tuple[str, str]:
+    """How a promotion has ended now, in Flagger's words, and its version; empty where none has.
+
+    With an analysis after the promotion it succeeds when the analysis does. A rollback that somebody asks for ends
+    none.
+    """
+    failed = after.failed
+    if failed is not None and failed != before.failed:
+        return FAILED, failed.target
+    run, was = after.analyses.run(AnalysisStage.POST), before.analyses.run(AnalysisStage.POST)
+    if run is not None and run.phase is AnalysisPhase.SUCCESSFUL and was is not None and was.phase is not run.phase:
+        return SUCCEEDED, run.digest.partition("-")[0]
+    finished = after.moves != before.moves and after.moves[-1].kind is TransitionKind.PROMOTION
+    if finished and (run is None or not run.running):
+        return SUCCEEDED, after.moves[-1].target
+    return "", ""
+
+
+# --- what people are told ---
+
+
+def _told(
+    before: GroupRecord, decision: GroupDecision, standing: tuple[_Standing, ...]
+) -> Iterator[tuple[Severity, str]]:
+    for event, message in decision.events:
+        if event not in _UNTOLD:
+            yield _severity(event, decision), message
+    yield from ((each.severity, each.text) for each in standing if each.is_told and each.key not in before.alerted)
+
+
+_UNTOLD = frozenset({GroupEvent.ANALYSIS_RUNNING})
+"""What is news for the Events alone, as for apps."""
+
+_SEVERITIES = {
+    GroupEvent.ANALYSIS_FAILED: Severity.ERROR,
+    GroupEvent.ANALYSIS_ERROR: Severity.ERROR,
+    GroupEvent.ANALYSIS_INCONCLUSIVE: Severity.WARN,
+    GroupEvent.HOOK_REFUSED: Severity.WARN,
+    GroupEvent.HOOK_EXPIRED: Severity.ERROR,
+    GroupEvent.UNDELIVERED: Severity.WARN,
+}
+
+
+def _severity(event: GroupEvent, decision: GroupDecision) -> Severity:
+    """What failed is an error; what somebody asked to go back a warning, as for apps (docs/alerts.md)."""
+    if event in (GroupEvent.ROLLBACK_FINISHED, GroupEvent.TRANSITION_WITHDRAWN):
+        return Severity.ERROR if decision.record.failed is not None else Severity.WARN
+    return _SEVERITIES.get(event, Severity.INFO)
+
+
+def _standing(desired: DesiredGroup, decision: GroupDecision) -> Iterator[_Standing]:
+    for each in decision.conditions:
+        if _is_wrong(each):
+            yield _Standing(f"{each.type}/{each.reason}", Severity.ERROR, f"{each.reason}: {each.message}")
+        if each.reason == MAIN_REFUSES:
+            yield _Standing(f"{each.type}/{each.reason}", Severity.WARN, each.message)
+    shut = [gate for gate in decision.gates if not gate.open]
+    # How a move failed was told when it did.
+    if desired.spec is not None and shut and decision.record.failed is None:
+        reasons = "; ".join(gate.reason for gate in shut)
+        text = f"{desired.spec.active} waits for somebody: {reasons}"
+        yield _Standing(f"Awaited/{desired.spec.active}", Severity.WARN, text, all(map(_awaits_person, shut)))
+
+
+def _is_wrong(condition: Condition) -> bool:
+    return (condition.type, condition.status) in ((PROMOTION_REJECTED, True), (VALID, False))
+
+
+def _awaits_person(gate: GateResult) -> bool:
+    """Whether a shut gate opens neither by itself nor with time."""
+    return bool(gate.remedy) and gate.until is None
+
+
+def _remedy(key: GroupKey, severity: Severity) -> str:
+    return f"; `gitops-bg group explain {key}` says more" if severity is not Severity.INFO else ""
+
+
+# --- on its way ---
+
+
+def _delivered(
+    key: GroupKey, desired: DesiredGroup, observed: ObservedGroup, before: Outbox, now: datetime
+) -> tuple[Outbox, tuple[tuple[GroupEvent, str], ...]]:
+    """Take in what the chats answered, and give up what is too late; with an Event for each alert that newly fails.
+
+    No alert is told of that: it would never end.
+    """
+    hooks, outbox, failed = _hooks(desired), before, dict[str, str]()
+    for one in oldest_of_each(outbox):
+        called, hook = observed.calls.get(_id(key, observed, one)), hooks.get(one.hook)
+        if called is not None and hook is not None:
+            outbox, failed[hook.key] = answered(outbox, hook, one, called)
+    for hook in _listeners(desired):
+        outbox, late = given_up(outbox, hook, now)
+        failed[hook.key] = late or failed.get(hook.key, "")
+    wrong = [(hooks[name], why) for name, why in failed.items() if why and name not in before.undelivered]
+    for hook, _ in wrong:
+        outbox = failing(outbox, hook)
+    events = tuple((GroupEvent.UNDELIVERED, f"{hook.title}: {why}") for hook, why in wrong)
+    # While the files are broken, nobody knows whether a hook has left them.
+    return (only_known(outbox, _listeners(desired)) if desired.spec is not None else outbox), events
+
+
+def _calls(
+    key: GroupKey, desired: DesiredGroup, observed: ObservedGroup, outbox: Outbox, now: datetime
+) -> tuple[HookCall, ...]:
+    """Return the messages to send now: the oldest of each who listens."""
+    hooks = _hooks(desired)
+    heads = [(hook, one) for one in oldest_of_each(outbox) if (hook := hooks.get(one.hook)) and not hook.unknown]
+    return tuple(_call(key, desired, observed, hook, one) for hook, one in heads if message_due_at(one) <= now)
+
+
+def _call(key: GroupKey, desired: DesiredGroup, observed: ObservedGroup, hook: Hook, one: OutboxMessage) -> HookCall:
+    facts = (("Group", str(key)), ("Phase", one.phase), ("Commit", desired.commit))
+    is_alert = hook.type is HookType.ALERT
+    alert = Alert(one.severity, one.message, one.at, tuple(each for each in facts if each[1])) if is_alert else None
+    metadata = event_metadata(one) if hook.type is HookType.EVENT else ()
+    sent = (_id(key, observed, one), _key(key, observed, one), hook, one.phase, one.checksum)
+    return HookCall(*sent, metadata, alert)
+
+
+def _key(key: GroupKey, observed: ObservedGroup, one: OutboxMessage) -> str:
+    """Return what every try of a message has in common; a ReleaseGroup that is made again has other ones."""
+    return f"group.{key}.{observed.uid}.{one.hook}.{one.number}"
+
+
+def _id(key: GroupKey, observed: ObservedGroup, one: OutboxMessage) -> str:
+    return f"{_key(key, observed, one)}.{one.tries}"
+
+
+def _listeners(desired: DesiredGroup) -> tuple[Hook, ...]:
+    """Return those who are only told."""
+    hooks = desired.spec.hooks if desired.spec is not None else ()
+    return (*desired.alerts, *(hook for hook in hooks if hook.type in (HookType.EVENT, HookType.POST_ROLLOUT)))
+
+
+def _hooks(desired: DesiredGroup) -> Mapping[str, Hook]:
+    return {hook.key: hook for hook in _listeners(desired)}
+
+
+def _moments(desired: DesiredGroup, outbox: Outbox, now: datetime) -> Iterator[datetime]:
+    """Yield when a message is sent again, or given up."""
+    hooks = _hooks(desired)
+    for one in oldest_of_each(outbox):
+        hook = hooks.get(one.hook)
+        if hook is None:
+            continue
+        moments = (None if hook.unknown else message_due_at(one), message_ends_at(hook, one))
+        yield from (each for each in moments if each is not None and each > now)

@@ -1,0 +1,297 @@
+"""Hooks of a group: who is asked before requests move and after, what their answers do, and who is told."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from gitops_bg.core.groups.events import GroupEvent
+from gitops_bg.core.model.decision import GateKind, GateResult, Phase
+from gitops_bg.core.model.hooks import Hook, HookType
+from gitops_bg.core.model.metrics import LATEST, AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.spec import Suspension
+from tests.core.groups.simulation import World, store, version
+
+PRE, POST = AnalysisStage.PRE, AnalysisStage.POST
+ONCE = Plan((Metric("smoke", "web", f'{{"url": "http://cart-{LATEST}"}}', consecutive_error_limit=0),))
+SMOKE = Hook("smoke", HookType.PRE_ROLLOUT, deadline=600)
+LOAD = Hook("load", HookType.ROLLOUT, iterations=2, deadline=600)
+MAY_I = Hook("may-i", HookType.CONFIRM_PROMOTION)
+ALARM = Hook("alarm", HookType.ROLLBACK)
+EVENTS = Hook("events", HookType.EVENT, deadline=600)
+AFTER = Hook("after", HookType.POST_ROLLOUT, deadline=600)
+YES, NO, WAIT = 200, 409, 503
+
+
+def asked(*hooks: Hook, **changes: object) -> World:
+    """The store at rest with v1, its hooks, and v2 asked for; hooks answer what `answers_with` has."""
+    world = store(**changes)
+    world.settle()
+    world.hooks, world.active = hooks, "v2"
+    return world
+
+
+def gates(world: World) -> list[GateResult]:
+    return [each for each in world.decide().gates if each.kind == GateKind.HOOK]
+
+
+def called(world: World) -> list[str]:
+    return [call.hook.name for call in world.called]
+
+
+# --- before the promotion ---
+
+
+@pytest.mark.parametrize("hook", [SMOKE, MAY_I, LOAD])
+def test_requests_move_once_each_hook_agrees(hook: Hook) -> None:
+    world = asked(hook)
+    assert (world.settle().phase, world.stages) == (Phase.WAITING, "v1A v2C")
+    assert gates(world)[0].reason.startswith(f"{hook.type} hook {hook.name}")
+    world.answers_with[hook.name] = YES
+    for _ in range(hook.iterations):
+        world.after(hook.interval).settle()
+    assert world.stages == "v1L v2A"
+
+
+def test_hooks_are_asked_one_kind_after_the_other_and_the_analysis_between_them() -> None:
+    world = asked(MAY_I, LOAD, SMOKE, before=ONCE)
+    world.answers_with = {"smoke": YES, "load": YES, "may-i": YES}
+    world.settle()
+    assert called(world) == ["smoke", "load"]
+    assert [each.id.stage for each in world.asked] == [PRE]
+    world.after(30).settle()
+    assert called(world) == ["smoke", "load", "load"]
+    world.after(30).settle()
+    assert called(world)[3:] == ["load"], "it goes on as long as the analysis"
+    world.finds[PRE] = AnalysisPhase.SUCCESSFUL
+    world.settle()
+    assert called(world)[4:] == ["may-i"]
+    assert world.stages == "v1L v2A"
+
+
+def test_nothing_is_asked_until_every_service_is_healthy_nor_in_a_suspended_group() -> None:
+    world = asked(SMOKE, MAY_I, answers_with={"smoke": YES, "may-i": YES})
+    world.ill = {"cart-v2"}
+    world.settle()
+    world.ill, world.suspend = set(), Suspension("a holiday", "ada", world.now + timedelta(hours=1))
+    world.settle()
+    assert called(world) == []
+    world.after(3600).settle()
+    assert called(world) == ["smoke", "may-i"]
+    assert world.stages == "v1L v2A"
+
+
+def test_a_hook_gets_the_version_the_former_one_and_a_key_that_a_try_keeps() -> None:
+    world = asked(SMOKE, answers_with={"smoke": WAIT})
+    world.settle()
+    world.after(1).settle()
+    first, second = world.called
+    assert (first.key, first.id != second.id) == (second.key, True)
+    assert (first.phase, first.checksum) == ("Progressing", "v2-1")
+    assert dict(first.metadata) == {"version": "v2", "formerVersion": "v1"}
+
+
+def test_the_first_version_and_a_rollback_ask_nobody() -> None:
+    world = store(hooks=(SMOKE, MAY_I, ALARM))
+    world.settle()
+    assert world.stages == "v1A v2C"
+    world.hooks, world.active = (), "v2"
+    world.settle()
+    world.hooks, world.active = (SMOKE, MAY_I, ALARM), "v1"
+    world.settle()
+    assert (world.stages, called(world)) == ("v1A v2C", [])
+
+
+@pytest.mark.parametrize("hook", [SMOKE, LOAD])
+def test_too_many_refusals_hold_the_version_until_its_content_changes(hook: Hook) -> None:
+    world = asked(hook, answers_with={hook.name: NO})
+    assert (world.settle().phase, world.stages) == (Phase.HELD, "v1A v2C")
+    (gate,) = gates(world)
+    assert gate.reason == f"{hook.title} ✔0 ✖1 of {hook.iterations}: refused (409): {hook.name} said so"
+    assert gate.remedy == "change a file in v2/, or set active: v1 and back"
+    assert [event for event, _ in world.told].count(GroupEvent.HOOK_REFUSED) == 1
+    world.after(3600).settle()
+    assert len(world.called) == 1, "what is decided is not asked again"
+    world.answers_with[hook.name] = YES
+    world.versions["v2"] = version("2 better", cart="/cart /new")
+    world.settle()
+    world.after(30).settle()
+    assert world.stages == "v1L v2A"
+
+
+def test_to_name_the_version_again_asks_again() -> None:
+    world = asked(SMOKE, answers_with={"smoke": NO})
+    world.settle()
+    world.active = "v1"
+    world.settle()
+    world.active, world.answers_with = "v2", {"smoke": YES}
+    world.settle()
+    assert world.stages == "v1L v2A"
+    assert len({call.key for call in world.called}) == 2
+
+
+def test_a_tolerated_refusal_is_asked_again() -> None:
+    world = asked(Hook("smoke", HookType.PRE_ROLLOUT, failure_limit=1), answers_with={"smoke": NO})
+    assert world.settle().phase is Phase.WAITING
+    assert "asked again at" in gates(world)[0].reason
+    world.answers_with["smoke"] = YES
+    world.after(30).settle()
+    assert world.stages == "v1L v2A"
+
+
+def test_a_confirmation_is_asked_until_it_agrees_and_again_while_other_gates_are_shut() -> None:
+    world = asked(MAY_I, answers_with={"may-i": NO})
+    for _ in range(3):
+        assert world.after(30).settle().phase is Phase.WAITING
+    assert [event for event, _ in world.told].count(GroupEvent.HOOK_REFUSED) == 1
+    world.answers_with["may-i"], world.accepts = YES, False
+    world.after(30).settle()
+    assert world.record.transition is not None
+    world.answers_with["may-i"] = NO
+    world.after(30).settle()
+    world.accepts = True
+    world.after(30).settle()
+    assert world.stages == "v1A v2C", "it has changed its mind before requests moved"
+    world.after(600).settle()
+    assert (world.stages, world.record.transition) == ("v1A v2C", None)
+
+
+def test_a_backend_that_does_not_answer_in_time_promotes_nothing_and_is_not_asked_any_more() -> None:
+    world = asked(SMOKE, answers_with={"smoke": WAIT})
+    world.settle()
+    decision = world.decide()
+    assert decision.wake_at == world.now + timedelta(seconds=1)
+    world.after(601).settle()
+    count = len(world.called)
+    assert "it gave no answer within 600 s" in gates(world)[0].reason
+    assert gates(world)[0].remedy
+    assert world.after(600).settle().phase is Phase.WAITING
+    assert (len(world.called), world.stages) == (count, "v1A v2C")
+    assert GroupEvent.HOOK_EXPIRED in [event for event, _ in world.told]
+
+
+def test_a_hook_that_leaves_the_file_is_not_waited_for() -> None:
+    world = asked(MAY_I)
+    world.settle()
+    world.hooks = ()
+    world.settle()
+    assert (world.stages, world.record.hooks) == ("v1L v2A", ())
+
+
+# --- back ---
+
+
+def test_a_rollback_hook_that_accepts_before_requests_move_keeps_the_version_where_it_is() -> None:
+    world = asked(ALARM, MAY_I, answers_with={"alarm": NO})
+    world.settle()
+    assert [gate.reason for gate in gates(world)] == ["confirm-promotion hook may-i: no answer yet"]
+    world.answers_with = {"alarm": YES, "may-i": YES}
+    assert world.after(30).settle().phase is Phase.HELD
+    assert world.stages == "v1A v2C"
+    assert "rollback hook alarm: accepted (200): alarm said so" in [gate.reason for gate in gates(world)]
+
+
+def test_a_promotion_under_way_is_taken_back_when_a_rollback_hook_accepts() -> None:
+    world = asked(ALARM, answers_with={"alarm": NO})
+    world.accepts = False
+    world.settle()
+    assert world.record.transition is not None
+    world.answers_with["alarm"] = YES
+    world.after(30).settle()
+    world.accepts = True
+    world.settle()
+    assert (world.stages, world.record.transition) == ("v1A v2C", None)
+
+
+@pytest.mark.parametrize("suspended", [False, True])
+def test_a_rollback_hook_that_accepts_while_what_serves_is_measured_leads_back_at_once(suspended: bool) -> None:
+    world = asked(ALARM, after_it=ONCE, answers_with={"alarm": NO})
+    world.settle()
+    assert world.stages == "v1L v2A"
+    world.suspend = Suspension("incident") if suspended else None
+    world.answers_with["alarm"], world.takes_commits = YES, False
+    world.after(30).settle()
+    assert world.stages == "v1A v2C"
+    assert world.record.moves[-1].reason == "rollback hook alarm: accepted (200): alarm said so"
+    world.takes_commits = True
+    world.settle()
+    assert world.active == "v1"
+
+
+def test_a_rollback_hook_is_not_asked_once_the_analysis_is_over() -> None:
+    world = asked(ALARM, after_it=ONCE, answers_with={"alarm": NO})
+    world.finds[POST] = AnalysisPhase.SUCCESSFUL
+    world.settle()
+    before = len(world.called)
+    world.after(3600).settle()
+    assert len(world.called) == before
+
+
+@pytest.mark.parametrize("writes", range(1, 7))
+def test_an_agent_that_dies_after_any_write_comes_to_the_same_end(writes: int) -> None:
+    world = asked(SMOKE, MAY_I, answers_with={"smoke": YES, "may-i": YES})
+    world.settle_with_crashes(writes)
+    assert world.stages == "v1L v2A"
+    assert len({call.key for call in world.called}) == 2
+
+
+# --- who is told ---
+
+
+def deliver(world: World) -> list[tuple[str, str, str]]:
+    """What was said to whom: hook, phase, event."""
+    world.answers_with |= {"events": YES, "after": YES}
+    world.settle()
+    said = [each for each in world.called if each.hook.type in (HookType.EVENT, HookType.POST_ROLLOUT)]
+    return [(each.hook.name, each.phase, dict(each.metadata).get("eventMessage", "")) for each in said]
+
+
+def test_event_hooks_are_told_each_event_and_each_change_of_phase_in_order() -> None:
+    said = deliver(asked(EVENTS))
+    assert [text for _, _, text in said] == [
+        "PromotionStarted: promotion from v1 to v2",
+        "phase Promoting",
+        "PromotionFinished: promoted v2; v1 is kept warm",
+        "phase Promoting → Progressing",
+        "phase Progressing → Healthy",
+    ]
+    assert [phase for _, phase, _ in said][-1] == "Succeeded"
+
+
+@pytest.mark.parametrize(
+    ("after_it", "found", "outcome"),
+    [
+        (None, None, ["Succeeded"]),
+        (ONCE, None, []),
+        (ONCE, AnalysisPhase.SUCCESSFUL, ["Succeeded"]),
+        (ONCE, AnalysisPhase.FAILED, ["Failed"]),
+    ],
+)
+def test_a_post_rollout_hook_is_told_once_how_a_promotion_ended(
+    after_it: Plan | None, found: AnalysisPhase | None, outcome: list[str]
+) -> None:
+    world = asked(AFTER, after_it=after_it)
+    world.settle()
+    if found is not None:
+        world.finds[POST] = found
+    assert [phase for _, phase, _ in deliver(world)] == outcome
+    assert {call.checksum for call in world.called} <= {"v2"}
+
+
+def test_a_rollback_that_somebody_asks_for_is_no_outcome() -> None:
+    world = asked(AFTER)
+    deliver(world)
+    world.active = "v1"
+    assert len(deliver(world)) == 1
+
+
+def test_messages_wait_while_the_files_are_broken() -> None:
+    world = asked(EVENTS)
+    world.settle()
+    waiting = len(world.record.outbox.messages)
+    world.problems = True
+    world.settle()
+    assert len(world.record.outbox.messages) == waiting
+    world.problems = False
+    assert len(deliver(world)) >= waiting
