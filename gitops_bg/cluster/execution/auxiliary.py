@@ -5,6 +5,7 @@ own: versions and traffic go on without it.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from gitops_bg.cluster.api.client import Client
@@ -38,6 +39,7 @@ from gitops_bg.core.model.observed import AuxiliaryView
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.load import AppConfig
+from gitops_bg.spec.manifests.autoscaling import AUTOSCALERS
 
 Given = Mapping[str, Any]
 
@@ -50,6 +52,8 @@ class AuxiliaryObjects:
         self._anchors = anchors
         self._kinds = AuxiliaryKinds(client)
         self._settled: dict[tuple[AppKey, AuxiliaryObject], tuple[str, str]] = {}
+        self._seen: dict[tuple[AppKey, AuxiliaryObject], AuxiliaryView | None] = {}
+        """The last views, for as long as the server does not answer: traffic does not wait for an auxiliary object."""
 
     def views(self, app: AppKey, app_uid: str, config: AppConfig | None, record: Record) -> tuple[AuxiliaryView, ...]:
         """The present state of the objects that Git names or the record remembers; none for missing ones."""
@@ -57,7 +61,7 @@ class AuxiliaryObjects:
         if not given and not record.auxiliary_objects:
             return ()
         wanted = dict.fromkeys((*given, *record.auxiliary_objects))
-        seen = (self._view(app, app_uid, one, given.get(one)) for one in wanted)
+        seen = (self._view_or_last(app, app_uid, one, given.get(one)) for one in wanted)
         return tuple(view for view in seen if view is not None)
 
     def carry_out(
@@ -128,6 +132,22 @@ class AuxiliaryObjects:
         )
         return entry_between(kind, live, answer)
 
+    def _view_or_last(
+        self, app: AppKey, app_uid: str, auxiliary_object: AuxiliaryObject, given: Given | None
+    ) -> AuxiliaryView | None:
+        """The view; where the server cannot answer now, the last one, with its trouble: nothing is written then.
+
+        An autoscaler must have been seen once: the agent must not scale the version that it scales.
+        """
+        place = (app, auxiliary_object)
+        try:
+            view = self._seen[place] = self._view(app, app_uid, auxiliary_object, given)
+            return view
+        except Transient as error:
+            if place not in self._seen and auxiliary_object.kind in AUTOSCALERS:
+                raise
+            return replace(self._seen.get(place) or AuxiliaryView(auxiliary_object), trouble=str(error))
+
     def _view(
         self, app: AppKey, app_uid: str, auxiliary_object: AuxiliaryObject, given: Given | None
     ) -> AuxiliaryView | None:
@@ -137,10 +157,6 @@ class AuxiliaryObjects:
             live = self._get(kind, app, auxiliary_object) if kind is not None else None
         except Refused as error:
             return AuxiliaryView(auxiliary_object, trouble=_with_remedy(app, auxiliary_object, error))
-        except Transient as error:
-            if auxiliary_object.kind not in ROUTES:
-                raise
-            return AuxiliaryView(auxiliary_object, trouble=str(error))  # Traffic moves without it (decision 38).
         if kind is None:
             why = f"{sentence(auxiliary_object, app)}: {why_unserved(auxiliary_object.kind, version)}"
             return AuxiliaryView(auxiliary_object, trouble=why) if given is not None else None

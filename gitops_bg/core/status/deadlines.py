@@ -27,11 +27,11 @@ from gitops_bg.core.world import World, answered_once
 GIT, PROBATION, DRAINING, RESTART, SCALE_DOWN = "git", "probation", "draining", "restart", "scaleDown"
 """The waits besides gates that are shown."""
 
-MESSAGE, FORMER_SERVICE, MERGE, ROUTE = "message", "formerService", "merge", "route"
+MESSAGE, FORMER_SERVICE, MERGE, AUXILIARY = "message", "formerService", "merge", "auxiliary"
 """The waits of the engine alone."""
 
-ROUTE_LOOK = timedelta(minutes=1)
-"""How soon a route is looked at again: nothing watches it."""
+LOOK_AGAIN = timedelta(minutes=1)
+"""How soon a route, or an auxiliary object that could not be read, is looked at again: nothing watches them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +144,8 @@ def _unseen(world: World) -> Iterator[Deadline]:
         yield _hidden(GateKind.POLICY, "a policy says something else", moment)
     for moment in moments_of_merges(world):
         yield _hidden(MERGE, "the forge is no longer asked who merged", moment)
-    if world.desired.route:
-        yield _hidden(ROUTE, "its route is looked at again", world.now + ROUTE_LOOK)
+    if world.desired.route or any(view.trouble for view in world.observed.auxiliary_objects):
+        yield _hidden(AUXILIARY, "its route, and what could not be read, is looked at again", world.now + LOOK_AGAIN)
     for moment in former_moments(world):
         yield _hidden(FORMER_SERVICE, "a Service that Git names no longer is not followed any more", moment)
 

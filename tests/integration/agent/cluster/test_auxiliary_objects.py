@@ -219,6 +219,24 @@ def test_an_auxiliary_object_that_fails_for_a_while_holds_up_no_switch(
     wait_aim(scaled, "v2")
 
 
+@pytest.mark.parametrize(("kind", "plural"), [(HPA, "horizontalpodautoscalers"), (BUDGET, "poddisruptionbudgets")])
+def test_an_auxiliary_object_that_cannot_be_read_for_a_while_holds_up_no_switch_and_no_way_back(
+    scaled: App, own_sandbox: SandboxCluster, kind: str, plural: str
+) -> None:
+    publish(scaled, "budget", budget())
+    scaled.wait(lambda: live(scaled, BUDGET, "web"), "the budget is there")
+    own_sandbox.sandbox.faults.refuse("get", plural, scaled.key.namespace, status=500)
+    promoted = scaled.promote("v2")
+    scaled.wait_phase("Degraded")
+    assert kind in str(scaled.object()["status"]["conditions"])
+    scaled.revert(promoted)
+    scaled.wait_live("v1")
+    own_sandbox.sandbox.faults.clear()
+    look(scaled)
+    scaled.wait_condition("Refused", "False")
+    wait_aim(scaled, "v1")
+
+
 def test_a_candidate_that_is_refused_keeps_nothing_from_what_serves(scaled: App, own_sandbox: SandboxCluster) -> None:
     """An admission hook takes no new ReplicaSet; the maximum of the live version can be raised all the same."""
     own_sandbox.sandbox.faults.refuse("patch", "replicasets", scaled.key.namespace)
