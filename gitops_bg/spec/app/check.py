@@ -81,6 +81,7 @@ def check_repository(
         *(problem for group in groups.values() for problem in group.problems),
         *_check_once(configs),
         *_check_shared_services(configs, apps, groups),
+        *_check_shared_routes(configs, apps, groups),
         *policies.problems,
         *signers,
     ]
@@ -224,6 +225,21 @@ def _check_shared_services(
                 whose = f"the release group {owner}" if isinstance(owner, GroupKey) else owner
                 message = f"the Service {service} belongs to {whose} already"
                 yield document.problem(field, message, "give each app Services of its own")
+
+
+def _check_shared_routes(
+    configs: Iterable[AppConfig],
+    apps: Mapping[str, Mapping[str, File]],
+    groups: Mapping[GroupKey, DesiredGroup],
+) -> Iterator[Problem]:
+    """Report an app with a route that has the name of a release group: both would write the HTTPRoute of that name."""
+    routed = {group for group, desired in groups.items() if desired.spec is not None and desired.spec.gateway}
+    for config in configs:
+        group = GroupKey(config.app.namespace, config.app.name)
+        if config.auxiliary_objects.route is not None and group in routed:
+            message = f"has an HTTPRoute called {group.name}, and so has the release group {group}"
+            document = _app_document(config, apps[config.folder])
+            yield document.problem(("spec", "strategy", "blueGreen", "routes"), message, "rename one of the folders")
 
 
 def _app_document(config: AppConfig, files: Mapping[str, File]) -> Document:

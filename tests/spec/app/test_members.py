@@ -324,6 +324,24 @@ class TestCheck:
         assert (found.file, found.line) == ("apps/shop/zoo/app.yaml", 7)
         assert found.message == "the Service cart belongs to the release group shop/store already"
 
+    def test_an_app_with_a_route_may_not_have_the_name_of_a_group_with_one(self) -> None:
+        routes = "routes: {parentRefs: [{name: public}]}"
+        apps = {
+            "apps/shop/store/app.yaml": app("zoo", routes, name="store"),
+            "apps/shop/store/target.yaml": named("store"),
+            "apps/shop/store/service.yaml": kubernetes("Service", "zoo", "spec: {ports: [{port: 80}]}\n"),
+        }
+        found = [each for each in checked(**apps).problems if "HTTPRoute" in each.message]
+        assert [(each.file, each.message) for each in found] == [
+            (
+                "apps/shop/store/app.yaml",
+                "has an HTTPRoute called store, and so has the release group shop/store",
+            )
+        ]
+        without = GROUP.replace(", gateway: {parentRefs: [{name: public}]}", "")
+        found = checked(**apps, **{"groups/shop/store/group.yaml": without}).problems
+        assert [each for each in found if "HTTPRoute" in each.message] == []
+
     def test_routes_without_a_gateway_are_a_note(self) -> None:
         without = GROUP.replace(", gateway: {parentRefs: [{name: public}]}", "")
         found = checked(**{"groups/shop/store/group.yaml": without})
