@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from gitops_bg.core.groups.model import version_number
 from gitops_bg.core.groups.world import GroupWorld, member_name
+from gitops_bg.core.model.http_routes import Backend, HttpRule
 
 
 def is_lost(world: GroupWorld) -> bool:
@@ -26,15 +27,57 @@ def newest_followed(world: GroupWorld) -> int:
 def never_promoted(world: GroupWorld) -> frozenset[str]:
     """The versions that traffic has not moved to: a Service of what they bring follows an older version.
 
-    They were left out, or rolled back, or traffic is only on its way there: then it goes back, and begins again.
+    They were left out, or rolled back, or traffic is only on its way there: then it goes back, and begins again. The
+    live routes say it, too.
     """
     followed = {service: version_number(member.removeprefix(f"{service}-")) for service, member in _followed(world)}
-    return frozenset(
+    overtaken = (
         name
         for name, version in world.desired.versions.items()
         for service, one in version.services.items()
         if one.pods and 0 < followed.get(service, 0) < version_number(name)
     )
+    return frozenset(overtaken) | _led_to_by_nothing(world)
+
+
+def _led_to_by_nothing(world: GroupWorld) -> frozenset[str]:
+    """The versions before the one that serves that no route names in a header, and nothing of which serves: they were
+    rolled back and left behind, so that a rollback leads past them.
+
+    Without routes of the group that name a version nothing is known.
+    """
+    named, served = _named_in_headers(world), {member for _, member in _followed(world)} | _backends(world)
+    newest = newest_followed(world)
+    if not named:
+        return frozenset()
+    return frozenset(
+        name
+        for name, version in world.desired.versions.items()
+        if version_number(name) < newest
+        and name not in named
+        and not any(member_name(service, name) in served for service in version.services)
+    )
+
+
+def _rules(world: GroupWorld) -> Iterator[HttpRule]:
+    for each in world.observed.routes.values():
+        if each.route is not None and not each.foreign:
+            yield from each.route.rules
+
+
+def _named_in_headers(world: GroupWorld) -> frozenset[str]:
+    header = world.spec.gateway.version_header.lower() if world.spec.gateway else ""
+    return frozenset(
+        value
+        for rule in _rules(world)
+        for match in rule.matches
+        for name, value in match.headers
+        if name.lower() == header
+    )
+
+
+def _backends(world: GroupWorld) -> frozenset[str]:
+    return frozenset(rule.to.service for rule in _rules(world) if isinstance(rule.to, Backend))
 
 
 def why_unknown(world: GroupWorld) -> str:

@@ -431,6 +431,28 @@ def test_a_lost_record_moves_nothing_to_a_version_that_was_passed_over(size: int
     assert {answers["/auth", ""] for answers in world.trail} <= {"auth-v1"}
 
 
+def test_a_lost_record_knows_the_way_back_past_a_version_that_was_rolled_back() -> None:
+    """v2 was bad, and left; v3 replaces every service, so that no Service says so. The routes do."""
+    every = {"cart": "/cart", "auth": "/auth"}
+    world = World({name: version(name, **every) for name in ("v1", "v2")})
+    world.settle()
+    for active in ("v2", "v1"):
+        world.active = active
+        world.settle()
+    world.versions["v3"] = version("v3", **every)
+    world.settle()
+    world.active = "v3"
+    world.settle()
+    assert world.stages == "v1L v3A"
+    before, answers = world.stages, world.answers()
+    world.record = type(world.record)()
+    world.settle()
+    assert (world.stages, world.answers()) == (before, answers)
+    world.active = "v1"
+    world.settle()
+    assert world.stages == "v1A v3C"
+
+
 def test_a_lost_record_in_the_middle_of_a_switch_goes_back_and_asks_the_gates_again() -> None:
     world = store()
     world.versions["v2"] = version(cart="/cart", auth="/auth")
