@@ -8,7 +8,7 @@ import yaml
 
 from gitops_bg.cluster.groups.routes import read_route
 from tests.core.groups.gateway import DENIED, Request, answer
-from tests.support.cluster.gateway_api import install_gateway_api
+from tests.support.cluster.gateway_api import install_gateway_api, open_gateway
 from tests.support.scenario import Scenario
 from tests.support.waiting import eventually
 
@@ -20,6 +20,7 @@ class Store:
 
     def __init__(self, world: Scenario) -> None:
         install_gateway_api(world.cluster)
+        open_gateway(world.cluster, world.namespace)
         world.remote.write("gitops-bg.yaml", f"apiVersion: {API}\nkind: Settings\n")
         self.world = world
         self.folder = f"groups/{world.namespace}/store"

@@ -12,10 +12,7 @@ from typing import NamedTuple
 import urllib3
 
 from gitops_bg.core import names
-from tests.support.cluster.clusters import TestCluster
 from tests.support.waiting import eventually
-
-GATEWAY = "gateway.networking.k8s.io/v1"
 
 
 class Answer(NamedTuple):
@@ -98,11 +95,3 @@ class Load:
         for each in [one for one in self.answers if one.sent > moment]:
             found.setdefault((each.path, each.version), set()).add(each.by)
         return found
-
-
-def open_gateway(cluster: TestCluster, namespace: str) -> None:
-    """Make the Gateway `public` of a namespace."""
-    listener = {"name": "http", "port": 80, "protocol": "HTTP"}
-    spec = {"gatewayClassName": "sandbox", "listeners": [listener]}
-    metadata = {"name": "public", "namespace": namespace}
-    cluster.apply({"apiVersion": GATEWAY, "kind": "Gateway", "metadata": metadata, "spec": spec})

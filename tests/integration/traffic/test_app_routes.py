@@ -6,9 +6,9 @@ from pathlib import Path
 
 from gitops_bg.core import names
 from gitops_bg.core.model.digest import short
-from tests.integration.traffic.gateway_users import Load, open_gateway
+from tests.integration.traffic.gateway_users import Load
 from tests.support.cluster.clusters import SandboxCluster
-from tests.support.cluster.gateway_api import install_gateway_api
+from tests.support.cluster.gateway_api import install_gateway_api, open_gateway
 from tests.support.scenario import scenario
 
 

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 import urllib3
 
-from tests.integration.traffic.gateway_users import Load, open_gateway
+from tests.integration.traffic.gateway_users import Load
 from tests.support.agent.mortality import Mortals
 from tests.support.cluster.clusters import SandboxCluster
+from tests.support.cluster.gateway_api import open_gateway
 from tests.support.groups import Store
 from tests.support.scenario import scenario
 from tests.support.waiting import PATIENCE

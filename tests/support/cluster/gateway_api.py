@@ -41,6 +41,20 @@ def install_gateway_api(cluster: TestCluster) -> None:
             cluster.install_crd(definition)
 
 
+def open_gateway(cluster: TestCluster, namespace: str) -> None:
+    """Make the Gateway `public` of a namespace, and the Service that denies.
+
+    The sandbox takes routes at once; a control plane has nobody who says anything of them.
+    """
+    listener = {"name": "http", "port": 80, "protocol": "HTTP"}
+    spec = {"gatewayClassName": "sandbox", "listeners": [listener]}
+    metadata = {"name": "public", "namespace": namespace}
+    body = {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway", "metadata": metadata, "spec": spec}
+    cluster.apply(body)
+    deny = {"name": "gitops-bg-deny", "namespace": namespace}
+    cluster.apply({"apiVersion": "v1", "kind": "Service", "metadata": deny, "spec": {"ports": [{"port": 80}]}})
+
+
 def install_grpc_routes(cluster: TestCluster) -> None:
     """Install GRPCRoute beside the rest, with any fields: its definition is not among the test data."""
     install_gateway_api(cluster)
