@@ -141,12 +141,12 @@ class AuxiliaryObjects:
         """
         place = (app, auxiliary_object)
         try:
-            view = self._seen[place] = self._view(app, app_uid, auxiliary_object, given)
-            return view
+            self._seen[place] = self._view(app, app_uid, auxiliary_object, given)
         except Transient as error:
             if place not in self._seen and auxiliary_object.kind in AUTOSCALERS:
                 raise
             return replace(self._seen.get(place) or AuxiliaryView(auxiliary_object), trouble=str(error))
+        return self._seen[place]
 
     def _view(
         self, app: AppKey, app_uid: str, auxiliary_object: AuxiliaryObject, given: Given | None
