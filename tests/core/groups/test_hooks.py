@@ -219,6 +219,20 @@ def test_a_rollback_hook_that_accepts_while_what_serves_is_measured_leads_back_a
     assert world.active == "v1"
 
 
+def test_a_rollback_hook_leads_back_from_what_is_measured_also_while_git_asks_for_another_version() -> None:
+    world = asked(ALARM, after_it=ONCE, answers_with={"alarm": NO})
+    world.versions["v3"] = version(cart="/cart")
+    world.settle()
+    world.versions["v3"], world.active = version("2", cart="/cart"), "v3"
+    world.settle()
+    assert world.stages == "v1L v2A v3C"
+    about = {dict(call.metadata)["version"]: dict(call.metadata)["formerVersion"] for call in world.called}
+    assert about == {"v2": "v1", "v3": "v2"}
+    world.answers_with["alarm"] = YES
+    world.after(30).settle()
+    assert (world.stages, world.active) == ("v1A v2C", "v1")
+
+
 def test_a_rollback_hook_is_not_asked_once_the_analysis_is_over() -> None:
     world = asked(ALARM, after_it=ONCE, answers_with={"alarm": NO})
     world.finds[POST] = AnalysisPhase.SUCCESSFUL

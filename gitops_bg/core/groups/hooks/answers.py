@@ -62,9 +62,15 @@ def goes_forward(world: GroupWorld, version: str) -> bool:
 
 
 def is_judged_live(world: GroupWorld, version: str) -> bool:
-    """Whether it serves, and its analysis after the promotion is not over."""
+    """Whether it serves, its analysis after the promotion is not over, and the group does not go back from it anyway.
+
+    What Git asks for meanwhile waits, so it still may be left. Who promotes another version while it is paused has
+    seen it.
+    """
     run = run_after(world)
-    return run is not None and (run.running or run.paused) and version_of(run) == version and version == world.wanted
+    if run is None or version_of(run) != version:
+        return False
+    return (run.running and world.wanted != run.fallback) or (run.paused and world.wanted == version)
 
 
 def asked_about(world: GroupWorld) -> Iterator[tuple[Hook, HookRun]]:
@@ -141,7 +147,8 @@ def calls_due(world: GroupWorld) -> tuple[HookCall, ...]:
 
 def _call(world: GroupWorld, hook: Hook, run: HookRun) -> HookCall:
     epoch, version = world.record.epoch, version_of_run(run)
-    metadata = (("version", version), ("formerVersion", world.fallback or world.record.state.only(VersionStage.ACTIVE)))
+    former = world.fallback if is_judged_live(world, version) else world.record.state.only(VersionStage.ACTIVE)
+    metadata = (("version", version), ("formerVersion", former))
     phase = PHASES.get(run.type, "Progressing")
     return HookCall(id_of(run, epoch), key_of(run, epoch), hook, phase, run.digest, metadata)
 

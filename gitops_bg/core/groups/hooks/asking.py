@@ -4,6 +4,7 @@ Too many refusals, or a rollback hook that accepts: the version stays where it i
 answer promotes nothing, and takes nothing back.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from gitops_bg.core.checks.hook_text import answer_text
@@ -22,6 +23,7 @@ from gitops_bg.core.groups.hooks.answers import (
     says_no,
     version_of_run,
 )
+from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.suspension import is_suspended
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.hooks import Hook, HookRun, HookType, expires_at, id_of, take
@@ -42,14 +44,20 @@ def take_hook_answers(world: GroupWorld) -> GroupWorld:
 
 def begin_hooks(world: GroupWorld) -> GroupWorld:
     """Begin to ask each hook as soon as those before it have accepted."""
-    version = world.wanted
-    ahead = goes_forward(world, version)
-    may_lead_back = (HookType.ROLLBACK,) if ahead or is_judged_live(world, version) else ()
-    for asked in (*may_lead_back, *(FORWARD if ahead else ())):
+    for version, asked in tuple(_asked(world)):
         for hook in hooks_of(world, asked):
             if run_of(world, hook, version) is None and _may_begin(world, version, asked):
                 world = _begun(world, hook, version)
     return world
+
+
+def _asked(world: GroupWorld) -> Iterator[tuple[str, HookType]]:
+    """What hooks are asked about: what serves while it is measured, and what shall serve next."""
+    active = world.record.state.only(VersionStage.ACTIVE)
+    if is_judged_live(world, active):
+        yield active, HookType.ROLLBACK
+    if goes_forward(world, world.wanted):
+        yield from ((world.wanted, asked) for asked in (HookType.ROLLBACK, *FORWARD))
 
 
 def _may_begin(world: GroupWorld, version: str, asked: HookType) -> bool:
@@ -80,7 +88,8 @@ def _drop_stale(world: GroupWorld) -> GroupWorld:
 
 def _counts(world: GroupWorld, run: HookRun) -> bool:
     version = version_of_run(run)
-    return world.spec.active == version and run.digest == digest_of(world, version)
+    may_lead_back = run.type is HookType.ROLLBACK and is_judged_live(world, version)
+    return (world.spec.active == version or may_lead_back) and run.digest == digest_of(world, version)
 
 
 def _conclude(world: GroupWorld, hook: Hook, before: HookRun, after: HookRun) -> GroupWorld:
