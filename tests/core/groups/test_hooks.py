@@ -157,6 +157,17 @@ def test_a_confirmation_is_asked_until_it_agrees_and_again_while_other_gates_are
     assert (world.stages, world.record.transition) == ("v1A v2C", None)
 
 
+@pytest.mark.parametrize(("now_says", "stages"), [(NO, "v1A v2C"), (YES, "v1L v2A")])
+def test_an_old_confirmation_does_not_count(now_says: int, stages: str) -> None:
+    world = asked(MAY_I, answers_with={"may-i": YES}, accepts=False)
+    world.settle()
+    world.suspend = Suspension("a holiday", "ada", world.now + timedelta(minutes=5))
+    world.settle()
+    world.answers_with["may-i"], world.accepts = now_says, True
+    world.after(300).settle()
+    assert (world.stages, len(world.called)) == (stages, 2)
+
+
 def test_a_backend_that_does_not_answer_in_time_promotes_nothing_and_is_not_asked_any_more() -> None:
     world = asked(SMOKE, answers_with={"smoke": WAIT})
     world.settle()
