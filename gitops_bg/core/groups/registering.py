@@ -28,7 +28,8 @@ def forget_answered(world: GroupWorld) -> GroupWorld:
         return world
     is_back = not failed.moved or world.record.state.only(VersionStage.ACTIVE) == failed.active
     is_changed = is_back and world.content(failed.target) != failed.content
-    is_answered = is_changed or world.spec.active != failed.asked_for
+    says_so = failed.moved and is_back and world.spec.active == failed.active
+    is_answered = is_changed or says_so or world.spec.active != failed.asked_for
     return world.with_record(failed=None) if is_answered else world
 
 

@@ -314,6 +314,50 @@ def test_a_rollback_that_somebody_asks_for_ends_the_analysis() -> None:
     assert (world.stages, measured(world), world.commits) == ("v1A v2C", [], [])
 
 
+@pytest.mark.parametrize("found", [GOOD, BAD])
+def test_a_rollback_that_is_taken_back_has_the_version_measured_anew(found: AnalysisPhase) -> None:
+    world = analysed(POST)
+    world.settle()
+    world.accepts, world.active = False, "v1"
+    world.settle()
+    assert (world.record.transition is not None, measured(world)) == (True, [])
+    world.accepts, world.active = True, "v2"
+    world.settle()
+    assert (world.stages, len(measured(world))) == ("v1L v2A", 1)
+    world.finds[POST] = found
+    world.settle()
+    assert world.stages == ("v1A v2C" if found is BAD else "v1L v2A")
+
+
+def test_a_rollback_that_the_gateway_does_not_take_is_tried_again_once_the_version_is_found_bad() -> None:
+    world = analysed(POST)
+    world.settle()
+    world.accepts, world.active = False, "v1"
+    world.settle()
+    world.after(600).settle()
+    world.accepts = True
+    world.settle()
+    assert (world.stages, len(measured(world))) == ("v1L v2A", 1)
+    world.finds[POST] = BAD
+    assert world.settle().phase is Phase.HEALTHY
+    assert (world.stages, world.record.failed, world.commits) == ("v1A v2C", None, [])
+
+
+def test_a_version_that_was_found_bad_is_left_also_where_git_changed_its_mind_meanwhile() -> None:
+    world = analysed(POST)
+    world.settle()
+    world.gone, world.active = {"cart-v1"}, "v1"
+    world.settle()
+    world.finds[POST] = BAD
+    world.settle()
+    assert world.stages == "v1L v2A"
+    world.active = "v2"
+    world.settle()
+    world.gone = set()
+    world.settle()
+    assert (world.stages, world.active) == ("v1A v2C", "v1")
+
+
 def test_the_version_that_a_verdict_may_lead_back_to_is_kept_though_its_folder_is_removed() -> None:
     world = analysed(POST)
     world.settle()

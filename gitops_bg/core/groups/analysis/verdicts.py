@@ -9,6 +9,7 @@ from gitops_bg.core.groups.analysis.answers import (
     PRE,
     digest_of,
     plan_of,
+    run_after,
     run_before,
     version_of,
 )
@@ -20,7 +21,7 @@ from gitops_bg.core.groups.record import FailedTransition, TransitionKind
 from gitops_bg.core.groups.suspension import is_suspended
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.analyses import MOST_RUNS
-from gitops_bg.core.model.analysis_runs import AnalysisRun, begin, take, why
+from gitops_bg.core.model.analysis_runs import AnalysisRun, anew, begin, take, why
 from gitops_bg.core.model.hooks import HookType
 from gitops_bg.core.model.metrics import Plan
 
@@ -34,7 +35,17 @@ def take_measurements(world: GroupWorld) -> GroupWorld:
             after = take(after, world.record.epoch, measured)
         if after != run:
             world = _conclude(_with_run(world, after), after)
-    return world
+    return _leave_bad(world)
+
+
+def _leave_bad(world: GroupWorld) -> GroupWorld:
+    """Leave a version that was found bad while Git asked to leave it anyway, and that Git names again."""
+    run = run_after(world)
+    is_known_bad = run is not None and run.bad and plan_of(world, POST) is not None
+    if run is None or not is_known_bad or world.record.failed is not None or world.spec.active != version_of(run):
+        return world
+    can_go = world.record.state.stage(run.fallback) is VersionStage.LEGACY
+    return go_back(world, version_of(run), run.fallback, _reason(run)) if can_go else world
 
 
 def begin_runs(world: GroupWorld) -> GroupWorld:
@@ -62,11 +73,22 @@ def rollout_of(world: GroupWorld, version: str) -> int:
 
 
 def _drop_stale(world: GroupWorld) -> GroupWorld:
-    """End runs whose version, plan or content is another by now, and those that traffic leaves."""
+    """End runs whose version, plan or content is another by now. One that traffic leaves begins anew if it comes back:
+    the rollback may be taken back, and nobody would judge what serves then.
+    """
     for run in world.record.analyses.runs:
         if _is_stale(world, run):
             world = _without_run(world, run)
+        elif _is_left(world, run):
+            world = _with_run(world, anew(run))
     return world
+
+
+def _is_left(world: GroupWorld, run: AnalysisRun) -> bool:
+    """Whether traffic leaves the version that a run after promotion measures."""
+    moving = world.record.transition
+    leaves = moving is not None and moving.kind is TransitionKind.ROLLBACK
+    return leaves and run.stage is POST and run.started_at is not None and (run.running or run.paused)
 
 
 def _is_stale(world: GroupWorld, run: AnalysisRun) -> bool:
@@ -77,10 +99,8 @@ def _is_stale(world: GroupWorld, run: AnalysisRun) -> bool:
     if run.stage is PRE:
         is_asked_for = world.spec.active == version and run.digest == digest_of(world, version)
         return not is_asked_for or (open_ended and plan_of(world, PRE) is None)
-    moving = world.record.transition
-    leaves = moving is not None and moving.kind is TransitionKind.ROLLBACK
     is_active = world.record.state.stage(version) is VersionStage.ACTIVE
-    return open_ended and (leaves or not is_active or plan_of(world, POST) is None)
+    return open_ended and (not is_active or plan_of(world, POST) is None)
 
 
 def _begin_pre(world: GroupWorld) -> GroupWorld:
@@ -110,7 +130,7 @@ def _begin_post(world: GroupWorld) -> GroupWorld:
     the former version as well.
     """
     run, plan = world.record.analyses.run(POST), plan_of(world, POST)
-    if run is None or run.started_at or plan is None or plan.unknown:
+    if run is None or run.started_at or plan is None or plan.unknown or world.wanted == run.fallback:
         return world
     is_settled = world.record.transition is None and world.record.left_at is None
     return _begun(world, run, plan, stable=run.fallback) if is_settled else world
@@ -135,9 +155,13 @@ def _without_run(world: GroupWorld, run: AnalysisRun) -> GroupWorld:
 def _conclude(world: GroupWorld, run: AnalysisRun) -> GroupWorld:
     if run.running:
         return world
-    reason = f"{run.stage.called} {run.phase.lower()}: {why(run)}"
+    reason = _reason(run)
     world = world.with_event(GroupEvent(f"AnalysisRun{run.phase}"), f"{version_of(run)}: {reason}")
     return go_back(world, version_of(run), run.fallback, reason) if run.stage is POST and run.bad else world
+
+
+def _reason(run: AnalysisRun) -> str:
+    return f"{run.stage.called} {run.phase.lower()}: {why(run)}"
 
 
 def go_back(world: GroupWorld, version: str, fallback: str, reason: str) -> GroupWorld:
