@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from gitops_bg.core.groups.model import GroupState, TransitionStep
+from gitops_bg.core.groups.model import GroupState, TransitionStep, VersionStage
 from gitops_bg.core.model.analyses import Analyses
 from gitops_bg.core.model.hooks import HookRun
 from gitops_bg.core.model.record import Outbox
@@ -115,3 +115,11 @@ class GroupRecord:
     """The messages to chats and hooks that have not been delivered yet."""
     alerted: tuple[str, ...] = ()
     """What lasts, and alerts have told already (`core.groups.notifications.messages`)."""
+
+    def next_of(self, asked_for: str) -> str:
+        """The version that requests move to next: the one that Git asks for, or, as long as one serves that failed, the
+        one before.
+        """
+        failed = self.failed
+        goes_back = failed is not None and failed.moved and self.state.only(VersionStage.ACTIVE) != failed.active
+        return failed.active if failed is not None and goes_back else asked_for

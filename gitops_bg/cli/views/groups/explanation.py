@@ -48,6 +48,11 @@ class Explanation:
         return self.desired.spec.active if self.desired.spec else ""
 
     @property
+    def next(self) -> str:
+        """The version that the gates are about."""
+        return self.decision.record.next_of(self.wanted)
+
+    @property
     def outlook(self) -> Outlook:
         """What comes next, and what a person can do."""
         return outlook_of(self.group, self.desired, self.observed, self.decision)
@@ -108,7 +113,7 @@ def _parts(found: Explanation) -> Iterator[RenderableType]:
     if decision.record.state.versions:
         yield _indented(_versions(found))
     if decision.gates:
-        yield _indented(said(f"before requests move to {found.wanted}:"))
+        yield _indented(said(f"before requests move to {found.next}:"))
         yield _indented(gate_table((ShownGate(gate, gate.reason) for gate in decision.gates), found.now))
     for action in decision.actions:
         yield _indented(said(f"about to be done: {action}"))
@@ -136,7 +141,7 @@ def _versions(found: Explanation) -> Table:
 def _lines(found: Explanation, version: GroupVersion) -> Iterator[tuple[RenderableType, ...]]:
     first = (said(version.name, "bold"), said(version.stage, _STAGES.get(version.stage, "dim")))
     places = serving_in(found.decision.record, version.name)
-    if version.name not in (found.active, found.wanted) or not places:
+    if version.name not in (found.active, found.wanted, found.next) or not places:
         names = ", ".join(member_name(each.service, each.initial_version) for each in places)
         yield (*first, said(names or "-"), said(""))
         return

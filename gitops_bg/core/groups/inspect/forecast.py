@@ -87,8 +87,10 @@ def forecast(
 
 
 def _ahead(world: GroupWorld) -> Ahead | None:
-    """Return where the group goes; nowhere if it goes back, or if what main asks for is rejected."""
-    moving, state, wanted = world.record.transition, world.record.state, world.spec.active
+    """Return where the group goes; nowhere if it goes back, or if what main asks for is rejected. From a version that
+    failed it goes to the one before, whatever main asks for.
+    """
+    moving, state, wanted = world.record.transition, world.record.state, world.record.next_of(world.spec.active)
     if moving is not None:
         return None if moving.withdrawn else Ahead(moving.kind, moving.source, moving.target)
     source, stage = state.only(VersionStage.ACTIVE), state.stage(wanted)

@@ -8,7 +8,7 @@ from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.model import Endpoint, GroupKey, TransitionStep, VersionStage
 from gitops_bg.core.groups.observed import ObservedGroup
-from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.record import GroupRecord, TransitionKind
 from gitops_bg.core.groups.status import PROMOTION_REJECTED, RECORD_LOST
 from gitops_bg.core.groups.world import UNKNOWN_MEMBER, member_name
 from gitops_bg.core.model.decision import GateKind
@@ -21,6 +21,9 @@ class Advice:
 
     what: str
     command: str = ""
+
+
+_MEND = Advice("correct the line that is named, and push", "gitops-bg check")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +63,15 @@ class _Group:
 def _invalid(group: _Group) -> Outlook | None:
     if group.observed.foreign:
         return Outlook("nothing moves: the ReleaseGroup is not the agent's", (Advice(group.observed.foreign),))
-    if group.desired.problems or group.desired.spec is None:
-        mend = Advice("correct the line that is named, and push", "gitops-bg check")
-        return Outlook(f"{group.serves_on}; nothing moves until its files are valid", (mend,))
+    if group.desired.spec is None:
+        return Outlook(f"{group.serves_on}; nothing moves until its files are valid", (_MEND,))
+    return None
+
+
+def _shared_invalid(group: _Group) -> Outlook | None:
+    """What the group shares with others is broken: that stops promotions alone."""
+    if group.desired.problems:
+        return Outlook(f"{group.serves_on}; nothing is promoted until its files are valid", (_MEND,))
     return None
 
 
@@ -86,10 +95,11 @@ def _moving(group: _Group) -> Outlook | None:
     if moving.withdrawn:
         return Outlook(f"requests stay with {moving.source}, or go back to it: {moving.withdrawn}")
     back = Advice(f"go back to {moving.source}", f"gitops-bg group rollback {group.key} {moving.source}")
+    advice = (back,) if moving.kind is TransitionKind.PROMOTION else ()  # Nobody is led back to what they left.
     if moving.step is TransitionStep.PREPARE:
         said = "once the Gateway has taken the rules with the version's header, all other requests move"
-        return Outlook(f"{said} from {moving.source} to {moving.target}", (back,))
-    return Outlook(f"once the Gateway has taken its routes, {moving.target} is active", (back,))
+        return Outlook(f"{said} from {moving.source} to {moving.target}", advice)
+    return Outlook(f"once the Gateway has taken its routes, {moving.target} is active", advice)
 
 
 def _left(group: _Group) -> Outlook | None:
@@ -160,11 +170,12 @@ def _at_rest(group: _Group) -> Outlook | None:
 
 
 _ROWS: tuple[Callable[[_Group], Outlook | None], ...] = (
+    _invalid,
     _lost,
     _moving,
-    _invalid,
-    _new,
     _left,
+    _shared_invalid,
+    _new,
     _rejected,
     _gated,
     _measured,

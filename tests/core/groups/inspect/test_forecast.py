@@ -9,7 +9,9 @@ from gitops_bg.core.groups.inspect.answers import SampleRequest
 from gitops_bg.core.groups.inspect.forecast import Ahead, Forecast, forecast
 from gitops_bg.core.groups.record import TransitionKind
 from gitops_bg.core.model.http_routes import as_stored
+from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from tests.core.groups.simulation import STORE, World, store, version
+from tests.support.group_plans import explain_text, planned
 
 
 def ahead(world: World) -> Forecast:
@@ -75,6 +77,25 @@ def test_a_move_under_way_is_foretold_to_its_end_and_one_that_goes_back_is_none(
     world.step()
     found = ahead(world)
     assert (found.ahead, found.followers) == (None, ())
+
+
+@pytest.mark.parametrize("asked_for", ["v2", "v3"])
+def test_the_way_back_from_a_version_that_failed_is_foretold_whatever_main_asks_for(asked_for: str) -> None:
+    plan = Plan((Metric("smoke", "web", "{}", consecutive_error_limit=0),))
+    world = store(after_it=plan)
+    world.settle()
+    world.active = "v2"
+    world.settle()
+    world.versions["v3"] = version(cart="/cart")
+    world.active = asked_for
+    world.settle()
+    world.finds[AnalysisStage.POST], world.gone = AnalysisPhase.FAILED, {"cart-v1"}
+    world.settle()
+    assert world.stages.startswith("v1L v2A")
+    found = planned(world).forecast
+    assert found.ahead == Ahead(TransitionKind.ROLLBACK, "v2", "v1")
+    assert {each.name: each.after for each in found.followers} == {"cart": "cart-v1"}
+    assert "  before requests move to v1:" in explain_text(world)
 
 
 def test_what_is_rejected_and_what_is_invalid_changes_nothing() -> None:

@@ -155,7 +155,25 @@ def test_a_broken_template_keeps_the_group_where_it_is() -> None:
     world = store()
     world.settle()
     world.templates = (Problem("analysis/cart.yaml", "is wrong", 3),)
-    assert said(world) == ("v1 serves on; nothing moves until its files are valid", ["gitops-bg check"])
+    assert said(world) == ("v1 serves on; nothing is promoted until its files are valid", ["gitops-bg check"])
+
+
+def test_nothing_is_said_to_stop_a_way_back_and_nobody_is_led_to_what_failed() -> None:
+    world = promoted()
+    world.finds[POST], world.gone, world.templates = (
+        AnalysisPhase.FAILED,
+        {"cart-v1"},
+        (Problem("analysis/cart.yaml", "is wrong", 3),),
+    )
+    world.settle()
+    assert said(world)[0] == "requests go back from v2 to v1 as soon as that answers"
+    world.gone, world.accepts = set(), None
+    world.step()
+    assert world.record.transition is not None
+    taken = "once the Gateway has taken the rules with the version's header, all other requests move from v2 to v1"
+    assert said(world) == (taken, [])
+    world.problems = True
+    assert said(world)[0] == "v2 serves on; nothing moves until its files are valid"
 
 
 def test_a_lost_record_that_main_cannot_make_again_says_what_to_put_back() -> None:
