@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import yaml
@@ -96,6 +96,19 @@ def test_what_somebody_else_wrote_meanwhile_stays(main: Main, commits: GroupComm
     assert (main.text, main.messages) == (text, [])
 
 
+@pytest.mark.parametrize("text", ["spec: [\n", "spec: {active: v1}\n"])
+def test_it_is_written_later_where_main_could_not_take_it_or_names_what_failed_again(
+    main: Main, commits: GroupCommits, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setattr("gitops_bg.agent.groups.commits._UNTIL_READ", timedelta(seconds=0.02))
+    main.text = text
+    commits.submit(STORE, BACK)
+    eventually(lambda: main.pushed > 1, what="main is read again")
+    main.text = "spec: {active: v2}\n"
+    commits.submit(STORE, BACK)
+    eventually(lambda: main.active == "v1", what="main takes it")
+
+
 @pytest.mark.parametrize("error", [PushRefused("main is protected"), InvalidInput(Problem(PATH, "is shared"))])
 def test_what_main_refuses_is_shown_and_tried_again(main: Main, commits: GroupCommits, error: GitopsBgError) -> None:
     main.error = error
@@ -122,6 +135,18 @@ def test_what_the_group_wants_no_more_is_not_tried_again(main: Main, commits: Gr
     commits.submit(STORE, None)
     settle(commits)
     main.error = None
+    assert (main.active, commits.trouble(STORE)) == ("v2", "")
+
+
+def test_a_group_that_left_main_is_not_tried_again(main: Main, commits: GroupCommits) -> None:
+    main.error = PushRefused("main is protected")
+    commits.submit(STORE, BACK)
+    eventually(lambda: main.tries > 0, what="it is refused")
+    commits.keep({STORE})
+    assert commits.trouble(STORE)
+    commits.keep(())
+    main.error = None
+    settle(commits)
     assert (main.active, commits.trouble(STORE)) == ("v2", "")
 
 

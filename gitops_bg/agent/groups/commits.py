@@ -5,7 +5,7 @@ somebody has decided, and nothing is committed.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -27,6 +27,8 @@ REFUSALS = (Refused, InvalidInput)
 """Errors that somebody has to mend: they are shown with the group."""
 _WAIT = timedelta(seconds=1)
 """How soon it asks again whether this agent leads."""
+_UNTIL_READ = timedelta(minutes=1)
+"""How soon it writes again where the group still wants it: main was broken, or names what failed again."""
 
 
 class GroupCommits(DueThread[GroupKey]):
@@ -65,6 +67,12 @@ class GroupCommits(DueThread[GroupKey]):
                 self._wanted[group] = commit
                 self._work_at([group], self._clock())
 
+    def keep(self, groups: Collection[GroupKey]) -> None:
+        """Forget what main was to say of groups that it does not have any more."""
+        with self._changed:
+            for group in [each for each in self._wanted if each not in groups]:
+                self.submit(group, None)
+
     def trouble(self, group: GroupKey) -> str:
         """Why main does not take the commit of a group; empty where nothing is in its way."""
         with self._changed:
@@ -95,7 +103,7 @@ class GroupCommits(DueThread[GroupKey]):
         self._backoff.succeeded(group)
         if edited.changed:
             LOGGER.info("%s: commit %s names %s", group, edited.commit, commit.version)
-        self._set_trouble(group, "")
+        self._again(group, commit, _UNTIL_READ, "")
         self._pushed()
 
     def _again(self, group: GroupKey, commit: CommitActive, wait: timedelta, trouble: str) -> None:

@@ -81,6 +81,7 @@ class GroupReconciler:
         """All groups of main."""
         groups = self._catalog.reading.groups
         self._metrics.groups.keep(groups)
+        self._beside.commits.keep(groups)
         return groups
 
     def member(self, app: AppKey) -> Member | None:
