@@ -173,6 +173,11 @@ def test_a_main_that_refuses_the_way_back_is_told_once() -> None:
     (refused,) = [text for text in texts(world) if "because the agent cannot" in text]
     assert "set active: v1 in group.yaml, because the agent cannot: main is protected" in refused
     assert texts(world) == []
+    world.takes_commits = True  # as long as a new process has not asked main yet
+    world.record = world.decide().record
+    world.takes_commits = False
+    world.settle()
+    assert texts(world) == []
 
 
 def test_a_lost_record_is_told_once() -> None:

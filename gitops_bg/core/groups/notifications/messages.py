@@ -17,7 +17,7 @@ from gitops_bg.core.groups.events import WARNINGS, GroupEvent
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord, TransitionKind
-from gitops_bg.core.groups.status import MAIN_REFUSES, PROMOTION_REJECTED, VALID
+from gitops_bg.core.groups.status import DIVERGED, MAIN_REFUSES, PROMOTION_REJECTED, VALID
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
 from gitops_bg.core.model.hooks import Alert, Hook, HookCall, HookType, OutboxMessage, Severity
 from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage
@@ -158,8 +158,9 @@ def _standing(desired: DesiredGroup, decision: GroupDecision) -> Iterator[_Stand
     for each in decision.conditions:
         if _is_wrong(each):
             yield _Standing(f"{each.type}/{each.reason}", Severity.ERROR, f"{each.reason}: {each.message}")
-        if each.reason == MAIN_REFUSES:
-            yield _Standing(f"{each.type}/{each.reason}", Severity.WARN, each.message)
+        if each.type == DIVERGED and each.status:
+            # Whether main refuses is not known for a moment after each start of the agent: it is no news then.
+            yield _Standing(f"{DIVERGED}/{MAIN_REFUSES}", Severity.WARN, each.message, each.reason == MAIN_REFUSES)
     shut = [gate for gate in decision.gates if not gate.open]
     # How a move failed was told when it did.
     if desired.spec is not None and shut and decision.record.failed is None:
