@@ -307,8 +307,16 @@ def test_a_post_rollout_hook_is_told_once_how_a_promotion_ended(
 def test_a_rollback_that_somebody_asks_for_is_no_outcome() -> None:
     world = asked(AFTER)
     deliver(world)
+    world.active, world.accepts = "v1", False
+    world.settle()
+    world.after(600).settle()
+    assert world.record.failed is not None, "the Gateway did not take it"
+    assert len(deliver(world)) == 1
+    world.active, world.accepts = "v2", True
+    world.settle()
     world.active = "v1"
     assert len(deliver(world)) == 1
+    assert world.stages == "v1A v2C"
 
 
 def test_messages_wait_while_the_files_are_broken() -> None:

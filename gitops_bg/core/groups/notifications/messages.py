@@ -110,9 +110,10 @@ def _outcome(before: GroupRecord, after: GroupRecord) -> tuple[str, str]:
     With an analysis after the promotion it succeeds when the analysis does. A rollback that somebody asks for ends
     none.
     """
-    failed = after.failed
+    failed, moving = after.failed, before.transition
     if failed is not None and failed != before.failed:
-        return FAILED, failed.target
+        is_way_back = not failed.moved and moving is not None and moving.kind is TransitionKind.ROLLBACK
+        return ("", "") if is_way_back else (FAILED, failed.target)
     run, was = after.analyses.run(AnalysisStage.POST), before.analyses.run(AnalysisStage.POST)
     if run is not None and run.phase is AnalysisPhase.SUCCESSFUL and was is not None and was.phase is not run.phase:
         return SUCCEEDED, run.digest.partition("-")[0]
