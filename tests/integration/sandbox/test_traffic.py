@@ -184,8 +184,9 @@ def test_no_request_fails_and_none_goes_back_during_a_switch(sandbox: Sandbox, a
         api("PATCH", f"{SERVICES}/web", {"spec": {"selector": {"version": "b"}}}, MERGE)
         scale(api, "a", 0)
         eventually(lambda: len(sandbox.objects("v1", "Pod", "shop")) == 2, what="a's pods have gone")
+        eventually(lambda: load.answers["b"] > 20, what="users are served by b, and know the last answers of a")
         before = load.answers["a"]
-        eventually(lambda: load.answers["b"] > 20, what="users are served by b")
+        eventually(lambda: load.answers["b"] > 40, what="users are served by b on and on")
         assert load.answers["a"] == before
     assert load.failures == []
 
