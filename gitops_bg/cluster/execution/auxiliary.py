@@ -117,6 +117,7 @@ class AuxiliaryObjects:
         kind = self._kind(auxiliary_object, None)
         live = self._own(kind, app, auxiliary_object.name)
         self._settled.pop((app, auxiliary_object), None)
+        self._seen.pop((app, auxiliary_object), None)
         if live is None:
             return ()
         self._client.delete(kind, app.namespace, auxiliary_object.name, live["metadata"]["uid"])

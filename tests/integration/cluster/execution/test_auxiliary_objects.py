@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from gitops_bg.cluster.api.errors import ForeignObject, NotFound
+from gitops_bg.core.errors import Transient
 from gitops_bg.core.model.actions import ApplyApp, ApplyAuxiliaryObject, DeleteAuxiliaryObject
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.observed import AuxiliaryView
@@ -17,8 +18,9 @@ from gitops_bg.core.model.record import Record
 from gitops_bg.core.names import replica_set_name
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.manifests.auxiliary import UNKNOWN, AuxiliaryObjects
-from tests.integration.cluster.scene import Scene, create, snapshot
+from tests.integration.cluster.scene import Scene, create, snapshot, watching
 from tests.support.auxiliary_objects import BUDGET, HPA, SCALED_OBJECT, budget, hpa, keda, scaled_object, untracked
+from tests.support.cluster.clusters import SandboxCluster
 from tests.support.cluster.paths import collection
 from tests.support.cluster.rawapi import Json
 
@@ -220,3 +222,18 @@ def test_a_kind_that_the_server_does_not_have_is_named_until_it_has_it(scene: Sc
     assert (
         scene.observe(record=Record(auxiliary_objects=(auxiliary_object_of(scaled_object()),))).auxiliary_objects == ()
     )
+
+
+def test_a_deleted_autoscaler_is_not_remembered_while_the_server_does_not_answer(
+    own_sandbox: SandboxCluster,
+) -> None:
+    own_sandbox.install_our_kind()
+    with watching(own_sandbox, own_sandbox.namespace()) as scene:
+        scene.do(ApplyApp())
+        apply(scene, hpa(), V1.digest)
+        assert seen(scene, hpa()) is not None
+        gone = DeleteAuxiliaryObject(auxiliary_object_of(hpa()), "it left the folder")
+        scene.do(gone, config=written(scene))
+        own_sandbox.sandbox.faults.refuse("get", "horizontalpodautoscalers", status=500)
+        with pytest.raises(Transient):
+            seen(scene, hpa())
