@@ -41,34 +41,35 @@ def never_promoted(world: GroupWorld) -> frozenset[str]:
 
 
 def _led_to_by_nothing(world: GroupWorld) -> frozenset[str]:
-    """The versions before the one that serves that no route names in a header, and nothing of which serves: they were
-    rolled back and left behind, so that a rollback leads past them.
+    """The versions between the legacy one and the one that serves, nothing of which serves: they were rolled back and
+    left behind, so that a rollback leads past them.
 
-    Without routes of the group that name a version nothing is known.
+    The legacy version is the one before that routes name in a header; what is older was archived. Where somebody has
+    changed a route of the group, or none names such a version, nothing is known.
     """
-    named, served = _named_in_headers(world), {member for _, member in _followed(world)} | _backends(world)
     newest = newest_followed(world)
-    if not named:
-        return frozenset()
+    legacy = max((number for number in _numbers_in_headers(world) if number < newest), default=newest)
+    served = {member for _, member in _followed(world)} | _backends(world)
     return frozenset(
         name
         for name, version in world.desired.versions.items()
-        if version_number(name) < newest
-        and name not in named
+        if legacy < version_number(name) < newest
         and not any(member_name(service, name) in served for service in version.services)
     )
 
 
 def _rules(world: GroupWorld) -> Iterator[HttpRule]:
-    for each in world.observed.routes.values():
-        if each.route is not None and not each.foreign:
-            yield from each.route.rules
+    """The rules of the group's HTTPRoutes; none where one of them says what no agent writes."""
+    own = [each.route for each in world.observed.routes.values() if not each.foreign]
+    if all(route is not None for route in own):
+        for route in own:
+            yield from route.rules if route is not None else ()
 
 
-def _named_in_headers(world: GroupWorld) -> frozenset[str]:
+def _numbers_in_headers(world: GroupWorld) -> frozenset[int]:
     header = world.spec.gateway.version_header.lower() if world.spec.gateway else ""
     return frozenset(
-        value
+        version_number(value)
         for rule in _rules(world)
         for match in rule.matches
         for name, value in match.headers

@@ -94,6 +94,8 @@ class World:
     """Whether the cluster has the Gateway API."""
     foreign: set[str] = field(default_factory=set)
     """The names of HTTPRoutes and Services that are somebody else's."""
+    unreadable: set[str] = field(default_factory=set)
+    """The names of HTTPRoutes that somebody has made say what no agent writes."""
     mute: bool = False
     """Whether no Service selects what the Service of its member selects: somebody changed them all."""
     alerts: tuple[Hook, ...] = ()
@@ -133,8 +135,8 @@ class World:
         left = {member_name(each.service, each.initial_version) for each in self.record.state.endpoints}
         members |= {app: Member(available=app not in self.gone) for app in left - members.keys()}
         routes = {
-            name: LiveRoute(as_stored(route), self.accepts, self._against(), self._foreign(name))
-            for name, route in self.routes.items()
+            name: LiveRoute(self._said_by(name), self.accepts, self._against(), self._foreign(name))
+            for name in self.routes
         }
         services = {
             name: StableService("" if self.mute else member, self._foreign(name), member)
@@ -158,6 +160,9 @@ class World:
             found = self.finds.get(each.id.stage)
             if found is not None:
                 yield MeasurementResult(each.id, found, self.now, "7", "" if found.value == "Successful" else "7 > 5")
+
+    def _said_by(self, route: str) -> HttpRoute | None:
+        return None if route in self.unreadable else as_stored(self.routes[route])
 
     def _against(self) -> str:
         return self.says if self.accepts is False else ""

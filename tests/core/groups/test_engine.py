@@ -21,6 +21,11 @@ RUNNING, CANDIDATE, SCALED_DOWN = MemberState.RUNNING, MemberState.CANDIDATE, Me
 DELETED, PENDING = MemberState.DELETED, MemberState.PENDING
 
 
+def without_headers(route: HttpRoute) -> HttpRoute:
+    """The rules of a route that no header chooses."""
+    return replace(route, rules=tuple(rule for rule in route.rules if not any(each.headers for each in rule.matches)))
+
+
 def condition(world: World, kind: str) -> tuple[bool | None, str, str]:
     found = next(each for each in world.decide().conditions if each.type == kind)
     return found.status, found.reason, found.message
@@ -451,6 +456,45 @@ def test_a_lost_record_knows_the_way_back_past_a_version_that_was_rolled_back() 
     world.active = "v1"
     world.settle()
     assert world.stages == "v1A v3C"
+
+
+def test_a_lost_record_archives_again_what_was_archived() -> None:
+    """Each version replaces every service, so that no Service and no route says anything of the first one."""
+    every = {"cart": "/cart", "auth": "/auth"}
+    world = World({name: version(name, **every) for name in ("v1", "v2", "v3")})
+    world.settle()
+    for active in ("v2", "v3"):
+        world.versions[active] = version(f"{active} again", **every)  # promotions delete other candidates
+        world.settle()
+        world.active = active
+        world.settle()
+    assert world.stages == "v1R v2L v3A"
+    before, states = world.answers(), world.member_states()
+    world.record = type(world.record)()
+    world.settle()
+    assert (world.stages, world.answers(), world.member_states()) == ("v1R v2L v3A", before, states)
+
+
+@pytest.mark.parametrize("damage", ["deleted", "changed"])
+def test_a_lost_record_forgets_no_version_where_somebody_has_touched_the_routes(damage: str) -> None:
+    """Without the rules that name the legacy version, it looks like one that was rolled back."""
+    every = {"cart": "/cart", "auth": "/auth"}
+    world = World({name: version(name, **every) for name in ("v1", "v2", "v3")})
+    world.settle()
+    for active in ("v2", "v3"):
+        world.versions[active] = version(f"{active} again", **every)
+        world.settle()
+        world.active = active
+        world.settle()
+    if damage == "deleted":
+        world.routes = {name: without_headers(route) for name, route in world.routes.items()}
+    else:
+        world.unreadable = set(world.routes)
+    world.record = type(world.record)()
+    world.step()
+    world.unreadable = set()
+    world.settle()
+    assert (world.stages, world.member_states()["cart-v2"]) == ("v1R v2L v3A", MemberState.RUNNING)
 
 
 def test_a_lost_record_in_the_middle_of_a_switch_goes_back_and_asks_the_gates_again() -> None:
