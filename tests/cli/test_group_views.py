@@ -110,6 +110,14 @@ def test_a_plan_shows_the_move_its_shut_gates_and_who_answers_then() -> None:
     assert "cart cart-v1 cart-v2" in lines
 
 
+def test_a_plan_for_what_group_yaml_does_not_ask_for_says_that_policies_were_not_asked() -> None:
+    world = store()
+    world.settle()
+    world.active = "v2"
+    assert plan_text(world, "v2")[1] == "  as if group.yaml asked for v2; policies are asked once it does"
+    assert [json_plan(planned(world, each))["askedFor"] for each in ("v2", "")] == ["v2", None]
+
+
 def test_a_plan_of_a_rejected_promotion_says_why_and_moves_nothing() -> None:
     world = store()
     world.settle()

@@ -13,18 +13,18 @@ from tests.core.groups.simulation import STORE, World
 COMMIT = "d40227ea26" * 4
 
 
-def planned(world: World) -> PlannedGroup:
+def planned(world: World, asked_for: str = "") -> PlannedGroup:
     """The plan of the group as it is now."""
     desired, decision = world.desired(), world.decide()
     problems = (Problem("group.yaml", "is wrong", 3),) if world.problems else ()
     ahead = forecast(STORE, desired, world.observed(), decision.record, world.now)
     actions = tuple(map(str, decision.actions))
-    return PlannedGroup(STORE, COMMIT, problems, actions, decision, ahead, world.now)
+    return PlannedGroup(STORE, COMMIT, problems, actions, decision, ahead, world.now, asked_for)
 
 
-def plan_text(world: World) -> list[str]:
+def plan_text(world: World, asked_for: str = "") -> list[str]:
     """The lines that `group plan` prints."""
-    return _lines(drawn_plan(planned(world)))
+    return _lines(drawn_plan(planned(world, asked_for)))
 
 
 def explain_text(world: World) -> list[str]:

@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console, RenderableType
@@ -11,6 +11,7 @@ from rich.text import Text
 
 from gitops_bg.agent.observability.logs import masked
 from gitops_bg.cli.options.options import Format, OutputOptions
+from gitops_bg.spec.manifests.differences import Difference
 
 _WIDE = 4000
 """The columns if the output is no terminal: no line in a file or a pipe is cut or folded."""
@@ -80,6 +81,18 @@ class Output:
     def line(self, text: object, style: str = "") -> None:
         """Print one line for people; nothing with --output json."""
         self.show(said(text, style))
+
+    def differences(self, found: Sequence[Difference], title: str, facts: Mapping[str, Any]) -> None:
+        """Print differences below a title; with --output json ``facts`` and the differences."""
+        if self.json:
+            rows = [{"path": each.path, "before": each.before, "after": each.after} for each in found]
+            self.data({**facts, "equal": not found, "differences": rows})
+            return
+        self.line(title, "bold")
+        for line in (line for each in found for line in each.lines):
+            self.line(f"  {line}", "yellow")
+        if not found:
+            self.line("  no difference", "green")
 
     def note(self, text: object) -> None:
         """Print one line beside the result, on stderr."""

@@ -1,7 +1,5 @@
 """`group diff`: the HTTPRoutes and Services that main asks for against those that are live. Writes nothing."""
 
-from typing import Any
-
 from gitops_bg.cli.commands.group.arguments import Group
 from gitops_bg.cli.exit_codes import NOT_SO, OK
 from gitops_bg.cli.options.options import AppOptions
@@ -12,7 +10,6 @@ from gitops_bg.cli.views.output import Output
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.groups.inspect.forecast import forecast
 from gitops_bg.core.groups.model import VersionStage
-from gitops_bg.spec.manifests.differences import Difference
 
 
 def diff(group: Group, at: AppOptions) -> int:
@@ -30,17 +27,6 @@ def diff(group: Group, at: AppOptions) -> int:
     observed, routes = facts.observed, {route.name: route for route in ahead.routes}
     found = [*route_differences(observed.routes, routes), *service_differences(observed.services, ahead.services)]
     live, wanted = decision.record.state.only(VersionStage.ACTIVE), facts.desired.spec.active
-    if output.json:
-        shown = {"group": str(facts.group), "live": live or None, "wanted": wanted, "equal": not found}
-        output.data({**shown, "differences": list(map(_json, found))})
-    else:
-        output.line(f"{facts.group}: live is {live or 'nothing'}, main asks for {wanted}", "bold")
-        for line in (line for each in found for line in each.lines):
-            output.line(f"  {line}", "yellow")
-        if not found:
-            output.line("  no difference", "green")
+    facts_of = {"group": str(facts.group), "live": live or None, "wanted": wanted}
+    output.differences(found, f"{facts.group}: live is {live or 'nothing'}, main asks for {wanted}", facts_of)
     return NOT_SO if found else OK
-
-
-def _json(each: Difference) -> dict[str, Any]:
-    return {"path": each.path, "before": each.before, "after": each.after}

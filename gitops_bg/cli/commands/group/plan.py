@@ -44,7 +44,8 @@ def plan(
     output = Output(at.out)
     with Session(at.git, at.kube, at.place) as session:
         facts = group_facts(session, group_in_git(session, group, at.place.namespace))
-        found = _planned(_asking_for(facts, version), session.now)
+        asking = _asking_for(facts, version)
+        found = _planned(asking, session.now, asked_for=version if asking is not facts else "")
     if output.json:
         output.data(json_plan(found))
     else:
@@ -63,13 +64,13 @@ def _asking_for(facts: GroupFacts, version: str) -> GroupFacts:
     return replace(facts, desired=replace(facts.desired, spec=replace(spec, active=version), policing={}))
 
 
-def _planned(facts: GroupFacts, now: datetime) -> PlannedGroup:
+def _planned(facts: GroupFacts, now: datetime, asked_for: str) -> PlannedGroup:
     steps = list(_steps(facts, now))
     record = steps[-1].record
     ahead = forecast(facts.group, facts.desired, facts.observed, record, now)
     actions = tuple(str(action) for step in steps for action in step.actions)
     desired = facts.desired
-    return PlannedGroup(facts.group, desired.commit, desired.problems, actions, steps[-1], ahead, now)
+    return PlannedGroup(facts.group, desired.commit, desired.problems, actions, steps[-1], ahead, now, asked_for)
 
 
 def _steps(facts: GroupFacts, now: datetime) -> Iterator[GroupDecision]:

@@ -1,7 +1,6 @@
 """`diff`: the target in Git against the live version. Compares snapshots, never server-defaulted objects."""
 
 from dataclasses import replace
-from typing import Any
 
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.cli.edits.configuration_content import side_of
@@ -37,14 +36,8 @@ def diff(app: App, at: AppOptions) -> int:
             )
         found = _differences(session, facts, active and replace(active, snapshot=world.snapshot(active)), target)
     live = label(active.number, active.digest) if active else None
-    if output.json:
-        output.data({"app": str(facts.app), "live": live, "equal": not found, "differences": list(map(_json, found))})
-    else:
-        output.line(f"{facts.app}: live is {live or 'nothing'}, the target is of {target.source.commit[:10]}", "bold")
-        for line in (line for each in found for line in each.lines):
-            output.line(f"  {line}", "yellow")
-        if not found:
-            output.line("  no difference", "green")
+    title = f"{facts.app}: live is {live or 'nothing'}, the target is of {target.source.commit[:10]}"
+    output.differences(found, title, {"app": str(facts.app), "live": live})
     return NOT_SO if found else OK
 
 
@@ -55,7 +48,3 @@ def _differences(session: Session, facts: Facts, active: Version | None, target:
     wanted = side_of(session, facts, target.snapshot, target.source.commit)
     found = [*differences(before, reread_json(target.snapshot.text)), *configuration_differences(live, wanted)]
     return without_secrets_of(found, (*live.contents, *wanted.contents))
-
-
-def _json(each: Difference) -> dict[str, Any]:
-    return {"path": each.path, "before": each.before, "after": each.after}

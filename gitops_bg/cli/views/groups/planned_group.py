@@ -36,6 +36,8 @@ class PlannedGroup:
     decision: GroupDecision
     forecast: Forecast
     now: datetime
+    asked_for: str = ""
+    """The version that the plan is for as if group.yaml asked for it; empty where it does."""
 
     @property
     def rejections(self) -> tuple[Condition, ...]:
@@ -55,6 +57,7 @@ def json_plan(found: PlannedGroup) -> dict[str, Any]:
     return {
         "group": str(found.group),
         "commit": found.commit,
+        "askedFor": found.asked_for or None,
         "phase": decision.phase,
         "move": to_json(ahead.ahead) if ahead.ahead else None,
         "rejected": [to_json(each) for each in found.rejections],
@@ -77,6 +80,9 @@ def _parts(found: PlannedGroup) -> Iterator[RenderableType]:
     decision, ahead = found.decision, found.forecast
     quiet = ", nothing to do" if found.is_quiet else ""
     yield said(f"{found.group}: {decision.phase}{quiet}", f"bold {style_of(decision.phase)}")
+    if found.asked_for:
+        how = f"as if group.yaml asked for {found.asked_for}; policies are asked once it does"
+        yield _indented(said(how, "dim"))
     for problem in found.problems:
         yield _indented(said(f"! {problem}", "red"))
     for rejection in found.rejections:
