@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from gitops_bg.core.groups.events import GroupEvent
+from gitops_bg.core.groups.model import TransitionStep
 from gitops_bg.core.model.decision import GateKind, GateResult, Phase
 from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.core.model.metrics import LATEST, AnalysisPhase, AnalysisStage, Metric, Plan
@@ -52,6 +54,7 @@ def test_requests_move_once_each_hook_agrees(hook: Hook) -> None:
     for _ in range(hook.iterations):
         world.after(hook.interval).settle()
     assert world.stages == "v1L v2A"
+    assert not {GroupEvent.HOOK_REFUSED, GroupEvent.HOOK_EXPIRED} & {event for event, _ in world.told}
 
 
 def test_hooks_are_asked_one_kind_after_the_other_and_the_analysis_between_them() -> None:
@@ -87,7 +90,8 @@ def test_a_hook_gets_the_version_the_former_one_and_a_key_that_a_try_keeps() -> 
     world.settle()
     world.after(1).settle()
     first, second = world.called
-    assert (first.key, first.id != second.id) == (second.key, True)
+    assert (first.key, second.key) == ("uid.1.pre-rollout.smoke.0",) * 2
+    assert first.id != second.id
     assert (first.phase, first.checksum) == ("Progressing", "v2-1")
     assert dict(first.metadata) == {"version": "v2", "formerVersion": "v1"}
 
@@ -120,15 +124,16 @@ def test_too_many_refusals_hold_the_version_until_its_content_changes(hook: Hook
     assert world.stages == "v1L v2A"
 
 
-def test_to_name_the_version_again_asks_again() -> None:
-    world = asked(SMOKE, answers_with={"smoke": NO})
+@pytest.mark.parametrize(("hook", "against", "for_it"), [(SMOKE, NO, YES), (ALARM, YES, NO)])
+def test_to_name_the_version_again_asks_again(hook: Hook, against: int, for_it: int) -> None:
+    world = asked(hook, MAY_I, answers_with={hook.name: against})
     world.settle()
     world.active = "v1"
     world.settle()
-    world.active, world.answers_with = "v2", {"smoke": YES}
+    world.active, world.answers_with = "v2", {hook.name: for_it, "may-i": YES}
     world.settle()
     assert world.stages == "v1L v2A"
-    assert len({call.key for call in world.called}) == 2
+    assert len({call.key for call in world.called if call.hook == hook}) == 2
 
 
 def test_a_tolerated_refusal_is_asked_again() -> None:
@@ -166,6 +171,51 @@ def test_an_old_confirmation_does_not_count(now_says: int, stages: str) -> None:
     world.answers_with["may-i"], world.accepts = now_says, True
     world.after(300).settle()
     assert (world.stages, len(world.called)) == (stages, 2)
+
+
+def test_a_confirmation_counts_for_ten_seconds_while_it_is_asked_for_again() -> None:
+    world = asked(MAY_I, answers_with={"may-i": YES}, accepts=False)
+    world.settle()
+    world.answers_with.clear()
+    open_after = []
+    for seconds in (29, 10, 1):
+        world.after(seconds).settle()
+        open_after.append(gates(world)[0].open)
+    assert open_after == [True, True, False]
+
+
+def test_nobody_is_asked_once_requests_move() -> None:
+    world = asked(MAY_I, answers_with={"may-i": YES})
+    while world.record.transition is None or world.record.transition.step is TransitionStep.PREPARE:
+        world.step()
+    count, world.accepts = len(world.called), False
+    world.after(60).settle()
+    assert (world.record.transition is not None, len(world.called)) == (True, count)
+    world.accepts = True
+    world.settle()
+    world.after(60).settle()
+    assert (world.stages, len(world.called)) == ("v1L v2A", count)
+
+
+def test_a_version_is_asked_about_once_the_other_one_is_taken_back() -> None:
+    world = asked(SMOKE, answers_with={"smoke": YES}, accepts=False)
+    world.versions["v3"] = version(cart="/cart")
+    world.settle()
+    world.active = "v3"
+    world.settle()
+    assert {dict(call.metadata)["version"] for call in world.called} == {"v2"}
+    world.accepts = True
+    world.settle()
+    assert world.stages == "v1L v3A"
+
+
+def test_the_end_of_a_deadline_wakes_the_group_and_is_told_once() -> None:
+    world = asked(Hook("may-i", HookType.CONFIRM_PROMOTION, deadline=20), answers_with={"may-i": NO})
+    assert world.settle().wake_at == world.now + timedelta(seconds=20)
+    world.after(20).settle()
+    wake_at = world.after(600).settle().wake_at
+    assert [event for event, _ in world.told].count(GroupEvent.HOOK_EXPIRED) == 1
+    assert (wake_at, len(world.called)) == (None, 1)
 
 
 def test_a_backend_that_does_not_answer_in_time_promotes_nothing_and_is_not_asked_any_more() -> None:
@@ -244,6 +294,14 @@ def test_a_rollback_hook_leads_back_from_what_is_measured_also_while_git_asks_fo
     assert (world.stages, world.active) == ("v1A v2C", "v1")
 
 
+def test_a_rollback_hook_that_comes_into_the_file_while_what_serves_is_measured_is_asked() -> None:
+    world = asked(after_it=ONCE, answers_with={"alarm": YES})
+    world.settle()
+    world.hooks = (ALARM,)
+    world.settle()
+    assert (world.stages, world.active) == ("v1A v2C", "v1")
+
+
 def test_a_rollback_hook_is_not_asked_once_the_analysis_is_over() -> None:
     world = asked(ALARM, after_it=ONCE, answers_with={"alarm": NO})
     world.finds[POST] = AnalysisPhase.SUCCESSFUL
@@ -302,6 +360,39 @@ def test_a_post_rollout_hook_is_told_once_how_a_promotion_ended(
         world.finds[POST] = found
     assert [phase for _, phase, _ in deliver(world)] == outcome
     assert {call.checksum for call in world.called} <= {"v2"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "answers"),
+    [
+        ({"before": ONCE, "finds": {PRE: AnalysisPhase.FAILED}}, {}),
+        ({"hooks": (SMOKE,)}, {"smoke": NO}),
+        ({"hooks": (LOAD,)}, {"load": NO}),
+        ({"hooks": (ALARM, MAY_I)}, {"alarm": YES, "may-i": WAIT}),
+        ({"hooks": (SMOKE, LOAD), "before": ONCE, "finds": {PRE: AnalysisPhase.FAILED}}, {"smoke": YES, "load": NO}),
+    ],
+)
+def test_a_post_rollout_hook_is_told_once_that_a_version_was_refused_before_requests_moved(
+    changes: dict[str, Any], answers: dict[str, int]
+) -> None:
+    hooks = (*changes.pop("hooks", ()), AFTER)
+    world = asked(*hooks, answers_with=dict(answers))
+    for name, value in changes.items():
+        setattr(world, name, value)
+    for _ in range(3):
+        world.after(30).settle()
+    assert [phase for _, phase, _ in deliver(world)] == ["Failed"]
+    world.versions["v2"] = version("2 other", cart="/cart")
+    for _ in range(3):
+        world.after(30).settle()
+    assert [phase for _, phase, _ in deliver(world)] == ["Failed", "Failed"], "another content is another try"
+
+
+@pytest.mark.parametrize("hook", [Hook("smoke", HookType.PRE_ROLLOUT, failure_limit=1), MAY_I])
+def test_a_post_rollout_hook_is_told_nothing_while_a_hook_is_asked_again(hook: Hook) -> None:
+    world = asked(hook, AFTER, answers_with={hook.name: NO})
+    world.settle()
+    assert deliver(world) == []
 
 
 def test_a_rollback_that_somebody_asks_for_is_no_outcome() -> None:

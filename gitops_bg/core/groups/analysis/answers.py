@@ -5,6 +5,7 @@ from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.analysis_runs import AnalysisRun, MeasurementRequest, due, why
 from gitops_bg.core.model.decision import Condition, GateKind, GateResult
+from gitops_bg.core.model.hooks import HookRun
 from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Plan
 
 PRE, POST = AnalysisStage.PRE, AnalysisStage.POST
@@ -21,13 +22,18 @@ def digest_of(world: GroupWorld, version: str) -> str:
     return f"{version}-{world.content(version)}"
 
 
-def version_of(run: AnalysisRun) -> str:
-    """The version that a run is about.
+def version_in(digest: str) -> str:
+    """The version of what a run is about (`digest_of`).
 
-    >>> version_of(AnalysisRun(AnalysisStage.PRE, "v2-3f9c", 1))
+    >>> version_in("v2-3f9c")
     'v2'
     """
-    return run.digest.partition("-")[0]
+    return digest.partition("-")[0]
+
+
+def version_of(run: AnalysisRun | HookRun) -> str:
+    """The version that a run is about."""
+    return version_in(run.digest)
 
 
 def run_before(world: GroupWorld, version: str) -> AnalysisRun | None:

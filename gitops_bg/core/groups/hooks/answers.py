@@ -3,12 +3,13 @@
 As for an app (`core.checks.hook_queries`); nothing is asked about the first version, nor about a rollback (I6).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 from gitops_bg.core.checks.hook_text import answer_text, what_next
 from gitops_bg.core.groups.analysis.answers import digest_of, run_after, run_before, version_of
 from gitops_bg.core.groups.model import TransitionStep, VersionStage
+from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.suspension import is_suspended
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.decision import GateKind, GateResult
@@ -25,6 +26,7 @@ from gitops_bg.core.model.hooks import (
     key_of,
     satisfied,
 )
+from gitops_bg.core.model.metrics import AnalysisStage
 
 FORWARD = (HookType.PRE_ROLLOUT, HookType.ROLLOUT, HookType.CONFIRM_PROMOTION)
 """The types that lead forward, in the order in which they are asked."""
@@ -80,7 +82,7 @@ def asked_about(world: GroupWorld) -> Iterator[tuple[Hook, HookRun]]:
     """The runs that continue: a suspension stops those that lead forward, never those that may lead back."""
     known = {(hook.name, hook.type): hook for hook in world.spec.hooks}
     for run in world.record.hooks:
-        hook, version = known.get((run.hook, run.type)), version_of_run(run)
+        hook, version = known.get((run.hook, run.type)), version_of(run)
         ahead = goes_forward(world, version)
         if run.type is HookType.ROLLBACK:
             continues = ahead or is_judged_live(world, version)
@@ -88,16 +90,6 @@ def asked_about(world: GroupWorld) -> Iterator[tuple[Hook, HookRun]]:
             continues = ahead and not is_suspended(world)
         if hook is not None and continues:
             yield hook, run
-
-
-def version_of_run(run: HookRun) -> str:
-    """The version that a run is about.
-
-    >>> from datetime import UTC
-    >>> version_of_run(HookRun("smoke", HookType.ROLLOUT, "v2-3f9c", 1, datetime.now(UTC)))
-    'v2'
-    """
-    return run.digest.partition("-")[0]
 
 
 def says_no(hook: Hook, run: HookRun) -> bool:
@@ -115,6 +107,16 @@ def refusal(world: GroupWorld, version: str) -> str:
         if run is not None and says_no(hook, run):
             return answer_text(hook, run)
     return ""
+
+
+def refused_in(record: GroupRecord, hooks: Iterable[Hook]) -> frozenset[str]:
+    """The contents of versions that a bad analysis before the promotion, or one of these hooks, keeps from it."""
+    asked = {(hook.name, hook.type): hook for hook in hooks if hook.type in (*FORWARD, HookType.ROLLBACK)}
+    analysed = record.analyses.run(AnalysisStage.PRE)
+    by_analysis = {analysed.digest} if analysed is not None and analysed.bad else set[str]()
+    answers = ((asked.get((run.hook, run.type)), run) for run in record.hooks)
+    by_hooks = {run.digest for hook, run in answers if hook is not None and says_no(hook, run)}
+    return frozenset(by_analysis | by_hooks)
 
 
 def hook_gates(world: GroupWorld, version: str) -> tuple[GateResult, ...]:
@@ -155,7 +157,7 @@ def calls_due(world: GroupWorld) -> tuple[HookCall, ...]:
 
 
 def _call(world: GroupWorld, hook: Hook, run: HookRun) -> HookCall:
-    epoch, version = world.record.epoch, version_of_run(run)
+    epoch, version = world.record.epoch, version_of(run)
     former = world.fallback if is_judged_live(world, version) else world.record.state.only(VersionStage.ACTIVE)
     metadata = (("version", version), ("formerVersion", former))
     phase = PHASES.get(run.type, "Progressing")
@@ -164,7 +166,7 @@ def _call(world: GroupWorld, hook: Hook, run: HookRun) -> HookCall:
 
 def _next_call(world: GroupWorld, hook: Hook, run: HookRun) -> datetime | None:
     """When a hook is called next; a rollout hook is called as long as the analysis beside it runs."""
-    beside = run_before(world, version_of_run(run))
+    beside = run_before(world, version_of(run))
     analysed = beside is not None and beside.running
     return due_at(run, hook, goes_on=hook.type is HookType.ROLLOUT and analysed)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gitops_bg.core.checks.hook_text import answer_text
-from gitops_bg.core.groups.analysis.answers import digest_of, pre_promotion
+from gitops_bg.core.groups.analysis.answers import digest_of, pre_promotion, version_of
 from gitops_bg.core.groups.analysis.verdicts import go_back, rollout_of
 from gitops_bg.core.groups.events import GroupEvent
 from gitops_bg.core.groups.gates import members_healthy
@@ -21,7 +21,6 @@ from gitops_bg.core.groups.hooks.answers import (
     is_judged_live,
     run_of,
     says_no,
-    version_of_run,
 )
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.suspension import is_suspended
@@ -87,14 +86,14 @@ def _drop_stale(world: GroupWorld) -> GroupWorld:
 
 
 def _counts(world: GroupWorld, run: HookRun) -> bool:
-    version = version_of_run(run)
+    version = version_of(run)
     may_lead_back = run.type is HookType.ROLLBACK and is_judged_live(world, version)
     return (world.spec.active == version or may_lead_back) and run.digest == digest_of(world, version)
 
 
 def _conclude(world: GroupWorld, hook: Hook, before: HookRun, after: HookRun) -> GroupWorld:
     """Tell of the first refusal, of a deadline, and of what ends the promotion; leave a version that serves already."""
-    version, said = version_of_run(after), answer_text(hook, after)
+    version, said = version_of(after), answer_text(hook, after)
     if says_no(hook, after) and is_judged_live(world, version):
         world = world.with_event(GroupEvent.HOOK_REFUSED, f"{version}: {said}")
         return go_back(world, version, world.fallback, said)

@@ -11,10 +11,12 @@ from datetime import datetime
 
 from gitops_bg.core.checks.hook_timing import message_due_at, message_ends_at, oldest_of_each
 from gitops_bg.core.checks.phase import FLAGGER_PHASES
+from gitops_bg.core.groups.analysis.answers import version_in, version_of
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.events import WARNINGS, GroupEvent
-from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.groups.hooks.answers import refused_in
+from gitops_bg.core.groups.model import GroupKey, VersionStage
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord, TransitionKind
 from gitops_bg.core.groups.status import DIVERGED, MAIN_REFUSES, PROMOTION_REJECTED, VALID
@@ -87,7 +89,7 @@ def _to_hooks(
         for hook in listening:
             sent = FLAGGER_PHASES[phase]
             outbox = queued(outbox, hook, now, phase=sent, checksum=version, message=message, severity=severity)
-    outcome, ended = _outcome(before, decision.record)
+    outcome, ended = _outcome(before, decision.record, hooks)
     for hook in hooks if outcome else ():
         if hook.type is HookType.POST_ROLLOUT:
             severity = Severity.INFO if outcome == SUCCEEDED else Severity.ERROR
@@ -104,23 +106,31 @@ def _subject(desired: DesiredGroup, decision: GroupDecision) -> str:
     return moving.target if moving is not None else desired.spec.active if desired.spec is not None else ""
 
 
-def _outcome(before: GroupRecord, after: GroupRecord) -> tuple[str, str]:
+def _outcome(before: GroupRecord, after: GroupRecord, hooks: tuple[Hook, ...]) -> tuple[str, str]:
     """How a promotion has ended now, in Flagger's words, and its version; empty where none has.
 
-    With an analysis after the promotion it succeeds when the analysis does. A rollback that somebody asks for ends
-    none.
+    With an analysis after the promotion it succeeds when the analysis does. What is refused before requests move has
+    failed, too. A rollback that somebody asks for ends none.
     """
     failed, moving = after.failed, before.transition
     if failed is not None and failed != before.failed:
         is_way_back = not failed.moved and moving is not None and moving.kind is TransitionKind.ROLLBACK
         return ("", "") if is_way_back else (FAILED, failed.target)
+    if refused := _newly_refused(before, after, hooks):
+        return FAILED, refused
     run, was = after.analyses.run(AnalysisStage.POST), before.analyses.run(AnalysisStage.POST)
     if run is not None and run.phase is AnalysisPhase.SUCCESSFUL and was is not None and was.phase is not run.phase:
-        return SUCCEEDED, run.digest.partition("-")[0]
+        return SUCCEEDED, version_of(run)
     finished = after.moves != before.moves and after.moves[-1].kind is TransitionKind.PROMOTION
     if finished and (run is None or not run.running):
         return SUCCEEDED, after.moves[-1].target
     return "", ""
+
+
+def _newly_refused(before: GroupRecord, after: GroupRecord, hooks: tuple[Hook, ...]) -> str:
+    """The candidate that is kept from its promotion for good now, and was not before; empty where none is."""
+    found = map(version_in, refused_in(after, hooks) - refused_in(before, hooks))
+    return next((each for each in found if after.state.stage(each) is VersionStage.CANDIDATE), "")
 
 
 # --- what people are told ---
