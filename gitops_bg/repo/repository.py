@@ -52,7 +52,7 @@ from gitops_bg.repo.read.promotion_branches import Promotion, PromotionBranches
 from gitops_bg.repo.read.provenance import LANDINGS, Details, Sources
 from gitops_bg.repo.read.reverts import Change, Reverts, TakenBack
 from gitops_bg.repo.read.signatures import Signature, Signatures
-from gitops_bg.repo.read.since import Says, contents, landing_of
+from gitops_bg.repo.read.since import Says, changes_of, contents, landing_of
 from gitops_bg.repo.read.trees import Trees
 from gitops_bg.repo.settings import RepositorySettings
 from gitops_bg.repo.write.approvals import ApprovalWriter
@@ -252,6 +252,12 @@ class Repository:
             head = self._poller.head()
             found = contents(self._mirror, self._mainline, self._files, path, head)
             return [content for _, content in islice(found, most) if content is not None]
+
+    def changes_below(self, folder: str, most: int = 20) -> Sequence[str]:
+        """The commits of main's line that changed something below a folder, newest first, up to ``most``."""
+        with self._guarded():
+            line = self._mainline.line(self._poller.head())
+            return list(islice(changes_of(self._mirror, line, folder), most))
 
     def commit_facts(self, commits: Iterable[str]) -> Mapping[str, CommitFacts]:
         """Authors and messages of commits, by id; missing commits are left out."""

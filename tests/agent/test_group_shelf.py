@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import pytest
 
@@ -34,16 +34,25 @@ class Main:
     def __init__(self) -> None:
         self.files = {**folder_of(STORE), **folder_of(BLOG)}
         self.read: list[str] = []
-        self.shelf = GroupShelf(self._below)
+        self.former: list[dict[str, bytes | Problem]] = []
+        """What main said before, newest first."""
+        self.shelf = GroupShelf(self._below, self._before)
         self.library = Library()
 
     def _below(self, folder: str) -> Mapping[str, bytes | Problem]:
         self.read.append(folder)
         return {path: content for path, content in self.files.items() if path.startswith(f"{folder}/")}
 
+    def _before(self, folder: str) -> Iterator[Mapping[str, bytes | Problem]]:
+        for files in self.former:
+            yield {path: content for path, content in files.items() if path.startswith(f"{folder}/")}
+
     def take(self, store: str = "1", blog: str = "1", hidden: Hidden = NOTHING_HIDDEN) -> None:
         self.read.clear()
         self.shelf.take({STORE: store, BLOG: blog}, hidden, "c" * 40, self.library)
+
+    def valid(self) -> dict[str, bool]:
+        return {group.name: config.desired.is_valid for group, config in self.shelf.view.items()}
 
     def usable(self) -> dict[str, bool]:
         return {group.name: config.desired.spec is not None for group, config in self.shelf.view.items()}
@@ -82,10 +91,11 @@ def test_what_hides_a_folder_makes_it_unknown_until_it_is_gone() -> None:
     main.take()
     link = Problem("groups/shop", "is a symbolic link")
     main.take(hidden=Hidden({link.file: link}))
-    assert main.usable() == {"store": False, "blog": False}
+    assert main.valid() == {"store": False, "blog": False}
     assert main.shelf.view[STORE].desired.problems == (link,)
+    assert main.usable() == {"store": True, "blog": True}, "what it said last holds"
     main.take()
-    assert main.usable() == {"store": True, "blog": True}
+    assert main.valid() == {"store": True, "blog": True}
 
 
 def test_a_link_in_place_of_a_version_leaves_the_whole_group_unknown() -> None:
@@ -93,6 +103,57 @@ def test_a_link_in_place_of_a_version_leaves_the_whole_group_unknown() -> None:
     main.files["groups/shop/store/v2"] = Problem("groups/shop/store/v2", "is a symbolic link")
     main.take()
     assert main.usable() == {"store": False, "blog": True}
+
+
+BROKEN = b"spec: {active: v1, archiveSise: 2}"
+
+
+@pytest.mark.parametrize("seen", [True, False], ids=["seen by this process", "found in main's history"])
+def test_a_folder_with_a_mistake_says_what_it_said_last(seen: bool) -> None:
+    main, path = Main(), "groups/shop/store/group.yaml"
+    if seen:
+        main.take()
+        before = main.shelf.view[STORE]
+    else:
+        start = "groups/shop/store/"
+        own = {name.removeprefix(start): file for name, file in main.files.items() if name.startswith(start)}
+        before = load_group(STORE, own)
+        main.former = [{**main.files, path: BROKEN}, main.files, {path: b"older"}]
+    main.files = {**main.files, path: BROKEN}
+    main.take(store="2")
+    config = main.shelf.view[STORE]
+    assert (config.desired.spec, config.desired.versions) == (before.desired.spec, before.desired.versions)
+    assert (config.desired.is_valid, config.body) == (False, before.body)
+    assert "archiveSise" in str(config.desired.problems)
+    assert main.valid() == {"store": False, "blog": True}
+
+
+def test_a_folder_that_was_never_valid_says_nothing() -> None:
+    main, path = Main(), "groups/shop/store/group.yaml"
+    main.files = {**main.files, path: BROKEN}
+    main.former = [main.files]
+    main.take()
+    assert main.shelf.view[STORE].desired.spec is None
+
+
+def test_a_group_that_left_main_and_comes_back_broken_says_nothing_of_its_former_life() -> None:
+    main = Main()
+    main.take()
+    main.shelf.take({BLOG: "1"}, NOTHING_HIDDEN, "c" * 40, main.library)
+    main.files = {**main.files, "groups/shop/store/group.yaml": BROKEN}
+    main.take()
+    assert main.usable() == {"store": False, "blog": True}
+
+
+def test_a_bug_in_reading_what_a_folder_was_leaves_it_unusable(monkeypatch: pytest.MonkeyPatch) -> None:
+    def bug(group: GroupKey, *rest: object) -> GroupConfig:
+        raise RecursionError("too deep")
+
+    main = Main()
+    main.former = [main.files]
+    monkeypatch.setattr(group_shelf, "load_group", bug)
+    main.take()
+    assert main.usable() == {"store": False, "blog": False}
 
 
 TEMPLATE = """apiVersion: gitops-bg.dev/v1alpha1

@@ -1,11 +1,12 @@
 """The release groups of main as their folders describe them; only folders that changed are read again.
 
-One thread takes them over; the view is a value that is replaced, never changed. Of a group that hits a bug, or part of
-which cannot be seen, nothing is applied: unknown is not absent.
+One thread takes them over; the view is a value that is replaced, never changed. Of a folder with a mistake, or that
+hits a bug, or part of which cannot be seen, what it said last holds: unknown is not absent, and the way back from a bad
+version needs it.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.core.errors import InternalError, guarded
@@ -19,6 +20,8 @@ from gitops_bg.spec.groups.load import File, GroupConfig, load_group
 
 Read = Callable[[str], Mapping[str, File]]
 """All files below a folder of main, by path."""
+Earlier = Callable[[str], Iterable[Mapping[str, File]]]
+"""What a folder of main said before, newest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +34,14 @@ class _Shelved:
 
 
 class GroupShelf:
-    """``read`` reads main."""
+    """``read`` reads main, ``earlier`` its history: this process may not have seen the last valid state."""
 
-    def __init__(self, read: Read) -> None:
+    def __init__(self, read: Read, earlier: Earlier) -> None:
         self._read = read
+        self._earlier = earlier
         self._known: dict[GroupKey, _Shelved] = {}
+        self._valid: dict[GroupKey, GroupConfig] = {}
+        """The last valid state of each group."""
         self._library = Library()
         self.view: Mapping[GroupKey, GroupConfig] = {}
 
@@ -44,6 +50,7 @@ class GroupShelf:
         changed, self._library = self._library.changed(library), library
         self._known = {group: each for group, each in self._known.items() if not each.config.templates & changed}
         self._known = {group: self._shelved(group, tree, hidden, commit) for group, tree in folders.items()}
+        self._valid = {group: each for group, each in self._valid.items() if group in folders}
         self.view = {group: each.config for group, each in self._known.items()}
 
     def _shelved(self, group: GroupKey, tree: str, hidden: Hidden, commit: str) -> _Shelved:
@@ -51,22 +58,48 @@ class GroupShelf:
         if known is not None and (known.tree, known.hidden) == (tree, hides):
             return known
         if hides is not None:
-            return _Shelved(tree, hides, _unusable(hides, commit))
+            return _Shelved(tree, hides, self._or_last_valid(group, _unusable(hides, commit)))
         try:
             with guarded(f"reading the group {group}"):
-                return _Shelved(tree, None, self._load(group, commit))
+                return _Shelved(tree, None, self._loaded(group, commit))
         except InternalError as error:
             log_bug(error)
             remedy = "report it, with the traceback in the agent's log"
             unusable = _unusable(Problem(group_folder(group), str(error), remedy=remedy), commit)
-            return _Shelved("", None, unusable)  # Without an id, it is read again with the next change.
+            # Without an id, it is read again with the next change.
+            return _Shelved("", None, self._or_last_valid(group, unusable))
 
-    def _load(self, group: GroupKey, commit: str) -> GroupConfig:
+    def _loaded(self, group: GroupKey, commit: str) -> GroupConfig:
+        found = self._load(group, self._read(group_folder(group)), commit)
+        if found.desired.spec is None:
+            return self._or_last_valid(group, found)
+        self._valid[group] = found
+        return found
+
+    def _load(self, group: GroupKey, files: Mapping[str, File], commit: str) -> GroupConfig:
         folder = group_folder(group)
-        files = self._read(folder)
-        return load_group(
-            group, {path.removeprefix(f"{folder}/"): content for path, content in files.items()}, commit, self._library
-        )
+        below = {path.removeprefix(f"{folder}/"): content for path, content in files.items()}
+        return load_group(group, below, commit, self._library)
+
+    def _or_last_valid(self, group: GroupKey, broken: GroupConfig) -> GroupConfig:
+        """The last valid state, with what is wrong now; as it is where there was none."""
+        valid = self._valid.get(group) or self._valid_before(group, broken.desired.commit)
+        if valid is None:
+            return broken
+        self._valid[group] = valid
+        problems = (*broken.desired.problems, *valid.desired.problems)
+        desired = replace(valid.desired, problems=problems, commit=broken.desired.commit, is_last_valid=True)
+        return replace(valid, desired=desired)
+
+    def _valid_before(self, group: GroupKey, commit: str) -> GroupConfig | None:
+        """The last valid state in main's history; None where there is none, or where a bug is in the way."""
+        try:
+            with guarded(f"reading what the group {group} was"):
+                found = (self._load(group, files, commit) for files in self._earlier(group_folder(group)))
+                return next((each for each in found if each.desired.spec is not None), None)
+        except InternalError as error:
+            log_bug(error)
+            return None
 
 
 def _unusable(problem: Problem, commit: str) -> GroupConfig:

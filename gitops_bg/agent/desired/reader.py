@@ -61,7 +61,7 @@ class Reader:
         self._good_settings: bytes | None = None
         self._has_signers = False
         self._approvals: Mapping[AppKey, str] = {}
-        self._groups = GroupShelf(self._files_below)
+        self._groups = GroupShelf(self._files_below, self._folder_before)
         self._promotions: Mapping[AppKey, PromotionBranch] = {}
         self._parsed_offers: dict[tuple[AppKey, str], _Offered] = {}
 
@@ -130,6 +130,14 @@ class Reader:
         except GitopsBgError:
             return ()
 
+    def _folder_before(self, folder: str) -> Iterator[Mapping[str, bytes | Problem]]:
+        """What a folder with a mistake said before, newest first; nothing where that cannot be read."""
+        try:
+            for commit in self._repository.changes_below(folder):
+                yield self._files_below(folder, commit)
+        except GitopsBgError:
+            return
+
     def _read_settings(self) -> None:
         content = self._repository.settings_file()
         if content is None:
@@ -153,8 +161,8 @@ class Reader:
             apps |= self._sharing.take_alerts(self._files_below(ALERTS_FOLDER), self._good_settings)
         return apps
 
-    def _files_below(self, folder: str) -> dict[str, bytes | Problem]:
-        return {path: file.content for path, file in self._repository.files_below(folder).items()}
+    def _files_below(self, folder: str, commit: str = "") -> dict[str, bytes | Problem]:
+        return {path: file.content for path, file in self._repository.files_below(folder, commit).items()}
 
     def _read_apps(self, changed: set[AppKey], removed: set[AppKey]) -> None:
         for app in removed:

@@ -95,7 +95,7 @@ class GroupCommands:
 
     def _usable(self, group: GroupKey) -> GroupConfig:
         config = self._config(group)
-        if config.desired.spec is None:
+        if not config.desired.is_valid:
             raise InvalidInput(*config.desired.problems)
         return config
 

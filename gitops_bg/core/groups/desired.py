@@ -75,18 +75,26 @@ class MemberPolicing:
 
 @dataclass(frozen=True, slots=True)
 class DesiredGroup:
-    """The whole folder. ``spec`` None: it is not usable, and ``problems`` says why; then nothing moves.
+    """The whole folder, or what it said last while it was valid. ``spec`` None: it never was, and nothing moves.
 
-    Problems of a usable folder are those of what it shares with others: nothing is promoted, and the way back is open.
+    While there are ``problems``, in the folder or in what it shares with others, nothing is promoted, and the way back
+    is open.
     """
 
     spec: GroupSpec | None
     versions: Mapping[str, DesiredVersion] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     commit: str = ""
+    is_last_valid: bool = False
+    """Main has a mistake in the folder: this is what it said before."""
     alerts: tuple[Hook, ...] = ()
     """Who is told of what happens to it: the alerts of the repository."""
     policing: Mapping[str, MemberPolicing] = field(default_factory=dict)
     """By the name of the app, while the version that group.yaml names may be promoted; those that no policy is for
     have none.
     """
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the folder says this now."""
+        return self.spec is not None and not self.is_last_valid

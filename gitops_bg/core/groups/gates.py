@@ -46,8 +46,8 @@ def not_failed_before(world: GroupWorld, version: str) -> GateResult:
     return GateResult(GateKind.HOLD, open=False, reason=failed.reason, remedy=remedy)
 
 
-def shared_files_usable(world: GroupWorld, version: str) -> GateResult | None:
-    """What the group shares with others, its AnalysisTemplates, can be used; None where it can."""
+def files_valid(world: GroupWorld, version: str) -> GateResult | None:
+    """The files of the group, and what it shares with others, have no mistake; None where they have none."""
     problems = world.desired.problems
     if not problems:
         return None
@@ -65,7 +65,7 @@ def knows_routes(world: GroupWorld, version: str) -> GateResult:
 
 # What can be mended at once is said first.
 BEFORE_PROMOTION: tuple[Gate, ...] = (
-    shared_files_usable,
+    files_valid,
     not_suspended,
     knows_routes,
     not_failed_before,

@@ -140,6 +140,7 @@ def test_a_tolerated_refusal_is_asked_again() -> None:
     world = asked(Hook("smoke", HookType.PRE_ROLLOUT, failure_limit=1), answers_with={"smoke": NO})
     assert world.settle().phase is Phase.WAITING
     assert "asked again at" in gates(world)[0].reason
+    assert GroupEvent.HOOK_REFUSED in [event for event, _ in world.told]
     world.answers_with["smoke"] = YES
     world.after(30).settle()
     assert world.stages == "v1L v2A"
@@ -213,6 +214,7 @@ def test_the_end_of_a_deadline_wakes_the_group_and_is_told_once() -> None:
     world = asked(Hook("may-i", HookType.CONFIRM_PROMOTION, deadline=20), answers_with={"may-i": NO})
     assert world.settle().wake_at == world.now + timedelta(seconds=20)
     world.after(20).settle()
+    assert GroupEvent.HOOK_EXPIRED in [event for event, _ in world.told]
     wake_at = world.after(600).settle().wake_at
     assert [event for event, _ in world.told].count(GroupEvent.HOOK_EXPIRED) == 1
     assert (wake_at, len(world.called)) == (None, 1)
@@ -300,6 +302,22 @@ def test_a_rollback_hook_that_comes_into_the_file_while_what_serves_is_measured_
     world.hooks = (ALARM,)
     world.settle()
     assert (world.stages, world.active) == ("v1A v2C", "v1")
+
+
+def test_a_rollback_hook_leads_back_from_what_serves_while_its_analysis_is_inconclusive() -> None:
+    world = asked(ALARM, after_it=ONCE, answers_with={"alarm": NO})
+    world.finds[POST] = AnalysisPhase.INCONCLUSIVE
+    assert (world.settle().phase, world.stages) == (Phase.PAUSED, "v1L v2A")
+    world.answers_with["alarm"] = YES
+    world.after(30).settle()
+    assert (world.stages, world.active) == ("v1A v2C", "v1")
+
+
+def test_a_rollback_hook_that_has_accepted_is_not_asked_again() -> None:
+    world = asked(ALARM, answers_with={"alarm": YES}, ill={"cart-v2"})
+    assert world.settle().wake_at is None
+    world.after(60).settle()
+    assert called(world) == ["alarm"]
 
 
 def test_a_rollback_hook_is_not_asked_once_the_analysis_is_over() -> None:

@@ -156,6 +156,23 @@ def test_an_agent_that_is_restarted_goes_on_with_the_analyses(store: Store, meas
     assert [each["kind"] for each in store.status()["history"]] == ["Rollback", "Promotion"]
 
 
+@pytest.mark.parametrize("restarted", [False, True], ids=["by the same agent", "by one that has seen no valid files"])
+def test_a_mistake_in_group_yaml_does_not_hold_up_the_way_back(
+    store: Store, measured: Measured, restarted: bool
+) -> None:
+    measured.finds = {"pre": True}
+    store.activate("v2")
+    eventually(lambda: ("post", "v2", "Running") in runs(store), what="what serves is measured")
+    store.world.publish("A mistake", {f"{store.folder}/group.yaml": "kind: ReleaseGroup\nspec: [\n"})
+    eventually(lambda: store.condition("SpecValid")["status"] == "False", what="the mistake is shown")
+    if restarted:
+        store.world.restart()
+    measured.finds["post"] = False
+    eventually(lambda: store.stages() == "v1A v2C", what="it goes back")
+    assert (store.ask("/cart"), store.selected("cart")) == ("cart-v1", store.selected("cart-v1"))
+    assert store.condition("SpecValid")["status"] == "False"
+
+
 def test_a_template_that_is_missing_keeps_the_group_and_lets_it_go_back(store: Store, measured: Measured) -> None:
     measured.finds = {"pre": True, "post": True}
     store.activate("v2")

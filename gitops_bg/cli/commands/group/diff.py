@@ -20,7 +20,7 @@ def diff(group: Group, at: AppOptions) -> int:
     output = Output(at.out)
     with Session(at.git, at.kube, at.place) as session:
         facts = group_facts(session, group_in_git(session, group, at.place.namespace))
-        if facts.desired.spec is None:
+        if facts.desired.spec is None or facts.desired.is_last_valid:
             raise InvalidInput(*facts.desired.problems)
         decision = facts.decide(session.now)
         ahead = forecast(facts.group, facts.desired, facts.observed, decision.record, session.now)
