@@ -27,6 +27,7 @@ from gitops_bg.agent.forge.connection import connect_with
 from gitops_bg.agent.forge.thread import ForgeThread, Wiring
 from gitops_bg.agent.groups.commands import GroupCommands
 from gitops_bg.agent.groups.commits import GroupCommits
+from gitops_bg.agent.groups.ledger import GroupLedgerThread
 from gitops_bg.agent.groups.reconciler import Background as GroupBackground
 from gitops_bg.agent.groups.reconciler import GroupReconciler
 from gitops_bg.agent.groups.thread import GroupThread
@@ -112,6 +113,7 @@ class Agent:
         )
         self.forge = self._forge_thread()
         self.group_commits = self._group_commits()
+        self.group_ledger = self._group_ledger()
         self.groups = self._group_thread()
         self.group_commands = self._group_commands()
         self.catalog.member_state_of = self.groups.member_state
@@ -160,7 +162,7 @@ class Agent:
         )
 
     def _group_thread(self) -> GroupThread:
-        beside = GroupBackground(self.measurements, self.hooks, self.group_commits)
+        beside = GroupBackground(self.measurements, self.hooks, self.group_commits, self.group_ledger)
         return GroupThread(
             GroupReconciler(self.catalog, self.cluster, self._live_groups(), self.metrics, beside, self._clock),
             wake=self.wake_apps,
@@ -174,6 +176,16 @@ class Agent:
         return GroupCommits(
             self.repository,
             pushed=self.git.poll_soon,
+            changed=self._look_soon,
+            may_write=lambda: self.leadership.holds,
+            clock=self._clock,
+            backoff=Backoff(self._random.random, first=1.0, longest=300.0),
+            crashed=self._crashed,
+        )
+
+    def _group_ledger(self) -> GroupLedgerThread:
+        return GroupLedgerThread(
+            self.repository,
             changed=self._look_soon,
             may_write=lambda: self.leadership.holds,
             clock=self._clock,
@@ -222,6 +234,7 @@ class Agent:
         self.git.start()
         self.forge.start()
         self.group_commits.start()
+        self.group_ledger.start()
         self.groups.start()
         self.git.poll_soon()
         self.leadership.start()
@@ -257,6 +270,7 @@ class Agent:
         self.forge.stop(self._left(until))
         self.groups.stop(self._left(until))
         self.group_commits.stop(self._left(until))
+        self.group_ledger.stop(self._left(until))
         if self._scheduler.running:
             self._scheduler.shutdown(wait=True)
         self.hooks.stop()
@@ -289,7 +303,7 @@ class Agent:
 
     def _nothing_to_do(self) -> bool:
         """Whether all is idle. The queue is asked twice: the others may have added to it in between."""
-        beside = self.measurements.idle and self.groups.idle and self.group_commits.idle
+        beside = self.measurements.idle and self.groups.idle and self.group_commits.idle and self.group_ledger.idle
         return self.queue.idle and self.git.idle and beside and self.queue.idle
 
     def _pause(self, seconds: float) -> None:
@@ -414,6 +428,8 @@ class Agent:
             reasons.append("the thread of groups ended")
         if not self.group_commits.alive:
             reasons.append("the thread that commits for groups ended")
+        if not self.group_ledger.alive:
+            reasons.append("the thread that writes the ledger of groups ended")
         if not self.leadership.alive:
             reasons.append("the lease thread ended")
         if not self.cluster.alive:

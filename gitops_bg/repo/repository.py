@@ -58,6 +58,8 @@ from gitops_bg.repo.settings import RepositorySettings
 from gitops_bg.repo.write.approvals import ApprovalWriter
 from gitops_bg.repo.write.commits import Committer
 from gitops_bg.repo.write.edits import Edited, EditOrNew, Edits
+from gitops_bg.repo.write.group_ledger import GroupLedger
+from gitops_bg.repo.write.group_ledger_file import GroupLedgerBatch, PublishedGroupEntry
 from gitops_bg.repo.write.ledger import Ledger, Published
 from gitops_bg.repo.write.ledger_file import LedgerBatch, Position
 from gitops_bg.repo.write.policy_file import PolicyChange
@@ -107,6 +109,7 @@ class Repository:
         self._promotions = Promotions(mirror, trees, self._files, committer, pusher, self._offers, self._index)
         self._edits = Edits(mirror, self._files, committer, pusher)
         self._ledger = Ledger(mirror, trees, blobs, committer, pusher)
+        self._group_ledger = GroupLedger(mirror, self._files, committer, pusher, self._ledger.tip)
         self._history = History(mirror, blobs, self._index)
         self._signatures = Signatures(mirror)
         self._approvals = ApprovalBranches(mirror, self._commits)
@@ -554,6 +557,21 @@ class Repository:
         """The ledger entries of an app, newest first, all or the first ``limit``."""
         with self._guarded():
             return list(islice(self._history.ledger(app), limit))
+
+    def publish_groups(self, batch: Mapping[GroupKey, GroupLedgerBatch]) -> dict[GroupKey, Position]:
+        """Write what the ledger of groups does not have yet; return how far it got. Raises as ``commit_primaries``."""
+        with self._guarded(), self._writing():
+            return self._group_ledger.publish(batch)
+
+    def group_position(self, group: GroupKey) -> Position:
+        """How far the ledger of a group got."""
+        with self._guarded():
+            return self._group_ledger.document(group).position
+
+    def group_history(self, group: GroupKey, limit: int | None = None) -> Sequence[tuple[str, PublishedGroupEntry]]:
+        """The ledger entries of a group, newest first, each with the commit that brought it."""
+        with self._guarded():
+            return list(islice(self._group_ledger.history(group), limit))
 
     def ledger_problems(self) -> tuple[Problem, ...]:
         """Files of the state branch that somebody else damaged."""

@@ -9,7 +9,8 @@ import yaml
 from gitops_bg.cluster.groups.routes import read_route
 from tests.core.groups.gateway import DENIED, Request, answer
 from tests.support.cluster.gateway_api import install_gateway_api, open_gateway
-from tests.support.scenario import Scenario
+from tests.support.readings import entries_in
+from tests.support.scenario import STATE_BRANCH, Scenario
 from tests.support.waiting import eventually
 
 API = "gitops-bg.dev/v1alpha1"
@@ -91,6 +92,20 @@ class Store:
     def condition(self, kind: str) -> dict[str, Any]:
         found: dict[str, Any] = next(each for each in self.status()["conditions"] if each["type"] == kind)
         return found
+
+    def ledger(self) -> list[str]:
+        """The events of this group on the state branch, oldest first."""
+        remote = self.world.remote
+        if not remote.bare.exists() or remote.head(STATE_BRANCH) is None:
+            return []
+        text = remote.run("log", "--reverse", "--format=%B", STATE_BRANCH, "--", cwd=remote.bare)
+        name = f"{self.world.namespace}/store"
+        return [entry["Event"] for entry in entries_in(text) if entry.get("Group") == name]
+
+    def wait_for_ledger(self, event: str, times: int = 1) -> None:
+        """Wait until Git has an event so many times, and the record has nothing more to say."""
+        told = lambda: self.ledger().count(event) == times and not self.status()["record"].get("ledger")  # noqa: E731
+        eventually(told, what=f"{event} is in the ledger")
 
     def ask(self, path: str, version: str = "") -> str:
         """Which member answers by the live HTTPRoutes."""

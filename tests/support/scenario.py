@@ -325,7 +325,7 @@ class App:
             return []
         bare = self.scenario.remote.bare
         text = self.scenario.remote.run("log", "--reverse", "--format=%B", STATE_BRANCH, "--", cwd=bare)
-        return [entry for entry in entries_in(text) if entry["App"] == str(self.key)]
+        return [entry for entry in entries_in(text) if entry.get("App") == str(self.key)]
 
     def ledger_events(self) -> list[str]:
         """The events of the ledger, oldest first."""

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.groups.commits import GroupCommits
 from gitops_bg.agent.groups.facts import GroupFacts, GroupGatherer
+from gitops_bg.agent.groups.ledger import GroupLedgerThread
 from gitops_bg.agent.groups.members import has_pods
 from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.agent.reconcile.measurements import MeasurementRunner
@@ -23,6 +24,7 @@ from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.hooks.caller import HookCaller
+from gitops_bg.repo.write.group_ledger_file import ledger_batch
 from gitops_bg.spec.app.layout import Member, member_of
 
 LOGGER = logging.getLogger(__name__)
@@ -40,6 +42,7 @@ class Background:
     measurements: MeasurementRunner
     hooks: HookCaller
     commits: GroupCommits
+    ledger: GroupLedgerThread
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,7 @@ class GroupReconciler:
         groups = self._catalog.reading.groups
         self._metrics.groups.keep(groups)
         self._beside.commits.keep(groups)
+        self._beside.ledger.keep(groups)
         return groups
 
     def member(self, app: AppKey) -> Member | None:
@@ -170,6 +174,8 @@ class GroupReconciler:
         )
         self._beside.hooks.take(group, decision.calls)
         self._beside.commits.submit(group, decision.commit)
+        if facts.observed.uid:  # Without an object, nothing is saved.
+            self._beside.ledger.submit(group, ledger_batch(decision.record))
         self._take(group, decision.record)
         for place in decision.record.state.endpoints:  # Also those whose folder left main while they serve.
             app = AppKey(group.namespace, member_name(place.service, place.initial_version))
@@ -192,6 +198,7 @@ class GroupReconciler:
             calls={called.id: called for called in beside.hooks.answers(group)},
             measurements=beside.measurements.results(group, facts.seen.record, now),
             commit_trouble=beside.commits.trouble(group),
+            ledger=beside.ledger.position(group),
         )
         return replace(facts, observed=observed)
 

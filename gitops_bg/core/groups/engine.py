@@ -15,6 +15,7 @@ from gitops_bg.core.groups.gates import gates_of
 from gitops_bg.core.groups.hooks.answers import calls_due
 from gitops_bg.core.groups.hooks.answers import moments as hook_moments
 from gitops_bg.core.groups.hooks.asking import begin_hooks, take_hook_answers
+from gitops_bg.core.groups.ledger import acknowledge_ledger, note_events
 from gitops_bg.core.groups.lost_record import why_unknown
 from gitops_bg.core.groups.model import GroupKey, VersionStage
 from gitops_bg.core.groups.notifications.messages import notified
@@ -37,6 +38,7 @@ from gitops_bg.core.model.analysis_runs import moments as run_moments
 from gitops_bg.core.model.decision import GateResult, Phase
 
 STEPS: tuple[Callable[[GroupWorld], GroupWorld], ...] = (
+    acknowledge_ledger,  # what Git has is not written again
     forget_changed,  # a folder that says something else may come back
     forget_answered,  # somebody asks for another version than the one that failed
     drop_removed,  # versions whose folder left main
@@ -73,8 +75,10 @@ def _decided(
         return GroupDecision((ApplyGroup(),), record, Phase.DEPLOYING, conditions_of(world, ()))
     if unknown := why_unknown(world):
         return GroupDecision((), record, Phase.DEGRADED, conditions_of_lost(unknown))
+    before = world
     for step in STEPS:
         world = step(world)
+    world = note_events(before, world)
     world = world.with_record(state=with_served_routes(world.state))
     gates = _gates_to_show(world)
     return GroupDecision(

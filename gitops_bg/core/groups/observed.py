@@ -52,6 +52,14 @@ class LiveRoute:
 
 
 @dataclass(frozen=True, slots=True)
+class LedgerPosition:
+    """The last entry of the group in the ledger, with its epoch."""
+
+    epoch: str
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
 class ObservedGroup:
     """All of it at one moment."""
 
@@ -73,3 +81,5 @@ class ObservedGroup:
     """The results that no saved record contains."""
     commit_trouble: str = ""
     """Why the agent's last commit of this group is not in main; empty where it is, or where there was none."""
+    ledger: LedgerPosition | None = None
+    """How far the ledger in Git got; None while nobody has looked."""

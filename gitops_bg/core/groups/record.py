@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from gitops_bg.core.groups.events import GroupEvent
 from gitops_bg.core.groups.model import GroupState, TransitionStep, VersionStage
 from gitops_bg.core.model.analyses import Analyses
 from gitops_bg.core.model.hooks import HookRun
@@ -90,6 +91,21 @@ class GroupMove:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupLedgerEntry:
+    """One line of a group's history, to be written to the state branch."""
+
+    sequence: int
+    at: datetime
+    event: GroupEvent
+    message: str
+    source: str = ""
+    """Of a move: the version that was active before."""
+    target: str = ""
+    commit: str = ""
+    """The head of main when the group's folder was last read."""
+
+
+@dataclass(frozen=True, slots=True)
 class GroupRecord:
     """The memory of one group."""
 
@@ -105,7 +121,7 @@ class GroupRecord:
     moves: tuple[GroupMove, ...] = ()
     """The last ones, oldest first."""
     epoch: str = ""
-    """What tells its measurements from those of a record that was lost; set when the first analysis begins."""
+    """What tells its measurements and entries from those of a record that was lost; set with the first of them."""
     rollout: int = 0
     """How many promotions were analysed, or asked about; each try is a new one."""
     analyses: Analyses = Analyses()  # noqa: RUF009 - frozen
@@ -115,6 +131,10 @@ class GroupRecord:
     """The messages to chats and hooks that have not been delivered yet."""
     alerted: tuple[str, ...] = ()
     """What lasts, and alerts have told already (`core.groups.notifications.messages`)."""
+    sequence: int = 0
+    """The number of the newest entry of the ledger."""
+    ledger: tuple[GroupLedgerEntry, ...] = ()
+    """The entries that Git may not have yet (`core.groups.ledger`)."""
 
     def next_of(self, asked_for: str) -> str:
         """The version that requests move to next: the one that Git asks for, or, as long as one serves that failed, the

@@ -9,9 +9,9 @@ from gitops_bg.core.model.record import LedgerEntry
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.blobs import Blobs
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.git.output import parts, text
+from gitops_bg.repo.git.output import text
 from gitops_bg.repo.read.index.app_index import AppIndex
-from gitops_bg.repo.read.provenance import WALK, changes
+from gitops_bg.repo.read.provenance import revisions_of
 from gitops_bg.repo.write.ledger_file import Position, PublishedEntry, parse
 from gitops_bg.spec.app.layout import PRIMARY_FILE
 
@@ -43,7 +43,7 @@ class History:
         An entry belongs to the oldest commit that has it: a file keeps the last entries from commit to commit.
         """
         tip = self._mirror.tracked().get(self._mirror.settings.state_branch)
-        revisions = self._revisions(f"{app.namespace}/{app.name}.json", tip) if tip else []
+        revisions = revisions_of(self._mirror, f"{app.namespace}/{app.name}.json", tip) if tip else []
         yielded: set[Position] = set()
         for (commit, newer), (_, older) in pairwise(chain(self._published(revisions), [("", ())])):
             before = {published.position for published in older}
@@ -54,7 +54,7 @@ class History:
 
     def primaries(self, app: AppKey, commit: str) -> Iterator[bytes]:
         """Every content that ``primary.yaml`` had up to a commit of main, newest first."""
-        revisions = self._revisions(self._index.places.file(app, PRIMARY_FILE), commit)
+        revisions = revisions_of(self._mirror, self._index.places.file(app, PRIMARY_FILE), commit)
         for start in range(0, len(revisions), _PAGE):
             page = list(dict.fromkeys(blob for _, blob in revisions[start : start + _PAGE]))
             contents = self._blobs.read(page)
@@ -76,16 +76,12 @@ class History:
         """
         if not self._mirror.is_ancestor(since, commit):
             return []
-        revisions = self._revisions(self._index.places.file(app, PRIMARY_FILE), "--full-history", f"^{since}", commit)
+        revisions = revisions_of(
+            self._mirror, self._index.places.file(app, PRIMARY_FILE), "--full-history", f"^{since}", commit
+        )
         blobs = [blob for _, blob in revisions[:_PAGE]]
         contents = self._blobs.read(list(dict.fromkeys(blobs)))
         return [content for content in map(contents.__getitem__, blobs) if content is not None]
-
-    def _revisions(self, path: str, *range_: str) -> list[tuple[str, str]]:
-        """Commit and blob of every change of a file, newest first; without deletions."""
-        walked = parts(self._mirror.local(*WALK, *range_, "--", path))
-        found = ((commit, blob) for commit, name, blob in changes(walked) if name == path)
-        return [(commit, blob) for commit, blob in found if blob.strip("0")]
 
     def _published(self, revisions: Sequence[tuple[str, str]]) -> Iterator[tuple[str, tuple[PublishedEntry, ...]]]:
         """Each revision with its entries, read a page at a time; a damaged one has none."""

@@ -13,7 +13,7 @@ from cachetools import LRUCache
 
 from gitops_bg.core.model.version import Source
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.git.output import subject_of, text
+from gitops_bg.repo.git.output import parts, subject_of, text
 from gitops_bg.repo.git.runner import GitFailed
 from gitops_bg.repo.write.messages import one_line
 
@@ -116,6 +116,13 @@ class Sources:
         except GitFailed as error:
             raise self._mirror.broken(error) from error
         return found
+
+
+def revisions_of(mirror: Mirror, path: str, *range_: str) -> list[tuple[str, str]]:
+    """Commit and blob of every change of a file, newest first; without deletions."""
+    walked = parts(mirror.local(*WALK, *range_, "--", path))
+    found = ((commit, blob) for commit, name, blob in changes(walked) if name == path)
+    return [(commit, blob) for commit, blob in found if blob.strip("0")]
 
 
 def changes(walked: Iterable[bytes]) -> Iterator[tuple[str, str, str]]:

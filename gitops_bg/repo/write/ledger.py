@@ -94,6 +94,10 @@ class Ledger:
         """How far the ledger got, by app, as last fetched."""
         return self._read().positions
 
+    def tip(self) -> str:
+        """The last known commit of the branch, also where somebody deleted it; empty before the first."""
+        return self._read().commit
+
     def problems(self) -> tuple[Problem, ...]:
         """Files of the branch that are damaged or not ours."""
         return tuple(self._read().damaged.values())

@@ -18,7 +18,7 @@ from gitops_bg.spec.codec import from_json
 
 KEPT_ENTRIES = 20
 _KEPT_DIGESTS = 200
-_MOST = 2**53
+MOST_SEQUENCE = 2**53
 """No agent counts further; and the API server keeps no number beyond 2**63."""
 
 
@@ -204,8 +204,8 @@ def parse(text: bytes) -> Document:
 def _number(value: object) -> int:
     if type(value) is not int:
         raise TypeError("a number is expected where there is none")
-    if not 0 <= value <= _MOST:
-        raise TypeError(f"a number is not one that an agent counts to: 0 to {_MOST}")
+    if not 0 <= value <= MOST_SEQUENCE:
+        raise TypeError(f"a number is not one that an agent counts to: 0 to {MOST_SEQUENCE}")
     return value
 
 

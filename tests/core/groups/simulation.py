@@ -31,8 +31,8 @@ from gitops_bg.core.groups.engine import decide_group
 from gitops_bg.core.groups.events import GroupEvent
 from gitops_bg.core.groups.members import MemberState, member_state
 from gitops_bg.core.groups.model import GroupGateway, GroupKey, RouteMatch, VersionStage
-from gitops_bg.core.groups.observed import LiveRoute, Member, ObservedGroup, StableService
-from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.observed import LedgerPosition, LiveRoute, Member, ObservedGroup, StableService
+from gitops_bg.core.groups.record import GroupLedgerEntry, GroupRecord
 from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.analysis_runs import MeasurementRequest, MeasurementResult
 from gitops_bg.core.model.desired import Problem
@@ -40,6 +40,8 @@ from gitops_bg.core.model.hooks import Hook, HookCall, HookResponse
 from gitops_bg.core.model.http_routes import Backend, Deny, HttpRoute, ParentRef, as_stored
 from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Plan
 from gitops_bg.core.model.spec import Suspension
+from gitops_bg.repo.write.group_ledger_file import GroupDocument, GroupLedgerBatch, ledger_batch
+from gitops_bg.repo.write.ledger_file import Position
 from tests.core.groups.gateway import Request, answer
 from tests.core.groups.notation import NOW
 
@@ -82,6 +84,8 @@ class World:
     """`removedServices` of group.yaml."""
     record: GroupRecord = field(default_factory=GroupRecord)
     there: bool = False
+    uid: str = "uid"
+    """That of the live ReleaseGroup."""
     routes: dict[str, HttpRoute] = field(default_factory=dict)
     services: dict[str, str] = field(default_factory=dict)
     ill: set[str] = field(default_factory=set)
@@ -118,6 +122,12 @@ class World:
     """What every measurement of a stage finds; none where it has no answer yet."""
     asked: tuple[MeasurementRequest, ...] = ()
     """What the saved record has asked to be measured."""
+    git: GroupDocument = field(default_factory=GroupDocument)
+    """The file of the group in the ledger."""
+    written: list[GroupLedgerEntry] = field(default_factory=list)
+    """What the ledger has taken, in its order."""
+    takes_ledger: bool = True
+    """Whether the ledger takes anything now."""
     takes_commits: bool = True
     """Whether main takes the agent's commits."""
     commits: list[CommitActive] = field(default_factory=list)
@@ -144,7 +154,7 @@ class World:
         }
         trouble = "" if self.takes_commits else "main is protected"
         return ObservedGroup(
-            "uid" if self.there else "",
+            self.uid if self.there else "",
             "",
             members,
             services,
@@ -153,6 +163,7 @@ class World:
             calls=self.calls,
             measurements=tuple(self._measured()),
             commit_trouble=trouble,
+            ledger=LedgerPosition(self.git.epoch, self.git.sequence),
         )
 
     def _measured(self) -> Iterator[MeasurementResult]:
@@ -212,6 +223,7 @@ class World:
             self.events += [event for event, _ in decision.events]
             self.told += decision.events
             writes += 1
+        writes += self._published()
         news, self.asked = decision.measurements != self.asked, decision.measurements
         for action in decision.actions:
             if writes >= most:
@@ -220,6 +232,18 @@ class World:
             writes += 1
             self.trail.append(self.answers())
         return writes > 0 or news or self._answered(decision.calls) or self._committed(decision.commit)
+
+    def _published(self) -> int:
+        """Have the ledger take what the saved record has for it; whether there was anything."""
+        batch = ledger_batch(self.record)
+        if not batch.entries or not self.takes_ledger or self._has(batch):
+            return 0
+        self.git, fresh = self.git.taking(batch)
+        self.written += fresh
+        return 1
+
+    def _has(self, batch: GroupLedgerBatch) -> bool:
+        return self.git.position == Position(batch.epoch, batch.entries[-1].sequence)
 
     def _answered(self, calls: tuple[HookCall, ...]) -> bool:
         """Whether a hook has answered a call that has no answer yet."""

@@ -21,7 +21,6 @@ def test_a_group_is_shown_promoted_rolled_back_and_a_version_of_it_deleted(cli: 
     (shown,) = cli.json("group", "get", name)["groups"]
     assert (shown["active"], shown["candidates"], shown["phase"]) == ("v1", ["v2"], "Healthy")
     assert "record" not in shown
-    assert "neither promoted nor rolled back yet" in cli("group", "history", name)
 
     promoted = cli.json("group", "promote", name, "v2")
     assert promoted["changed"] is True
@@ -37,13 +36,16 @@ def test_a_group_is_shown_promoted_rolled_back_and_a_version_of_it_deleted(cli: 
     cli("group", "rollback", name, "v1")
     store.world.wake()
     store.wait("v1A v2C")
-    told = cli.json("group", "history", name)["history"]
-    assert [(each["kind"], each["source"], each["target"]) for each in told] == [
-        ("Rollback", "v2", "v1"),
-        ("Promotion", "v1", "v2"),
+    store.wait_for_ledger("RollbackFinished")
+    told = [each for each in cli.json("group", "history", name)["entries"] if each["event"].endswith("Finished")]
+    assert [(each["event"], each["source"], each["target"]) for each in told] == [
+        ("RollbackFinished", "v2", "v1"),
+        ("PromotionFinished", "v1", "v2"),
     ]
     assert told[1]["commit"] == promoted["commit"]
-    assert [word in cli("group", "history", name) for word in ("Rollback", "v2", told[0]["commit"][:10])] == [True] * 3
+    text = cli("group", "history", name, "--limit", "1")
+    assert [word in text for word in ("RollbackFinished", "v2", told[0]["commit"][:10])] == [True] * 3
+    assert "PromotionFinished" not in text
     cli("group", "delete", name, "v2")
     store.world.wake()
     store.wait("v1A")

@@ -1,40 +1,74 @@
-"""`group history`: the last promotions and rollbacks of a group, from its live object."""
+"""`group history`: all that happened to a group, from the ledger. Reads the state branch; asks no cluster."""
 
 from collections.abc import Iterable
+from typing import Annotated, Any
 
+import typer
 from rich.table import Table
 
 from gitops_bg.cli.commands.group.arguments import Group
-from gitops_bg.cli.commands.group.live import full_name, live_groups
-from gitops_bg.cli.options.options import LiveOptions
+from gitops_bg.cli.errors import ObjectNotFound
+from gitops_bg.cli.options.app_names import app_name
+from gitops_bg.cli.options.options import FileOptions
+from gitops_bg.cli.session.group_session import group_in_git
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output, said
-from gitops_bg.spec.groups.status import GroupMoveStatus, GroupStatus
+from gitops_bg.core.groups.events import WARNINGS, GroupEvent
+from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.repo.write.group_ledger_file import PublishedGroupEntry
+from gitops_bg.spec.codec import to_json
+
+_STYLES = {
+    GroupEvent.PROMOTION_FINISHED: "green",
+    GroupEvent.ROLLBACK_FINISHED: "magenta",
+    **dict.fromkeys(WARNINGS, "yellow"),
+}
+
+Row = tuple[str, PublishedGroupEntry]
 
 
-def history(at: LiveOptions, group: Group) -> None:
-    """Show the last promotions and rollbacks of a group, the newest first, with the commit of main that each followed.
+def history(
+    at: FileOptions,
+    group: Group,
+    limit: Annotated[int, typer.Option("--limit", "-l", min=1, help="Show at most so many, newest first.")] = 1_000_000,
+) -> None:
+    """Show the history of a group, the newest first: what, when, from which version to which, why.
+
+    COMMIT is the head of main that the agent followed.
 
     Example: gitops-bg group history shop/store
     """
     output = Output(at.out)
-    with Session(kube=at.kube, place=at.place) as session:
-        (body,) = live_groups(session.cluster.client, at.place.namespace, group)
-    moves = GroupStatus.read(body.get("status")).history or ()
+    with Session(at.git, place=at.place, with_ledger=True) as session:
+        key, branch = _meant(session, group, at.place.namespace), session.repository.settings.state_branch
+        rows = session.repository.group_history(key, limit)
+    if not rows:
+        raise ObjectNotFound(f"the ledger {branch} knows nothing of {key}; which cluster? See --cluster")
     if output.json:
-        output.data({"group": full_name(body), "history": [move.stored() for move in moves]})
-    elif not moves:
-        output.note(f"{full_name(body)} was neither promoted nor rolled back yet")
+        output.data({"group": str(key), "ledger": branch, "entries": list(map(_json, rows))})
     else:
-        output.show(_history(moves))
+        output.show(_table(rows))
 
 
-def _history(moves: Iterable[GroupMoveStatus]) -> Table:
+def _meant(session: Session, name: str, namespace: str) -> GroupKey:
+    """The group that a person means; one whose folder left main has a history, too."""
+    written, bare = app_name(name)
+    namespace = written or namespace
+    return GroupKey(namespace, bare) if namespace else group_in_git(session, name)
+
+
+def _json(row: Row) -> dict[str, Any]:
+    commit, each = row
+    return {**to_json(each.entry), "epoch": each.epoch, "ledgerCommit": commit}
+
+
+def _table(rows: Iterable[Row]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("AT", "WHAT", "FROM", "TO", "COMMIT", "WHY"):
-        table.add_column(title)
-    for move in moves:
-        commit = (move.commit or "-")[:10]
-        cells = (str(move.at or "-"), move.kind, move.source, move.target, commit, move.reason or "-")
-        table.add_row(*(said(cell) for cell in cells))
+    for title in ("WHEN", "EVENT", "FROM", "TO", "COMMIT", "WHAT"):
+        table.add_column(title, no_wrap=title in ("WHEN", "EVENT", "COMMIT"), overflow="fold")
+    for _, each in rows:
+        entry = each.entry
+        cells = (entry.source or "-", entry.target or "-", entry.commit[:10] or "-", entry.message)
+        when, style = f"{entry.at:%Y-%m-%d %H:%M:%SZ}", _STYLES.get(entry.event, "")
+        table.add_row(said(when), said(entry.event, style), *map(said, cells))
     return table

@@ -18,8 +18,3 @@ def live_groups(client: Client, namespace: str, name: str) -> list[Object]:
     if name and len(found) > 1:
         raise UsageError(f"{name} is ambiguous; name one of them in full: NAMESPACE/{name}")
     return sorted(found, key=lambda body: (body["metadata"]["namespace"], body["metadata"]["name"]))
-
-
-def full_name(body: Object) -> str:
-    """Return NAMESPACE/NAME of a live group."""
-    return f"{body['metadata']['namespace']}/{body['metadata']['name']}"

@@ -1,0 +1,103 @@
+"""Writes the ledger of groups: what has gathered, in one commit, by a thread of its own. Traffic never waits for it.
+
+How far Git got is read before anything is written: a record from an earlier backup numbers its entries after that.
+"""
+
+import logging
+from collections.abc import Callable, Collection
+from datetime import datetime, timedelta
+
+from gitops_bg.agent.runtime.backoff import Backoff
+from gitops_bg.agent.runtime.boundaries import log_bug
+from gitops_bg.agent.runtime.due_thread import DueThread
+from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
+from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.groups.observed import LedgerPosition
+from gitops_bg.repo.repository import Repository
+from gitops_bg.repo.write.group_ledger_file import GroupLedgerBatch
+from gitops_bg.repo.write.ledger_file import Position
+
+LOGGER = logging.getLogger(__name__)
+
+_WAIT = timedelta(seconds=1)
+"""How soon it asks again whether this agent leads."""
+
+
+class GroupLedgerThread(DueThread[GroupKey]):
+    """``changed`` is told of each group whose position moved; ``clock`` gives UTC."""
+
+    def __init__(
+        self,
+        repository: Repository,
+        *,
+        changed: Callable[[GroupKey], None],
+        may_write: Callable[[], bool],
+        clock: Callable[[], datetime],
+        backoff: Backoff[str],
+        crashed: Callable[[BaseException], None],
+    ) -> None:
+        super().__init__("group-ledger", crashed, clock)
+        self._repository = repository
+        self._tell = changed
+        self._may_write = may_write
+        self._backoff = backoff
+        self._waiting: dict[GroupKey, GroupLedgerBatch] = {}
+        self._positions: dict[GroupKey, LedgerPosition] = {}
+
+    def submit(self, group: GroupKey, batch: GroupLedgerBatch) -> None:
+        """Take what Git may not have yet of a group. Returns at once."""
+        with self._changed:
+            position = self._positions.get(group)
+            if position is None:
+                self._work_at([group], self._clock())
+            elif not batch.entries or position == LedgerPosition(batch.epoch, batch.entries[-1].sequence):
+                self._waiting.pop(group, None)
+            elif self._waiting.get(group) != batch:
+                self._waiting[group] = batch
+                self._work_at([group], self._clock())
+
+    def keep(self, groups: Collection[GroupKey]) -> None:
+        """Forget groups that main does not have any more, once Git has what they said."""
+        with self._changed:
+            gone = [each for each in self._positions if each not in groups and each not in self._waiting]
+            for group in gone:
+                del self._positions[group]
+
+    def position(self, group: GroupKey) -> LedgerPosition | None:
+        """How far the ledger of a group got; None while nobody has looked."""
+        with self._changed:
+            return self._positions.get(group)
+
+    def _work(self, group: GroupKey) -> None:
+        with self._changed:
+            known, batch = group in self._positions, dict(self._waiting)
+        if known and not batch:
+            return
+        if known and not self._may_write():
+            self._work_at([group], self._clock() + _WAIT)
+            return
+        try:
+            with guarded("writing the ledger of groups"):
+                found = self._repository.publish_groups(batch) if known else self._read(group)
+        except GitopsBgError as error:
+            if isinstance(error, InternalError):
+                log_bug(error)
+            wait = timedelta(seconds=self._backoff.failed("ledger"))
+            LOGGER.warning("the ledger of groups cannot be written: %s; again in %.1f s", error, wait.total_seconds())
+            self._work_at([group], self._clock() + wait)
+            return
+        self._backoff.succeeded("ledger")
+        self._take(found, batch)
+
+    def _read(self, group: GroupKey) -> dict[GroupKey, Position]:
+        return {group: self._repository.group_position(group)}
+
+    def _take(self, found: dict[GroupKey, Position], batch: dict[GroupKey, GroupLedgerBatch]) -> None:
+        """Note how far the ledger got; what was submitted meanwhile waits on."""
+        with self._changed:
+            for group, position in found.items():
+                self._positions[group] = LedgerPosition(position.epoch, position.sequence)
+                if self._waiting.get(group) == batch.get(group):
+                    self._waiting.pop(group, None)
+        for group in found:
+            self._tell(group)

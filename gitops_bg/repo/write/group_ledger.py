@@ -1,0 +1,98 @@
+"""The ledger of groups: files of their own on the state branch of the cluster, beside those of apps.
+
+Nothing lost, nothing twice: an entry stays in the group's record until ``publish`` says that Git has it (DESIGN §5).
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain, pairwise
+
+from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.groups.record import GroupLedgerEntry
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.repo.git.mirror import Mirror
+from gitops_bg.repo.git.push import Pusher, Update, Verdict
+from gitops_bg.repo.read.files import Files
+from gitops_bg.repo.read.provenance import revisions_of
+from gitops_bg.repo.write.commits import Committer, Draft
+from gitops_bg.repo.write.group_ledger_file import (
+    GroupDocument,
+    GroupLedgerBatch,
+    PublishedGroupEntry,
+    message,
+    parse,
+    path_of,
+    render,
+)
+from gitops_bg.repo.write.ledger_file import Position
+
+
+class GroupLedger:
+    """``tip`` is the state branch's last known commit, also of a branch that somebody deleted. Not thread-safe."""
+
+    def __init__(
+        self, mirror: Mirror, files: Files, committer: Committer, pusher: Pusher, tip: Callable[[], str]
+    ) -> None:
+        self._mirror = mirror
+        self._files = files
+        self._committer = committer
+        self._pusher = pusher
+        self._tip = tip
+
+    def publish(self, batch: Mapping[GroupKey, GroupLedgerBatch]) -> dict[GroupKey, Position]:
+        """Write what the branch does not have yet, in one commit; return how far the ledger of each group got.
+
+        May be called again with the same batch after any failure. Raises ``PushRefused``, ``RemoteMoved`` and the
+        errors of an unreachable remote.
+        """
+        attempts, name = self._pusher.attempts(), self._mirror.settings.state_branch
+        for _ in attempts:
+            tracked, tip = self._mirror.tracked().get(name), self._tip()
+            documents, fresh = dict[GroupKey, GroupDocument](), list[tuple[GroupKey, GroupLedgerEntry]]()
+            for group in sorted(batch):
+                documents[group], entries = self.document(group).taking(batch[group])
+                fresh += [(group, entry) for entry in entries]
+            positions = {group: document.position for group, document in documents.items()}
+            if not fresh:
+                return positions
+            written = {path_of(group): render(documents[group]) for group, _ in fresh}
+            [commit] = self._committer.build([Draft(tip or None, written, message(fresh, self._cluster))])
+            answer = self._pusher.push([Update(name, tracked, commit)])
+            if answer.verdicts[name] is Verdict.TAKEN:
+                self._tip()  # so that it is known, should somebody delete the branch
+                return positions
+            attempts.judge(answer)
+            self._mirror.follow(self._mirror.remote_branches())
+        raise attempts.given_up()
+
+    def document(self, group: GroupKey) -> GroupDocument:
+        """The file of a group as last fetched; an empty one if it is missing or damaged."""
+        return self._at(group, self._tip())
+
+    def history(self, group: GroupKey) -> Iterator[tuple[str, PublishedGroupEntry]]:
+        """Every entry of a group, newest first, with the commit of the state branch that brought it.
+
+        An entry belongs to the oldest commit that has it: a file keeps the last entries from commit to commit.
+        """
+        tip = self._tip()
+        commits = revisions_of(self._mirror, path_of(group), tip) if tip else []
+        read = ((commit, self._at(group, commit).history) for commit, _ in commits)
+        yielded: set[Position] = set()
+        for (commit, newer), (_, older) in pairwise(chain(read, [("", ())])):
+            before = {each.position for each in older}
+            for each in reversed(newer):
+                if each.position not in before and each.position not in yielded:
+                    yielded.add(each.position)
+                    yield commit, each
+
+    @property
+    def _cluster(self) -> str:
+        return self._mirror.settings.cluster
+
+    def _at(self, group: GroupKey, commit: str) -> GroupDocument:
+        file = self._files.at(path_of(group), commit) if commit else None
+        if file is None or isinstance(file.content, Problem):
+            return GroupDocument()
+        try:
+            return parse(file.content)
+        except ValueError:
+            return GroupDocument()

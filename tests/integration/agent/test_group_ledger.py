@@ -1,0 +1,78 @@
+"""The ledger of a group with a running agent: what happened is in Git once, and traffic never waits for it."""
+
+from __future__ import annotations
+
+from gitops_bg.agent.agent import Agent
+from tests.support.groups import Store
+from tests.support.scenario import STATE_BRANCH, Scenario
+from tests.support.waiting import eventually
+
+A_DAY = [
+    "VersionRegistered",
+    "VersionRegistered",
+    "PromotionStarted",
+    "PromotionFinished",
+    "RollbackStarted",
+    "RollbackFinished",
+]
+
+
+def live_a_day(store: Store) -> None:
+    for active, stages in (("v2", "v1L v2A"), ("v1", "v1A v2C")):
+        store.activate(active)
+        store.wait(stages)
+
+
+def test_each_event_is_in_git_once_across_a_restart(world: Scenario) -> None:
+    store = Store(world)
+    store.begin()
+    store.activate("v2")
+    store.wait("v1L v2A")
+    world.restart()
+    store.activate("v1")
+    store.wait("v1A v2C")
+    store.wait_for_ledger("RollbackFinished")
+    assert store.ledger() == A_DAY
+    world.restart()
+    world.wait_idle()
+    assert store.ledger() == A_DAY
+
+
+def test_what_the_remote_refuses_holds_up_nothing_and_is_written_later(world: Scenario) -> None:
+    store = Store(world)
+    store.begin()
+    store.wait_for_ledger("VersionRegistered", 2)
+    world.wait_idle()
+    world.remote.protect(STATE_BRANCH)
+    live_a_day(store)
+    waiting = [each["event"] for each in store.status()["record"]["ledger"]]
+    assert (store.ledger(), waiting) == (A_DAY[:2], A_DAY[2:])
+    world.remote.unprotect()
+    world.restart()  # it would try again within minutes
+    store.wait_for_ledger("RollbackFinished")
+    assert store.ledger() == A_DAY
+
+
+def test_a_group_whose_object_is_lost_goes_on_with_its_history(world: Scenario) -> None:
+    store = Store(world)
+    store.begin()
+    store.activate("v2")
+    store.wait("v1L v2A")
+    store.wait_for_ledger("PromotionFinished")
+    before = store.ledger()
+    store.delete()
+    store.wait("v1L v2A")
+    store.activate("v1")
+    store.wait("v1A v2C")
+    store.wait_for_ledger("RollbackFinished")
+    assert store.ledger()[: len(before)] == before
+
+
+def test_an_agent_whose_ledger_thread_ended_is_not_alive(world: Scenario) -> None:
+    Store(world).begin()
+    agent = world.agent
+    assert isinstance(agent, Agent)
+    agent.group_ledger.stop(5)
+    eventually(
+        lambda: "the thread that writes the ledger of groups ended" in agent.liveness_problems(), what="it says so"
+    )
