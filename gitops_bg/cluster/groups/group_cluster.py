@@ -171,6 +171,7 @@ class GroupCluster:
             {"op": "add", "path": "/metadata/labels", "value": labels},
             {"op": "add", "path": "/spec/selector", "value": body["spec"]["selector"]},
             {"op": "add", "path": "/spec/ports", "value": body["spec"]["ports"]},
+            *_affinity_change(live["spec"], body["spec"]),
         ]
         self._client.json_patch(SERVICES, *name_of(body), change)
 
@@ -202,7 +203,23 @@ def _says(live: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     """Whether a live spec says what is wanted; the server may have added fields, but to no selector."""
     if (live.get("selector") or {}) != wanted.get("selector"):
         return False
-    return _ports(live) == _ports(wanted)
+    return _ports(live) == _ports(wanted) and _affinity(live) == _affinity(wanted)
+
+
+def _affinity(spec: Mapping[str, Any]) -> tuple[str, Any]:
+    """Which clients stay with a pod, with the default of the API server."""
+    return spec.get("sessionAffinity") or "None", spec.get("sessionAffinityConfig")
+
+
+def _affinity_change(live: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The operations after which a Service keeps clients as is wanted; the API server takes both fields together."""
+    kind, details = _affinity(wanted)
+    change = [{"op": "add", "path": "/spec/sessionAffinity", "value": kind}]
+    if details is not None:
+        change.append({"op": "add", "path": "/spec/sessionAffinityConfig", "value": details})
+    elif live.get("sessionAffinityConfig") is not None:
+        change.append({"op": "remove", "path": "/spec/sessionAffinityConfig"})
+    return change
 
 
 def _ports(spec: Mapping[str, Any]) -> list[tuple[Any, ...]]:

@@ -286,6 +286,22 @@ def test_a_stable_service_follows_a_member_in_one_write_and_nothing_else_of_it_c
     assert set(group_labels(store.key).items()) <= set(after["metadata"]["labels"].items())
 
 
+def test_a_stable_service_keeps_clients_with_a_pod_as_the_service_of_its_member_does(store: Store) -> None:
+    """What Netcracker calls hash policies: they belong to the version, and go with it (B9, row 9)."""
+    sticky = {"sessionAffinity": "ClientIP", "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 600}}}
+    store.service("cart-v1")
+    store.service("cart-v2", **sticky)
+    store.do(ApplyGroup())
+    for member, before in (("cart-v1", ""), ("cart-v2", "cart-v1"), ("cart-v1", "cart-v2")):
+        store.do(FollowMember("cart", member, before))
+        live, wanted = store.live("cart")["spec"], store.live(member)["spec"]
+        for field in sticky:
+            assert live.get(field) == wanted.get(field)
+        assert store.observed().services["cart"].member == member
+    store.cluster.patch(f"/api/v1/namespaces/{store.key.namespace}/services/cart", {"spec": sticky})
+    assert store.observed().services["cart"].member == "", "somebody changed it: that is drift"
+
+
 def test_a_member_that_moved_on_is_not_followed_any_more(store: Store) -> None:
     store.service("cart-v1")
     store.do(ApplyGroup(), FollowMember("cart", "cart-v1"))
