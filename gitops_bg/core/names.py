@@ -14,6 +14,11 @@ from gitops_bg.core.model.version import AppKey, ConfigurationRef
 PROMOTION_PREFIX = "gitops-bg/promote/"
 """The prefix of promotion branches (DESIGN §3.2)."""
 
+GROUP_PROMOTION_PREFIX = "gitops-bg/promote-groups/"
+"""Of branches that ask for a version of a release group where main takes no commit from the agent. Not below the prefix
+of apps: there, an app of the namespace ``groups`` may have a branch.
+"""
+
 APPROVALS_PREFIX = "gitops-bg/approvals/"
 """Of branches that hold the signed approvals of an app (policies.md §4)."""
 

@@ -2,8 +2,9 @@
 
 import re
 
+from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.names import APPROVALS_PREFIX, PROMOTION_PREFIX
+from gitops_bg.core.names import APPROVALS_PREFIX, GROUP_PROMOTION_PREFIX, PROMOTION_PREFIX
 from gitops_bg.spec.app.layout import app_of_folder, is_dns_label
 
 STATE_PREFIX = "gitops-bg/state/"
@@ -36,6 +37,25 @@ def app_of_branch(branch: str) -> AppKey | None:
     AppKey(namespace='shop', name='cart-v1')
     """
     return _app_named(branch, PROMOTION_PREFIX)
+
+
+def group_branch(group: GroupKey) -> str:
+    """The one branch that asks for a version of a group.
+
+    >>> group_branch(GroupKey("shop", "store"))
+    'gitops-bg/promote-groups/shop/store'
+    """
+    return f"{GROUP_PROMOTION_PREFIX}{group.namespace}/{group.name}"
+
+
+def group_of_branch(branch: str) -> GroupKey | None:
+    """The group whose branch this is, or None.
+
+    >>> group_of_branch("gitops-bg/promote-groups/shop/store"), group_of_branch("gitops-bg/promote/shop/store")
+    (GroupKey(namespace='shop', name='store'), None)
+    """
+    found = _app_named(branch, GROUP_PROMOTION_PREFIX)
+    return GroupKey(found.namespace, found.name) if found else None
 
 
 def approvals_app_of(branch: str) -> AppKey | None:

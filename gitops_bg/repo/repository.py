@@ -58,6 +58,7 @@ from gitops_bg.repo.settings import RepositorySettings
 from gitops_bg.repo.write.approvals import ApprovalWriter
 from gitops_bg.repo.write.commits import Committer
 from gitops_bg.repo.write.edits import Edited, EditOrNew, Edits
+from gitops_bg.repo.write.group_branches import GroupBranches
 from gitops_bg.repo.write.group_ledger import GroupLedger
 from gitops_bg.repo.write.group_ledger_file import GroupLedgerBatch, PublishedGroupEntry
 from gitops_bg.repo.write.ledger import Ledger, Published
@@ -108,6 +109,7 @@ class Repository:
         pusher = Pusher(mirror, sleep)
         self._promotions = Promotions(mirror, trees, self._files, committer, pusher, self._offers, self._index)
         self._edits = Edits(mirror, self._files, committer, pusher)
+        self._group_branches = GroupBranches(mirror, trees, self._edits, committer, pusher)
         self._ledger = Ledger(mirror, trees, blobs, committer, pusher)
         self._group_ledger = GroupLedger(mirror, self._files, committer, pusher, self._ledger.tip)
         self._history = History(mirror, blobs, self._index)
@@ -513,6 +515,21 @@ class Repository:
         """The promotion branches as last fetched, with ``primary.yaml`` there and where they leave main."""
         with self._guarded():
             return self._offers.promotions()
+
+    def offer_group(self, group: GroupKey, edits: Mapping[str, EditOrNew], message: str) -> Edited:
+        """Put edits of main on the branch of a group, for people to merge. Raises as ``commit_files``."""
+        with self._guarded(), self._writing():
+            return self._group_branches.offer(group, edits, message)
+
+    def withdraw_group(self, group: GroupKey, *, if_merged: bool = False) -> bool:
+        """Delete the branch of a group, or only if main says the same; return whether it did. Raises as
+        ``commit_primaries``.
+        """
+        with self._guarded():
+            if if_merged and not self._group_branches.is_merged(group):
+                return False
+            with self._writing():
+                return self._group_branches.withdraw(group)
 
     # The ledger.
 

@@ -1,9 +1,9 @@
 """/api/v1/groups: promote, roll back and delete versions of a release group. Each makes a commit on main.
 
 Off unless the agent has a token; then every request needs ``Authorization: Bearer <token>``. Answers as Netcracker's
-control plane does (versions-and-routes.md B7): 200; 202 asked for by a commit; 400 what is asked makes no sense; 401 no
-token, or a wrong one; 403 off, or main takes no commit from the agent; 404 no such group or version; 409 not in this
-stage; 503 try again.
+control plane does (versions-and-routes.md B7): 200; 202 asked for by a commit, or by a branch for people to merge where
+main takes none from the agent; 400 what is asked makes no sense; 401 no token, or a wrong one; 403 off, or the agent
+may not write at all; 404 no such group or version; 409 not in this stage; 503 try again.
 """
 
 import hmac
@@ -66,7 +66,7 @@ def _answered(view: AgentView, request: Request, work: Work) -> JSONResponse:
     except InvalidInput as error:
         return _said(409, str(error), reason=error.reason)
     except Refused as error:
-        said = f"main takes no commit from the agent: {error}; make the same change by a pull request"
+        said = f"neither main nor a branch takes a commit from the agent: {error}; make the change yourself"
         return _said(403, said, reason=error.reason)
     except GitopsBgError as error:
         return _said(503, str(error), reason=error.reason)
@@ -90,11 +90,16 @@ def _roll_back(commands: GroupCommands, group: GroupKey, _: Request) -> JSONResp
 def _delete(commands: GroupCommands, group: GroupKey, request: Request) -> JSONResponse:
     asked, version = commands.delete(group, request.path_params["version"]), request.path_params["version"]
     (row,) = _rows(each for each in asked.versions if each.name == version)
-    return JSONResponse({"commit": asked.commit, **row})
+    return JSONResponse({**_where(asked), **row}, 202 if asked.branch else 200)
 
 
 def _asked(asked: Asked) -> JSONResponse:
-    return JSONResponse({"commit": asked.commit, "versions": _rows(asked.versions)}, 202)
+    return JSONResponse({**_where(asked), "versions": _rows(asked.versions)}, 202)
+
+
+def _where(asked: Asked) -> dict[str, str]:
+    """The commit, and the branch that somebody has to merge for it, where main takes none from the agent."""
+    return {"commit": asked.commit, **({"branch": asked.branch} if asked.branch else {})}
 
 
 def _rows(versions: Iterable[GroupVersion]) -> list[dict[str, str]]:

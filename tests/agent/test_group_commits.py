@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import yaml
 
-from gitops_bg.agent.groups.commits import GroupCommits
+from gitops_bg.agent.groups.commits import CommitTrouble, GroupCommits
 from gitops_bg.agent.runtime.backoff import Backoff
 from gitops_bg.core.errors import GitopsBgError, InvalidInput
 from gitops_bg.core.groups.decision import CommitActive
@@ -19,6 +19,8 @@ from gitops_bg.repo.write.edits import Edited
 from tests.support.waiting import eventually
 
 STORE = GroupKey("shop", "store")
+FREE = CommitTrouble()
+BRANCH = "gitops-bg/promote-groups/shop/store"
 PATH = "groups/shop/store/group.yaml"
 BACK = CommitActive("v2", "v1", "post-promotion analysis failed: smoke")
 Edit = Callable[[bytes], bytes]
@@ -35,6 +37,10 @@ class Main:
         self.pushed = 0
         self.told: list[GroupKey] = []
         self.leads = True
+        self.branch = ""
+        """What the branch of the group says; empty: there is none."""
+        self.closed: GitopsBgError | None = None
+        """Why the branch takes nothing."""
 
     def commit_files(self, edits: Mapping[str, Edit], message: str) -> Edited:
         self.tries += 1
@@ -45,6 +51,20 @@ class Main:
         if self.text != before:
             self.messages.append(message)
         return Edited("c" * 40, changed=self.text != before)
+
+    def offer_group(self, group: GroupKey, edits: Mapping[str, Edit], message: str) -> Edited:
+        if self.closed is not None:
+            raise self.closed
+        (edit,) = edits.values()
+        self.branch = edit(self.text.encode()).decode()
+        paths = frozenset(edits) if self.branch != self.text else frozenset[str]()
+        return Edited("d" * 40, changed=True, paths=paths)
+
+    def withdraw_group(self, group: GroupKey, *, if_merged: bool = False) -> bool:
+        if if_merged and self.branch != self.text:
+            return False
+        self.branch = ""
+        return True
 
     def note_push(self) -> None:
         self.pushed += 1
@@ -85,7 +105,7 @@ def test_one_commit_names_the_version_that_serves_and_says_why(main: Main, commi
         settle(commits)
     assert main.text == '# the store\nspec:\n  active: "v1"\n'
     assert main.messages == ["store: roll back to v1\n\nv2 was left: post-promotion analysis failed: smoke\n"]
-    assert (main.tries, main.pushed, commits.trouble(STORE)) == (1, 1, "")
+    assert (main.tries, main.pushed, commits.trouble(STORE)) == (1, 1, FREE)
 
 
 @pytest.mark.parametrize("text", ["spec: {active: v3}\n", "spec: {active: v1}\n", "spec: [\n", "- 1\n", "spec: 1\n"])
@@ -114,18 +134,52 @@ def test_what_main_refuses_is_shown_and_tried_again(main: Main, commits: GroupCo
     main.error = error
     commits.submit(STORE, BACK)
     eventually(lambda: main.tries > 1, what="it is tried again")
-    assert commits.trouble(STORE) == str(error)
+    assert commits.trouble(STORE).reason == str(error)
     main.error = None
     eventually(lambda: main.active == "v1", what="main takes it")
     settle(commits)
-    assert commits.trouble(STORE) == ""
+    assert commits.trouble(STORE) == FREE
+
+
+def test_what_main_refuses_is_on_a_branch_until_main_says_it(main: Main, commits: GroupCommits) -> None:
+    main.error = PushRefused("main is protected")
+    commits.submit(STORE, BACK)
+    eventually(lambda: commits.trouble(STORE).branch == BRANCH, what="it is offered")
+    assert yaml.safe_load(main.branch)["spec"]["active"] == "v1"
+    main.text, main.error = main.branch, None  # somebody merges it
+    commits.submit(STORE, None)
+    commits.main_was_read({STORE})
+    settle(commits)
+    assert (main.branch, commits.trouble(STORE)) == ("", FREE)
+
+
+def test_a_branch_that_nobody_wants_any_more_is_deleted_and_one_that_others_asked_for_stays(
+    main: Main, commits: GroupCommits
+) -> None:
+    main.branch = "spec: {active: v7}"
+    commits.main_was_read({STORE})
+    settle(commits)
+    assert main.branch, "somebody asked for it over HTTP"
+    main.error = PushRefused("main is protected")
+    commits.submit(STORE, BACK)
+    eventually(lambda: commits.trouble(STORE).branch == BRANCH, what="it is offered")
+    commits.submit(STORE, None)
+    settle(commits)
+    assert main.branch == ""
+
+
+def test_where_the_branch_is_refused_too_only_that_is_shown(main: Main, commits: GroupCommits) -> None:
+    main.error, main.closed = PushRefused("main is protected"), PushRefused("all is protected")
+    commits.submit(STORE, BACK)
+    eventually(lambda: main.tries > 1, what="it is tried again")
+    assert commits.trouble(STORE) == CommitTrouble("main is protected")
 
 
 def test_a_remote_that_is_away_is_no_trouble_of_the_group(main: Main, commits: GroupCommits) -> None:
     main.error = RemoteUnreachable("the remote does not answer")
     commits.submit(STORE, BACK)
     eventually(lambda: main.tries > 1, what="it is tried again")
-    assert (commits.trouble(STORE), main.told) == ("", [])
+    assert (commits.trouble(STORE), main.told) == (FREE, [])
 
 
 def test_what_the_group_wants_no_more_is_not_tried_again(main: Main, commits: GroupCommits) -> None:
@@ -135,19 +189,19 @@ def test_what_the_group_wants_no_more_is_not_tried_again(main: Main, commits: Gr
     commits.submit(STORE, None)
     settle(commits)
     main.error = None
-    assert (main.active, commits.trouble(STORE)) == ("v2", "")
+    assert (main.active, commits.trouble(STORE)) == ("v2", FREE)
 
 
 def test_a_group_that_left_main_is_not_tried_again(main: Main, commits: GroupCommits) -> None:
     main.error = PushRefused("main is protected")
     commits.submit(STORE, BACK)
     eventually(lambda: main.tries > 0, what="it is refused")
-    commits.keep({STORE})
-    assert commits.trouble(STORE)
-    commits.keep(())
+    commits.main_was_read({STORE})
+    assert commits.trouble(STORE).reason
+    commits.main_was_read(())
     main.error = None
     settle(commits)
-    assert (main.active, commits.trouble(STORE)) == ("v2", "")
+    assert (main.active, commits.trouble(STORE)) == ("v2", FREE)
 
 
 def test_an_agent_that_does_not_lead_commits_nothing(main: Main, commits: GroupCommits) -> None:

@@ -1,4 +1,5 @@
-"""What somebody asks of a group over HTTP: a commit on main, as people make it; never a change of the cluster.
+"""What somebody asks of a group over HTTP: a commit on main, as people make it, or on the group's branch where main
+takes none from the agent; never a change of the cluster.
 
 The rules of the lifecycle say at once what would be rejected. What the commit leads to, the group decides.
 """
@@ -13,6 +14,8 @@ from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.groups.lifecycle import delete, promote, rollback
 from gitops_bg.core.groups.model import GroupKey, GroupState, GroupVersion, PromotionRejected, Rejection, VersionStage
+from gitops_bg.repo.git.errors import PushRefused
+from gitops_bg.repo.layout import group_branch
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.edits import EditOrNew
 from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder
@@ -31,6 +34,8 @@ class Asked:
     commit: str
     """Empty where main asked for it already."""
     versions: tuple[GroupVersion, ...]
+    branch: str = ""
+    """Where it is to be merged from, where main takes no commit from the agent; else empty."""
 
 
 class GroupCommands:
@@ -107,9 +112,14 @@ class GroupCommands:
         return self._commit(group, state, {path: partial(_with_fields, fields, path)}, subject)
 
     def _commit(self, group: GroupKey, state: GroupState, edits: Mapping[str, EditOrNew], subject: str) -> Asked:
-        edited = self._repository.commit_files(edits, f"{group.name}: {subject}\n\nAsked for over HTTP.\n")
+        message, branch = f"{group.name}: {subject}\n\nAsked for over HTTP.\n", ""
+        try:
+            edited = self._repository.commit_files(edits, message)
+        except PushRefused:
+            edited, branch = self._repository.offer_group(group, edits, message), group_branch(group)
         self._pushed()
-        return Asked(edited.commit if edited.changed else "", state.versions)
+        asks = edited.changed or bool(edited.paths)
+        return Asked(edited.commit if asks else "", state.versions, branch if asks else "")
 
 
 def _with_fields(fields: Mapping[str, str | int], path: str, data: bytes) -> bytes:

@@ -1,11 +1,13 @@
 """Tells Git that a group went back by itself: one commit of group.yaml, by a thread of its own.
 
 Traffic never waits for Git. What main says by now wins: where it names another version than the one that failed,
-somebody has decided, and nothing is committed.
+somebody has decided, and nothing is committed. Where main takes no commit from the agent, it is on the branch of the
+group, for people to merge; a branch that main has is deleted, whoever asked for it.
 """
 
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -16,7 +18,10 @@ from gitops_bg.agent.runtime.due_thread import DueThread
 from gitops_bg.core.errors import GitopsBgError, InternalError, InvalidInput, Refused, guarded
 from gitops_bg.core.groups.decision import CommitActive
 from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.repo.git.errors import PushRefused
+from gitops_bg.repo.layout import group_branch
 from gitops_bg.repo.repository import Repository
+from gitops_bg.repo.write.edits import EditOrNew
 from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder
 from gitops_bg.spec.yaml.edit import set_field
 from gitops_bg.spec.yaml.reader import read_one
@@ -25,10 +30,25 @@ LOGGER = logging.getLogger(__name__)
 
 REFUSALS = (Refused, InvalidInput)
 """Errors that somebody has to mend: they are shown with the group."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommitTrouble:
+    """Why main does not take a commit."""
+
+    reason: str = ""
+    """Empty where nothing is in its way."""
+    branch: str = ""
+    """The branch that has the commit; empty where none has."""
+
+
 _WAIT = timedelta(seconds=1)
 """How soon it asks again whether this agent leads."""
 _UNTIL_READ = timedelta(minutes=1)
 """How soon it writes again where the group still wants it: main was broken, or names what failed again."""
+
+
+_NONE = CommitTrouble()
 
 
 class GroupCommits(DueThread[GroupKey]):
@@ -51,9 +71,11 @@ class GroupCommits(DueThread[GroupKey]):
         self._tell = changed
         self._may_write = may_write
         self._backoff = backoff
+        self._withdrawn: set[GroupKey] = set()
+        """The groups whose branch says what nobody wants any more."""
         self._wanted: dict[GroupKey, CommitActive] = {}
         """What main is to say, also once it does: until the group does not want it any more."""
-        self._troubles: dict[GroupKey, str] = {}
+        self._troubles: dict[GroupKey, CommitTrouble] = {}
 
     def submit(self, group: GroupKey, commit: CommitActive | None) -> None:
         """Take what main is to say of a group from now on; None: nothing. Returns at once; the same is no news."""
@@ -61,62 +83,96 @@ class GroupCommits(DueThread[GroupKey]):
             if self._wanted.get(group) == commit:
                 return
             self._due.pop(group, None)
-            self._troubles.pop(group, None)
+            offered = self._troubles.pop(group, _NONE).branch
             self._wanted.pop(group, None)
             if commit is not None:
                 self._wanted[group] = commit
-                self._work_at([group], self._clock())
+            elif offered:
+                self._withdrawn.add(group)
+            self._work_at([group], self._clock())
 
-    def keep(self, groups: Collection[GroupKey]) -> None:
-        """Forget what main was to say of groups that it does not have any more."""
+    def main_was_read(self, groups: Collection[GroupKey]) -> None:
+        """Forget what main was to say of groups that it does not have any more, and look whether it has branches."""
         with self._changed:
             for group in [each for each in self._wanted if each not in groups]:
                 self.submit(group, None)
+            self._work_at([each for each in groups if each not in self._wanted], self._clock())
 
-    def trouble(self, group: GroupKey) -> str:
-        """Why main does not take the commit of a group; empty where nothing is in its way."""
+    def trouble(self, group: GroupKey) -> CommitTrouble:
+        """Why main does not take the commit of a group."""
         with self._changed:
-            return self._troubles.get(group, "")
+            return self._troubles.get(group, _NONE)
 
     def _work(self, group: GroupKey) -> None:
         with self._changed:
             commit = self._wanted.get(group)
         if commit is not None:
             self._write(group, commit)
+        elif self._may_write():
+            self._tidy(group)
+
+    def _tidy(self, group: GroupKey) -> None:
+        """Delete the branch of a group where main says the same, or where nobody wants any more what it says."""
+        try:
+            with guarded(f"deleting the branch of {group}"):
+                self._repository.withdraw_group(group, if_merged=group not in self._withdrawn)
+            self._withdrawn.discard(group)
+        except GitopsBgError as error:
+            if isinstance(error, InternalError):
+                log_bug(error)
+            LOGGER.warning("%s: its branch cannot be deleted: %s", group, error)
 
     def _write(self, group: GroupKey, commit: CommitActive) -> None:
         if not self._may_write():
             self._again(group, commit, _WAIT, self.trouble(group))
             return
         path = f"{group_folder(group)}/{GROUP_FILE}"
+        edit = partial(_naming, commit, path)
         message = f"{group.name}: roll back to {commit.version}\n\n{commit.named} was left: {commit.reason}\n"
         try:
             with guarded(f"committing that {group} went back"):
-                edited = self._repository.commit_files({path: partial(_naming, commit, path)}, message)
+                edited = self._repository.commit_files({path: edit}, message)
         except GitopsBgError as error:
             if isinstance(error, InternalError):
                 log_bug(error)
             wait = timedelta(seconds=self._backoff.failed(group))
             LOGGER.warning("%s: %s; again in %.1f s", group, error, wait.total_seconds())
-            self._again(group, commit, wait, str(error) if isinstance(error, REFUSALS) else "")
+            is_shown = isinstance(error, REFUSALS)
+            branch = self._offered(group, {path: edit}, message) if isinstance(error, PushRefused) else ""
+            self._again(group, commit, wait, CommitTrouble(str(error), branch) if is_shown else _NONE)
             return
         self._backoff.succeeded(group)
         if edited.changed:
             LOGGER.info("%s: commit %s names %s", group, edited.commit, commit.version)
-        self._again(group, commit, _UNTIL_READ, "")
+        self._again(group, commit, _UNTIL_READ, _NONE)
+        self._tidy(group)
         self._pushed()
 
-    def _again(self, group: GroupKey, commit: CommitActive, wait: timedelta, trouble: str) -> None:
+    def _offered(self, group: GroupKey, edits: Mapping[str, EditOrNew], message: str) -> str:
+        """Put what main refuses on the branch of the group; return its name, or nothing where that is refused, too."""
+        try:
+            with guarded(f"offering that {group} went back"):
+                edited = self._repository.offer_group(group, edits, message)
+        except GitopsBgError as error:
+            if isinstance(error, InternalError):
+                log_bug(error)
+            LOGGER.warning("%s: %s", group, error)
+            return ""
+        if edited.changed:
+            LOGGER.info("%s: %s has the commit that main refuses", group, group_branch(group))
+        return group_branch(group) if edited.paths else ""
+
+    def _again(self, group: GroupKey, commit: CommitActive, wait: timedelta, trouble: CommitTrouble) -> None:
         with self._changed:
             if self._wanted.get(group) != commit:
                 return
             self._work_at([group], self._clock() + wait)
         self._set_trouble(group, trouble)
 
-    def _set_trouble(self, group: GroupKey, trouble: str) -> None:
+    def _set_trouble(self, group: GroupKey, trouble: CommitTrouble) -> None:
         with self._changed:
-            before = self._troubles.pop(group, "")
-            if trouble:
+            before = self._troubles.pop(group, _NONE)
+            if trouble != _NONE:
                 self._troubles[group] = trouble
         if trouble != before:
             self._tell(group)

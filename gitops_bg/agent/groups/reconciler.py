@@ -84,7 +84,7 @@ class GroupReconciler:
         """All groups of main."""
         groups = self._catalog.reading.groups
         self._metrics.groups.keep(groups)
-        self._beside.commits.keep(groups)
+        self._beside.commits.main_was_read(groups)
         self._beside.ledger.keep(groups)
         return groups
 
@@ -193,11 +193,13 @@ class GroupReconciler:
     def _with_answers(self, facts: GroupFacts, now: datetime) -> GroupFacts:
         """Return the facts with what those beside have found since the last look."""
         group, beside = facts.group, self._beside
+        trouble = beside.commits.trouble(group)
         observed = replace(
             facts.observed,
             calls={called.id: called for called in beside.hooks.answers(group)},
             measurements=beside.measurements.results(group, facts.seen.record, now),
-            commit_trouble=beside.commits.trouble(group),
+            commit_trouble=trouble.reason,
+            commit_branch=trouble.branch,
             ledger=beside.ledger.position(group),
         )
         return replace(facts, observed=observed)

@@ -81,5 +81,7 @@ class ObservedGroup:
     """The results that no saved record contains."""
     commit_trouble: str = ""
     """Why the agent's last commit of this group is not in main; empty where it is, or where there was none."""
+    commit_branch: str = ""
+    """The branch that has the commit which main refuses; empty where none has."""
     ledger: LedgerPosition | None = None
     """How far the ledger in Git got; None while nobody has looked."""

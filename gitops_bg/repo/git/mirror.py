@@ -9,7 +9,7 @@ from types import TracebackType
 
 from cachetools import LRUCache
 
-from gitops_bg.core.names import APPROVALS_PREFIX, PROMOTION_PREFIX
+from gitops_bg.core.names import APPROVALS_PREFIX, GROUP_PROMOTION_PREFIX, PROMOTION_PREFIX
 from gitops_bg.repo.git.commit_objects import CommitObjects
 from gitops_bg.repo.git.directory import MirrorDirectory
 from gitops_bg.repo.git.errors import (
@@ -30,12 +30,14 @@ from gitops_bg.repo.layout import (
     TRACKING_PREFIX,
     app_of_branch,
     approvals_app_of,
+    group_of_branch,
     is_commit_id,
 )
 from gitops_bg.repo.settings import RepositorySettings
 from gitops_bg.repo.write.messages import one_line
 
 _HEADS = "refs/heads/"
+_PROMOTIONS = (PROMOTION_PREFIX, GROUP_PROMOTION_PREFIX)
 _REMEMBERED = 10_000
 """How many answers of git are cached: which commit contains which other, and which commits exist."""
 _FETCH = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--filter=blob:none")
@@ -107,7 +109,7 @@ class Mirror:
     def advertised(self) -> bytes:
         """The remote's answer about our branches, unparsed: equal bytes mean that nothing moved."""
         approvals = (f"{APPROVALS_PREFIX}*",) if self._with_approvals else ()
-        wanted = (self.settings.branch, self.settings.state_branch, f"{PROMOTION_PREFIX}*", *approvals)
+        wanted = (self.settings.branch, self.settings.state_branch, *(f"{each}*" for each in _PROMOTIONS), *approvals)
         return self._asked("ls-remote", "--heads", "origin", *(_HEADS + name for name in wanted))
 
     def remote_branches(self) -> dict[str, str]:
@@ -118,10 +120,12 @@ class Mirror:
         """The branches of ours in an answer: the patterns of ls-remote match further branches."""
         named = (self.settings.branch, self.settings.state_branch)
         branches = branches_in(advertised).items()
-        return {name: commit for name, commit in branches if name in named or self._is_of_app(name)}
+        return {name: commit for name, commit in branches if name in named or self._is_ours(name)}
 
-    def _is_of_app(self, branch: str) -> bool:
-        return app_of_branch(branch) is not None or (self._with_approvals and approvals_app_of(branch) is not None)
+    def _is_ours(self, branch: str) -> bool:
+        if app_of_branch(branch) is not None or group_of_branch(branch) is not None:
+            return True
+        return self._with_approvals and approvals_app_of(branch) is not None
 
     def clusters(self) -> list[str]:
         """The clusters that have a ledger on the remote, asked now."""

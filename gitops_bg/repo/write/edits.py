@@ -56,7 +56,7 @@ class Edits:
         base = self._trunk.base()
         attempts = self._pusher.attempts()
         for _ in attempts:
-            changed = self._changed(edits, base)
+            changed = self.changed(edits, base)
             if not changed:
                 return Edited(base, changed=False)
             [commit] = self._committer.build([Draft(base, changed, message)])
@@ -67,8 +67,10 @@ class Edits:
             base = self._trunk.again(base)
         raise attempts.given_up()
 
-    def _changed(self, edits: Mapping[str, EditOrNew], base: str) -> dict[str, bytes | None]:
-        """The files that the edits change, with their new content."""
+    def changed(self, edits: Mapping[str, EditOrNew], base: str) -> dict[str, bytes | None]:
+        """The files that the edits change at a commit, with their new content; None: it is deleted. Raises
+        ``InvalidInput`` as `commit`.
+        """
         changed: dict[str, bytes | None] = {}
         for path, edit in edits.items():
             if isinstance(edit, bytes):

@@ -138,7 +138,14 @@ def test_where_main_is_protected_the_former_version_serves_and_the_group_says_wh
     eventually(lambda: store.condition("Diverged")["reason"] == "MainRefusesCommit", what="main refuses")
     store.wait("v1A v2C", "Held")
     assert store.ask("/cart") == "cart-v1"
-    assert "set active: v1 in group.yaml, because the agent cannot" in store.condition("Ready")["message"]
+    branch = f"gitops-bg/promote-groups/{store.world.namespace}/store"
+    said = f"merge {branch}, which sets active: v1 in group.yaml, because the agent cannot: "
+    eventually(lambda: said in store.condition("Ready")["message"], what="the branch is named")
+    store.world.remote.merge(branch)
+    store.world.wake()
+    store.wait("v1A v2C")
+    assert store.condition("Diverged")["status"] == "False"
+    eventually(lambda: store.world.remote.head(branch) is None, what="the branch that main has is gone")
 
 
 def test_an_agent_that_is_restarted_goes_on_with_the_analyses(store: Store, measured: Measured) -> None:

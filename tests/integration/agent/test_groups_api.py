@@ -12,6 +12,7 @@ from gitops_bg.web.app import application
 from gitops_bg.web.server import WebServer
 from tests.support.groups import Store
 from tests.support.scenario import Scenario
+from tests.support.waiting import eventually
 
 TOKEN = b"correct horse"
 
@@ -96,11 +97,25 @@ def test_what_the_lifecycle_rejects_has_its_status_and_commits_nothing(api: Api,
     assert store.world.remote.head() == head
 
 
-def test_a_main_that_takes_no_commit_from_the_agent_is_said(api: Api, store: Store) -> None:
-    store.world.remote.protect()
+def test_where_main_takes_no_commit_from_the_agent_a_branch_has_it_for_people_to_merge(api: Api, store: Store) -> None:
+    remote, branch = store.world.remote, f"gitops-bg/promote-groups/{store.world.namespace}/store"
+    remote.protect()
+    head = remote.head()
+    status, said = api("POST", "/promote/v2")
+    assert (status, said["branch"], said["commit"]) == (202, branch, remote.head(branch))
+    assert api("POST", "/promote/v2")[1]["commit"] == said["commit"], "asked again, it is the same commit"
+    assert (remote.head(), store.stages()) == (head, "v1A v2C")
+    remote.merge(branch)
+    store.world.wake()
+    store.wait("v1L v2A")
+    eventually(lambda: remote.head(branch) is None, what="the branch that main has is gone")
+
+
+def test_where_no_branch_takes_it_either_nothing_is_done(api: Api, store: Store) -> None:
+    store.world.remote.refuse("*")
     status, said = api("POST", "/promote/v2")
     assert (status, said["reason"]) == (403, "PushRefused")
-    assert "make the same change by a pull request" in said["message"]
+    assert "make the change yourself" in said["message"]
 
 
 def test_a_group_with_a_mistake_takes_no_command(api: Api, store: Store) -> None:

@@ -112,7 +112,9 @@ def _left(group: _Group) -> Outlook | None:
         return Outlook(f"requests go back from {failed.target} to {failed.active} as soon as that answers", ill)
     if not group.observed.commit_trouble:
         return Outlook(f"{group.serves_on}; the agent commits active: {failed.active} to main")
-    back = Advice(f"name {failed.active} in group.yaml", f"gitops-bg group rollback {group.key} {failed.active}")
+    branch = group.observed.commit_branch
+    by_hand = f"merge {branch}, which names {failed.active}" if branch else f"name {failed.active} in group.yaml"
+    back = Advice(by_hand) if branch else Advice(by_hand, f"gitops-bg group rollback {group.key} {failed.active}")
     again = Advice(f"or change a file in {failed.target}/: it is measured anew then")
     return Outlook(f"{group.serves_on}; {failed.target} is not promoted again by itself", (back, again))
 

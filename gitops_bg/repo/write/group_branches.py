@@ -1,0 +1,75 @@
+"""The branch of a group: what main does not take from the agent, for people to merge. One for each group, updated in
+place, gone once main says the same.
+"""
+
+from collections.abc import Mapping
+
+from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.repo.git.mirror import Mirror
+from gitops_bg.repo.git.push import Pusher, Update, Verdict
+from gitops_bg.repo.layout import group_branch
+from gitops_bg.repo.read.main_branch import MainBranch
+from gitops_bg.repo.read.trees import NOTHING, Trees
+from gitops_bg.repo.write.commits import Committer, Draft
+from gitops_bg.repo.write.edits import Edited, EditOrNew, Edits
+from gitops_bg.spec.groups.layout import group_folder
+
+
+class GroupBranches:
+    """The branches of all groups. Not thread-safe."""
+
+    def __init__(self, mirror: Mirror, trees: Trees, edits: Edits, committer: Committer, pusher: Pusher) -> None:
+        self._mirror = mirror
+        self._trees = trees
+        self._edits = edits
+        self._committer = committer
+        self._pusher = pusher
+        self._trunk = MainBranch(mirror)
+
+    def offer(self, group: GroupKey, edits: Mapping[str, EditOrNew], message: str) -> Edited:
+        """Put the edits of main on the branch of a group, as one commit. Raises as ``Edits.commit``.
+
+        A branch whose folder of the group says so already stays as it is; none is made where main says so.
+        """
+        name, attempts = group_branch(group), self._pusher.attempts()
+        for _ in attempts:
+            base, standing = self._trunk.base(), self._mirror.tracked().get(name)
+            changed = self._edits.changed(edits, base)
+            if not changed:
+                return Edited(base, changed=False)
+            [commit] = self._committer.build([Draft(base, changed, message)])
+            if standing and self._folder(group, standing) == self._folder(group, commit):
+                return Edited(standing, changed=False, paths=frozenset(changed))
+            answer = self._pusher.push([Update(name, standing, commit)])
+            if answer.verdicts[name] is Verdict.TAKEN:
+                return Edited(commit, changed=True, paths=frozenset(changed))
+            attempts.judge(answer)
+            self._mirror.follow(self._mirror.remote_branches())
+        raise attempts.given_up()
+
+    def withdraw(self, group: GroupKey) -> bool:
+        """Delete the branch of a group; return whether there was one. Raises as ``Edits.commit``."""
+        name, attempts = group_branch(group), self._pusher.attempts()
+        for _ in attempts:
+            standing = self._mirror.tracked().get(name)
+            if standing is None:
+                return False
+            answer = self._pusher.push([Update(name, standing, None)])
+            if answer.verdicts[name] is Verdict.TAKEN:
+                self._mirror.forget({name} & self._mirror.tracked().keys())
+                return True
+            attempts.judge(answer)
+            self._mirror.follow(self._mirror.remote_branches())
+        raise attempts.given_up()
+
+    def is_merged(self, group: GroupKey) -> bool:
+        """Whether the branch of a group asks for nothing that main does not say, however it was merged."""
+        tracked = self._mirror.tracked()
+        standing, main = tracked.get(group_branch(group)), tracked.get(self._mirror.settings.branch)
+        if standing is None or main is None:
+            return False
+        return self._folder(group, standing) == self._folder(group, main) or self._mirror.is_ancestor(standing, main)
+
+    def _folder(self, group: GroupKey, commit: str) -> str:
+        path = group_folder(group)
+        return self._trees.at(commit, [path]).get(path, NOTHING).folder

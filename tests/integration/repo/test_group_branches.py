@@ -1,0 +1,113 @@
+"""The branch of a group: what main refuses, for people to merge; updated in place, gone once main says so."""
+
+from __future__ import annotations
+
+import pytest
+
+from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.repo.git.errors import PushRefused
+from gitops_bg.repo.layout import group_branch
+from gitops_bg.repo.repository import Repository
+from tests.integration.repo.conftest import Opener
+from tests.integration.repo.test_promotions import before_each_push
+from tests.support.git.remote import GitRemote
+
+STORE = GroupKey("shop", "store")
+BRANCH = group_branch(STORE)
+PATH = "groups/shop/store/group.yaml"
+
+
+@pytest.fixture
+def repository(remote: GitRemote, opened: Opener) -> Repository:
+    """A Repository whose main has the group, and takes no commit of an agent."""
+    remote.publish("The store", {PATH: "active: v1\n", "groups/shop/store/v1/cart/target.yaml": "{}\n"})
+    remote.protect()
+    repository = opened()
+    repository.poll()
+    return repository
+
+
+def naming(version: str) -> object:
+    return lambda before: f"active: {version}\n".encode()
+
+
+def offer(repository: Repository, version: str = "v2") -> str:
+    edited = repository.offer_group(STORE, {PATH: naming(version)}, f"store: {version}\n")  # type: ignore[dict-item]
+    return edited.commit if edited.paths else ""
+
+
+def test_it_is_one_commit_on_top_of_main(repository: Repository, remote: GitRemote) -> None:
+    main, commit = remote.head(), offer(repository)
+    assert remote.head(BRANCH) == commit
+    assert remote.run("rev-parse", f"{BRANCH}~1", cwd=remote.bare).strip() == main
+    assert (remote.show(BRANCH, PATH), remote.head()) == ("active: v2\n", main)
+
+
+def test_the_same_again_is_the_same_commit_also_where_main_moved_elsewhere(
+    repository: Repository, remote: GitRemote, opened: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = offer(repository)
+    remote.unprotect()
+    remote.publish("Something else", {"README.md": "hello"})
+    remote.protect()
+    other = opened(mirror="other")
+    other.poll()
+    pushes = before_each_push(monkeypatch)
+    assert (offer(repository), offer(other), pushes) == (commit, commit, [])
+
+
+def test_another_wish_takes_its_place(repository: Repository, remote: GitRemote) -> None:
+    offer(repository, "v2")
+    offer(repository, "v3")
+    assert remote.show(BRANCH, PATH) == "active: v3\n"
+    assert remote.run("rev-parse", f"{BRANCH}~1", cwd=remote.bare).strip() == remote.head()
+
+
+def test_what_main_says_needs_no_branch(repository: Repository, remote: GitRemote) -> None:
+    assert offer(repository, "v1") == ""
+    assert remote.head(BRANCH) is None
+
+
+def test_a_branch_that_somebody_moved_between_fetch_and_push_is_replaced(
+    repository: Repository, opened: Opener, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = opened(mirror="other")
+    other.poll()
+    before_each_push(monkeypatch, lambda: offer(other, "v9"))
+    offer(repository)
+    assert remote.show(BRANCH, PATH) == "active: v2\n"
+
+
+@pytest.mark.parametrize("squashed", [False, True])
+def test_it_is_deleted_once_main_says_the_same_however_it_was_merged(
+    repository: Repository, remote: GitRemote, squashed: bool
+) -> None:
+    offer(repository)
+    assert repository.withdraw_group(STORE, if_merged=True) is False
+    if squashed:
+        remote.unprotect()
+        remote.publish("Squashed", {PATH: "active: v2\n"})
+    else:
+        remote.merge(BRANCH)
+    repository.poll()
+    assert repository.withdraw_group(STORE, if_merged=True) is True
+    assert remote.head(BRANCH) is None
+    assert repository.withdraw_group(STORE, if_merged=True) is False
+
+
+def test_a_wish_that_is_over_takes_its_branch_along(repository: Repository, remote: GitRemote) -> None:
+    offer(repository)
+    assert repository.withdraw_group(STORE) is True
+    assert (repository.withdraw_group(STORE), remote.head(BRANCH)) == (False, None)
+
+
+def test_an_app_of_the_same_name_has_another_branch(repository: Repository) -> None:
+    offer(repository)
+    repository.poll()
+    assert repository.promotions() == {}
+
+
+def test_a_branch_that_the_remote_refuses_is_push_refused(repository: Repository, remote: GitRemote) -> None:
+    remote.refuse("gitops-bg/*")
+    with pytest.raises(PushRefused):
+        offer(repository)
