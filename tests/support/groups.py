@@ -43,7 +43,7 @@ class Store:
                 "apiVersion": "v1",
                 "kind": "Service",
                 "metadata": {"name": service},
-                "spec": {"ports": [{"port": 80}]},
+                "spec": {"ports": [{"port": 80, "targetPort": "http"}]},
             }
             routes = [{"path": {"prefix": path}} for path in paths.split()]
             written = {

@@ -6,23 +6,25 @@ from pathlib import Path
 
 from gitops_bg.core import names
 from gitops_bg.core.model.digest import short
+from tests.integration.traffic.conftest import GatewayCluster
 from tests.integration.traffic.gateway_users import Load
-from tests.support.cluster.clusters import SandboxCluster
 from tests.support.cluster.gateway_api import install_gateway_api, open_gateway
 from tests.support.scenario import scenario
 
 
-def test_no_request_fails_or_goes_astray_through_a_promotion_and_a_rollback(tmp_path: Path) -> None:
-    with SandboxCluster.run(tmp_path, traffic=True) as cluster, scenario(cluster, tmp_path) as world:
-        install_gateway_api(cluster)
-        open_gateway(cluster, world.namespace)
+def test_no_request_fails_or_goes_astray_through_a_promotion_and_a_rollback(
+    gateway: GatewayCluster, tmp_path: Path
+) -> None:
+    with scenario(gateway, tmp_path) as world:
+        install_gateway_api(gateway)
+        open_gateway(gateway, world.namespace)
         world.start()
         web = world.app()
         web.strategy["routes"] = {"parentRefs": [{"name": "public"}]}
         web.deploy("v1")
         one, two = (short(web.digest(tag)) for tag in ("v1", "v2"))
         requests = [("/", ""), ("/", "candidate"), ("/", two), ("/", "v9")]
-        load = Load(cluster.sandbox.gateway_url(world.namespace, "public"), requests, names.DIGEST)
+        load = Load(gateway.gateway_url(world.namespace, "public"), requests, names.DIGEST)
         load.until_answered()
         with load.running():
             load.expect({("/", ""): one, ("/", "candidate"): one, ("/", two): one, ("/", "v9"): one})

@@ -15,7 +15,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import urllib3
 import yaml
@@ -23,6 +23,7 @@ import yaml
 from tests.support.cluster.control_plane import ControlPlane
 from tests.support.cluster.kubelet import Kubelet
 from tests.support.cluster.paths import collection, path_of
+from tests.support.cluster.pod_servers import PodServers
 from tests.support.cluster.rawapi import APPLY, JSON, USER_AGENT, Json, RawApi, decoded, target_of
 from tests.support.waiting import PATIENCE, eventually
 
@@ -165,9 +166,10 @@ class ControlPlaneCluster(TestCluster):
 
     @classmethod
     @contextmanager
-    def run(cls, binaries: Path, folder: Path) -> Iterator[ControlPlaneCluster]:
-        """Start everything (about four seconds), and stop it at the end."""
-        with ControlPlane(binaries, folder) as control_plane, Kubelet(control_plane.kubeconfig) as kubelet:
+    def run(cls, binaries: Path, folder: Path, servers: PodServers | None = None) -> Iterator[Self]:
+        """Start everything (about four seconds), and stop it at the end; ``servers`` answer for the pods."""
+        running = ControlPlane(binaries, folder)
+        with running as control_plane, Kubelet(control_plane.kubeconfig, servers=servers) as kubelet:
             cluster = cls(control_plane, kubelet, folder)
             with contextlib.closing(cluster):
                 yield cluster
@@ -223,6 +225,10 @@ class SandboxCluster(TestCluster):
 
     def set_ready(self, namespace: str, selector: Mapping[str, str], ready: bool) -> None:
         self.sandbox.kubelet.set_ready(namespace, dict(selector), ready)
+
+    def gateway_url(self, namespace: str, name: str) -> str:
+        """Where people reach a Gateway."""
+        return self.sandbox.gateway_url(namespace, name)
 
     def expire_history(self) -> None:
         self.sandbox.faults.expire_history()

@@ -14,6 +14,7 @@ from tests.support.cluster.rawapi import Json
 from tests.support.manifests import custom_resource_definition
 
 CRDS = Path(__file__).parents[3].parent / "shared" / "crds"
+GATEWAY_CLASS = "tests"
 HOW_TO_GET_THEM = f"the CustomResourceDefinitions of the Gateway API are not in {CRDS.parent.name}/{CRDS.name}"
 
 
@@ -44,15 +45,15 @@ def install_gateway_api(cluster: TestCluster) -> None:
 def open_gateway(cluster: TestCluster, namespace: str) -> None:
     """Make the Gateway `public` of a namespace, and the Service that denies.
 
-    The sandbox takes routes at once; a control plane has nobody who says anything of them.
+    The sandbox takes routes at once, whatever the class; a control plane has nobody who says anything of them.
     """
     listener = {"name": "http", "port": 80, "protocol": "HTTP"}
-    spec = {"gatewayClassName": "sandbox", "listeners": [listener]}
+    spec = {"gatewayClassName": GATEWAY_CLASS, "listeners": [listener]}
     metadata = {"name": "public", "namespace": namespace}
     body = {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway", "metadata": metadata, "spec": spec}
     cluster.apply(body)
-    deny = {"name": "gitops-bg-deny", "namespace": namespace}
-    cluster.apply({"apiVersion": "v1", "kind": "Service", "metadata": deny, "spec": {"ports": [{"port": 80}]}})
+    deny, port = {"name": "gitops-bg-deny", "namespace": namespace}, {"port": 80, "protocol": "TCP"}
+    cluster.apply({"apiVersion": "v1", "kind": "Service", "metadata": deny, "spec": {"ports": [port]}})
 
 
 def install_grpc_routes(cluster: TestCluster) -> None:

@@ -3,7 +3,7 @@
 Each pod is bound to the one node and gets the status that its images ask for: a tag with `bad` or `missing`
 cannot be pulled, one with `crash` crashes, all others get ready after `ready_after` seconds. Pods of Jobs end as
 their commands say. Pods that are being deleted are gone at once. What does not get through, because a connection breaks
-or another controller writes meanwhile, is tried again. Runs nothing and carries no traffic.
+or another controller writes meanwhile, is tried again. Runs nothing, but for the servers of the pods that it is given.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from gitops_bg.sandbox.controllers.configuring import event
 from gitops_bg.sandbox.controllers.environment import Setup, set_up
 from gitops_bg.sandbox.controllers.pod_status import State
 from tests.support.cluster.paths import events, path_in, pods
+from tests.support.cluster.pod_servers import PodServers
 from tests.support.cluster.rawapi import APPLY, JSON, STRATEGIC, ApiError, Json, RawApi, Watch
 
 _NODE = "node-1"
@@ -46,8 +47,9 @@ class _Conflict(Exception):
 class Kubelet:
     """The only node of a cluster. Use as a context manager; it works on threads of its own meanwhile."""
 
-    def __init__(self, kubeconfig: Path, ready_after: float = 0.0) -> None:
+    def __init__(self, kubeconfig: Path, ready_after: float = 0.0, servers: PodServers | None = None) -> None:
         self.ready_after = ready_after  # seconds from a pod's creation to its being ready; may be changed
+        self._servers = servers
         self.api = RawApi(kubeconfig, user_agent="kubelet")
         self._started: set[str] = set()
         self._forced: dict[str, bool] = {}
@@ -77,6 +79,8 @@ class Kubelet:
             self._watcher.join(timeout=0.05)
         self._timer.stop()
         self._workers.shutdown(cancel_futures=True)
+        if self._servers is not None:
+            self._servers.stop()
         self.api.close()
 
     def set_ready(self, namespace: str, selector: Mapping[str, str], ready: bool) -> int:
@@ -167,7 +171,13 @@ class Kubelet:
             self._report(pod, waiting(pod, trouble, address))
         elif not serves:
             self._work(pod, address, restarts=0)
-        elif self.ready_after > 0:
+        else:
+            self._serve(pod, address)
+
+    def _serve(self, pod: Json, address: str) -> None:
+        if self._servers is not None:
+            self._servers.start(pod, address)
+        if self.ready_after > 0:
             self._report(pod, running(pod, ready=False, address=address))
             self._later(lambda: self._get_ready(pod, address), self.ready_after)
         else:
@@ -196,6 +206,8 @@ class Kubelet:
     def _kill(self, pod: Json) -> None:
         options = {"gracePeriodSeconds": 0, "preconditions": {"uid": pod["metadata"]["uid"]}}
         self._insist("DELETE", pod, _path(pod), options)
+        if self._servers is not None:
+            self._servers.end(pod)
 
     def _is_there(self, pod: Json) -> bool:
         """Whether this very pod still exists, not another one of its name."""
