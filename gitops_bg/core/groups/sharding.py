@@ -3,6 +3,10 @@
 Rules that can be equally specific have the same path, and all rules of a path are in one HTTPRoute: which of two wins
 then depends on their order alone, never on the age of objects. A path is always in the shard that a hash of it names;
 there are as many shards as are needed, always a power of two, so that one more path moves few others.
+
+Matches share a rule only where they name a version by its header. Some implementations rank a whole rule by the length
+of its text: many matches without the header in one rule would beat a shorter rule with it, and lead those who name a
+version to another one (docs/decisions/0044).
 """
 
 import hashlib
@@ -36,20 +40,20 @@ def sharded(group: GroupKey, gateway: GroupGateway, rules: Iterable[HostRule]) -
     routes = [
         HttpRoute(_name(group, gateway, hosts, number, part), hosts, gateway.parents, packed)
         for hosts, own in by_hosts.items()
-        for number, parts in _shards(own).items()
+        for number, parts in _shards(own, gateway.version_header).items()
         for part, packed in enumerate(parts)
     ]
     return tuple(sorted(routes, key=lambda route: route.name))
 
 
-def _shards(rules: list[HttpRule]) -> Mapping[int, list[tuple[HttpRule, ...]]]:
+def _shards(rules: list[HttpRule], version_header: str) -> Mapping[int, list[tuple[HttpRule, ...]]]:
     """Return the rules of each shard by its number; more than one part only where one path alone is too much."""
     count = 1
     while True:
         found: dict[int, list[HttpRule]] = {}
         for rule in rules:
             found.setdefault(_number(rule) % count, []).append(rule)
-        packed = {number: _packed(own) for number, own in found.items()}
+        packed = {number: _packed(own, version_header) for number, own in found.items()}
         if all(_fits(each) or _is_one_path(each) for each in packed.values()) or count == _MOST_SHARDS:
             return {number: _parts(each) for number, each in sorted(packed.items())}
         count *= 2
@@ -61,11 +65,15 @@ def _number(rule: HttpRule) -> int:
     return int.from_bytes(hashlib.sha256(f"{match.kind} {match.path}".encode()).digest()[:4], "big")
 
 
-def _packed(rules: list[HttpRule]) -> tuple[HttpRule, ...]:
-    """Put matches that lead to the same place into one rule, where no other rule in between is for the same path."""
+def _packed(rules: list[HttpRule], version_header: str) -> tuple[HttpRule, ...]:
+    """Put matches that name a version and lead to the same place into one rule.
+
+    Only where no other rule in between is for the same path.
+    """
     packed: list[HttpRule] = []
     for rule in rules:
-        place = None if rule.rewrite else _place(packed, rule)
+        alone = rule.rewrite or not _names_version(rule, version_header)
+        place = None if alone else _place(packed, rule, version_header)
         if place is None:
             packed.append(rule)
         else:
@@ -73,13 +81,18 @@ def _packed(rules: list[HttpRule]) -> tuple[HttpRule, ...]:
     return tuple(packed)
 
 
-def _place(packed: list[HttpRule], rule: HttpRule) -> int | None:
+def _names_version(rule: HttpRule, version_header: str) -> bool:
+    return all(version_header in dict(match.headers) for match in rule.matches)
+
+
+def _place(packed: list[HttpRule], rule: HttpRule, version_header: str) -> int | None:
     """Return the last rule that this one may join without overtaking a rule for one of its paths."""
     paths = {(match.kind, match.path) for match in rule.matches}
     for place in range(len(packed) - 1, -1, -1):
         other = packed[place]
         same = (other.to, other.rewrite, other.timeout) == (rule.to, rule.rewrite, rule.timeout)
-        if same and len(other.matches) + len(rule.matches) <= MOST_MATCHES_OF_A_RULE:
+        fits = len(other.matches) + len(rule.matches) <= MOST_MATCHES_OF_A_RULE
+        if same and fits and _names_version(other, version_header):
             return place
         if any((match.kind, match.path) in paths for match in other.matches):
             return None

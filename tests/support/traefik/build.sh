@@ -30,11 +30,12 @@ echo "building Traefik; log: $log" >&2
 if ! (
   set -e
   command -v go >/dev/null || { echo "go is not installed"; exit 1; }
-  work=$(mktemp -d)
+  rm -rf "$dir"/work.*
+  work=$(mktemp -d "$dir/work.XXXXXX")
   trap 'rm -rf "$work"' EXIT
   cd "$here"
   # The lock is this script's: what it starts must not keep it where the script is killed.
-  GOWORK=off GOFLAGS=-mod=readonly CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' \
+  GOWORK=off GOFLAGS=-mod=readonly CGO_ENABLED=0 GOTMPDIR=$work go build -trimpath -ldflags '-s -w' \
     -o "$work/traefik" github.com/traefik/traefik/v3/cmd/traefik 9>&-
   mkdir -p "$dir/bin"
   install -m 755 "$work/traefik" "$dir/bin/traefik.new"
