@@ -17,18 +17,19 @@ API = "gitops-bg.dev/v1alpha1"
 
 
 class Store:
-    """The group `store` of a namespace, as its users write it and see it."""
+    """A group of a namespace, `store` by default, as its users write it and see it."""
 
-    def __init__(self, world: Scenario) -> None:
+    def __init__(self, world: Scenario, name: str = "store") -> None:
         install_gateway_api(world.cluster)
         open_gateway(world.cluster, world.namespace)
         world.remote.write("gitops-bg.yaml", f"apiVersion: {API}\nkind: Settings\n")
         self.world = world
-        self.folder = f"groups/{world.namespace}/store"
+        self.name = name
+        self.folder = f"groups/{world.namespace}/{name}"
         self.spec: dict[str, Any] = {"active": "v1", "gateway": {"parentRefs": [{"name": "public"}]}}
 
     def group(self) -> dict[str, str | None]:
-        metadata = {"name": "store", "namespace": self.world.namespace}
+        metadata = {"name": self.name, "namespace": self.world.namespace}
         body = {"apiVersion": API, "kind": "ReleaseGroup", "metadata": metadata, "spec": self.spec}
         return {f"{self.folder}/group.yaml": yaml.safe_dump(body)}
 
@@ -56,10 +57,10 @@ class Store:
 
     def activate(self, version: str) -> str:
         self.spec["active"] = version
-        return self.world.publish(f"store: {version}", self.group())
+        return self.world.publish(f"{self.name}: {version}", self.group())
 
     def status(self) -> dict[str, Any]:
-        path = f"/apis/{API}/namespaces/{self.world.namespace}/releasegroups/store"
+        path = f"/apis/{API}/namespaces/{self.world.namespace}/releasegroups/{self.name}"
         found = self.world.cluster.find(path) or {}
         status: dict[str, Any] = found.get("status") or {}
         return status
@@ -70,12 +71,12 @@ class Store:
 
     def delete(self) -> None:
         """What `kubectl delete releasegroup` does."""
-        path = f"/apis/{API}/namespaces/{self.world.namespace}/releasegroups/store"
+        path = f"/apis/{API}/namespaces/{self.world.namespace}/releasegroups/{self.name}"
         assert self.world.cluster.request("DELETE", path)[0] == 200
 
     def damage_record(self) -> None:
         """What a careless person does to the status."""
-        path = f"/apis/{API}/namespaces/{self.world.namespace}/releasegroups/store/status"
+        path = f"/apis/{API}/namespaces/{self.world.namespace}/releasegroups/{self.name}/status"
         body = {"status": {"record": {"state": "garbage"}}}
         self.world.cluster.ask("PATCH", path, body, content_type="application/merge-patch+json")
 
@@ -99,7 +100,7 @@ class Store:
         if not remote.bare.exists() or remote.head(STATE_BRANCH) is None:
             return []
         text = remote.run("log", "--reverse", "--format=%B", STATE_BRANCH, "--", cwd=remote.bare)
-        name = f"{self.world.namespace}/store"
+        name = f"{self.world.namespace}/{self.name}"
         return [entry["Event"] for entry in entries_in(text) if entry.get("Group") == name]
 
     def wait_for_ledger(self, event: str, times: int = 1) -> None:
