@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -26,8 +27,11 @@ def why_no_private_network() -> str:
     """Why nobody can have a network of their own here; empty where they can."""
     if sys.platform != "linux":
         return "networks of one's own are a matter of Linux"
+    missing = [name for name in ("unshare", "ip") if shutil.which(name) is None]
+    if missing:
+        return f"this needs {' and '.join(missing)}, of util-linux and iproute2"
     tried = subprocess.run(["unshare", "-n", "ip", "link", "set", "lo", "up"], capture_output=True, text=True)
-    return "" if tried.returncode == 0 else f"this needs root, or CAP_SYS_ADMIN, and iproute2: {tried.stderr.strip()}"
+    return "" if tried.returncode == 0 else f"this needs root, or CAP_SYS_ADMIN: {tried.stderr.strip()}"
 
 
 @contextmanager
