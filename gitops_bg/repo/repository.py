@@ -30,6 +30,7 @@ from itertools import islice
 from types import TracebackType
 
 from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.groups.record import GroupLedgerEntry
 from gitops_bg.core.model.desired import LedgerMemory, Problem
 from gitops_bg.core.model.policies.facts import CommitFacts
 from gitops_bg.core.model.version import AppKey, Source
@@ -60,9 +61,10 @@ from gitops_bg.repo.write.commits import Committer
 from gitops_bg.repo.write.edits import Edited, EditOrNew, Edits
 from gitops_bg.repo.write.group_branches import GroupBranches
 from gitops_bg.repo.write.group_ledger import GroupLedger
-from gitops_bg.repo.write.group_ledger_file import GroupLedgerBatch, PublishedGroupEntry
+from gitops_bg.repo.write.group_ledger_file import GroupLedgerBatch
 from gitops_bg.repo.write.ledger import Ledger, Published
-from gitops_bg.repo.write.ledger_file import LedgerBatch, Position
+from gitops_bg.repo.write.ledger_entries import Position, PublishedEntry
+from gitops_bg.repo.write.ledger_file import LedgerBatch
 from gitops_bg.repo.write.policy_file import PolicyChange
 from gitops_bg.repo.write.policy_log import PolicyLog
 from gitops_bg.repo.write.promotion import PrimaryChange, PrimaryOutcome, Promotions
@@ -585,7 +587,9 @@ class Repository:
         with self._guarded():
             return self._group_ledger.document(group).position
 
-    def group_history(self, group: GroupKey, limit: int | None = None) -> Sequence[tuple[str, PublishedGroupEntry]]:
+    def group_history(
+        self, group: GroupKey, limit: int | None = None
+    ) -> Sequence[tuple[str, PublishedEntry[GroupLedgerEntry]]]:
         """The ledger entries of a group, newest first, each with the commit that brought it."""
         with self._guarded():
             return list(islice(self._group_ledger.history(group), limit))

@@ -8,8 +8,10 @@ import pytest
 
 from gitops_bg.agent.desired import group_shelf
 from gitops_bg.agent.desired.group_shelf import GroupShelf
+from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.repo.git.errors import RemoteUnreachable
 from gitops_bg.repo.read.index.hidden import Hidden
 from gitops_bg.spec.analysis.template_index import Library, load_templates
 from gitops_bg.spec.groups.load import GroupConfig, load_group
@@ -36,6 +38,9 @@ class Main:
         self.read: list[str] = []
         self.former: list[dict[str, bytes | Problem]] = []
         """What main said before, newest first."""
+        self.trouble: GitopsBgError | None = None
+        """Why its history cannot be read."""
+        self.searches = 0
         self.shelf = GroupShelf(self._below, self._before)
         self.library = Library()
 
@@ -44,6 +49,9 @@ class Main:
         return {path: content for path, content in self.files.items() if path.startswith(f"{folder}/")}
 
     def _before(self, folder: str) -> Iterator[Mapping[str, bytes | Problem]]:
+        self.searches += 1
+        if self.trouble is not None:
+            raise self.trouble
         for files in self.former:
             yield {path: content for path, content in files.items() if path.startswith(f"{folder}/")}
 
@@ -140,9 +148,28 @@ def test_a_group_that_left_main_and_comes_back_broken_says_nothing_of_its_former
     main = Main()
     main.take()
     main.shelf.take({BLOG: "1"}, NOTHING_HIDDEN, "c" * 40, main.library)
-    main.files = {**main.files, "groups/shop/store/group.yaml": BROKEN}
+    before = main.files
+    main.files = {**before, "groups/shop/store/group.yaml": BROKEN}
+    main.former = [main.files, {}, before]
     main.take()
     assert main.usable() == {"store": False, "blog": True}
+
+
+def test_a_history_that_cannot_be_read_is_read_again_and_one_that_can_only_once() -> None:
+    main, before = Main(), folder_of(STORE)
+    main.files = {**main.files, "groups/shop/store/group.yaml": BROKEN}
+    main.trouble = RemoteUnreachable("the remote does not answer")
+    main.take()
+    assert main.usable() == {"store": False, "blog": True}
+    main.trouble = None
+    main.former = [main.files, before]
+    main.take()
+    assert (main.usable(), main.read) == ({"store": True, "blog": True}, ["groups/shop/store"])
+    blog = Main()
+    blog.files = {**blog.files, "groups/shop/store/group.yaml": BROKEN}
+    for tree in ("1", "2", "3"):
+        blog.take(store=tree)
+    assert blog.searches == 1, "what comes later, this process sees itself"
 
 
 def test_a_bug_in_reading_what_a_folder_was_leaves_it_unusable(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,12 +14,11 @@ import pytest
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.write import state_readme
+from gitops_bg.repo.write.ledger_entries import Position, PublishedEntry
 from gitops_bg.repo.write.ledger_file import (
     AppState,
     Document,
     LedgerBatch,
-    Position,
-    PublishedEntry,
     VersionState,
     parse,
     render,

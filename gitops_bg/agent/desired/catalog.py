@@ -32,10 +32,9 @@ from gitops_bg.core.names import promotion_branch
 from gitops_bg.core.transitions.git.operator_requests import asks_for_retries
 from gitops_bg.repo.read.polling import Poll
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.write.ledger_file import Position
+from gitops_bg.repo.write.ledger_entries import NOWHERE, Position
 from gitops_bg.spec.app.load import AppConfig
 
-NOWHERE = Position("", 0)
 Document = TypeVar("Document", Target, Primary)
 
 

@@ -5,11 +5,13 @@ hits a bug, or part of which cannot be seen, what it said last holds: unknown is
 version needs it.
 """
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from gitops_bg.agent.runtime.boundaries import log_bug
-from gitops_bg.core.errors import InternalError, guarded
+from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.desired import Problem
@@ -21,7 +23,15 @@ from gitops_bg.spec.groups.load import File, GroupConfig, load_group
 Read = Callable[[str], Mapping[str, File]]
 """All files below a folder of main, by path."""
 Earlier = Callable[[str], Iterable[Mapping[str, File]]]
-"""What a folder of main said before, newest first."""
+"""What a folder of main said before, newest first, nothing where it was not there. May raise the errors of
+``core.errors``.
+"""
+
+
+LOGGER = logging.getLogger(__name__)
+
+_READ_AGAIN = ""
+"""Instead of the object id of a folder that is to be read again with the next change of any group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +52,8 @@ class GroupShelf:
         self._known: dict[GroupKey, _Shelved] = {}
         self._valid: dict[GroupKey, GroupConfig] = {}
         """The last valid state of each group."""
+        self._searched: set[GroupKey] = set()
+        """The groups whose history was read to its end: what came later, this process has seen itself."""
         self._library = Library()
         self.view: Mapping[GroupKey, GroupConfig] = {}
 
@@ -51,6 +63,7 @@ class GroupShelf:
         self._known = {group: each for group, each in self._known.items() if not each.config.templates & changed}
         self._known = {group: self._shelved(group, tree, hidden, commit) for group, tree in folders.items()}
         self._valid = {group: each for group, each in self._valid.items() if group in folders}
+        self._searched &= folders.keys()
         self.view = {group: each.config for group, each in self._known.items()}
 
     def _shelved(self, group: GroupKey, tree: str, hidden: Hidden, commit: str) -> _Shelved:
@@ -58,16 +71,20 @@ class GroupShelf:
         if known is not None and (known.tree, known.hidden) == (tree, hides):
             return known
         if hides is not None:
-            return _Shelved(tree, hides, self._or_last_valid(group, _unusable(hides, commit)))
+            return self._kept(group, tree, hides, self._or_last_valid(group, _unusable(hides, commit)))
         try:
             with guarded(f"reading the group {group}"):
-                return _Shelved(tree, None, self._loaded(group, commit))
+                return self._kept(group, tree, None, self._loaded(group, commit))
         except InternalError as error:
             log_bug(error)
             remedy = "report it, with the traceback in the agent's log"
             unusable = _unusable(Problem(group_folder(group), str(error), remedy=remedy), commit)
-            # Without an id, it is read again with the next change.
-            return _Shelved("", None, self._or_last_valid(group, unusable))
+            return _Shelved(_READ_AGAIN, None, self._or_last_valid(group, unusable))
+
+    def _kept(self, group: GroupKey, tree: str, hidden: Problem | None, config: GroupConfig) -> _Shelved:
+        """Keep a group; one of which nobody knows yet what it was is read again."""
+        is_known = config.desired.spec is not None or group in self._searched
+        return _Shelved(tree if is_known else _READ_AGAIN, hidden, config)
 
     def _loaded(self, group: GroupKey, commit: str) -> GroupConfig:
         found = self._load(group, self._read(group_folder(group)), commit)
@@ -92,14 +109,23 @@ class GroupShelf:
         return replace(valid, desired=desired)
 
     def _valid_before(self, group: GroupKey, commit: str) -> GroupConfig | None:
-        """The last valid state in main's history; None where there is none, or where a bug is in the way."""
+        """The last valid state in main's history, since the folder is there; None where there is none, or where nobody
+        can read it now.
+        """
+        if group in self._searched:
+            return None
         try:
             with guarded(f"reading what the group {group} was"):
-                found = (self._load(group, files, commit) for files in self._earlier(group_folder(group)))
-                return next((each for each in found if each.desired.spec is not None), None)
-        except InternalError as error:
-            log_bug(error)
+                former = takewhile(bool, self._earlier(group_folder(group)))
+                found = (self._load(group, files, commit) for files in former)
+                valid = next((each for each in found if each.desired.spec is not None), None)
+        except GitopsBgError as error:
+            if isinstance(error, InternalError):
+                log_bug(error)
+            LOGGER.warning("%s: nobody knows what its folder said before: %s", group, error)
             return None
+        self._searched.add(group)
+        return valid
 
 
 def _unusable(problem: Problem, commit: str) -> GroupConfig:

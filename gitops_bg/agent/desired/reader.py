@@ -131,12 +131,8 @@ class Reader:
             return ()
 
     def _folder_before(self, folder: str) -> Iterator[Mapping[str, bytes | Problem]]:
-        """What a folder with a mistake said before, newest first; nothing where that cannot be read."""
-        try:
-            for commit in self._repository.changes_below(folder):
-                yield self._files_below(folder, commit)
-        except GitopsBgError:
-            return
+        """What a folder with a mistake said before, newest first."""
+        return (self._files_below(folder, commit) for commit in self._repository.changes_below(folder))
 
     def _read_settings(self) -> None:
         content = self._repository.settings_file()

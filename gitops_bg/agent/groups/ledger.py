@@ -15,7 +15,7 @@ from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.observed import LedgerPosition
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.group_ledger_file import GroupLedgerBatch
-from gitops_bg.repo.write.ledger_file import Position
+from gitops_bg.repo.write.ledger_entries import Position
 
 LOGGER = logging.getLogger(__name__)
 
@@ -78,7 +78,7 @@ class GroupLedgerThread(DueThread[GroupKey]):
             return
         try:
             with guarded("writing the ledger of groups"):
-                found = self._repository.publish_groups(batch) if known else self._read(group)
+                found = self._published(group, batch) if known else self._read(group)
         except GitopsBgError as error:
             if isinstance(error, InternalError):
                 log_bug(error)
@@ -88,6 +88,16 @@ class GroupLedgerThread(DueThread[GroupKey]):
             return
         self._backoff.succeeded("ledger")
         self._take(found, batch)
+
+    def _published(self, group: GroupKey, batch: dict[GroupKey, GroupLedgerBatch]) -> dict[GroupKey, Position]:
+        """Publish all that waits; where that hits a bug, this group alone: no other one waits for it."""
+        try:
+            with guarded("writing the ledger of groups"):
+                return self._repository.publish_groups(batch)
+        except InternalError:
+            if batch.keys() <= {group}:
+                raise
+            return self._repository.publish_groups({group: batch[group]}) if group in batch else {}
 
     def _read(self, group: GroupKey) -> dict[GroupKey, Position]:
         return {group: self._repository.group_position(group)}

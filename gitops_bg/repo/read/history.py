@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
 
 from gitops_bg.core.model.record import LedgerEntry
 from gitops_bg.core.model.version import AppKey
@@ -12,7 +11,8 @@ from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
 from gitops_bg.repo.read.index.app_index import AppIndex
 from gitops_bg.repo.read.provenance import revisions_of
-from gitops_bg.repo.write.ledger_file import Position, PublishedEntry, parse
+from gitops_bg.repo.write.ledger_entries import PublishedEntry, Revision, each_once
+from gitops_bg.repo.write.ledger_file import parse
 from gitops_bg.spec.app.layout import PRIMARY_FILE
 
 _PAGE = 100
@@ -38,19 +38,11 @@ class History:
         self._index = index
 
     def ledger(self, app: AppKey) -> Iterator[Committed]:
-        """Every ledger entry of an app, newest first, as far back as the state branch goes.
-
-        An entry belongs to the oldest commit that has it: a file keeps the last entries from commit to commit.
-        """
+        """Every ledger entry of an app, newest first, as far back as the state branch goes."""
         tip = self._mirror.tracked().get(self._mirror.settings.state_branch)
         revisions = revisions_of(self._mirror, f"{app.namespace}/{app.name}.json", tip) if tip else []
-        yielded: set[Position] = set()
-        for (commit, newer), (_, older) in pairwise(chain(self._published(revisions), [("", ())])):
-            before = {published.position for published in older}
-            for published in reversed(newer):
-                if published.position not in before and published.position not in yielded:
-                    yielded.add(published.position)
-                    yield Committed(commit, published.epoch, published.entry)
+        for commit, published in each_once(self._published(revisions)):
+            yield Committed(commit, published.epoch, published.entry)
 
     def primaries(self, app: AppKey, commit: str) -> Iterator[bytes]:
         """Every content that ``primary.yaml`` had up to a commit of main, newest first."""
@@ -83,7 +75,7 @@ class History:
         contents = self._blobs.read(list(dict.fromkeys(blobs)))
         return [content for content in map(contents.__getitem__, blobs) if content is not None]
 
-    def _published(self, revisions: Sequence[tuple[str, str]]) -> Iterator[tuple[str, tuple[PublishedEntry, ...]]]:
+    def _published(self, revisions: Sequence[tuple[str, str]]) -> Iterator[Revision[LedgerEntry]]:
         """Each revision with its entries, read a page at a time; a damaged one has none."""
         for start in range(0, len(revisions), _PAGE):
             page = revisions[start : start + _PAGE]
@@ -92,7 +84,7 @@ class History:
                 yield commit, _entries(contents[blob])
 
 
-def _entries(content: bytes | None) -> tuple[PublishedEntry, ...]:
+def _entries(content: bytes | None) -> tuple[PublishedEntry[LedgerEntry], ...]:
     try:
         return parse(content or b"").history
     except ValueError:

@@ -4,7 +4,6 @@ Nothing lost, nothing twice: an entry stays in the group's record until ``publis
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from itertools import chain, pairwise
 
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.record import GroupLedgerEntry
@@ -17,13 +16,12 @@ from gitops_bg.repo.write.commits import Committer, Draft
 from gitops_bg.repo.write.group_ledger_file import (
     GroupDocument,
     GroupLedgerBatch,
-    PublishedGroupEntry,
     message,
     parse,
     path_of,
     render,
 )
-from gitops_bg.repo.write.ledger_file import Position
+from gitops_bg.repo.write.ledger_entries import Position, PublishedEntry, each_once
 
 
 class GroupLedger:
@@ -68,21 +66,11 @@ class GroupLedger:
         """The file of a group as last fetched; an empty one if it is missing or damaged."""
         return self._at(group, self._tip())
 
-    def history(self, group: GroupKey) -> Iterator[tuple[str, PublishedGroupEntry]]:
-        """Every entry of a group, newest first, with the commit of the state branch that brought it.
-
-        An entry belongs to the oldest commit that has it: a file keeps the last entries from commit to commit.
-        """
+    def history(self, group: GroupKey) -> Iterator[tuple[str, PublishedEntry[GroupLedgerEntry]]]:
+        """Every entry of a group, newest first, with the commit of the state branch that brought it."""
         tip = self._tip()
         commits = revisions_of(self._mirror, path_of(group), tip) if tip else []
-        read = ((commit, self._at(group, commit).history) for commit, _ in commits)
-        yielded: set[Position] = set()
-        for (commit, newer), (_, older) in pairwise(chain(read, [("", ())])):
-            before = {each.position for each in older}
-            for each in reversed(newer):
-                if each.position not in before and each.position not in yielded:
-                    yielded.add(each.position)
-                    yield commit, each
+        return each_once((commit, self._at(group, commit).history) for commit, _ in commits)
 
     @property
     def _cluster(self) -> str:

@@ -4,7 +4,7 @@ data, no Git.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from gitops_bg.core.errors import InvalidInput
@@ -12,7 +12,7 @@ from gitops_bg.core.groups.ledger import VERBS
 from gitops_bg.core.groups.model import GroupKey, VersionStage
 from gitops_bg.core.groups.record import GroupLedgerEntry, GroupRecord
 from gitops_bg.core.text.foreign_json import UNIQUE, NotJson, read_json
-from gitops_bg.repo.write.ledger_file import KEPT_ENTRIES, MOST_SEQUENCE, Position
+from gitops_bg.repo.write.ledger_entries import MOST_SEQUENCE, NOWHERE, Position, PublishedEntry, take
 from gitops_bg.repo.write.messages import one_line
 from gitops_bg.spec.codec import from_json, to_json
 
@@ -38,50 +38,18 @@ def ledger_batch(record: GroupRecord) -> GroupLedgerBatch:
 
 
 @dataclass(frozen=True, slots=True)
-class PublishedGroupEntry:
-    """An entry with its epoch, which tells it from every other entry of the group."""
-
-    epoch: str
-    entry: GroupLedgerEntry
-
-    @property
-    def position(self) -> Position:
-        """Unique in the ledger of a group."""
-        return Position(self.epoch, self.entry.sequence)
-
-
-@dataclass(frozen=True, slots=True)
 class GroupDocument:
     """A whole file. ``history`` is oldest first."""
 
-    epoch: str = ""
-    sequence: int = 0
+    position: Position = NOWHERE
     active: str = ""
     legacy: str = ""
-    history: tuple[PublishedGroupEntry, ...] = ()
-
-    @property
-    def position(self) -> Position:
-        """The last entry."""
-        return Position(self.epoch, self.sequence)
+    history: tuple[PublishedEntry[GroupLedgerEntry], ...] = ()
 
     def taking(self, batch: GroupLedgerBatch) -> tuple["GroupDocument", tuple[GroupLedgerEntry, ...]]:
-        """The file with the new entries of the batch, and those entries: each is taken once.
-
-        An entry that is there word for word under another number was renumbered (`core.groups.ledger`).
-        """
-        last = self.sequence if batch.epoch == self.epoch else -1
-        own = [each for each in self.history if each.epoch == batch.epoch]
-        numbers, said = {each.entry.sequence for each in own}, {replace(each.entry, sequence=0) for each in own}
-        fresh = tuple(
-            entry
-            for entry in batch.entries
-            if entry.sequence > last and entry.sequence not in numbers and replace(entry, sequence=0) not in said
-        )
-        history = (*self.history, *(PublishedGroupEntry(batch.epoch, entry) for entry in fresh))
-        sequence = max([0, last, *(entry.sequence for entry in batch.entries)])
-        kept = history[-max(KEPT_ENTRIES, len(fresh)) :]
-        return GroupDocument(batch.epoch, sequence, batch.active, batch.legacy, kept), fresh
+        """The file with the new entries of the batch, and those entries: each is taken once."""
+        taken = take(self.history, self.position, batch.epoch, batch.entries)
+        return GroupDocument(taken.position, batch.active, batch.legacy, taken.history), taken.fresh
 
 
 def path_of(group: GroupKey) -> str:
@@ -91,8 +59,13 @@ def path_of(group: GroupKey) -> str:
 
 def render(document: GroupDocument) -> bytes:
     """Return the text of the file."""
-    value = to_json(document)
-    value["history"] = [{"epoch": each.epoch, **to_json(each.entry)} for each in document.history]
+    value = {
+        "epoch": document.position.epoch,
+        "sequence": document.position.sequence,
+        "active": document.active,
+        "legacy": document.legacy,
+        "history": [{"epoch": each.epoch, **to_json(each.entry)} for each in document.history],
+    }
     return (json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode(errors="replace")
 
 
@@ -100,17 +73,25 @@ def parse(text: bytes) -> GroupDocument:
     """Parse the text of the file. Raises ``ValueError`` for one that is not ours: others may write the state branch."""
     try:
         value: Mapping[str, Any] = read_json(text, UNIQUE)
-        history = [
-            {"epoch": each["epoch"], "entry": {name: said for name, said in each.items() if name != "epoch"}}
-            for each in value.get("history", ())
-        ]
-        document = from_json(GroupDocument, {**value, "history": history})
+        history = tuple(_published(each) for each in value["history"])
+        position = Position(_text(value["epoch"]), value["sequence"])
+        document = GroupDocument(position, _text(value["active"]), _text(value["legacy"]), history)
     except (KeyError, TypeError, AttributeError, NotJson, InvalidInput) as error:
         raise ValueError(f"not a ledger file: {error}") from error
-    numbers = (document.sequence, *(each.entry.sequence for each in document.history))
-    if not all(0 <= number <= MOST_SEQUENCE for number in numbers):
+    numbers = (position.sequence, *(each.entry.sequence for each in history))
+    if not all(type(number) is int and 0 <= number <= MOST_SEQUENCE for number in numbers):
         raise ValueError(f"not a ledger file: a number is not one that an agent counts to: 0 to {MOST_SEQUENCE}")
     return document
+
+
+def _published(value: Mapping[str, Any]) -> PublishedEntry[GroupLedgerEntry]:
+    return PublishedEntry(_text(value["epoch"]), from_json(GroupLedgerEntry, value))
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("a text is expected where there is none")
+    return value
 
 
 def message(fresh: Sequence[tuple[GroupKey, GroupLedgerEntry]], cluster: str) -> str:

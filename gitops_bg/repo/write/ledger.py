@@ -17,7 +17,8 @@ from gitops_bg.repo.layout import is_app
 from gitops_bg.repo.read.trees import NOTHING, Node, Trees
 from gitops_bg.repo.write import state_readme
 from gitops_bg.repo.write.commits import Committer, Draft
-from gitops_bg.repo.write.ledger_file import Document, LedgerBatch, Position, parse, render
+from gitops_bg.repo.write.ledger_entries import Position
+from gitops_bg.repo.write.ledger_file import Document, LedgerBatch, parse, render
 from gitops_bg.repo.write.messages import ledger_message, of_entry
 
 _ORDINARY = "100644"

@@ -14,12 +14,10 @@ from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.record import Cause, Hold, LedgerEntry, Lift, Record
 from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.text.foreign_json import UNIQUE, NotJson, read_json
+from gitops_bg.repo.write.ledger_entries import MOST_SEQUENCE, NOWHERE, Position, PublishedEntry, take
 from gitops_bg.spec.codec import from_json
 
-KEPT_ENTRIES = 20
 _KEPT_DIGESTS = 200
-MOST_SEQUENCE = 2**53
-"""No agent counts further; and the API server keeps no number beyond 2**63."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,52 +61,19 @@ class LedgerBatch:
     state: AppState
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Position:
-    """The last entry of an app in the ledger, with its epoch."""
-
-    epoch: str
-    sequence: int
-
-
-@dataclass(frozen=True, slots=True)
-class PublishedEntry:
-    """An entry with its epoch, which tells it from every other entry of the app."""
-
-    epoch: str
-    entry: LedgerEntry
-
-    @property
-    def position(self) -> Position:
-        """Unique in the ledger of an app."""
-        return Position(self.epoch, self.entry.sequence)
-
-
 @dataclass(frozen=True, slots=True)
 class Document:
     """A whole file. ``history`` is oldest first."""
 
     state: AppState = AppState()
-    position: Position = Position("", 0)
-    history: tuple[PublishedEntry, ...] = ()
+    position: Position = NOWHERE
+    history: tuple[PublishedEntry[LedgerEntry], ...] = ()
 
     def taking(self, batch: LedgerBatch) -> tuple["Document", tuple[LedgerEntry, ...]]:
         """The file with the new entries of the batch, and those entries: each is taken once."""
-        last = self.position.sequence if batch.epoch == self.position.epoch else -1
-        known = {published.position for published in self.history}
-        said = {_unnumbered(published.entry) for published in self.history if published.epoch == batch.epoch}
-        fresh = tuple(
-            entry
-            for entry in sorted(batch.entries, key=lambda entry: entry.sequence)
-            if entry.sequence > last
-            and Position(batch.epoch, entry.sequence) not in known
-            and _unnumbered(entry) not in said
-        )
-        published = (*self.history, *(PublishedEntry(batch.epoch, entry) for entry in fresh))
-        position = Position(batch.epoch, max([0, last, *(entry.sequence for entry in batch.entries)]))
+        taken = take(self.history, self.position, batch.epoch, batch.entries)
         digests = _merged(self.state.active_digests, batch.state.active_digests)
-        history = published[-max(KEPT_ENTRIES, len(fresh)) :]
-        return Document(replace(batch.state, active_digests=digests), position, history), fresh
+        return Document(replace(batch.state, active_digests=digests), taken.position, taken.history), taken.fresh
 
     @property
     def memory(self) -> LedgerMemory:
@@ -126,13 +91,6 @@ class Document:
             numbers,
             state.primary_by,
         )
-
-
-def _unnumbered(entry: LedgerEntry) -> LedgerEntry:
-    """The entry without its number, which differs in a record of an earlier backup
-    (``core.transitions.record.restore``).
-    """
-    return replace(entry, sequence=0)
 
 
 def state_of(record: Record) -> AppState:
@@ -262,7 +220,7 @@ _ENTRY_FIELDS = {
 }
 
 
-def _entry_json(published: PublishedEntry) -> dict[str, Any]:
+def _entry_json(published: PublishedEntry[LedgerEntry]) -> dict[str, Any]:
     entry = published.entry
     fields = {name: getattr(entry, field) for field, name in _ENTRY_FIELDS.items()}
     return _plain(
@@ -270,7 +228,7 @@ def _entry_json(published: PublishedEntry) -> dict[str, Any]:
     )
 
 
-def _published(value: Mapping[str, Any]) -> PublishedEntry:
+def _published(value: Mapping[str, Any]) -> PublishedEntry[LedgerEntry]:
     epoch = _text(value["epoch"])
     if not epoch:  # an empty text is left out when the file is written again, and the file would become unreadable
         raise TypeError("an entry has an empty epoch")

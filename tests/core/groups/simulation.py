@@ -41,7 +41,7 @@ from gitops_bg.core.model.http_routes import Backend, Deny, HttpRoute, ParentRef
 from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Plan
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.repo.write.group_ledger_file import GroupDocument, GroupLedgerBatch, ledger_batch
-from gitops_bg.repo.write.ledger_file import Position
+from gitops_bg.repo.write.ledger_entries import Position
 from tests.core.groups.gateway import Request, answer
 from tests.core.groups.notation import NOW
 
@@ -163,7 +163,7 @@ class World:
             calls=self.calls,
             measurements=tuple(self._measured()),
             commit_trouble=trouble,
-            ledger=LedgerPosition(self.git.epoch, self.git.sequence),
+            ledger=LedgerPosition(self.git.position.epoch, self.git.position.sequence),
         )
 
     def _measured(self) -> Iterator[MeasurementResult]:

@@ -102,7 +102,7 @@ def test_a_new_life_of_a_group_adds_to_the_history_of_the_one_before() -> None:
     world.settle()
     assert world.written[: len(before)] == before
     assert events(world)[-1] is GroupEvent.PROMOTION_FINISHED
-    assert world.git.epoch == "another"
+    assert world.git.position.epoch == "another"
     assert {each.epoch for each in world.git.history} == {"uid", "another"}
 
 

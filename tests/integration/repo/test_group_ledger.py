@@ -14,7 +14,7 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.errors import PushRefused, RemoteUnreachable
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.group_ledger_file import GroupLedgerBatch, parse, path_of
-from gitops_bg.repo.write.ledger_file import Position
+from gitops_bg.repo.write.ledger_entries import Position
 from tests.integration.repo.conftest import NOON, Opener
 from tests.integration.repo.test_ledger import STATE
 from tests.integration.repo.test_ledger import batch as app_batch

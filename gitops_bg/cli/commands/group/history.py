@@ -15,7 +15,8 @@ from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output, said
 from gitops_bg.core.groups.events import WARNINGS, GroupEvent
 from gitops_bg.core.groups.model import GroupKey
-from gitops_bg.repo.write.group_ledger_file import PublishedGroupEntry
+from gitops_bg.core.groups.record import GroupLedgerEntry
+from gitops_bg.repo.write.ledger_entries import PublishedEntry
 from gitops_bg.spec.codec import to_json
 
 _STYLES = {
@@ -24,7 +25,7 @@ _STYLES = {
     **dict.fromkeys(WARNINGS, "yellow"),
 }
 
-Row = tuple[str, PublishedGroupEntry]
+Row = tuple[str, PublishedEntry[GroupLedgerEntry]]
 
 
 def history(
