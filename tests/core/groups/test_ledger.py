@@ -7,10 +7,13 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.groups.events import GroupEvent
-from gitops_bg.core.groups.ledger import VERBS
+from gitops_bg.core.groups.ledger import VERBS, acknowledge_ledger
+from gitops_bg.core.groups.observed import LedgerPosition
+from gitops_bg.core.groups.record import GroupLedgerEntry
 from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.core.model.metrics import LATEST, AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.repo.write.group_ledger_file import GroupLedgerBatch
+from tests.core.groups.notation import NOW
 from tests.core.groups.simulation import World, store
 
 POST = AnalysisStage.POST
@@ -117,6 +120,31 @@ def test_a_record_from_a_backup_numbers_its_entries_after_those_that_git_has() -
     world.after(60).settle()
     assert events(world)[known:] == [GroupEvent.PROMOTION_STARTED, GroupEvent.PROMOTION_FINISHED]
     assert [entry.sequence for entry in world.written] == list(range(1, len(world.written) + 1))
+
+
+ENTRIES = tuple(GroupLedgerEntry(number, NOW, GroupEvent.PROMOTION_FINISHED, f"{number}") for number in (4, 5))
+
+
+@pytest.mark.parametrize(
+    ("position", "numbers", "sequence"),
+    [
+        (None, [4, 5], 5),
+        (LedgerPosition("before", 9), [4, 5], 5),
+        (LedgerPosition("life", 3), [4, 5], 5),
+        (LedgerPosition("life", 4), [5], 5),
+        (LedgerPosition("life", 5), [], 5),
+        (LedgerPosition("life", 9), [10, 11], 11),
+    ],
+    ids=["nobody has looked", "of another life", "none", "one", "all", "more than this record ever gave out"],
+)
+def test_only_what_git_has_of_this_life_is_forgotten(
+    position: LedgerPosition | None, numbers: list[int], sequence: int
+) -> None:
+    world = store().decided().with_record(epoch="life", sequence=5, ledger=ENTRIES)
+    after = acknowledge_ledger(replace(world, observed=replace(world.observed, ledger=position))).record
+    assert [entry.sequence for entry in after.ledger] == numbers
+    assert [entry.message for entry in after.ledger] == ["4", "5"][len(ENTRIES) - len(numbers) :]
+    assert after.sequence == sequence
 
 
 def test_an_entry_that_git_has_under_another_number_is_not_taken_again() -> None:
