@@ -75,7 +75,7 @@ def history(
     if not entries:
         raise ObjectNotFound(f"the ledger {branch} knows nothing of {key}; which cluster? See --cluster")
     rows = [Row(each, key, held) for each in entries]
-    told = _with_policies(rows, changes)[:limit]
+    told = with_policies(rows, changes)[:limit]
     if output.json:
         output.data({"app": str(key), "ledger": branch, "entries": [each.json for each in told]})
     else:
@@ -141,9 +141,11 @@ class Row:
         )
 
 
-def _with_policies(rows: list[Row], changes: Iterable[PolicyChange]) -> list[Row]:
-    """Insert the changes of policies since the oldest entry of the ledger between its entries."""
-    oldest = min(row.at for row in rows)
+def with_policies(rows: list[Row], changes: Iterable[PolicyChange]) -> list[Row]:
+    """Insert the changes of policies since the second of the oldest entry of the ledger between its entries, all
+    newest first. Git dates commits in whole seconds, so a commit of that second may be the later one.
+    """
+    oldest = min(row.at for row in rows).replace(microsecond=0)
     left = [row for row in map(Row, changes) if row.at >= oldest]
     merged: list[Row] = []
     for row in rows:
