@@ -1,6 +1,6 @@
 """Tries mutants: which tests of `tests/core` run the changed statement, and whether one of them fails.
 
-One process collects the tests and runs none. One fork of it runs all of them under coverage; each mutant is a fork in
+One process collects the tests and runs none. Its first forks run all of them under coverage; each mutant is a fork in
 which one function has other code. So nothing is imported or collected again, and no world that a test module made at
 its import remembers an answer. What a test computed while it was imported is not changed.
 """
@@ -16,9 +16,11 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable, Collection, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FunctionType
-from typing import TypeVar
+from typing import IO, TypeVar
 
 import coverage
 import pytest
@@ -53,6 +55,18 @@ def survivors_of(chosen: Sequence[Mutant], processes: int, told: Callable[[Mutan
         raise RuntimeError(f"fails without any change: {trial.failed}")
 
 
+@dataclass(frozen=True)
+class _Share:
+    """What some of the tests did without any change."""
+
+    failed: str = ""
+    """The one that failed, if one did; then nothing else is known."""
+    seconds: dict[int, float] = field(default_factory=dict)
+    """By number, the processor time of each test."""
+    runners: dict[str, dict[int, list[int]]] = field(default_factory=dict)
+    """By file and line, the tests that run it, by number."""
+
+
 class _Trial:
     """A plugin of pytest: runs each test once, to know which lines it runs, and then those that a change concerns.
 
@@ -63,9 +77,8 @@ class _Trial:
         self._chosen, self._processes, self._told = chosen, processes, told
         self.failed = "the collection"
         self._items: list[pytest.Item] = []
-        self._seconds: list[float] = []
+        self._seconds: dict[int, float] = {}
         self._runners: dict[str, dict[int, list[int]]] = {}
-        """By file and line, the tests by number."""
         self._caches: list[functools._lru_cache_wrapper[object]] = []
         self._functions: dict[tuple[str, str], list[FunctionType]] = {}
         self._witnesses = mmap.mmap(-1, 1)
@@ -76,29 +89,37 @@ class _Trial:
         self._items = session.items
         self._caches = [one for one in gc.get_objects() if isinstance(one, functools._lru_cache_wrapper)]
         self._witnesses = mmap.mmap(-1, len(self._items))
-        self.failed, self._seconds, self._runners = _apart(self._run_all)
+        self._learn(_apart(*(functools.partial(self._run_share, first) for first in range(self._processes))))
         if not self.failed:
             self._try_all()
-            self.failed = _apart(self._hear_witnesses)
+            (self.failed,) = _apart(self._hear_witnesses)
         return True
 
-    def _run_all(self) -> tuple[str, list[float], dict[str, dict[int, list[int]]]]:
-        """Without any change: the one that fails, if one does; how long each took; which run a line of a file."""
-        seconds = []
+    def _learn(self, shares: Sequence[_Share]) -> None:
+        self.failed = next((share.failed for share in shares if share.failed), "")
+        self._seconds = {number: took for share in shares for number, took in share.seconds.items()}
+        for share in shares:
+            for file, by_line in share.runners.items():
+                for line, tests in by_line.items():
+                    self._runners.setdefault(file, {}).setdefault(line, []).extend(tests)
+
+    def _run_share(self, first: int) -> _Share:
+        """Run every n-th test, for n processes, without any change."""
+        share = _Share()
         traced = coverage.Coverage(data_file=None, source=[str(CORE)], branch=False, config_file=False)
         traced.start()
-        for number, item in enumerate(self._items):
+        for number in range(first, len(self._items), self._processes):
             traced.switch_context(str(number))
             began = time.process_time()
-            if not self._passes(item):
-                return item.nodeid, [], {}
-            seconds.append(time.process_time() - began)
+            if not self._passes(self._items[number]):
+                return _Share(failed=self._items[number].nodeid)
+            share.seconds[number] = time.process_time() - began
         traced.stop()
-        data, runners = traced.get_data(), {}
+        data = traced.get_data()
         for file in data.measured_files():
             by_line = data.contexts_by_lineno(file)
-            runners[file] = {line: [int(one) for one in tests if one] for line, tests in by_line.items()}
-        return "", seconds, runners
+            share.runners[file] = {line: [int(one) for one in tests if one] for line, tests in by_line.items()}
+        return share
 
     def _hear_witnesses(self) -> str:
         """A test that has noticed a change, and fails without one as well."""
@@ -166,20 +187,28 @@ class _Trial:
         return not any(report.failed for report in runtestprotocol(item, nextitem=None, log=False))
 
 
-def _apart(ask: Callable[[], T]) -> T:
-    """What it answers in a fork, of which nothing else remains."""
-    with tempfile.TemporaryFile() as answer:
-        child = os.fork()
-        if child == 0:
-            try:
-                pickle.dump(ask(), answer)
-                answer.flush()
-            except BaseException:
-                traceback.print_exc()
-                os._exit(1)
-            os._exit(0)
-        _, status = os.waitpid(child, 0)
-        if status:
+def _apart(*asks: Callable[[], T]) -> list[T]:
+    """What each of them answers in a fork of its own, all at once. Nothing else of the forks remains."""
+    with ExitStack() as files:
+        answers = [files.enter_context(tempfile.TemporaryFile()) for _ in asks]
+        children = [_answering(ask, answer) for ask, answer in zip(asks, answers, strict=True)]
+        statuses = [os.waitpid(child, 0)[1] for child in children]
+        if any(statuses):
             raise RuntimeError("the tests cannot be run without any change")
-        answer.seek(0)
-        return pickle.load(answer)  # type: ignore[no-any-return]
+        for answer in answers:
+            answer.seek(0)
+        return [pickle.load(answer) for answer in answers]
+
+
+def _answering(ask: Callable[[], object], answer: IO[bytes]) -> int:
+    """The process that asks, and writes what it is answered."""
+    child = os.fork()
+    if child == 0:
+        try:
+            pickle.dump(ask(), answer)
+            answer.flush()
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    return child
