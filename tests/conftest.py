@@ -30,10 +30,14 @@ SLOW_FOLDERS = ("tests/attacks/", "tests/integration/leases/")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what needs the real control plane, or forge, where the machine has none, with the way to get it."""
+    """Skip what needs the real control plane, or forge, where the machine has none, with the way to get it.
+
+    The slow tests come first: no worker is left alone with one of them while the others have nothing to do.
+    """
     for item in items:
         if item.nodeid.startswith(SLOW_FOLDERS):
             item.add_marker(pytest.mark.slow)
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
     needs = {"control_plane": (assets(), HOW_TO_GET_THEM), "real_forge": (gitea_at_hand(), gitea.HOW_TO_GET_IT)}
     for marker, (found, how_to_get_it) in needs.items():
         if found is None:
