@@ -46,6 +46,11 @@ spec:
   ports: [{port: 80}]
 """
 
+SOUND_TARGET = f"{TARGET}          readinessProbe: {{httpGet: {{path: /healthz, port: 8080}}}}\n"
+"""The same, and `check` has nothing to note."""
+
+SOUND_SERVICE = SERVICE.replace('  selector: {whatever: "has no meaning"}\n', "")
+
 
 def app_with(*lines: str, blue_green: str = "") -> str:
     """The app with more lines in ``spec``, and one more in ``spec.strategy.blueGreen``."""

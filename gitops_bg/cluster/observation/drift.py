@@ -6,8 +6,9 @@ servers.
 """
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal, InvalidOperation
 from typing import Any
+
+from gitops_bg.spec.manifests.quantities import amount
 
 # The keys by which Kubernetes merges lists: +listMapKey in k8s.io/api core/v1.
 _MERGE_KEYS: Mapping[str, tuple[str, ...]] = {
@@ -27,15 +28,6 @@ _PORT_KEYS = (("containerPort", "protocol"), ("port", "protocol"))
 
 QUANTITIES = frozenset({"limits", "requests", "sizeLimit", "divisor", "averageValue"})
 """The fields of a pod template or of an autoscaler that hold resource quantities, or maps of them."""
-
-_SUFFIXES = {
-    "": Decimal(1),
-    "n": Decimal("1e-9"),
-    "u": Decimal("1e-6"),
-    "m": Decimal("1e-3"),
-    **{letter: Decimal(1000) ** power for power, letter in enumerate("kMGTPE", start=1)},
-    **{f"{letter}i": Decimal(1024) ** power for power, letter in enumerate("KMGTPE", start=1)},
-}
 
 
 def contains(live: Any, desired: Any, field: str = "") -> bool:
@@ -90,8 +82,8 @@ def same_quantity(one: object, other: object) -> bool:
     >>> same_quantity("0.5", "500m"), same_quantity("1Gi", "1024Mi"), same_quantity(1, "1k")
     (True, True, False)
     """
-    amount = _amount(one)
-    return amount is not None and amount == _amount(other)
+    its = amount(one)
+    return its is not None and its == amount(other)
 
 
 def _list_contains(live: Sequence[Any], desired: Sequence[Any], field: str) -> bool:
@@ -112,12 +104,3 @@ def _merge_keys(desired: Sequence[Any], field: str) -> tuple[str, ...]:
 
 def _key(item: Mapping[str, Any], keys: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(repr(item.get(key) or ("TCP" if key == "protocol" else None)) for key in keys)
-
-
-def _amount(value: object) -> Decimal | None:
-    text = str(value)
-    number = text.rstrip("numkKMGTPEi")
-    try:
-        return Decimal(number) * _SUFFIXES[text[len(number) :]]
-    except (InvalidOperation, KeyError):
-        return None

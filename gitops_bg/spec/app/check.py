@@ -28,6 +28,9 @@ from gitops_bg.spec.app.warnings import notes_of
 from gitops_bg.spec.groups.layout import GROUPS_FOLDER, ROUTES_FILE, group_of
 from gitops_bg.spec.groups.load import load_group
 from gitops_bg.spec.groups.notes import notes_of_group, services_of
+from gitops_bg.spec.lint.app_folder import AppFolder
+from gitops_bg.spec.lint.finding import FIELD, NO_EFFECT, PROBLEM, Finding, Rule, Severity
+from gitops_bg.spec.lint.rules import findings as folder_findings
 from gitops_bg.spec.manifests.members import implied_app
 from gitops_bg.spec.manifests.service_fields import service_fields
 from gitops_bg.spec.notifications.alert_providers import Alerting, check_defaults, load_providers
@@ -45,10 +48,22 @@ Lint = Callable[[Document], Iterable[Problem]]
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The result of a check, sorted by path. ``notes`` are not errors."""
+    """The result of a check: errors and notes, sorted by path."""
 
-    problems: list[Problem]
-    notes: list[Problem]
+    findings: tuple[Finding, ...]
+
+    @property
+    def problems(self) -> list[Problem]:
+        """The errors."""
+        return self._of(Severity.ERROR)
+
+    @property
+    def notes(self) -> list[Problem]:
+        """What is no error."""
+        return self._of(Severity.NOTE)
+
+    def _of(self, severity: Severity) -> list[Problem]:
+        return [each.problem for each in self.findings if each.rule.severity is severity]
 
 
 def check_repository(
@@ -67,9 +82,9 @@ def check_repository(
         for folder, found in sorted(apps.items())
         if (app := app_of_folder(folder))
     ]
-    folder = load_policies(contents)
-    policies = check_policies(folder, configs, _settings(contents), now)
-    signers, nobody_s = check_signers(folder.people, contents.get(SIGNERS_FILE))
+    loaded = load_policies(contents)
+    policies = check_policies(loaded, configs, _settings(contents), now)
+    signers, nobody_s = check_signers(loaded.people, contents.get(SIGNERS_FILE))
     groups = _groups(contents, library)
     problems = [
         *library.all_problems(),
@@ -87,12 +102,16 @@ def check_repository(
     ]
     manifests = {config.folder: _manifests(config, apps[config.folder]) for config in configs}
     linted = (problem for each in manifests.values() for document in each.values() for problem in lint(document))
-    notes = (note for config in configs for note in _notes(config, manifests[config.folder], apps[config.folder]))
+    found = [*_found(PROBLEM, problems), *_found(FIELD, linted)]
+    folders = [_folder(config, manifests[config.folder], apps[config.folder]) for config in configs]
+    found += (each for folder in folders for each in folder_findings(folder, Severity.ERROR))
     of_groups = (note for key, desired in groups.items() for note in notes_of_group(key, desired))
-    return Checked(
-        _in_order([*problems, *_not_said_yet(linted, problems)]),
-        _in_order([*notes, *of_groups, *policies.notes, *nobody_s]),
-    )
+    notes = [*of_groups, *policies.notes, *nobody_s]
+    broken = {each.problem.file.rpartition("/")[0] for each in found}
+    for folder in (each for each in folders if not each.config.problems and each.config.folder not in broken):
+        notes += notes_of(folder.config, folder.app, folder.others)
+        found += folder_findings(folder, Severity.NOTE)
+    return Checked(_in_order(_said_once([*found, *_found(NO_EFFECT, notes)])))
 
 
 def _alerting(contents: dict[str, File]) -> Alerting:
@@ -107,15 +126,25 @@ def _settings(contents: Mapping[str, File]) -> tuple[Settings, Document] | None:
     return (model, document) if model and document else None
 
 
-def _in_order(problems: Iterable[Problem]) -> list[Problem]:
-    """The problems by place. A problem of a shared file occurs once, however many apps use the file."""
-    return sorted(dict.fromkeys(problems), key=lambda problem: (problem.file, problem.line or 0, problem.column or 0))
+def _found(rule: Rule, problems: Iterable[Problem]) -> Iterator[Finding]:
+    return (Finding(rule, problem) for problem in problems)
 
 
-def _not_said_yet(linted: Iterable[Problem], problems: Iterable[Problem]) -> Iterator[Problem]:
-    """The problems with fields that have no other problem."""
-    known = {(problem.file, problem.line, problem.field) for problem in problems}
-    return (problem for problem in linted if (problem.file, problem.line, problem.field) not in known)
+def _in_order(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The findings by place. One of a shared file occurs once, however many apps use the file."""
+    by_place = sorted(
+        dict.fromkeys(found), key=lambda each: (each.problem.file, each.problem.line or 0, each.problem.column or 0)
+    )
+    return tuple(by_place)
+
+
+def _said_once(found: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings without those about a field of which a rule before has said something."""
+    first: dict[object, Rule] = {}
+    for each in found:
+        place = (each.problem.file, each.problem.line, each.problem.field)
+        if first.setdefault(place, each.rule) is each.rule:
+            yield each
 
 
 def _manifests(config: AppConfig, files: Mapping[str, File]) -> dict[tuple[str, int], Document]:
@@ -129,16 +158,15 @@ def _manifests(config: AppConfig, files: Mapping[str, File]) -> dict[tuple[str, 
     return found
 
 
-def _notes(
-    config: AppConfig, manifests: Mapping[tuple[str, int], Document], files: Mapping[str, File]
-) -> Iterator[Problem]:
-    """The notes on an app; none where its folder has errors, because the notes could then be wrong."""
-    if config.problems:
-        return iter(())
-    return notes_of(
+def _folder(config: AppConfig, manifests: Mapping[tuple[str, int], Document], files: Mapping[str, File]) -> AppFolder:
+    """The folder of an app as rules look at it."""
+    objects = {place: each for place, each in manifests.items() if isinstance(each.value, dict)}
+    targets = [each for (name, _), each in objects.items() if name == config.target_file]
+    return AppFolder(
         config,
         _app_document(config, files),
-        [each for (name, _), each in manifests.items() if name != config.target_file],
+        targets[0] if len(targets) == 1 else None,
+        tuple(each for (name, _), each in objects.items() if name != config.target_file),
     )
 
 

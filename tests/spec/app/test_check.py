@@ -17,7 +17,7 @@ from gitops_bg.spec.app.load import load_app
 from gitops_bg.spec.app.models import Author
 from gitops_bg.spec.app.settings import default_settings, load_settings
 from gitops_bg.spec.yaml.reader import Document
-from tests.spec.texts import APP, SERVICE, TARGET, source_of
+from tests.spec.texts import APP, SERVICE, SOUND_SERVICE, SOUND_TARGET, TARGET, source_of
 
 TEMPLATE = Path(__file__).parents[3] / "repo-template"
 SETTINGS = "apiVersion: gitops-bg.dev/v1alpha1\nkind: Settings\n"
@@ -28,8 +28,8 @@ GOOD: dict[str, str | Problem] = {
     "policies/library/later.yaml": "not: [read",
     "apps/README.md": "# apps",
     "apps/shop/web/app.yaml": APP,
-    "apps/shop/web/target.yaml": TARGET,
-    "apps/shop/web/service.yaml": SERVICE,
+    "apps/shop/web/target.yaml": SOUND_TARGET,
+    "apps/shop/web/service.yaml": SOUND_SERVICE,
 }
 
 
@@ -216,7 +216,8 @@ def test_an_auxiliary_object_is_applied_and_needs_no_note(kind: str) -> None:
     metadata = "{name: it, annotations: {gitops-bg.dev/config-tracking: disabled}}"
     file, text = "apps/shop/web/more.yaml", f"{AUXILIARY_OBJECTS[kind]}\nkind: {kind}\nmetadata: {metadata}\n"
     assert with_file(file, text) == []
-    assert notes(**{file: text}) == []
+    target = SOUND_TARGET.replace("  replicas: 3\n", "")
+    assert notes(**{file: text, "apps/shop/web/target.yaml": target}) == []
 
 
 @pytest.mark.parametrize("kind", ["ConfigMap", "Secret"])
@@ -251,7 +252,8 @@ def test_a_service_that_app_yaml_does_not_name_is_a_note() -> None:
 
 
 def test_a_service_that_is_not_in_git_is_a_note_at_the_field_that_names_it() -> None:
-    [note] = notes(**{"apps/shop/web/service.yaml": None})
+    target = f"{SOUND_TARGET}          ports: [{{containerPort: 8080}}]\n"
+    [note] = notes(**{"apps/shop/web/service.yaml": None, "apps/shop/web/target.yaml": target})
     assert note.startswith(
         "apps/shop/web/app.yaml:7: spec.strategy.blueGreen.activeService: Service web (live traffic)"
     )

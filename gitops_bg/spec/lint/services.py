@@ -1,0 +1,83 @@
+"""Rules about the Services that app.yaml names: their ports, selectors and names. For `check` only."""
+
+import json
+from collections.abc import Iterator
+
+from gitops_bg.core.checks.ports import container_ports, derived_ports
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.spec.app.layout import DEFAULT_TARGET_FILE, member_of
+from gitops_bg.spec.lint.app_folder import AppFolder, as_map, maps, name_of, texts
+from gitops_bg.spec.lint.finding import error, note
+from gitops_bg.spec.lint.near_names import near
+
+
+def _target_port(folder: AppFolder) -> Iterator[Problem]:
+    """A number that no container declares; of a name that none declares, the agent says it too (`service_ports`)."""
+    declared = container_ports(json.dumps(folder.template))
+    if not declared:
+        return
+    for service in folder.services():
+        for place, port in maps(as_map(service.value.get("spec")).get("ports")):
+            field = "targetPort" if port.get("targetPort") is not None else "port"
+            number, protocol = port.get(field), port.get("protocol") or "TCP"
+            if isinstance(number, int) and (number, protocol) not in declared:
+                known = ", ".join(sorted(str(each) for each, of in declared if of == protocol)) or "none"
+                message = f"no container of {_target_file(folder)} declares the {protocol} port {number}"
+                remedy = f"they declare: {known}; write targetPort, or declare containerPort {number}"
+                yield service.problem(("spec", "ports", place, field), message, remedy)
+
+
+def _target_file(folder: AppFolder) -> str:
+    return folder.target.file.rpartition("/")[2] if folder.target else DEFAULT_TARGET_FILE
+
+
+def _selector(folder: AppFolder) -> Iterator[Problem]:
+    labels = dict(texts(as_map(folder.template.get("metadata")).get("labels")))
+    for service in folder.services():
+        written = as_map(service.value.get("spec")).get("selector")
+        if as_map(written):
+            strange = [f"{key}: {value}" for key, value in as_map(written).items() if labels.get(key) != value]
+            also = f"; no pod of the target has {strange[0]} either" if strange and labels else ""
+            message = f"has no effect: the agent sets the selector to one version{also}"
+            yield service.problem(("spec", "selector"), message, "remove it", at_key=True)
+
+
+def _near_miss(folder: AppFolder) -> Iterator[Problem]:
+    fields = folder.named_services()
+    named = {name for name, _, _ in fields}
+    unnamed = {name_of(each) for each in folder.of_kind("Service")} - named
+    for name, path, carries in fields:
+        guess = near(name, unnamed) if name not in folder.config.services else ""
+        if guess and not member_of(folder.config.folder):
+            message = f"the folder has no Service {name} for {carries}, but one called {guess}, which nobody names"
+            yield folder.app.problem(path, message, f"did you mean {guess}?")
+
+
+def _node_port_twice(folder: AppFolder) -> Iterator[Problem]:
+    seen: dict[object, str] = {}
+    for service in folder.of_kind("Service"):
+        for place, port in maps(as_map(service.value.get("spec")).get("ports")):
+            key = (port.get("nodePort"), port.get("protocol") or "TCP")
+            if port.get("nodePort") and seen.setdefault(key, name_of(service)) != name_of(service):
+                message = f"{port['nodePort']} is taken by the Service {seen[key]} already"
+                yield service.problem(("spec", "ports", place, "nodePort"), message, "write another one, or remove it")
+
+
+def _without_ports(folder: AppFolder) -> Iterator[Problem]:
+    """A Service that the agent would have to make of the pods' ports, and there are none (`render`)."""
+    if folder.config.primary or not folder.template or derived_ports(json.dumps(folder.template)):
+        return
+    for name, path, carries in folder.named_services():
+        if name not in folder.config.services:
+            message = f"Service {name} ({carries}) is not in Git, and no container declares a port to make it of"
+            remedy = f"declare a containerPort, or add a manifest of Service {name} to the folder"
+            yield folder.app.problem(path, message, remedy)
+
+
+SERVICE_RULES = (
+    note("target-port", "A Service leads to a port that no container declares.", _target_port),
+    note("service-selector", "A selector that the agent replaces.", _selector),
+    note("service-name", "app.yaml names a Service nearly as one of the folder.", _near_miss),
+    error("node-port-twice", "Two Services want the same port of every node.", _node_port_twice),
+    note("service-without-ports", "A Service that the agent cannot make.", _without_ports),
+)

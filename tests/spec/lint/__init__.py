@@ -1,0 +1,1 @@
+"""The rules of `check` about an app's folder: each finds its mistake, and nothing where there is none."""

@@ -1,0 +1,491 @@
+"""Each rule with the smallest mistake that it finds: the exact line, message and remedy, and nothing beside it."""
+
+from __future__ import annotations
+
+import pytest
+
+from gitops_bg.spec.lint.rules import FOLDER_RULES
+from tests.spec.lint.folder import GOOD, SERVICES, Change, changed, found
+
+IMAGE = "image: registry.example/shop/web:1.0.0"
+PORTS = "ports: [{name: http, containerPort: 8080}]"
+REQUESTS = "resources: {requests: {cpu: 50m, memory: 64Mi}}"
+PROBE = "readinessProbe: {httpGet: {path: /healthz, port: http}}"
+NUMBER = PROBE.replace("port: http", "port: 80")
+CONTAINERS = "      containers:\n"
+LAST = f"          {REQUESTS}\n"
+ENDS = "      terminationGracePeriodSeconds: 30\n"
+SIDECAR = "        - {name: proxy, image: registry.example/proxy:1, %s}\n"
+C = "target.yaml:%s: spec.template.spec.containers[0]."
+P = "target.yaml:%s: spec.template.spec."
+SETTINGS = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {GREETING: hi}\n"
+HPA = """\
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  maxReplicas: 5
+  metrics:
+    - {type: Resource, resource: {name: memory, target: {type: Utilization, averageUtilization: 80}}}
+"""
+BUDGET = "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: web}\nspec:\n"
+SELECTS = "  selector: {matchLabels: {app: web}}\n"
+
+# name of the rule, the file, the change of it: what is said, without the rule's name
+ROWS: list[tuple[str, str, Change, str]] = [
+    (
+        "image-reference",
+        "target.yaml",
+        (IMAGE, "image: registry.example/Shop/web:1"),
+        C
+        % 12
+        + "image: 'registry.example/Shop/web:1' is no image reference: the name 'registry.example/Shop/web' may have "
+        "lower-case letters, digits and single separators (. _ __ -) only: 'registry.example/shop/web'? "
+        "(such as registry.example.com/shop/web:1.4.2)",
+    ),
+    (
+        "image-tag",
+        "target.yaml",
+        (IMAGE, "image: registry.example/shop/web:latest"),
+        C
+        % 12
+        + "image: registry.example/shop/web:latest is the tag latest: what it means can change without a commit, and "
+        "going back may not bring it back (write a tag that never moves, or a digest)",
+    ),
+    (
+        "image-tag",
+        "target.yaml",
+        (IMAGE, "image: localhost:5000/web"),
+        C
+        % 12
+        + "image: localhost:5000/web has no tag, so it is latest: what it means can change without a commit, and "
+        "going back may not bring it back (write a tag that never moves, or a digest)",
+    ),
+    (
+        "port-twice",
+        "target.yaml",
+        (PORTS, "ports: [{name: http, containerPort: 8080}, {name: https, containerPort: 8080}]"),
+        C % 13 + "ports[1].containerPort: 8080 (TCP) is there twice (keep one of the two)",
+    ),
+    (
+        "port-twice",
+        "target.yaml",
+        (PORTS, "ports: [{name: http, containerPort: 8080}, {name: http, containerPort: 8081}]"),
+        C % 13 + "ports[1].name: two ports are called http (rename one)",
+    ),
+    (
+        "port-name-shared",
+        "target.yaml",
+        (LAST, LAST + SIDECAR % f"ports: [{{name: http, containerPort: 9}}], {PROBE}"),
+        P
+        % 16
+        + "containers[1].ports[0].name: container web has a port http, too: a Service reaches only one of them by "
+        "name (rename one)",
+    ),
+    (
+        "host-port",
+        "target.yaml",
+        (PORTS, "ports: [{name: http, containerPort: 8080, hostPort: 80}]"),
+        C % 13 + "ports[0].hostPort: takes port 80 of its node, where the old version may have it still "
+        "(remove it; Services lead to containerPort)",
+    ),
+    (
+        "env-twice",
+        "target.yaml",
+        (LAST, f"{LAST}          env: [{{name: A, value: one}}, {{name: A, value: two}}]\n"),
+        C % 16 + "env[1].name: A is there twice (keep one of the two)",
+    ),
+    (
+        "env-source",
+        "target.yaml",
+        (
+            LAST,
+            f"{LAST}          env: [{{name: A, value: x, valueFrom: {{fieldRef: {{fieldPath: spec.nodeName}}}}}}]\n",
+        ),
+        C % 16 + "env[0]: has both value and valueFrom (keep one of the two)",
+    ),
+    (
+        "env-source",
+        "target.yaml",
+        (LAST, f"{LAST}          env: [{{name: A, valueFrom: {{}}}}]\n"),
+        C % 16 + "env[0].valueFrom: has no source (write exactly one, such as configMapKeyRef)",
+    ),
+    (
+        "mount-twice",
+        "target.yaml",
+        (
+            LAST,
+            f"{LAST}          volumeMounts: [{{name: a, mountPath: /a}}, {{name: a, mountPath: /a}}]\n"
+            "      volumes: [{name: a, emptyDir: {}}]\n",
+        ),
+        C % 16 + "volumeMounts[1].mountPath: /a is mounted twice (keep one of the two, or mount it elsewhere)",
+    ),
+    (
+        "quantity",
+        "target.yaml",
+        (REQUESTS, "resources: {requests: {cpu: 50m, memory: 64MB}}"),
+        C % 15 + "resources.requests.memory: '64MB' is no quantity (such as 500m, 2 or 64Mi)",
+    ),
+    (
+        "request-above-limit",
+        "target.yaml",
+        (REQUESTS, "resources: {requests: {cpu: 2}, limits: {cpu: 1500m}}"),
+        C % 15 + "resources.requests.cpu: 2 is more than the limit, 1500m (write at most 1500m, or raise the limit)",
+    ),
+    (
+        "memory-unit",
+        "target.yaml",
+        (REQUESTS, "resources: {requests: {cpu: 50m, memory: 512m}}"),
+        C % 15 + "resources.requests.memory: 512m is 0.512 bytes: m means thousandths (did you mean 512Mi?)",
+    ),
+    (
+        "probe-port",
+        "target.yaml",
+        ("port: http}", "port: htpp}"),
+        C % 14 + "readinessProbe.httpGet.port: container web has no port named htpp, so nothing would ever be reached "
+        "(write http, or a number)",
+    ),
+    (
+        "probe-handler",
+        "target.yaml",
+        (PROBE, "readinessProbe: {periodSeconds: 5}"),
+        C % 14 + "readinessProbe: has none of exec, httpGet, tcpSocket, grpc (write exactly one)",
+    ),
+    (
+        "probe-handler",
+        "target.yaml",
+        (PROBE, "readinessProbe: {tcpSocket: {port: 8080}, httpGet: {port: 8080}}"),
+        C % 14 + "readinessProbe: has httpGet and tcpSocket (write exactly one)",
+    ),
+    (
+        "probe-threshold",
+        "target.yaml",
+        (PROBE, f"{PROBE}\n          livenessProbe: {{tcpSocket: {{port: 8080}}, successThreshold: 2}}"),
+        C % 15 + "livenessProbe.successThreshold: 2 is possible for a readinessProbe only (write 1, or remove it)",
+    ),
+    (
+        "init-probe",
+        "target.yaml",
+        (
+            CONTAINERS,
+            f"      initContainers: [{{name: a, image: 'a:1', {NUMBER}}}]\n{CONTAINERS}",
+        ),
+        P
+        % 10
+        + "initContainers[0].readinessProbe: is possible for no init container that ends before the others start "
+        "(remove it, or write restartPolicy: Always for a sidecar)",
+    ),
+    (
+        "readiness-probe",
+        "target.yaml",
+        (f"          {PROBE}\n", ""),
+        P % 11 + "containers[0]: container web gets requests and has no readinessProbe: it counts as ready once it has "
+        "started (add a readinessProbe, so that traffic waits until it can answer)",
+    ),
+    (
+        "ready-too-late",
+        "target.yaml",
+        ("port: http}}", "port: http}, initialDelaySeconds: 600}"),
+        C
+        % 14
+        + "readinessProbe.initialDelaySeconds: 600 are not less than progressDeadlineSeconds (600): every rollout "
+        "would fail (lower it, or raise progressDeadlineSeconds in app.yaml)",
+    ),
+    (
+        "prestop-sleep",
+        "target.yaml",
+        (LAST, f"{LAST}          lifecycle: {{preStop: {{sleep: {{seconds: 40}}}}}}\n"),
+        C
+        % 16
+        + "lifecycle.preStop.sleep.seconds: 40 is more than terminationGracePeriodSeconds (30), after which the pod "
+        "is killed (write at most 30, or raise terminationGracePeriodSeconds)",
+    ),
+    (
+        "volume-missing",
+        "target.yaml",
+        (
+            LAST,
+            f"{LAST}          volumeMounts: [{{name: cahe, mountPath: /a}}, {{name: cache, mountPath: /b}}]\n"
+            "      volumes: [{name: cache, emptyDir: {}}]\n",
+        ),
+        C % 16 + "volumeMounts[0].name: the pod has no volume cahe (did you mean cache?)",
+    ),
+    (
+        "volume-twice",
+        "target.yaml",
+        (
+            LAST,
+            f"{LAST}          volumeMounts: [{{name: a, mountPath: /a}}]\n"
+            "      volumes: [{name: a, emptyDir: {}}, {name: a, emptyDir: {}}]\n",
+        ),
+        P % 17 + "volumes[1].name: two volumes are called a (rename one)",
+    ),
+    (
+        "volume-unused",
+        "target.yaml",
+        (LAST, f"{LAST}      volumes: [{{name: a, emptyDir: {{}}}}]\n"),
+        P % 16 + "volumes[0].name: no container mounts a (mount it, or remove it)",
+    ),
+    (
+        "shared-claim",
+        "target.yaml",
+        (
+            LAST,
+            f"{LAST}          volumeMounts: [{{name: a, mountPath: /a}}]\n"
+            "      volumes: [{name: a, persistentVolumeClaim: {claimName: data}}]\n",
+        ),
+        P
+        % 17
+        + "volumes[0].persistentVolumeClaim: both versions use the claim data at once while one replaces the other "
+        "(make sure that it is ReadWriteMany and that two versions may write to it, or say readOnly: true)",
+    ),
+    (
+        "host-network",
+        "target.yaml",
+        (CONTAINERS, f"      hostNetwork: true\n{CONTAINERS}"),
+        P % 10 + "hostNetwork: pods take the ports of their node, where the old version may have them still "
+        "(remove it; Services lead to the pods)",
+    ),
+    (
+        "label",
+        "target.yaml",
+        ("labels: {app: web}", "labels: {app: web, team: web shop}"),
+        "target.yaml:8: spec.template.metadata.labels.team: 'web shop' is no value of a label "
+        "(at most 63 letters, digits, -, _ and ., or write an annotation)",
+    ),
+    (
+        "label",
+        "target.yaml",
+        ("labels: {app: web}", "labels: {app: web}\n      annotations: {a/b/c: x}"),
+        'target.yaml:9: spec.template.metadata.annotations["a/b/c"]: is no name of an annotation '
+        "(at most 63 letters, digits, -, _ and ., after a DNS name and / if you like)",
+    ),
+    (
+        "ignored-field",
+        "target.yaml",
+        ("  template:", "  strategy: {type: Recreate}\n  template:"),
+        "target.yaml:6: spec.strategy: has no effect in a target "
+        "(two versions run side by side, as spec.strategy of app.yaml says)",
+    ),
+    (
+        "configuration-key",
+        "target.yaml",
+        (
+            LAST,
+            f"{LAST}          env: [{{name: A, valueFrom: {{configMapKeyRef: {{name: settings, key: GRETING}}}}}}]\n",
+        ),
+        C % 16 + "env[0].valueFrom.configMapKeyRef.key: ConfigMap settings has no key GRETING, so no pod would start "
+        "(did you mean GREETING?)",
+    ),
+    (
+        "configuration-key",
+        "target.yaml",
+        (
+            LAST,
+            f"{LAST}          volumeMounts: [{{name: a, mountPath: /a}}]\n"
+            "      volumes: [{name: a, configMap: {name: settings, items: [{key: x, path: x}]}}]\n",
+        ),
+        P % 17 + "volumes[0].configMap.items[0].key: ConfigMap settings has no key x, so no pod would start; it has "
+        "GREETING (add x to it)",
+    ),
+    (
+        "configuration-name",
+        "target.yaml",
+        (LAST, f"{LAST}          envFrom: [{{configMapRef: {{name: setings}}}}]\n"),
+        C
+        % 16
+        + "envFrom[0].configMapRef.name: the folder has no ConfigMap setings, but one called settings, which nothing "
+        "refers to (did you mean settings?)",
+    ),
+    (
+        "configuration-name",
+        "target.yaml",
+        (LAST, f"{LAST}          envFrom: [{{secretRef: {{name: settings}}}}]\n"),
+        C % 16 + "envFrom[0].secretRef.name: the folder has no Secret settings; its settings is a ConfigMap "
+        "(refer to a ConfigMap, or add the Secret)",
+    ),
+    (
+        "target-port",
+        "services.yaml",
+        ("targetPort: http", "targetPort: 8081"),
+        "services.yaml:5: spec.ports[0].targetPort: no container of target.yaml declares the TCP port 8081 "
+        "(they declare: 8080, http; write targetPort, or declare containerPort 8081)",
+    ),
+    (
+        "target-port",
+        "services.yaml",
+        (", targetPort: http", ""),
+        "services.yaml:5: spec.ports[0].port: no container of target.yaml declares the TCP port 80 "
+        "(they declare: 8080, http; write targetPort, or declare containerPort 80)",
+    ),
+    (
+        "service-selector",
+        "services.yaml",
+        ("spec:\n", "spec:\n  selector: {app: web}\n"),
+        "services.yaml:5: spec.selector: has no effect: the agent sets the selector to one version (remove it)",
+    ),
+    (
+        "service-selector",
+        "services.yaml",
+        ("spec:\n", "spec:\n  selector: {app: wbe}\n"),
+        "services.yaml:5: spec.selector: has no effect: the agent sets the selector to one version; no pod of the "
+        "target has app: wbe either (remove it)",
+    ),
+    (
+        "service-name",
+        "app.yaml",
+        ("previewService: web-preview", "previewService: web-preveiw"),
+        "app.yaml:8: spec.strategy.blueGreen.previewService: the folder has no Service web-preveiw for the candidate, "
+        "but one called web-preview, which nobody names (did you mean web-preview?)",
+    ),
+    (
+        "node-port-twice",
+        "services.yaml",
+        ("", SERVICES.replace("port: 80,", "port: 80, nodePort: 30080,")),
+        "services.yaml:11: spec.ports[0].nodePort: 30080 is taken by the Service web already "
+        "(write another one, or remove it)",
+    ),
+    (
+        "replicas",
+        "target.yaml",
+        ("spec:\n", "spec:\n  replicas: 2\n"),
+        "target.yaml:5: spec.replicas: counts for the first version only: HorizontalPodAutoscaler web sizes the pods "
+        "(remove it; minReplicas is what you mean)",
+    ),
+    (
+        "autoscaler-request",
+        "target.yaml",
+        (", memory: 64Mi", ""),
+        "hpa.yaml:8: spec.metrics[0].resource.target.averageUtilization: cannot be measured: container web requests no "
+        "memory (add resources.requests.memory to the target)",
+    ),
+    (
+        "budget-blocks",
+        "pdb.yaml",
+        ("", f"{BUDGET}  maxUnavailable: 0\n{SELECTS}"),
+        "pdb.yaml:5: spec.maxUnavailable: allows no pod to be evicted "
+        "(allow one pod to be missing, or nodes cannot be drained and `restart` waits)",
+    ),
+    (
+        "budget-blocks",
+        "pdb.yaml",
+        ("", f"{BUDGET}  minAvailable: 1\n{SELECTS}"),
+        "pdb.yaml:5: spec.minAvailable: allows no pod to be evicted: 1 of 1 must be available "
+        "(allow one pod to be missing, or nodes cannot be drained and `restart` waits)",
+    ),
+    (
+        "nothing-warm",
+        "app.yaml",
+        ("      previewService", "      scaleDownDelaySeconds: 0\n      previewService"),
+        "app.yaml:8: spec.strategy.blueGreen.scaleDownDelaySeconds: the old version loses its pods as soon as traffic "
+        "has moved: going back starts them anew (keep it warm for some minutes: the default is 600)",
+    ),
+]
+
+BESIDE = {"replicas": {"hpa.yaml": HPA}, "autoscaler-request": {"hpa.yaml": HPA}}
+"""What else is in the folder for a rule."""
+
+
+def said_of(rule: str, file: str, change: Change) -> list[str]:
+    files = {**changed(file, change), **BESIDE.get(rule, {})}
+    if rule.startswith("configuration"):
+        files["services.yaml"] += SETTINGS
+    return [each for each in found(files) if not each.startswith("no-effect: services.yaml")]
+
+
+@pytest.mark.parametrize(("rule", "file", "change", "said"), ROWS, ids=lambda each: str(each).strip()[:40])
+def test_a_rule_finds_its_mistake_and_nothing_else_is_said(rule: str, file: str, change: Change, said: str) -> None:
+    assert said_of(rule, file, change) == [f"{rule}: {said}"]
+
+
+def test_a_service_that_nothing_could_be_made_of_is_said_once() -> None:
+    files = {**changed("target.yaml", (f"          {PORTS}\n          {PROBE}\n", ""))}
+    files["services.yaml"] = SERVICES.partition("---")[0].replace(", targetPort: http", "")
+    [probe, service] = sorted(found(files), reverse=True)[:2]
+    assert service.startswith("readiness-probe: ")
+    assert probe == (
+        "service-without-ports: app.yaml:8: spec.strategy.blueGreen.previewService: Service web-preview (the "
+        "candidate) is not in Git, and no container declares a port to make it of "
+        "(declare a containerPort, or add a manifest of Service web-preview to the folder)"
+    )
+
+
+def test_every_rule_has_a_row_and_a_name_of_its_own() -> None:
+    names = [rule.name for rule in FOLDER_RULES]
+    assert len(set(names)) == len(names) >= 20
+    assert set(names) == {rule for rule, *_ in ROWS} | {"service-without-ports"}
+    assert found(GOOD) == []
+
+
+# What looks like a mistake to a careless rule, and is none.
+SOUND: list[tuple[str, Change]] = [
+    ("target.yaml", (IMAGE, f"image: registry.example:5000/shop/web@sha256:{'0' * 64}")),
+    (
+        "target.yaml",
+        (PORTS, PORTS[:-1] + ", {name: dns, containerPort: 8080, protocol: UDP}]"),
+    ),
+    ("target.yaml", (REQUESTS, "resources: {requests: {cpu: 1}, limits: {cpu: 1000m, memory: 1G}}")),
+    ("target.yaml", (PROBE, "readinessProbe: {grpc: {port: 8080}, successThreshold: 3}")),
+    ("target.yaml", (PROBE, "readinessProbe: {tcpSocket: {port: '8080'}, initialDelaySeconds: 599}")),
+    (
+        "target.yaml",
+        (f"          {PROBE}\n{LAST}", "      readinessGates: [{conditionType: a.example/ok}]\n"),
+    ),
+    ("target.yaml", (LAST, LAST + SIDECAR % "command: [sleep, inf]")),
+    ("target.yaml", (LAST, LAST + SIDECAR % "ports: [{name: metrics, containerPort: 9090}]")),
+    (
+        "target.yaml",
+        (
+            CONTAINERS,
+            f"      initContainers: [{{name: a, image: 'a:1', restartPolicy: Always, {NUMBER}}}]\n{CONTAINERS}",
+        ),
+    ),
+    ("target.yaml", (LAST, f"{LAST}          lifecycle: {{preStop: {{sleep: {{seconds: 30}}}}}}\n")),
+    (
+        "target.yaml",
+        (
+            LAST,
+            f"{LAST}          volumeMounts: [{{name: a, mountPath: /a}}]\n"
+            "      volumes: [{name: a, persistentVolumeClaim: {claimName: data, readOnly: true}}]\n",
+        ),
+    ),
+    ("target.yaml", ("labels: {app: web}", "labels: {app: web, team: '', example.com/Team: A_b.c}")),
+    (
+        "target.yaml",
+        ("labels: {app: web}", "labels: {app: web}\n      annotations: {Example.com/Team: 'any text: at all'}"),
+    ),
+    (
+        "target.yaml",
+        (LAST, f"{LAST}          env: [{{name: A, valueFrom: {{configMapKeyRef: {{name: elsewhere, key: any}}}}}}]\n"),
+    ),
+    ("pdb.yaml", ("", f"{BUDGET}  maxUnavailable: 1\n{SELECTS}")),
+    ("services.yaml", ("targetPort: http", "targetPort: 8080")),
+    ("hpa.yaml", ("", HPA)),
+    ("app.yaml", ("      previewService", "      scaleDownDelaySeconds: never\n      previewService")),
+]
+
+
+@pytest.mark.parametrize(("file", "change"), SOUND, ids=lambda each: str(each)[:40])
+def test_what_is_no_mistake_is_not_called_one(file: str, change: Change) -> None:
+    assert found(changed(file, change)) == []
+
+
+ODD = ("5", "[5]", "{a: 5}", "null", "[{name: 5}]")
+LISTS = ("env", "envFrom", "ports", "resources", "volumeMounts", "readinessProbe", "lifecycle", "livenessProbe")
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("field", [*LISTS, "volumes", "initContainers"])
+def test_odd_values_in_any_place_stop_no_rule(field: str, odd: str) -> None:
+    """What they are is a finding of the fields' linter; the rules pass over them."""
+    before = {"ports": PORTS, "resources": REQUESTS, "readinessProbe": PROBE}.get(field)
+    place = f"          {field}: {odd}\n"
+    change = (before, f"{field}: {odd}") if before else (LAST, LAST + (place if field in LISTS else place[4:]))
+    assert not [each for each in found(changed("target.yaml", change)) if "this is not YAML" in each]
+
+
+def test_an_app_with_an_error_has_no_notes_as_they_could_be_wrong() -> None:
+    files = changed("target.yaml", (IMAGE, "image: 'a b'"))
+    files["target.yaml"] = files["target.yaml"].replace(f"          {PROBE}\n", "")
+    assert [each.partition(":")[0] for each in found(files)] == ["image-reference"]
