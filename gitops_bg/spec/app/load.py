@@ -32,6 +32,7 @@ from gitops_bg.spec.manifests.auxiliary import NO_AUXILIARY_OBJECTS, UNKNOWN, Au
 from gitops_bg.spec.manifests.configuration import Configuration
 from gitops_bg.spec.manifests.members import check_services, implied_app, live_services
 from gitops_bg.spec.manifests.objects import Applied, Object, ServiceObject, check_place, check_supported
+from gitops_bg.spec.manifests.other_kinds import instead_of_app
 from gitops_bg.spec.manifests.pod_metadata import check_pod_metadata
 from gitops_bg.spec.manifests.references import Named
 from gitops_bg.spec.manifests.service_ports import check_ports, check_service, is_external, ports_in_git
@@ -193,6 +194,9 @@ class _Folder:
         document = self._document(APP_FILE) if APP_FILE in self.files else self._without_app_file()
         if document is None:
             return None, None
+        if remedy := instead_of_app(kind := document.value.get("kind")):
+            self.problems.append(document.problem(("kind",), f"a {kind} is no app of gitops-bg", remedy))
+            return document, None
         model, problems = validate(models.BlueGreenDeployment, document)
         if model is not None:
             place = check_place(document, self.app, model.metadata, named=True)

@@ -12,6 +12,7 @@ from pydantic.alias_generators import to_camel
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.fields import Count, DnsLabel, Text
+from gitops_bg.spec.manifests.other_kinds import remedy_for
 from gitops_bg.spec.yaml.reader import Document
 
 ALLOWED = {
@@ -195,9 +196,8 @@ def check_supported(document: Document, found: Object) -> Iterator[Problem]:
     """Check that an object beside app.yaml is of a supported kind."""
     versions = ALLOWED.get(found.kind)
     if versions is None:
-        yield document.problem(
-            ("kind",), f"{found.kind} is not supported here", f"allowed: {', '.join(ALLOWED)}; move it elsewhere"
-        )
+        remedy = remedy_for(found.kind, ", ".join(ALLOWED))
+        yield document.problem(("kind",), f"{found.kind} is not supported here", remedy)
     elif found.api_version not in versions:
         yield document.problem(
             ("apiVersion",), f"{found.api_version} is no version of {found.kind}", f"write {' or '.join(versions)}"

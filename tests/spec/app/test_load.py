@@ -270,8 +270,17 @@ MANIFESTS = {
         "(write shop, or move the file to apps/pay/)"
     ],
     CONFIG.replace("ConfigMap", "Ingress"): [
-        "other.yaml:2: kind: Ingress is not supported here (allowed: Service, ConfigMap, Secret, "
-        "HorizontalPodAutoscaler, ScaledObject, PodDisruptionBudget; move it elsewhere)"
+        "other.yaml:2: kind: Ingress is not supported here (it leads to the active Service, whose name never changes: "
+        "gitops-bg does not apply it; move it out of apps/, to where Flux, Argo CD or kubectl does)"
+    ],
+    CONFIG.replace("ConfigMap", "StatefulSet"): [
+        "other.yaml:2: kind: StatefulSet is not supported here (the workload of an app is its target: name this file "
+        "as spec.target in app.yaml, or move it away)"
+    ],
+    CONFIG.replace("ConfigMap", "Gizmo"): [
+        "other.yaml:2: kind: Gizmo is not supported here (allowed: Service, ConfigMap, Secret, "
+        "HorizontalPodAutoscaler, ScaledObject, PodDisruptionBudget; gitops-bg does not apply it; move it out of "
+        "apps/, to where Flux, Argo CD or kubectl does)"
     ],
     HPA.replace("/v2", "/v3"): [
         "other.yaml:1: apiVersion: autoscaling/v3 is no version of HorizontalPodAutoscaler "
@@ -362,3 +371,20 @@ def test_what_has_no_pod_template_is_no_target() -> None:
         "target.yaml:2: kind: the target must be a workload with a pod template, and this Thing has no spec.template "
         "(name a Deployment, or another workload)"
     ]
+
+
+NO_APPS = {
+    "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\n": "app.yaml:2: kind: a Rollout is no app of gitops-bg "
+    "(write a BlueGreenDeployment: strategy.blueGreen keeps its field names, and template belongs into a Deployment in "
+    "target.yaml; docs/conformance.md has every field of Argo Rollouts)",
+    "apiVersion: flagger.app/v1beta1\nkind: Canary\n": "app.yaml:2: kind: a Canary is no app of gitops-bg "
+    "(write a BlueGreenDeployment: analysis and its webhooks keep their field names, and targetRef is the Deployment "
+    "in target.yaml; docs/conformance.md has every field of Flagger)",
+    TARGET: "app.yaml:2: kind: a Deployment is no app of gitops-bg "
+    "(it is the target: call the file target.yaml, and write app.yaml beside it)",
+}
+
+
+@pytest.mark.parametrize("text", NO_APPS, ids=lambda text: text.split()[3])
+def test_what_another_system_calls_an_app_is_one_problem_with_what_to_write_instead(text: str) -> None:
+    assert complaints(load(app=text)) == [NO_APPS[text]]
