@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 
@@ -13,6 +12,7 @@ from gitops_bg.cli.views.planned import Place, Planned, PlannedApp
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
+from tests.support.sarif import check_sarif, told
 
 WEB, API, QUIET = AppKey("shop", "web"), AppKey("shop", "api"), AppKey("shop", "quiet")
 MONDAY = datetime(2026, 11, 23, tzinfo=UTC)
@@ -30,58 +30,13 @@ PLANNED = Planned(
     {"calm": Place("policies/calm.yaml", 3)},
 )
 
-# SARIF 2.1.0 (OASIS, sarif-schema-2.1.0.json): what each object must have, and what it may.
-LEVELS = {"none", "note", "warning", "error"}
-
-
-def check_sarif(log: dict[str, Any]) -> list[dict[str, Any]]:
-    """Fail where the log breaks a rule of the schema, or of what GitHub's code scanning asks beyond it."""
-    assert log.keys() == {"$schema", "version", "runs"}
-    assert log["version"] == "2.1.0"
-    (run,) = log["runs"]
-    assert run.keys() <= {"tool", "columnKind", "properties", "results"}
-    assert run["columnKind"] in {"utf16CodeUnits", "unicodeCodePoints"}
-    driver = run["tool"]["driver"]
-    assert driver.keys() <= {"name", "version", "rules"}
-    assert driver["name"]
-    ids = [rule["id"] for rule in driver["rules"]]
-    assert len(set(ids)) == len(ids)
-    for rule in driver["rules"]:
-        assert rule["shortDescription"]["text"]
-        assert rule["defaultConfiguration"]["level"] in LEVELS
-    for result in run["results"]:
-        check_result(result, ids)
-    return run["results"]  # type: ignore[no-any-return]
-
-
-def check_result(result: dict[str, Any], rules: list[str]) -> None:
-    assert rules[result["ruleIndex"]] == result["ruleId"]
-    assert result["level"] in LEVELS
-    assert result["message"]["text"]
-    (location,) = result["locations"]
-    place = location["physicalLocation"]
-    assert not place["artifactLocation"]["uri"].startswith("/")
-    assert " " not in place["artifactLocation"]["uri"]
-    region = place.get("region")
-    assert region is None or (region["startLine"] >= 1 and region.get("startColumn", 1) >= 1)
-    assert all(isinstance(each, str) for each in result["partialFingerprints"].values())
-
-
-def told(log: dict[str, Any]) -> list[tuple[str, str, str, Any]]:
-    results = check_sarif(log)
-    places = [result["locations"][0]["physicalLocation"] for result in results]
-    return [
-        (each["ruleId"], each["level"], place["artifactLocation"]["uri"], place.get("region"))
-        for each, place in zip(results, places, strict=True)
-    ]
-
 
 def test_each_problem_and_each_shut_gate_is_a_result_where_it_is_written() -> None:
     assert told(sarif(PLANNED)) == [
         ("gate-policy", "warning", "policies/calm.yaml", {"startLine": 3}),
-        ("gate-approval", "note", "apps/shop/web/target.yaml", None),
+        ("gate-approval", "note", "apps/shop/web/target.yaml", {"startLine": 1}),
         ("problem", "error", "apps/shop/api/a%20b.yaml", {"startLine": 7, "startColumn": 3}),
-        ("problem", "error", "gitops-bg.yaml", None),
+        ("problem", "error", "gitops-bg.yaml", {"startLine": 1}),
     ]
 
 

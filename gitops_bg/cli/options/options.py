@@ -168,6 +168,39 @@ class PlanOutputOptions:
         return OutputOptions(output=output, no_color=self.no_color)
 
 
+class CheckFormat(StrEnum):
+    """How findings are printed."""
+
+    TEXT = "text"
+    JSON = "json"
+    SARIF = "sarif"
+    GITHUB = "github"
+    GITLAB = "gitlab"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckOutputOptions:
+    """How to print findings."""
+
+    output: Annotated[
+        CheckFormat,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The output format: for people, programs, a forge's code scanning (sarif), annotations of GitHub "
+            "Actions, or GitLab's code quality.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = CheckFormat.TEXT
+    no_color: Annotated[bool, typer.Option("--no-color", help="Print without colours.", rich_help_panel=OUTPUT)] = False
+
+    @property
+    def ordinary(self) -> OutputOptions:
+        """The options that every verb has."""
+        output = Format.JSON if self.output is CheckFormat.JSON else Format.TEXT
+        return OutputOptions(output=output, no_color=self.no_color)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanOptions:
     """For `plan`, which prints in more ways."""

@@ -14,6 +14,7 @@ from gitops_bg.cli.main import app
 from tests.fixtures.repos.build import build
 from tests.fixtures.repos.texts import SETTINGS, folder
 from tests.support.git.remote import locked_down_env
+from tests.support.sarif import check_sarif
 
 
 def run(*arguments: str, code: int = 0, cache: Path | None = None) -> Result:
@@ -164,3 +165,32 @@ def test_check_of_a_sound_remote_ends_well(tmp_path: Path) -> None:
 
 def test_check_of_what_is_not_there(tmp_path: Path) -> None:
     assert "is no folder" in run("check", str(tmp_path / "nowhere"), code=5).stderr
+
+
+def test_notes_fail_the_check_only_if_somebody_asks(tmp_path: Path) -> None:
+    root = written(tmp_path, {"gitops-bg.yaml": SETTINGS, **folder("shop", "web")})
+    assert "3 files, no problem\n" in run("check", str(root)).stdout
+    assert "3 files, no problem, but 3 notes (--strict)" in run("check", str(root), "--strict", code=1).stdout
+
+
+def test_every_format_names_the_same_files_from_where_the_user_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(tmp_path / "config", {"gitops-bg.yaml": b"kind: Settings\n"})
+    monkeypatch.chdir(tmp_path)
+    shown = {how: run("check", "config", "-o", how, code=1).stdout for how in ("sarif", "github", "gitlab", "json")}
+    [result] = check_sarif(json.loads(shown["sarif"]))
+    uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    [annotation] = shown["github"].splitlines()
+    [quality] = json.loads(shown["gitlab"])
+    assert uri == quality["location"]["path"] == "config/gitops-bg.yaml"
+    assert annotation.startswith("::error title=gitops-bg problem,file=config/gitops-bg.yaml,line=1,")
+    assert json.loads(shown["json"])["problems"][0]["file"] == "gitops-bg.yaml", "below PATH, as for people"
+
+
+def test_programs_are_told_as_data_that_check_could_not_look(tmp_path: Path) -> None:
+    failed = run("check", str(tmp_path / "nowhere"), "-o", "json", code=5)
+    report = json.loads(failed.stdout)
+    assert (report["exitCode"], report["error"]["reason"]) == (5, "ObjectNotFound")
+    assert "is no folder" in report["error"]["message"]
+    assert "is no folder" in failed.stderr

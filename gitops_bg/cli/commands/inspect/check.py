@@ -8,14 +8,16 @@ from typing import Annotated
 import typer
 
 from gitops_bg.cli.errors import ObjectNotFound
-from gitops_bg.cli.exit_codes import NOT_SO, OK
-from gitops_bg.cli.options.options import GitOptions, OutputOptions
+from gitops_bg.cli.options.options import CheckFormat, CheckOutputOptions, GitOptions
 from gitops_bg.cli.reporting import problem_line
 from gitops_bg.cli.session.proposed_changes import promotions_with_company
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.session.worktree import files_of
+from gitops_bg.cli.views.check_forges import annotations, code_quality, sarif
+from gitops_bg.cli.views.check_report import Report, report_json
 from gitops_bg.cli.views.output import Output
 from gitops_bg.cluster.lint import lint
+from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.app.check import check_repository
@@ -27,16 +29,17 @@ from gitops_bg.spec.app.layout import (
     SETTINGS_FILE,
     SIGNERS_FILE,
 )
-from gitops_bg.spec.codec import to_json
 from gitops_bg.spec.groups.layout import GROUPS_FOLDER
+from gitops_bg.spec.lint.finding import PROBLEM, Finding, Severity
 
 Content = bytes | Problem
 
 
 def check(
     git: GitOptions,
-    out: OutputOptions,
+    out: CheckOutputOptions,
     path: Annotated[Path, typer.Argument(metavar="[PATH]", help="A work tree.", show_default="here")] = Path(),
+    strict: Annotated[bool, typer.Option("--strict", help="Exit 1 also where there are only notes.")] = False,
 ) -> int:
     """Check every file of a repository; exit 1 if any has an error. Notes say what has no effect.
 
@@ -45,20 +48,51 @@ def check(
 
     Example: gitops-bg check .
     """
+    output = Output(out.ordinary)
+    try:
+        report = _report(git, path, strict)
+    except GitopsBgError as error:
+        if out.output is not CheckFormat.TEXT:
+            _show(output, out.output, Report(error=error), path)
+        raise
+    _show(output, out.output, report, path)
+    return report.exit_code
+
+
+def _report(git: GitOptions, path: Path, strict: bool) -> Report:
     contents, stray = _contents(git, path)
     checked = check_repository(contents.items(), lint, datetime.now(UTC))
-    problems = _with_stray(checked.problems, stray)
-    output = Output(out)
-    if output.json:
-        notes = [to_json(note) for note in checked.notes]
-        output.data({"files": len(contents), "problems": [to_json(problem) for problem in problems], "notes": notes})
-    else:
-        for problem in problems:
-            output.line(problem_line(problem))
-        for note in checked.notes:
-            output.line(f"note: {problem_line(note)}", "dim")
-        output.line(_verdict(len(contents), len(problems)), "red" if problems else "green")
-    return NOT_SO if problems else OK
+    return Report(tuple(_with_stray(checked.findings, stray)), len(contents), strict)
+
+
+def _show(output: Output, how: CheckFormat, report: Report, path: Path) -> None:
+    folder = _folder(path)
+    match how:
+        case CheckFormat.JSON:
+            output.data(report_json(report).model_dump(by_alias=True))
+        case CheckFormat.SARIF:
+            output.data(sarif(report, folder))
+        case CheckFormat.GITLAB:
+            output.data(code_quality(report, folder))
+        case CheckFormat.GITHUB:
+            for annotation in annotations(report, folder):
+                output.line(annotation)
+        case CheckFormat.TEXT:
+            _tell(output, report)
+
+
+def _tell(output: Output, report: Report) -> None:
+    for severity, before, style in ((Severity.ERROR, "", ""), (Severity.NOTE, "note: ", "dim")):
+        for each in (each for each in report.findings if each.rule.severity is severity):
+            output.line(f"{before}{problem_line(each.problem)}", style)
+    output.line(_verdict(report), "red" if report.exit_code else "green")
+
+
+def _folder(path: Path) -> str:
+    """Return where the checked files are, as seen from here; empty: here, or elsewhere."""
+    here, there = Path.cwd(), path.absolute()
+    found = there.relative_to(here).as_posix() if there.is_relative_to(here) else "."
+    return "" if found == "." else found
 
 
 def _contents(git: GitOptions, path: Path) -> tuple[dict[str, Content], list[Problem]]:
@@ -83,14 +117,21 @@ def _committed(repository: Repository) -> Iterator[tuple[str, Content]]:
             yield path, file.content
 
 
-def _with_stray(problems: list[Problem], stray: list[Problem]) -> list[Problem]:
+def _with_stray(findings: tuple[Finding, ...], stray: list[Problem]) -> list[Finding]:
     """Join both lists by place; where both report a place, keep the problem found in the content."""
-    known = {problem.file for problem in problems}
-    both = [*problems, *(problem for problem in stray if problem.file not in known)]
-    return sorted(both, key=lambda each: (each.file, each.line or 0, each.column or 0))
+    known = {each.problem.file for each in findings if each.rule.severity is Severity.ERROR}
+    both = [*findings, *(Finding(PROBLEM, problem) for problem in stray if problem.file not in known)]
+    return sorted(both, key=lambda each: (each.problem.file, each.problem.line or 0, each.problem.column or 0))
 
 
-def _verdict(files: int, problems: int) -> str:
+def _verdict(report: Report) -> str:
+    """Return one line about all of it.
+
+    >>> _verdict(Report(files=7)), _verdict(Report((Finding(NO_EFFECT, Problem("a", "b")),) * 2, 7, strict=True))
+    ('7 files, no problem', '7 files, no problem, but 2 notes (--strict)')
+    """
+    problems, notes = report.count(Severity.ERROR), report.count(Severity.NOTE)
     if problems:
-        return f"{problems} problem{'s' if problems > 1 else ''} in {files} files"
-    return f"{files} files, no problem"
+        return f"{problems} problem{'s' if problems > 1 else ''} in {report.files} files"
+    also = f", but {notes} note{'s' if notes > 1 else ''} (--strict)" if report.strict and notes else ""
+    return f"{report.files} files, no problem{also}"
