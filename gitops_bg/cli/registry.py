@@ -2,7 +2,7 @@
 
 import typer
 
-from gitops_bg.cli.commands import agent, demo, init, policies
+from gitops_bg.cli.commands import agent, demo, init, policies, schema
 from gitops_bg.cli.commands.group import change as group_change
 from gitops_bg.cli.commands.group import diff as group_diff
 from gitops_bg.cli.commands.group import explain as group_explain
@@ -32,7 +32,7 @@ from gitops_bg.cli.options.option_groups import with_option_groups
 START, LOOK, DECIDE = "Start", "Look", "Decide"
 
 _VERBS = {
-    START: (init.init, check.check, agent.agent, demo.demo),
+    START: (init.init, check.check, schema.schema, agent.agent, demo.demo),
     LOOK: (get.get, tree.tree, status.status, explain.explain, plan.plan, diff.diff, history.history),
     DECIDE: (
         set_image.set_image,

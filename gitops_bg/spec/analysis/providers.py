@@ -13,6 +13,7 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
+    GetJsonSchemaHandler,
     PlainSerializer,
     ValidatorFunctionWrapHandler,
     WrapValidator,
@@ -123,7 +124,14 @@ def _unless_open(value: Any, judge: ValidatorFunctionWrapHandler) -> Any:
     return value if isinstance(value, str) and PLACEHOLDER in value else judge(value)
 
 
-OPEN = (WrapValidator(_unless_open), PlainSerializer(lambda value: value))
+class _OpenSchema:
+    """In a JSON Schema: what the type says, or a text with a placeholder."""
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"anyOf": [handler(core), {"type": "string", "pattern": re.escape(PLACEHOLDER)}]}
+
+
+OPEN = (WrapValidator(_unless_open), PlainSerializer(lambda value: value), _OpenSchema())
 """For fields with a restricted type: they may contain ``{{…}}`` until it is filled in, which always happens before a
 measurement (`gitops_bg.analysis.providers.blocks` validates every block again).
 """

@@ -7,7 +7,7 @@ same schema (`plans`). The rules are those of argo-rollouts.md §3.
 import math
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, PlainValidator, model_validator
+from pydantic import AfterValidator, Field, PlainValidator, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
 from gitops_bg.spec.analysis import expressions
@@ -47,7 +47,7 @@ def _edge(value: Any) -> float | str:
     return number
 
 
-OpenEdge = Annotated[float, PlainValidator(_edge)]
+OpenEdge = Annotated[float, PlainValidator(_edge), WithJsonSchema({"type": ["number", "string"]})]
 """A float, possibly written with args."""
 
 

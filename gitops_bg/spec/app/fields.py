@@ -104,9 +104,9 @@ Positive = Annotated[int, Field(ge=1, le=LARGEST)]
 Delay = Annotated[int | str, PlainValidator(_delay), WithJsonSchema({"x-kubernetes-int-or-string": True})]
 Share = Annotated[int | str, PlainValidator(_share), WithJsonSchema({"x-kubernetes-int-or-string": True})]
 Period = Annotated[int | str, PlainValidator(_period), WithJsonSchema({"x-kubernetes-int-or-string": True})]
-OpenPeriod = Annotated[int | str, PlainValidator(_open_period)]
+OpenPeriod = Annotated[int | str, PlainValidator(_open_period), WithJsonSchema({"x-kubernetes-int-or-string": True})]
 """A period that may contain args."""
-Limit = Annotated[int | str, PlainValidator(_limit)]
+Limit = Annotated[int | str, PlainValidator(_limit), WithJsonSchema({"x-kubernetes-int-or-string": True})]
 """A count or a limit that may contain args; -1 means no limit."""
 Moment = Annotated[datetime, BeforeValidator(_moment)]
 TargetFile = Annotated[str, AfterValidator(_file_in_the_folder)]

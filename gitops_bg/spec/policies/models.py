@@ -339,7 +339,11 @@ class PersonEntry(Model):
 
     name: Text
     emails: list[Text] | None = Field(None, description="Addresses that their commits are by.")
-    forge: dict[str, str | int] | None = Field(None, description="Their stable ids, by forge: {github: 12345}.")
+    forge: dict[str, str | int] | None = Field(
+        None,
+        description="Their stable ids, by forge: {github: 12345}.",
+        json_schema_extra={"propertyNames": {"enum": list(FORGES)}},
+    )
     bot: bool = Field(False, description="It is a program: it may write changes, and approves none.")
     signers: list[Text] | None = Field(None, description="Names in policies/allowed_signers.")
     groups: list[DnsLabel] | None = Field(None, description="The groups that they are in.")
