@@ -202,6 +202,28 @@ class CheckOutputOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CommentOptions:
+    """A comment of a pull request, which CI keeps up to date."""
+
+    comment: Annotated[
+        str,
+        typer.Option(
+            metavar="URL",
+            help="Also keep the plan as a comment of the pull request at this address, as Markdown.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = ""
+    forge_token_file: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="GITOPS_BG_FORGE_TOKEN_FILE",
+            help="A file with the token that may comment.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanOptions:
     """For `plan`, which prints in more ways."""
 
@@ -209,6 +231,7 @@ class PlanOptions:
     kube: ClusterOptions
     place: PlaceOptions
     out: PlanOutputOptions
+    pull: CommentOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

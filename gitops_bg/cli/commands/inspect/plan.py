@@ -16,6 +16,7 @@ from gitops_bg.cli.errors import ObjectNotFound
 from gitops_bg.cli.options.app_names import an_app
 from gitops_bg.cli.options.options import PlanFormat, PlanOptions
 from gitops_bg.cli.session import observed_file
+from gitops_bg.cli.session.pull_comment import pull_comment
 from gitops_bg.cli.session.refused_writes import as_the_agent_knows
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
@@ -49,11 +50,13 @@ def plan(
 ) -> None:
     """Show what would be done now, changing nothing: neither the cluster nor Git.
 
-    With -o markdown or sarif it is for the pull request of a branch: --branch names that.
+    With -o markdown or sarif it is for the pull request of a branch: --branch names that. With --comment it is a
+    comment there, which the next plan replaces.
 
     Example: gitops-bg plan shop/web
     """
     output = Output(at.out.ordinary)
+    comment = pull_comment(at.pull, at.git.git_ca_file)
     with Session(at.git, None if observed else at.kube, at.place, with_ledger=True) as session:
         live = observed_file.load(observed) if observed else None
         records = None if live is None else [each.record for each in live.values()]
@@ -63,8 +66,10 @@ def plan(
         if dump_observed:
             observed_file.dump(seen, dump_observed)
         plans = list(_plans(session, catalog, live, seen))
-        planned = _planned(session, catalog, plans) if at.out.output in _FOR_FORGES else None
-    if planned is not None:
+        planned = _planned(session, catalog, plans)
+    if comment:
+        comment.keep("plan", markdown(planned))
+    if at.out.output in _FOR_FORGES:
         _tell_forge(output, at.out.output, planned)
     elif output.json:
         output.data({"commit": catalog.commit, "apps": [_json(facts, steps) for facts, steps in plans]})
