@@ -16,7 +16,8 @@ from gitops_bg.spec.manifests.quantities import amount
 def _image_reference(folder: AppFolder) -> Iterator[Problem]:
     for each, image in _images(folder):
         if trouble := trouble_with(image):
-            yield each.problem(("image",), f"{image!r} is no image reference: {trouble}", f"such as {EXAMPLE}")
+            remedy = "" if trouble.endswith("?") else f"such as {EXAMPLE}"
+            yield each.problem(("image",), f"{image!r} is no image reference: {trouble}", remedy)
 
 
 def _moving_tag(folder: AppFolder) -> Iterator[Problem]:

@@ -21,9 +21,10 @@ def _target_port(folder: AppFolder) -> Iterator[Problem]:
             field = "targetPort" if port.get("targetPort") is not None else "port"
             number, protocol = port.get(field), port.get("protocol") or "TCP"
             if isinstance(number, int) and (number, protocol) not in declared:
-                known = ", ".join(sorted(str(each) for each, of in declared if of == protocol)) or "none"
+                known = sorted((str(each) for each, of in declared if of == protocol), key=str.isdecimal)
                 message = f"no container of {_target_file(folder)} declares the {protocol} port {number}"
-                remedy = f"they declare: {known}; write targetPort, or declare containerPort {number}"
+                write = f"write targetPort: {' or '.join(known)}, or " if known else ""
+                remedy = f"{write}declare containerPort {number}"
                 yield service.problem(("spec", "ports", place, field), message, remedy)
 
 

@@ -41,8 +41,16 @@ ROWS: list[tuple[str, str, Change, str]] = [
         C
         % 12
         + "image: 'registry.example/Shop/web:1' is no image reference: the name 'registry.example/Shop/web' may have "
-        "lower-case letters, digits and single separators (. _ __ -) only: 'registry.example/shop/web'? "
-        "(such as registry.example.com/shop/web:1.4.2)",
+        "lower-case letters, digits and single separators (. _ __ -) only: 'registry.example/shop/web'?",
+    ),
+    (
+        "image-reference",
+        "target.yaml",
+        (IMAGE, "image: 'registry.example/shop/web:'"),
+        C
+        % 12
+        + "image: 'registry.example/shop/web:' is no image reference: the tag '' may have letters, digits, '_', '.' "
+        "and '-', up to 128, and begins with none of '.-' (such as registry.example.com/shop/web:1.4.2)",
     ),
     (
         "image-tag",
@@ -310,14 +318,14 @@ ROWS: list[tuple[str, str, Change, str]] = [
         "services.yaml",
         ("targetPort: http", "targetPort: 8081"),
         "services.yaml:5: spec.ports[0].targetPort: no container of target.yaml declares the TCP port 8081 "
-        "(they declare: 8080, http; write targetPort, or declare containerPort 8081)",
+        "(write targetPort: http or 8080, or declare containerPort 8081)",
     ),
     (
         "target-port",
         "services.yaml",
         (", targetPort: http", ""),
         "services.yaml:5: spec.ports[0].port: no container of target.yaml declares the TCP port 80 "
-        "(they declare: 8080, http; write targetPort, or declare containerPort 80)",
+        "(write targetPort: http or 8080, or declare containerPort 80)",
     ),
     (
         "service-selector",
@@ -399,16 +407,17 @@ def test_a_rule_finds_its_mistake_and_nothing_else_is_said(rule: str, file: str,
     assert said_of(rule, file, change) == [f"{rule}: {said}"]
 
 
+WITHOUT_PORTS = (
+    "app.yaml:8: spec.strategy.blueGreen.previewService: Service web-preview (the candidate) is not in Git, and no "
+    "container declares a port to make it of "
+    "(declare a containerPort, or add a manifest of Service web-preview to the folder)"
+)
+
+
 def test_a_service_that_nothing_could_be_made_of_is_said_once() -> None:
-    files = {**changed("target.yaml", (f"          {PORTS}\n          {PROBE}\n", ""))}
+    files = changed("target.yaml", (f"          {PORTS}\n          {PROBE}\n", f"          {NUMBER}\n"))
     files["services.yaml"] = SERVICES.partition("---")[0].replace(", targetPort: http", "")
-    [probe, service] = sorted(found(files), reverse=True)[:2]
-    assert service.startswith("readiness-probe: ")
-    assert probe == (
-        "service-without-ports: app.yaml:8: spec.strategy.blueGreen.previewService: Service web-preview (the "
-        "candidate) is not in Git, and no container declares a port to make it of "
-        "(declare a containerPort, or add a manifest of Service web-preview to the folder)"
-    )
+    assert found(files) == [f"service-without-ports: {WITHOUT_PORTS}"]
 
 
 def test_every_rule_has_a_row_and_a_name_of_its_own() -> None:

@@ -1,0 +1,49 @@
+"""docs/ci.md says what the action takes, what `check` prints, and with which codes it exits."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import yaml
+
+from gitops_bg.cli import exit_codes
+from gitops_bg.cli.options.options import CheckFormat
+from gitops_bg.cli.views.check_report import ReportJson
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "ci.md").read_text()
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def test_the_report_is_one() -> None:
+    [shown] = blocks("json")
+    assert ReportJson.model_validate_json(shown).exit_code == 1
+    assert json.loads(shown).keys() == ReportJson.model_json_schema(by_alias=True)["properties"].keys()
+
+
+def test_every_format_and_every_input_is_named() -> None:
+    action = yaml.safe_load((ROOT / "deploy/ci/github/action.yml").read_text())
+    for name in (*CheckFormat, *action["inputs"], *action["outputs"]):
+        assert f"`{name}`" in PAGE, name
+
+
+def test_the_examples_use_what_there_is() -> None:
+    hook, workflow, pipeline = map(yaml.safe_load, blocks("yaml"))
+    [offered] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    assert hook["repos"][0]["hooks"] == [{"id": offered["id"]}]
+    steps = workflow["jobs"]["check"]["steps"]
+    action = yaml.safe_load((ROOT / "deploy/ci/github/action.yml").read_text())
+    assert steps[1]["with"].keys() <= action["inputs"].keys()
+    template = yaml.safe_load((ROOT / pipeline["include"][0]["file"]).read_text())
+    assert pipeline["variables"].keys() <= template["variables"].keys()
+
+
+def test_the_exit_codes_are_those_of_the_command() -> None:
+    said = set(map(int, re.findall(r"(?:Exit codes:\n|; |\n)(\d+) ", PAGE.partition("Exit codes:")[2])))
+    of_status = {exit_codes.ASKED, exit_codes.NOT_YET}
+    assert said | {0} == set(exit_codes.TABLE) - of_status
