@@ -54,7 +54,7 @@ def _near_miss(folder: AppFolder) -> Iterator[Problem]:
         if guess:
             message = f"the folder has no {kind} {name}, but one called {guess}, which nothing refers to"
             yield folder.target.problem(use.path, message, f"did you mean {guess}?")
-        elif (other, name) in objects:
+        elif (other, name) in objects and (other, name) not in used:
             message = f"the folder has no {kind} {name}; its {name} is a {other}"
             yield folder.target.problem(use.path, message, f"refer to a {other}, or add the {kind}")
 

@@ -25,13 +25,17 @@ def _probe_port(folder: AppFolder) -> Iterator[Problem]:
         for path, handler in _handlers(each):
             for kind in ("httpGet", "tcpSocket"):
                 port = as_map(handler.get(kind)).get("port")
-                if isinstance(port, str) and not port.isdecimal() and port not in known:
-                    guess = nearest(port, known) or (known[0] if len(known) == 1 else "")
-                    message = f"container {each.name} has no port named {port}, so nothing would ever be reached"
-                    remedy = (
-                        f"write {guess}, or a number" if guess else f"name a containerPort {port}, or write a number"
-                    )
-                    yield each.problem((*path, kind, "port"), message, remedy)
+                if isinstance(port, str) and port not in known:
+                    yield each.problem((*path, kind, "port"), *_unknown_port(each, port, known))
+
+
+def _unknown_port(each: Container, port: str, known: list[str]) -> tuple[str, str]:
+    """Message and remedy for a named port that the container does not declare."""
+    if port.isdecimal():
+        return f"{port} is a name because of its quotes, and a name has a letter", "remove the quotes"
+    guess = nearest(port, known) or (known[0] if len(known) == 1 else "")
+    remedy = f"write {guess}, or a number" if guess else f"name a containerPort {port}, or write a number"
+    return f"container {each.name} has no port named {port}, so nothing would ever be reached", remedy
 
 
 def _handlers(each: Container) -> Iterator[tuple[Path, Body]]:

@@ -21,6 +21,8 @@ def _replicas(folder: AppFolder) -> Iterator[Problem]:
 
 def _nothing_to_measure(folder: AppFolder) -> Iterator[Problem]:
     """An HPA divides what pods use by what they request, and leaves out pods with a container that requests nothing."""
+    if folder.pod.get("resources"):
+        return  # requests of the pod as a whole
     for scaler in folder.of_kind(HPA):
         for resource, path in _utilizations(scaler):
             silent = [each for each in folder.containers() if each.group == MAIN and not _requests(each.body, resource)]
@@ -67,7 +69,7 @@ def _blocking_budget(folder: AppFolder) -> Iterator[Problem]:
 
 def _nothing_warm(folder: AppFolder) -> Iterator[Problem]:
     if folder.blue_green.get("scaleDownDelaySeconds") == 0:
-        message = "the old version loses its pods as soon as traffic has moved: going back starts them anew"
+        message = "the old version loses its pods without a delay after the switch: going back starts them anew"
         path = ("spec", "strategy", "blueGreen", "scaleDownDelaySeconds")
         yield folder.app.problem(path, message, "keep it warm for some minutes: the default is 600")
 
@@ -78,5 +80,5 @@ SCALING_RULES = (
         "autoscaler-request", "An autoscaler divides by a request that a container does not have.", _nothing_to_measure
     ),
     note("budget-blocks", "A PodDisruptionBudget that lets no pod be evicted.", _blocking_budget),
-    note("nothing-warm", "The old version is gone once traffic has moved.", _nothing_warm),
+    note("nothing-warm", "The old version does not stay warm for the way back.", _nothing_warm),
 )

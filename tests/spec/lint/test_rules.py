@@ -155,6 +155,22 @@ ROWS: list[tuple[str, str, Change, str]] = [
         "(write http, or a number)",
     ),
     (
+        "probe-port",
+        "target.yaml",
+        ("port: http}", "port: '8080'}"),
+        C % 14 + "readinessProbe.httpGet.port: 8080 is a name because of its quotes, and a name has a letter "
+        "(remove the quotes)",
+    ),
+    (
+        "probe-port",
+        "target.yaml",
+        (LAST, f"{LAST}          lifecycle: {{preStop: {{httpGet: {{port: admin, path: /}}}}}}\n"),
+        C
+        % 16
+        + "lifecycle.preStop.httpGet.port: container web has no port named admin, so nothing would ever be reached "
+        "(write http, or a number)",
+    ),
+    (
         "probe-handler",
         "target.yaml",
         (PROBE, "readinessProbe: {periodSeconds: 5}"),
@@ -386,8 +402,8 @@ ROWS: list[tuple[str, str, Change, str]] = [
         "nothing-warm",
         "app.yaml",
         ("      previewService", "      scaleDownDelaySeconds: 0\n      previewService"),
-        "app.yaml:8: spec.strategy.blueGreen.scaleDownDelaySeconds: the old version loses its pods as soon as traffic "
-        "has moved: going back starts them anew (keep it warm for some minutes: the default is 600)",
+        "app.yaml:8: spec.strategy.blueGreen.scaleDownDelaySeconds: the old version loses its pods without a "
+        "delay after the switch: going back starts them anew (keep it warm for some minutes: the default is 600)",
     ),
 ]
 
@@ -436,7 +452,7 @@ SOUND: list[tuple[str, Change]] = [
     ),
     ("target.yaml", (REQUESTS, "resources: {requests: {cpu: 1}, limits: {cpu: 1000m, memory: 1G}}")),
     ("target.yaml", (PROBE, "readinessProbe: {grpc: {port: 8080}, successThreshold: 3}")),
-    ("target.yaml", (PROBE, "readinessProbe: {tcpSocket: {port: '8080'}, initialDelaySeconds: 599}")),
+    ("target.yaml", (PROBE, "readinessProbe: {tcpSocket: {port: 8080}, initialDelaySeconds: 599}")),
     (
         "target.yaml",
         (f"          {PROBE}\n{LAST}", "      readinessGates: [{conditionType: a.example/ok}]\n"),
@@ -498,3 +514,14 @@ def test_an_app_with_an_error_has_no_notes_as_they_could_be_wrong() -> None:
     files = changed("target.yaml", (IMAGE, "image: 'a b'"))
     files["target.yaml"] = files["target.yaml"].replace(f"          {PROBE}\n", "")
     assert [each.partition(":")[0] for each in found(files)] == ["image-reference"]
+
+
+def test_a_config_map_here_and_a_secret_elsewhere_may_have_one_name() -> None:
+    both = "          envFrom: [{configMapRef: {name: settings}}, {secretRef: {name: settings}}]\n"
+    files = changed("target.yaml", (LAST, LAST + both))
+    assert found({**files, "settings.yaml": SETTINGS}) == []
+
+
+def test_a_pod_may_request_as_a_whole_what_its_autoscaler_measures() -> None:
+    files = changed("target.yaml", (LAST, "      resources: {requests: {cpu: 50m, memory: 64Mi}}\n"))
+    assert found({**files, "hpa.yaml": HPA}) == []
