@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gitops_bg.spec.lint.finding import FIELD, NO_EFFECT, PROBLEM, Rule, Severity
-from gitops_bg.spec.lint.rules import FOLDER_RULES
+from gitops_bg.spec.lint.finding import Rule, Severity
+from gitops_bg.spec.lint.rules import RULES
 from tests.spec.lint.test_rules import ROWS, WITHOUT_PORTS
 
 PAGE = Path(__file__).parents[2] / "docs" / "checks.md"
@@ -18,9 +18,9 @@ Written by `{COMMAND}` (`make docs`) from the rules of `gitops-bg check` and fro
 its tests. How to run it in an editor, before a commit and in CI: [CI](ci.md).
 
 An **error** is what the agent or Kubernetes refuses, or what can never work: exit code 1. A **note** is valid, and
-true, and probably not what its author meant: exit code 0, unless `--strict` is given. Each finding names file, line,
-column and field, what is wrong and what would be right. The name of its rule never changes; it is in every format but
-text.
+true, and probably not what its author meant: exit code 0, unless `--strict` is given; `--ignore RULE` leaves those of a
+rule out. Each finding names file, line, column and field, what is wrong and what would be right. The name of its rule
+never changes; it is in every format but text.
 
 Only errors of the rule `problem` keep the agent from using a file: its last good state keeps serving. The others the
 agent does not look for: Kubernetes would say them later, or nobody
@@ -33,11 +33,10 @@ _EXAMPLES = {rule: said for rule, _, _, said in reversed(ROWS)} | {"service-with
 
 def page() -> str:
     """The whole page."""
-    rules: tuple[Rule, ...] = (PROBLEM, FIELD, *FOLDER_RULES, NO_EFFECT)
     parts = [_HEAD]
     for severity, title in ((Severity.ERROR, "Errors"), (Severity.NOTE, "Notes")):
         parts.append(f"## {title}\n\n| Rule | What it finds | Such as |\n| --- | --- | --- |\n")
-        parts += [_row(rule) for rule in rules if rule.severity is severity]
+        parts += [_row(rule) for rule in RULES if rule.severity is severity]
         parts.append("\n")
     return "".join(parts).rstrip("\n") + "\n"
 

@@ -173,6 +173,14 @@ def test_notes_fail_the_check_only_if_somebody_asks(tmp_path: Path) -> None:
     assert "3 files, no problem, but 3 notes (--strict)" in run("check", str(root), "--strict", code=1).stdout
 
 
+def test_notes_of_a_rule_can_be_left_out_and_errors_cannot(tmp_path: Path) -> None:
+    root = written(tmp_path, {"gitops-bg.yaml": SETTINGS, **folder("shop", "web")})
+    rules = ("--ignore", "readiness-probe", "--ignore", "no-effect")
+    assert "3 files, no problem\n" in run("check", str(root), "--strict", *rules).stdout
+    assert "did you mean image-tag?" in run("check", str(root), "--ignore", "image-tags", code=2).stderr
+    assert "it finds errors" in run("check", str(root), "--ignore", "image-reference", code=2).stderr
+
+
 def test_every_format_names_the_same_files_from_where_the_user_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

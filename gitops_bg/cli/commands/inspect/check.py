@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gitops_bg.cli.errors import ObjectNotFound
+from gitops_bg.cli.errors import ObjectNotFound, UsageError
 from gitops_bg.cli.options.options import CheckFormat, CheckOutputOptions, GitOptions
 from gitops_bg.cli.reporting import problem_line
 from gitops_bg.cli.session.proposed_changes import promotions_with_company
@@ -29,8 +29,10 @@ from gitops_bg.spec.app.layout import (
     SETTINGS_FILE,
     SIGNERS_FILE,
 )
+from gitops_bg.spec.app.validation import nearest
 from gitops_bg.spec.groups.layout import GROUPS_FOLDER
 from gitops_bg.spec.lint.finding import PROBLEM, Finding, Severity
+from gitops_bg.spec.lint.rules import RULES
 
 Content = bytes | Problem
 
@@ -40,6 +42,10 @@ def check(
     out: CheckOutputOptions,
     path: Annotated[Path, typer.Argument(metavar="[PATH]", help="A work tree.", show_default="here")] = Path(),
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 also where there are only notes.")] = False,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option("--ignore", metavar="RULE", help="Leave out the notes of this rule; may be repeated."),
+    ] = None,
 ) -> int:
     """Check every file of a repository; exit 1 if any has an error. Notes say what has no effect.
 
@@ -50,7 +56,7 @@ def check(
     """
     output = Output(out.ordinary)
     try:
-        report = _report(git, path, strict)
+        report = _report(git, path, strict, _ignorable(ignore or []))
     except GitopsBgError as error:
         if out.output is not CheckFormat.TEXT:
             _show(output, out.output, Report(error=error), path)
@@ -59,10 +65,24 @@ def check(
     return report.exit_code
 
 
-def _report(git: GitOptions, path: Path, strict: bool) -> Report:
+def _report(git: GitOptions, path: Path, strict: bool, ignored: frozenset[str]) -> Report:
     contents, stray = _contents(git, path)
     checked = check_repository(contents.items(), lint, datetime.now(UTC))
-    return Report(tuple(_with_stray(checked.findings, stray)), len(contents), strict)
+    findings = (each for each in _with_stray(checked.findings, stray) if each.rule.name not in ignored)
+    return Report(tuple(findings), len(contents), strict)
+
+
+def _ignorable(names: list[str]) -> frozenset[str]:
+    """Return the names of rules to leave out. Raises `UsageError` for one that there is not, or that finds errors."""
+    notes = [rule.name for rule in RULES if rule.severity is Severity.NOTE]
+    for name in names:
+        if name not in notes:
+            guess = nearest(name, notes)
+            remedy = f"did you mean {guess}?" if guess else f"there are {', '.join(notes)}"
+            if any(rule.name == name for rule in RULES):
+                remedy = "it finds errors"
+            raise UsageError(f"--ignore: no rule {name} finds notes; {remedy}")
+    return frozenset(names)
 
 
 def _show(output: Output, how: CheckFormat, report: Report, path: Path) -> None:
