@@ -31,8 +31,8 @@ from gitops_bg.agent.groups.ledger import GroupLedgerThread
 from gitops_bg.agent.groups.reconciler import Background as GroupBackground
 from gitops_bg.agent.groups.reconciler import GroupReconciler
 from gitops_bg.agent.groups.thread import GroupThread
-from gitops_bg.agent.observability.logs import mask
 from gitops_bg.agent.observability.metrics import Metrics
+from gitops_bg.agent.observability.secrets import mask
 from gitops_bg.agent.reconcile.alert_composer import alert_composer
 from gitops_bg.agent.reconcile.background import Background
 from gitops_bg.agent.reconcile.measurements import MeasurementRunner

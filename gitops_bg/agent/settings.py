@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from gitops_bg.cluster.api.connection import Access
+from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.lease import LeaseSettings
 from gitops_bg.repo.settings import RepositorySettings
 

@@ -4,23 +4,29 @@ import sys
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from gitops_bg import __version__
 from gitops_bg.cli import exit_codes
-from gitops_bg.cli.registry import add_verbs
-from gitops_bg.cli.reporting import report, report_bug
+from gitops_bg.cli.lazy_commands import LazyGroup
+from gitops_bg.cli.registry import commands
 from gitops_bg.core.errors import GitopsBgError
 
 
-class Verbs(TyperGroup):
+class Verbs(LazyGroup):
     """The verbs; reports our errors in one place."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        for command in commands():
+            self.add_command(command)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the verb; a number that it returns is the exit code."""
         try:
             code = super().invoke(ctx)
         except GitopsBgError as error:
+            from gitops_bg.cli.reporting import report
+
             report(error)
             raise typer.Exit(exit_codes.code_of(error)) from error
         if isinstance(code, int) and code:
@@ -56,13 +62,12 @@ def _gitops_bg(
     """
 
 
-add_verbs(app)
-
-
 def main() -> None:
     """Run the command line; never returns."""
     try:
         app()
     except Exception as error:
+        from gitops_bg.cli.reporting import report_bug
+
         report_bug(error)
         sys.exit(exit_codes.BUG)

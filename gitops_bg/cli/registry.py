@@ -1,99 +1,236 @@
-"""The list of verbs, in the order of `--help`. Their modules are imported here; each documents itself."""
+"""The list of verbs, in the order of `--help`, each with its first sentences. Imports none of them.
 
-import typer
+The sentences are those of each function's docstring (a test compares them).
+"""
 
-from gitops_bg.cli.commands import agent, demo, init, policies, schema
-from gitops_bg.cli.commands.group import change as group_change
-from gitops_bg.cli.commands.group import diff as group_diff
-from gitops_bg.cli.commands.group import explain as group_explain
-from gitops_bg.cli.commands.group import get as group_get
-from gitops_bg.cli.commands.group import history as group_history
-from gitops_bg.cli.commands.group import plan as group_plan
-from gitops_bg.cli.commands.group import tree as group_tree
-from gitops_bg.cli.commands.inspect import check, diff, explain, get, history, plan, status, tree
-from gitops_bg.cli.commands.operate import (
-    abort,
-    accept_history,
-    approve,
-    freeze,
-    gate,
-    promote,
-    reconcile,
-    restart,
-    resume,
-    retry,
-    rollback,
-    set_image,
-    suspend,
-    undo,
-)
-from gitops_bg.cli.options.option_groups import with_option_groups
+from collections.abc import Iterator
+from typing import Any
+
+from gitops_bg.cli.lazy_commands import LazyCommand, Verb, group_of
 
 START, LOOK, DECIDE = "Start", "Look", "Decide"
 
-_VERBS = {
-    START: (init.init, check.check, schema.schema, agent.agent, demo.demo),
-    LOOK: (get.get, tree.tree, status.status, explain.explain, plan.plan, diff.diff, history.history),
+VERBS = {
+    START: (
+        Verb("init", "init", "Copy the template of a configuration repository into DIR."),
+        Verb(
+            "check",
+            "inspect.check",
+            "Check every file of a repository; exit 1 if any has an error. Notes say what has no effect.",
+        ),
+        Verb(
+            "schema",
+            "schema",
+            "Print the JSON Schema of a kind of file, for editors: they complete and check while you write.",
+        ),
+        Verb(
+            "agent",
+            "agent",
+            "Run the agent: follow the repository, bring the cluster to it, until SIGTERM or SIGINT.",
+        ),
+        Verb(
+            "demo",
+            "demo",
+            "Show it all: push, promote, roll back; no cluster, no network. Exit 1 if anything is not as expected.",
+        ),
+    ),
+    LOOK: (
+        Verb(
+            "get",
+            "inspect.get",
+            "List apps, or show one as a tree: its versions, their pods, their measurements, and what it waits for.",
+        ),
+        Verb("tree", "inspect.tree", "Show one app as a tree: the same as `get APP`."),
+        Verb(
+            "status",
+            "inspect.status",
+            "Show the phases of an app, a line each with its reason, until it has settled. The exit code says how.",
+        ),
+        Verb(
+            "explain",
+            "inspect.explain",
+            "Explain what an app waits for: each gate, open or shut, why, until when, and what to do.",
+        ),
+        Verb(
+            "plan",
+            "inspect.plan",
+            "Show what would be done now, changing nothing: neither the cluster nor Git.",
+        ),
+        Verb(
+            "diff",
+            "inspect.diff",
+            "Compare what the target asks for with what is live; exit 1 where they differ.",
+        ),
+        Verb(
+            "history",
+            "inspect.history",
+            "Show the history of an app: what, when, from which version to which, by whom, why.",
+        ),
+    ),
     DECIDE: (
-        set_image.set_image,
-        promote.promote,
-        approve.approve,
-        rollback.rollback,
-        undo.undo,
-        abort.abort,
-        retry.retry,
-        restart.restart,
-        resume.resume,
-        suspend.suspend,
-        suspend.pause,
-        freeze.freeze,
-        freeze.unfreeze,
-        accept_history.accept_history,
-        reconcile.reconcile,
+        Verb(
+            "set-image",
+            "operate.set_image",
+            "Change the image of containers in the target; comments and formatting stay. What `check` refuses is not "
+            "pushed.",
+        ),
+        Verb(
+            "promote",
+            "operate.promote",
+            "Promote the candidate: commit its checked snapshot as primary.yaml. Exit 3 where main takes only pull "
+            "requests.",
+        ),
+        Verb(
+            "approve",
+            "operate.approve",
+            "Approve the next version with your SSH key: a signed, empty commit on the app's branch of approvals.",
+        ),
+        Verb(
+            "rollback",
+            "operate.rollback",
+            "Roll back: commit the older primary.yaml; traffic follows at once. Exit 3 where main takes only pull "
+            "requests.",
+        ),
+        Verb(
+            "undo",
+            "operate.undo",
+            "Change the target back to an older version, as a commit. It goes through every gate; `rollback` does not.",
+        ),
+        Verb(
+            "abort",
+            "operate.abort",
+            "Abort rollouts: put the candidate on hold, and take traffic back from a version that is not proven yet.",
+        ),
+        Verb(
+            "retry",
+            "operate.retry",
+            "Try the target again: start a new rollout with fresh checks, whatever held or paused the last one.",
+        ),
+        Verb(
+            "restart",
+            "operate.restart",
+            "Restart the pods of apps, a few at a time: by eviction, as maxUnavailable and PodDisruptionBudgets allow.",
+        ),
+        Verb(
+            "resume",
+            "operate.resume",
+            "Go on: remove the suspension, and let the target be promoted again if it is on hold.",
+        ),
+        Verb(
+            "suspend",
+            "operate.suspend",
+            "Suspend apps: no candidate, no promotion; live traffic stays, and rollbacks still work. `resume` ends it.",
+        ),
+        Verb(
+            "pause",
+            "operate.suspend:pause",
+            "Suspend apps: the same as `suspend`, under Argo Rollouts' name. `resume` ends it.",
+        ),
+        Verb(
+            "freeze",
+            "operate.freeze",
+            "Stop every promotion, of all apps or those of a namespace; rollbacks go on. `unfreeze` ends it.",
+        ),
+        Verb("unfreeze", "operate.freeze", "End a freeze: what was merged meanwhile goes on."),
+        Verb(
+            "accept-history",
+            "operate.accept_history",
+            "Accept main as it is after somebody rewrote its history, so that it moves traffic again.",
+        ),
+        Verb(
+            "reconcile",
+            "operate.reconcile",
+            "Have the agent look at Git and at this app now, instead of at its next poll.",
+        ),
     ),
 }
 
-_GROUP_VERBS = (
-    group_get.get,
-    group_tree.tree,
-    group_explain.explain,
-    group_plan.plan,
-    group_diff.diff,
-    group_history.history,
-    group_change.promote,
-    group_change.rollback,
-    group_change.delete,
+GATE_VERBS = (
+    Verb(
+        "open",
+        "operate.gate:open_",
+        "Open a manual gate. It stays open, also for later versions and across restarts, until somebody closes it.",
+    ),
+    Verb(
+        "close",
+        "operate.gate",
+        "Close a manual gate. What it has let through is not taken back; `gitops-bg abort` does that.",
+    ),
+    Verb("status", "operate.gate", "Show the manual gates of an app: open or closed, by whom, since when and why."),
+)
+
+POLICY_VERBS = (
+    Verb(
+        "test",
+        "policies:run_tests",
+        "Run the test cases of a folder of policies (`*.test.yaml`); exit 1 where one is not as expected.",
+    ),
+    Verb(
+        "replay",
+        "policies",
+        "Judge every promotion of the ledger by policies, as of its own time: allowed, would have waited, refused.",
+    ),
+)
+
+GROUP_VERBS = (
+    Verb(
+        "get",
+        "group.get",
+        "Show the stages of groups: which version serves, which a rollback leads to, which may be promoted.",
+    ),
+    Verb(
+        "tree",
+        "group.tree",
+        "Show a group as a tree: its versions, their services with ReplicaSets and pods, its Services, routes and "
+        "gates.",
+    ),
+    Verb(
+        "explain",
+        "group.explain",
+        "Explain what a group waits for: its versions, their services, each gate, what comes next, and what to do.",
+    ),
+    Verb(
+        "plan",
+        "group.plan",
+        "Show what would be done to a group now, changing nothing: moves, gates, and who answers which request then.",
+    ),
+    Verb(
+        "diff",
+        "group.diff",
+        "Compare the routes and Services that main asks for with those that are live; exit 1 where they differ.",
+    ),
+    Verb(
+        "history",
+        "group.history",
+        "Show the history of a group, the newest first: what, when, from which version to which, why.",
+    ),
+    Verb(
+        "promote",
+        "group.change",
+        "Promote a version of a group: one commit that names it `active`, for all its services together.",
+    ),
+    Verb(
+        "rollback",
+        "group.change",
+        "Roll a group back: one commit that names the version before `active` again.",
+    ),
+    Verb(
+        "delete",
+        "group.change",
+        "Delete a version of a group that is not active: one commit that removes its folder.",
+    ),
+)
+
+GROUPS = (
+    (LOOK, "policies", "Try promotion policies: on cases, and on the past.", POLICY_VERBS),
+    (DECIDE, "gate", "Open, close or show the manual gates of an app.", GATE_VERBS),
+    (DECIDE, "group", "Release groups: several services that are promoted and rolled back together.", GROUP_VERBS),
 )
 
 
-def add_verbs(app: typer.Typer) -> None:
-    """Register every verb; a function ``set_image`` is the verb ``set-image``."""
-    for panel, verbs in _VERBS.items():
-        for verb in verbs:
-            app.command(verb.__name__.replace("_", "-"), rich_help_panel=panel)(with_option_groups(verb))
-    app.add_typer(_gate(), rich_help_panel=DECIDE)
-    app.add_typer(_policies(), rich_help_panel=LOOK)
-    app.add_typer(_group(), rich_help_panel=DECIDE)
-
-
-def _policies() -> typer.Typer:
-    told = "Try promotion policies: on cases, and on the past."
-    group = typer.Typer(name="policies", help=told, no_args_is_help=True)
-    group.command("test")(with_option_groups(policies.run_tests))
-    group.command("replay")(with_option_groups(policies.replay))
-    return group
-
-
-def _group() -> typer.Typer:
-    told = "Release groups: several services that are promoted and rolled back together."
-    verbs = typer.Typer(name="group", help=told, no_args_is_help=True)
-    for verb in _GROUP_VERBS:
-        verbs.command(verb.__name__)(with_option_groups(verb))
-    return verbs
-
-
-def _gate() -> typer.Typer:
-    group = typer.Typer(name="gate", help="Open, close or show the manual gates of an app.", no_args_is_help=True)
-    for verb in (gate.open_, gate.close, gate.status):
-        group.command(verb.__name__.strip("_"))(with_option_groups(verb))
-    return group
+def commands() -> Iterator[Any]:
+    """Yield every command, none of them imported."""
+    for panel, verbs in VERBS.items():
+        yield from (LazyCommand(verb, panel) for verb in verbs)
+    for panel, name, says, verbs in GROUPS:
+        yield group_of(name, says, verbs, panel)

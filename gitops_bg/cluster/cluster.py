@@ -5,8 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
-from gitops_bg.cluster.api.connection import Access, Count
+from gitops_bg.cluster.api.connection import Count
 from gitops_bg.cluster.api.endpoint_slice_version import EndpointSliceVersion
 from gitops_bg.cluster.api.errors import NotFound
 from gitops_bg.cluster.api.kinds import APPS, RELEASE_GROUPS, SECRETS, Object
@@ -45,7 +46,8 @@ from gitops_bg.core.model.actions import ClusterAction
 from gitops_bg.core.model.analyses import RunRecord
 from gitops_bg.core.model.analysis_runs import MeasurementRequest, MeasurementResult
 from gitops_bg.core.model.change_set import ActionResult
-from gitops_bg.core.model.decision import Condition, Decision
+from gitops_bg.core.model.conditions import Condition
+from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.observed import Observed, Request
 from gitops_bg.core.model.pulls import PullRequest
 from gitops_bg.core.model.record import Record
@@ -141,7 +143,11 @@ class Cluster:
     @classmethod
     def live(cls, access: Access, namespaces: Sequence[str] = ()) -> "Cluster":
         """A cluster without caches: everything is read when needed."""
-        client = Client(access)
+        return cls.over(Client(access), namespaces)
+
+    @classmethod
+    def over(cls, client: Client, namespaces: Sequence[str] = ()) -> "Cluster":
+        """As `live`, over a client that there is already; `stop` closes it."""
         reader = LiveReader(client, EndpointSliceVersion(client), tuple(namespaces))
         return cls._of(client, reader, reader)
 

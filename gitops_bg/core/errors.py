@@ -11,9 +11,12 @@ GitopsBgError
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.text.printable import printable
+
+if TYPE_CHECKING:  # the whole model: a command that only fails need not load it
+    from gitops_bg.core.model.desired import Problem
 
 _LONGEST_WORDS = 300
 
@@ -29,7 +32,7 @@ class InvalidInput(GitopsBgError):
 
     reason = "InvalidInput"
 
-    def __init__(self, *problems: Problem) -> None:
+    def __init__(self, *problems: "Problem") -> None:
         super().__init__("; ".join(str(problem) for problem in problems))
         self.problems = problems
 

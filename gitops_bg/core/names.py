@@ -5,11 +5,14 @@ And the name of the promotion branch, which people read as well.
 
 import hashlib
 import re
+from typing import TYPE_CHECKING
 
-from gitops_bg.core.model.analysis_runs import MeasurementId
 from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.subject import Subject
 from gitops_bg.core.model.version import AppKey, ConfigurationRef
+
+if TYPE_CHECKING:
+    from gitops_bg.core.model.analysis_runs import MeasurementId
+    from gitops_bg.core.model.subject import Subject
 
 PROMOTION_PREFIX = "gitops-bg/promote/"
 """The prefix of promotion branches (DESIGN §3.2)."""
@@ -131,10 +134,10 @@ def pod_base(app: AppKey, digest: str) -> str:
     return f"{replica_set_name(app, digest)}-"[: LONGEST_NAME - 5]
 
 
-def job_name(subject: Subject, measurement: MeasurementId) -> str:
+def job_name(subject: "Subject", measurement: "MeasurementId") -> str:
     """The name of the Job of a measurement: always the same, so that the Job is found again and never created twice.
 
-    >>> from gitops_bg.core.model.metrics import AnalysisStage
+    >>> from gitops_bg.core.model.analysis_runs import AnalysisStage, MeasurementId
     >>> job_name(AppKey("shop", "web"), MeasurementId("e1", 3, AnalysisStage.PRE, 1, "Smoke test", 0))
     'web-pre-smoke-test-d20c69ec03'
     """

@@ -5,7 +5,8 @@ import re
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.names import APPROVALS_PREFIX, GROUP_PROMOTION_PREFIX, PROMOTION_PREFIX
-from gitops_bg.spec.app.layout import app_of_folder, is_dns_label
+from gitops_bg.spec.app.layout import app_of_folder
+from gitops_bg.spec.dns_labels import is_dns_label
 
 STATE_PREFIX = "gitops-bg/state/"
 TRACKING_PREFIX = "refs/mirror/heads/"

@@ -11,6 +11,8 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
+from gitops_bg.spec.glance import pull_request_text
+
 Number = Annotated[int, Field(json_schema_extra={"format": "int64"})]
 Count = Annotated[int, Field(json_schema_extra={"format": "int32"})]
 
@@ -168,8 +170,7 @@ class PullRequest(Part):
         >>> str(PullRequest(number=7, url="https://forge/7", state="closed", closed_by="ada"))
         '#7 https://forge/7 (closed by ada)'
         """
-        by = f" by {self.closed_by}" if self.closed_by else ""
-        return f"#{self.number} {self.url or ''} ({self.state or 'unknown'}{by})"
+        return pull_request_text(self.number, self.url or "", self.state or "", self.closed_by or "")
 
 
 class TopStatus(Part):

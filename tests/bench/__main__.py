@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from rich.console import Console
 
 from tests.bench import report
+from tests.bench.command_line import measure_command_line
 from tests.bench.deciding import measure_decide
 from tests.bench.measure import Measurements
 from tests.bench.pull_requests import measure_pull_requests
@@ -20,7 +21,9 @@ from tests.bench.stage import QUICK, Size, Stage, control_plane_stage, sandbox_s
 from tests.support.cluster.control_plane import HOW_TO_GET_THEM, assets
 
 _Make = Callable[[Size], AbstractContextManager[Stage]]
-_ON_A_CLUSTER = frozenset(KEYS) - {"decide", "forge", "unchanged"}
+_ALONE = frozenset(("decide", "forge", "command-line"))
+"""They need no cluster that was filled for them."""
+_ON_A_CLUSTER = frozenset(KEYS) - _ALONE - {"unchanged"}
 _CONTROL_PLANE_APPS = 1_200
 """The real one is filled by an agent, app by app: ten thousand would take most of an hour."""
 _GROWTH = 1.5
@@ -59,7 +62,9 @@ def _measure(options: argparse.Namespace, console: Console) -> Iterator[Row]:
         yield from measure_decide()
     if "forge" in only:
         yield from measure_pull_requests(24 if options.quick else 1_000)
-    if options.cluster != "control-plane" and only - {"decide", "forge"}:
+    if "command-line" in only:
+        yield from measure_command_line(1 if options.quick else 5)
+    if options.cluster != "control-plane" and only - _ALONE:
         yield from _on_sandbox(size.with_apps(options.apps or size.apps), only, console)
     if options.cluster != "sandbox" and only & _ON_A_CLUSTER:
         if assets() is None:

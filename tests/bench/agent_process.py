@@ -11,7 +11,7 @@ from typing import Any
 
 from gitops_bg.agent.agent import Agent
 from gitops_bg.agent.settings import AgentSettings
-from gitops_bg.cluster.api.connection import Access
+from gitops_bg.cluster.api.access import Access
 from gitops_bg.repo.settings import RepositorySettings
 from tests.bench.channel import serve, settings_of_child
 

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-KEYS = ("cold-start", "idle", "change", "switch", "revert", "thousand", "decide", "forge", "unchanged")
+KEYS = ("cold-start", "idle", "change", "switch", "revert", "thousand", "decide", "forge", "command-line", "unchanged")
 """What `--only` takes."""
 
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.spec.status import Status
+from gitops_bg.spec.glance import Glance
+from gitops_bg.spec.status import Status, Version
 
 SAID = {"phase": "Healthy", "active": {"version": 3, "color": "blue"}, "gates": [{"kind": "manual", "open": False}]}
 
@@ -44,3 +45,51 @@ BESIDE: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 def test_what_is_sound_beside_what_somebody_wrote_is_read(name: str) -> None:
     written, sound = BESIDE[name]
     assert Status.read(written).stored() == sound
+
+
+PULL = {"number": 7, "url": "https://forge/7", "state": "closed", "closedBy": "ada"}
+FULL = {
+    "phase": "Waiting",
+    "message": "its pods come up",
+    "active": {"version": 3, "digest": "v1:3f9c", "color": "blue", "commit": "9be1", "image": "web:1.2.0"},
+    "candidate": {"version": 4, "digest": "v1:77aa", "color": "green", "image": "web:1.3.0"},
+    "gates": [{"kind": "manual", "open": False, "reason": "shut"}, {"kind": "pause", "open": True}],
+    "pullRequest": PULL,
+    "conditions": [
+        {"type": "Ready", "status": "False", "reason": "Late", "message": "not yet"},
+        {"type": "Known", "status": "Unknown"},
+        READY,
+    ],
+}
+GLANCED = {
+    "a whole status": FULL,
+    "no status": None,
+    "an empty one": {},
+    "a text for a number": {"active": {"version": "three", "color": "blue", "image": "web:1"}},
+    "a number for a text": {**FULL, "phase": 5, "message": ["x"], "candidate": {"version": 4, "color": 2}},
+    "parts that are none": {"active": "v3", "candidate": [], "gates": {}, "conditions": "Ready", "pullRequest": 7},
+    "items that are none": {"gates": [1, {"kind": "x"}, {"kind": "x", "open": True}], "conditions": [None, READY]},
+    "items with wrong texts": {
+        "gates": [{"kind": "x", "open": True, "reason": 5}, {"kind": "y", "open": False, "until": 3}],
+        "conditions": [{**READY, "reason": 5}, {**READY, "message": {}}, {"type": 1, "status": "True"}],
+    },
+    "a pull request of which little is known": {"pullRequest": {"number": 7}},
+}
+
+
+@pytest.mark.parametrize("name", GLANCED)
+def test_a_glance_shows_what_the_model_says(name: str) -> None:
+    """Lists read a status without the model, for speed: whatever is written there, they show the same."""
+    glance, model = Glance.read(GLANCED[name]), Status.read(GLANCED[name])
+    pairs = ((glance.active, model.active), (glance.candidate, model.candidate))
+    for seen, version in pairs:
+        said = version or Version()
+        assert (seen.number, seen.digest) == (said.version or 0, said.digest or "")
+        assert (seen.color, seen.image) == (said.color or "", said.image or "")
+    assert (glance.phase, glance.message) == (model.phase or "", model.message or "")
+    assert [(each.kind, each.open) for each in glance.gates] == [(each.kind, each.open) for each in model.gates or ()]
+    assert glance.pull_request == (str(model.pull_request) if model.pull_request else "")
+    words = {"True": True, "False": False}
+    assert [(each.type, each.status, each.reason, each.message) for each in glance.conditions] == [
+        (each.type, words.get(each.status), each.reason or "", each.message or "") for each in model.conditions or ()
+    ]

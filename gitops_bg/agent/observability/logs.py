@@ -6,7 +6,6 @@ does not decide what is worth a line, and prints nothing.
 
 import json
 import logging
-import re
 import sys
 import threading
 from collections.abc import Mapping, Sequence
@@ -14,11 +13,11 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Literal, TextIO
 
+from gitops_bg.agent.observability.secrets import masked
 from gitops_bg.core.model.change_set import NOTHING, ChangeSet
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.text.masking import MASK, forms, pattern_of
 from gitops_bg.core.text.printable import printable
 
 ROOT = "gitops_bg"
@@ -191,44 +190,3 @@ def _uncaught_in_thread(args: threading.ExceptHookArgs) -> None:
     name = args.thread.name if args.thread else "unknown"
     trace = (args.exc_type, args.exc_value, args.exc_traceback)
     _log.critical("an error nobody caught ended a thread", exc_info=trace, extra=fields(thread=name))
-
-
-class _Secrets:
-    """The secrets registered so far, as one pattern; the longest match wins."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._forms: set[str] = set()
-        self._pattern: re.Pattern[str] | None = None
-
-    def add(self, secret: str) -> None:
-        with self._lock:
-            self._forms.update(forms(secret))
-            self._pattern = pattern_of(self._forms)
-
-    def clear(self) -> None:
-        with self._lock:
-            self._forms.clear()
-            self._pattern = None
-
-    def masked(self, text: str) -> str:
-        pattern = self._pattern
-        return pattern.sub(MASK, text) if pattern else text
-
-
-_secrets = _Secrets()
-
-
-def mask(secret: str | bytes) -> None:
-    """Mask ``secret`` in every text that `masked` returns from now on; an empty one is ignored. Thread-safe."""
-    _secrets.add(secret.decode("utf-8", "replace") if isinstance(secret, bytes) else secret)
-
-
-def masked(text: str) -> str:
-    """Return ``text`` with ``***`` in place of every registered secret, even quoted, escaped or URL-encoded."""
-    return _secrets.masked(text)
-
-
-def forget_secrets() -> None:
-    """Forget all registered secrets: for tests."""
-    _secrets.clear()

@@ -13,7 +13,7 @@ from types import TracebackType
 
 from gitops_bg.agent.reconcile.act import FOR_AUXILIARY_OBJECTS, REFUSALS, act
 from gitops_bg.agent.reconcile.facts import Facts
-from gitops_bg.cluster.api.connection import Access
+from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.errors import Transient, WorldChanged
 from gitops_bg.core.model.change_set import ActionResult

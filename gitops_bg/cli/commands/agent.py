@@ -12,9 +12,10 @@ from gitops_bg.cli.errors import CommandFailed, UsageError
 from gitops_bg.cli.exit_codes import NOT_SO, OK
 from gitops_bg.cli.options.agent_options import HTTP_OFF, AgentOptions, LogFormat
 from gitops_bg.cli.options.options import ClusterOptions, GitOptions
-from gitops_bg.cli.session.connect import access, credential_file, mirror_directory, repository_settings
+from gitops_bg.cli.session.connect import credential_file, mirror_directory, repository_settings
 from gitops_bg.cli.session.signals import Stopped, Stopping, stopping_on_signals
 from gitops_bg.cli.session.user_git import repository_url
+from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.connection import own_namespace
 from gitops_bg.cluster.api.lease import LeaseSettings
 from gitops_bg.core.errors import Transient
@@ -85,7 +86,7 @@ def _settings(git: GitOptions, kube: ClusterOptions, options: AgentOptions) -> A
     directory = mirror_directory(git, f"agent-{hashlib.sha256(cluster.encode()).hexdigest()[:8]}")
     return AgentSettings(
         repository=repository_settings(git, directory, cluster),
-        access=access(kube),
+        access=Access(kubeconfig=kube.kubeconfig, context=kube.context),
         namespaces=tuple(options.namespace or ()),
         poll_seconds=options.poll,
         resync_seconds=options.resync,

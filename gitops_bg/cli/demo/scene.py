@@ -16,8 +16,8 @@ from gitops_bg.cli.demo.remote import Remote
 from gitops_bg.cli.demo.sight import Sight
 from gitops_bg.cli.demo.subject import Seen, Subject
 from gitops_bg.cli.demo.traffic import Traffic
+from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
-from gitops_bg.cluster.api.connection import Access
 from gitops_bg.cluster.api.kinds import DEFINITIONS
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.sandbox import Sandbox

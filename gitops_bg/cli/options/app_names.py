@@ -6,7 +6,7 @@ https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-lab
 import re
 
 from gitops_bg.cli.errors import UsageError
-from gitops_bg.spec.app.layout import is_dns_label
+from gitops_bg.spec.dns_labels import is_dns_label
 
 _RULE = "lower-case letters, digits and '-', first and last no '-', at most 63"
 _HOW = "write NAME or NAMESPACE/NAME, as in shop/web"

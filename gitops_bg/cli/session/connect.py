@@ -1,4 +1,4 @@
-"""Opens the repository and the cluster that options name. Decides where the mirror is kept; reads no app."""
+"""Opens the repository that options name. Decides where the mirror is kept; reads no app."""
 
 import hashlib
 import os
@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from gitops_bg.agent.observability.logs import mask
+from gitops_bg.agent.observability.secrets import mask
 from gitops_bg.cli.errors import UsageError
-from gitops_bg.cli.options.options import ClusterOptions, GitOptions
+from gitops_bg.cli.options.options import GitOptions
 from gitops_bg.cli.session.user_git import repository_url
-from gitops_bg.cluster.api.connection import Access
 from gitops_bg.repo.git.errors import DiskProblem, MirrorInUse
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import RepositorySettings
@@ -20,11 +19,6 @@ NO_CLUSTER = "default"
 """The name of the ledger if no option names one."""
 _AGENT = ("gitops-bg", "gitops-bg@localhost")
 """The author of the agent's commits unless gitops-bg.yaml names another."""
-
-
-def access(options: ClusterOptions) -> Access:
-    """Return how to reach the cluster."""
-    return Access(kubeconfig=options.kubeconfig, context=options.context)
 
 
 def repository_settings(

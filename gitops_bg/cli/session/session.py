@@ -4,22 +4,18 @@ It only reads; each verb does its own writing.
 """
 
 from collections.abc import Iterable
-from contextlib import ExitStack
-from datetime import UTC, datetime
 from functools import cached_property
-from types import TracebackType
 
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.lineage import main_of
 from gitops_bg.agent.reconcile.facts import Facts, gather
 from gitops_bg.agent.reconcile.peer_facts import knowing_one_another, wants_peers
-from gitops_bg.cli.errors import ObjectNotFound, UsageError
-from gitops_bg.cli.options.app_names import app_name
+from gitops_bg.cli.errors import ObjectNotFound
 from gitops_bg.cli.options.options import ClusterOptions, GitOptions, PlaceOptions
-from gitops_bg.cli.session.connect import access, open_repository
+from gitops_bg.cli.session.connect import open_repository
+from gitops_bg.cli.session.live_session import LiveSession
 from gitops_bg.cli.session.refused_writes import as_the_agent_knows
 from gitops_bg.cluster.api.kinds import APPS
-from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.main import Main
 from gitops_bg.core.model.record import Record
@@ -29,7 +25,7 @@ from gitops_bg.spec.app.layout import APP_FILE
 from gitops_bg.spec.codec import from_json
 
 
-class Session:
+class Session(LiveSession):
     """A context manager. ``author`` is the author of commits; verbs that only read need none."""
 
     def __init__(
@@ -41,25 +37,10 @@ class Session:
         *,
         with_ledger: bool = False,
     ) -> None:
+        super().__init__(kube, place)
         self._git = git
-        self._kube = kube
-        self._place = place or PlaceOptions()
         self._author = author
         self._with_ledger = with_ledger
-        self._stack = ExitStack()
-
-    def __enter__(self) -> "Session":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.close()
-
-    @property
-    def now(self) -> datetime:
-        """The time, in UTC."""
-        return datetime.now(UTC)
 
     @cached_property
     def repository(self) -> Repository:
@@ -70,15 +51,6 @@ class Session:
             repository.accept(repository.head)
         return repository
 
-    @cached_property
-    def cluster(self) -> Cluster:
-        """The cluster; every access reads it live."""
-        assert self._kube is not None
-        namespaces = (self._place.namespace,) if self._place.namespace else ()
-        cluster = Cluster.live(access(self._kube), namespaces)
-        self._stack.callback(cluster.stop)
-        return cluster
-
     def catalog(self, namespaces: Iterable[str] = (), records: Iterable[Record] | None = None) -> Catalog:
         """Return the apps in main, read now; without namespaces, all apps. ``records`` replace the live ones."""
         wanted, mains = tuple(namespaces), None if records is None else frozenset(map(main_of, records))
@@ -88,20 +60,6 @@ class Session:
         if self._author:
             self.repository.commit_as(*self._author)
         return catalog
-
-    def app(self, name: str) -> AppKey:
-        """Return the app that a person means by NAME or NAMESPACE/NAME; looks first where the session is
-        set to look.
-        """
-        namespace, name = app_name(name)
-        if namespace or self._place.namespace:
-            return AppKey(namespace or self._place.namespace, name)
-        found = sorted(app for app in self._known() if app.name == name)
-        if len(found) > 1:
-            raise UsageError(f"{name} is ambiguous: {', '.join(map(str, found))}; name one of them in full")
-        if not found:
-            raise ObjectNotFound(f"there is no app {name}; `gitops-bg get` lists those that run")
-        return found[0]
 
     def app_in_git(self, name: str) -> AppKey:
         """Return the app of this name; main must have it."""
@@ -153,4 +111,4 @@ class Session:
         return self._remembered(())
 
     def _known(self) -> Iterable[AppKey]:
-        return self.repository.apps() if self._git is not None else self.cluster.apps()
+        return self.repository.apps() if self._git is not None else super()._known()

@@ -9,13 +9,12 @@ from rich.console import Group
 from rich.table import Table
 
 from gitops_bg.cli.options.durations import spoken
-from gitops_bg.cli.views.condition_meanings import drawn_together, json_of, live_conditions
+from gitops_bg.cli.views.condition_meanings import drawn_together, json_of
 from gitops_bg.cli.views.output import said
-from gitops_bg.core.model.decision import Condition, Phase
+from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.meanings import demands
-from gitops_bg.spec.codec import to_json
-from gitops_bg.spec.status import Gate, Status, Version
+from gitops_bg.spec.glance import GateGlance, Glance
 
 _STYLES = {
     Phase.HEALTHY: "green",
@@ -58,31 +57,38 @@ class Row:
 
     def json(self) -> dict[str, Any]:
         """Return the row for programs."""
+        from gitops_bg.spec.codec import to_json
+
         return to_json(self) | {"demands": [json_of(each, self.app) for each in self.demands]}
 
 
 def row_of(body: Mapping[str, Any]) -> Row:
     """Return the row of a live BlueGreenDeployment."""
-    status, metadata = Status.read(body.get("status")), body["metadata"]
-    active, candidate = status.active or Version(), status.candidate or Version()
+    status, metadata = Glance.read(body.get("status")), body["metadata"]
+    active, candidate = status.active, status.candidate
     return Row(
         namespace=metadata["namespace"],
         name=metadata["name"],
         phase=status.phase or "Unknown",
-        version=active.version or 0,
-        color=active.color or "",
-        image=active.image or "",
-        candidate=candidate.version or 0,
-        candidate_image=candidate.image or "",
-        promotion=_promotion(status.gates or ()),
-        message=status.message or "",
+        version=active.number,
+        color=active.color,
+        image=active.image,
+        candidate=candidate.number,
+        candidate_image=candidate.image,
+        promotion=_promotion(status.gates),
+        message=status.message,
         created=metadata.get("creationTimestamp") or "",
-        pull_request=str(status.pull_request) if status.pull_request else "",
-        demands=tuple(demands(live_conditions(body))),
+        pull_request=status.pull_request,
+        demands=tuple(demands(status.conditions)),
     )
 
 
-def _promotion(gates: Sequence[Gate]) -> str:
+def rows_of(bodies: Iterable[Mapping[str, Any]]) -> tuple[Row, ...]:
+    """Return the rows of live BlueGreenDeployments, by namespace and name."""
+    return tuple(sorted(map(row_of, bodies), key=lambda row: (row.namespace, row.name)))
+
+
+def _promotion(gates: Sequence[GateGlance]) -> str:
     """Return how many gates are open, and the first that is closed."""
     if not gates:
         return ""

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gitops_bg.cli.edits.configuration_content import changes_to, live_side
 from gitops_bg.cli.errors import ObjectNotFound
-from gitops_bg.cli.session.session import Session
+from gitops_bg.cli.session.live_session import LiveSession
 from gitops_bg.cli.views.app_row import Row, row_of
 from gitops_bg.cli.views.pods import Pod, pods_of
 from gitops_bg.cli.views.replica_sets import ReplicaSet, replica_sets_of
@@ -78,9 +77,9 @@ class AppView:
         return next((each for each in self.record.versions if short(each.digest) == short_digest), None)
 
 
-def look(session: Session, app: AppKey) -> AppView:
+def look(session: LiveSession, app: AppKey) -> AppView:
     """Read all of it. Raises ``ObjectNotFound`` and the cluster's errors."""
-    body = session.cluster.client.get(APPS, app.namespace, app.name)
+    body = session.client.get(APPS, app.namespace, app.name)
     if body is None:
         raise ObjectNotFound(f"the cluster runs no app {app}")
     record, config = session.cluster.record(app), app_config_from_live(app, body)
@@ -104,4 +103,6 @@ def _changes(
 ) -> tuple[ConfigurationChange, ...]:
     if live is None or newest is None or live.snapshot.configuration == newest.snapshot.configuration:
         return ()
+    from gitops_bg.cli.edits.configuration_content import changes_to, live_side
+
     return changes_to(*(live_side(cluster, app, each.snapshot) for each in (live, newest)))

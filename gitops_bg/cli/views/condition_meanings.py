@@ -4,7 +4,7 @@ The words are those of ``core.status.meanings``; every line fits a terminal of 8
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group
 from rich.padding import Padding
@@ -12,32 +12,32 @@ from rich.table import Table
 from rich.text import Text
 
 from gitops_bg.cli.views.output import said
-from gitops_bg.core.groups.inspect.meanings import GROUP_MEANINGS
-from gitops_bg.core.groups.model import GroupKey
-from gitops_bg.core.model.decision import Condition
+from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.meanings import MEANINGS, Meaning, demands, meaning_of
-from gitops_bg.spec.codec import to_json
-from gitops_bg.spec.status import Status
+from gitops_bg.spec.glance import conditions_of
 
-_WORDS = {"True": True, "False": False}
+if TYPE_CHECKING:
+    from gitops_bg.core.groups.model import GroupKey
+
 _MOST_NAMED = 3
 """How many apps a line names; the rest are counted."""
 
 
 def live_conditions(body: Mapping[str, Any]) -> tuple[Condition, ...]:
     """Return the conditions in the status of a live BlueGreenDeployment."""
-    found = Status.read(body.get("status")).conditions or ()
-    return tuple(Condition(each.type, _WORDS.get(each.status), each.reason or "", each.message or "") for each in found)
+    return conditions_of(body.get("status"))
 
 
-def json_of(condition: Condition, app: AppKey | GroupKey) -> dict[str, Any]:
+def json_of(condition: Condition, app: "AppKey | GroupKey") -> dict[str, Any]:
     """Return a condition with its meaning, if that is known and says something about traffic."""
+    from gitops_bg.spec.codec import to_json
+
     meaning = _meaning(condition, app)
     return to_json(condition) | (to_json(meaning.of(app)) if meaning and meaning.traffic else {})
 
 
-def drawn(condition: Condition, app: AppKey | GroupKey) -> Group:
+def drawn(condition: Condition, app: "AppKey | GroupKey") -> Group:
     """Return a condition with its meaning, for people."""
     return Group(_headline(condition), Padding(_rows(condition, app), (0, 0, 0, 2)))
 
@@ -66,12 +66,15 @@ def _headline(condition: Condition) -> Text:
     return said(f"{condition.type}={status}: {condition.message}", "yellow")
 
 
-def _meaning(condition: Condition, app: AppKey | GroupKey) -> Meaning | None:
-    table = GROUP_MEANINGS if isinstance(app, GroupKey) else MEANINGS
-    return meaning_of(condition.type, condition.reason, table)
+def _meaning(condition: Condition, app: "AppKey | GroupKey") -> Meaning | None:
+    if isinstance(app, AppKey):
+        return meaning_of(condition.type, condition.reason, MEANINGS)
+    from gitops_bg.core.groups.inspect.meanings import GROUP_MEANINGS
+
+    return meaning_of(condition.type, condition.reason, GROUP_MEANINGS)
 
 
-def _rows(condition: Condition, app: AppKey | GroupKey) -> Table:
+def _rows(condition: Condition, app: "AppKey | GroupKey") -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     meaning = _meaning(condition, app)
     if meaning is not None and meaning.traffic:

@@ -4,14 +4,16 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from gitops_bg.agent.observability.logs import masked
+from gitops_bg.agent.observability.secrets import masked
 from gitops_bg.cli.options.options import Format, OutputOptions
-from gitops_bg.spec.manifests.differences import Difference
+
+if TYPE_CHECKING:
+    from gitops_bg.spec.manifests.differences import Difference
 
 _WIDE = 4000
 """The columns if the output is no terminal: no line in a file or a pipe is cut or folded."""
@@ -82,7 +84,7 @@ class Output:
         """Print one line for people; nothing with --output json."""
         self.show(said(text, style))
 
-    def differences(self, found: Sequence[Difference], title: str, facts: Mapping[str, Any]) -> None:
+    def differences(self, found: "Sequence[Difference]", title: str, facts: Mapping[str, Any]) -> None:
         """Print differences below a title; with --output json ``facts`` and the differences."""
         if self.json:
             rows = [{"path": each.path, "before": each.before, "after": each.after} for each in found]

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 
 from gitops_bg.cli.views.pods import pod_labels
+from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
-from gitops_bg.cluster.api.connection import Access
 from gitops_bg.cluster.api.kinds import PODS, RELEASE_GROUPS, Kind, Object
 from gitops_bg.cluster.api.watch import Watch
 from gitops_bg.cluster.cluster import Cluster

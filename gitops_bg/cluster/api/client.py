@@ -7,7 +7,8 @@ pitfalls.md §1.1 (why no models) and pitfalls.md §1.4 (why server-side apply).
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from gitops_bg.cluster.api.connection import Access, Answer, Call, Connection, Count, Stream
+from gitops_bg.cluster.api.access import Access
+from gitops_bg.cluster.api.connection import Answer, Call, Connection, Count, Stream
 from gitops_bg.cluster.api.errors import is_absent, is_failed_test, refusal
 from gitops_bg.cluster.api.kinds import Kind, Object, name_of
 from gitops_bg.cluster.api.skew import Skew

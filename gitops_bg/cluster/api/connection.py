@@ -1,7 +1,7 @@
-"""The connection to the API server: credentials, pools, timeouts. The only file that calls the client library.
+"""The connection to the API server: one identity, its credentials, its counts, one retry.
 
-It sends and receives bytes; `client` gives them meaning. Retries belong to the caller (pitfalls.md §1.2); the only
-hidden one follows a 401, with credentials read anew.
+It sends and receives bytes; `client` gives them meaning, a `transport` carries them. Retries belong to the caller
+(pitfalls.md §1.2); the only hidden one follows a 401, with credentials read anew.
 """
 
 import os
@@ -14,15 +14,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 import urllib3
-from kubernetes import client as kubernetes_client
-from kubernetes import config as kubernetes_config
-from kubernetes.config.kube_config import KUBE_CONFIG_DEFAULT_LOCATION
 
-from gitops_bg import __version__
-from gitops_bg.cluster.api.errors import NoAccess, border, refusal
+from gitops_bg.cluster.api.access import IN_CLUSTER, Access
+from gitops_bg.cluster.api.errors import border, refusal
+from gitops_bg.cluster.api.plain_transport import PlainTransport, plain_of
 from gitops_bg.cluster.api.skew import Skew
-
-IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
+from gitops_bg.cluster.api.transport import Transport
 
 Count = Callable[[str, str, float], None]
 """Called for every request: its verb, the status code or `NO_ANSWER`, and the seconds until the response began."""
@@ -37,19 +34,14 @@ def own_namespace() -> str:
     return file.read_text().strip() if os.environ.get(IN_CLUSTER) and file.exists() else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
-    """How to reach one cluster. Timeouts in seconds; ``pool_size`` is workers + watches.
+def transport_of(access: Access) -> Transport:
+    """Return what carries the requests of this identity. Raises `NoAccess`."""
+    plain = plain_of(access) if access.plain_first else None
+    if plain is not None:
+        return PlainTransport(plain, access.pool_size)
+    from gitops_bg.cluster.api.library_transport import LibraryTransport
 
-    Without ``kubeconfig``: the pod's own service account, or outside of a cluster kubectl's default file.
-    """
-
-    kubeconfig: Path | None = None
-    context: str | None = None
-    pool_size: int = 32
-    connect_timeout: float = 3.0
-    read_timeout: float = 15.0
-    user_agent: str = f"gitops-bg/{__version__}"
+    return LibraryTransport(access)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +85,12 @@ class Connection:
         self._may_send = may_send
         self._skew = skew
         self._lock = threading.Lock()
-        self._api = self._connect()
-        self._known: tuple[Any, float, dict[str, str]] = (None, 0.0, {})
+        self._transport = transport_of(access)
+        self._known: tuple[Transport | None, float, dict[str, str]] = (None, 0.0, {})
 
     def close(self) -> None:
         """Close every idle connection."""
-        self._api.close()
+        self._transport.close()
 
     def send(self, call: Call) -> Answer:
         """Send ``call`` and read the response, whatever its status. Raises `Transient` and `Refused`."""
@@ -115,17 +107,16 @@ class Connection:
             return Stream(call.what, response)
 
     def _authorized(self, call: Call, read_timeout: float) -> urllib3.HTTPResponse:
-        api = self._api
-        response = self._send(api, call, read_timeout)
+        transport = self._transport
+        response = self._send(transport, call, read_timeout)
         if response.status != 401:
             return response
         _ = response.data
-        return self._send(self._reconnect(api), call, read_timeout)
+        return self._send(self._reconnect(transport), call, read_timeout)
 
-    def _send(self, api: Any, call: Call, read_timeout: float) -> urllib3.HTTPResponse:
-        config = api.configuration
+    def _send(self, transport: Transport, call: Call, read_timeout: float) -> urllib3.HTTPResponse:
         headers = {"Accept": "application/json", "User-Agent": self._access.user_agent}
-        headers |= self._credentials(config)
+        headers |= self._credentials(transport)
         if call.body is not None:
             headers["Content-Type"] = call.content_type
         query = f"?{urlencode(call.query)}" if call.query else ""
@@ -133,14 +124,8 @@ class Connection:
         sent = self._skew.now() if self._skew else None
         verb, code, started = call.what.partition(" ")[0], "", time.monotonic()
         try:
-            answer = api.rest_client.request(
-                call.method,
-                config.host + call.path + query,
-                headers=headers,
-                body=call.body,
-                _request_timeout=(self._access.connect_timeout, read_timeout),
-            )
-            response: urllib3.HTTPResponse = answer.response
+            timeouts = (self._access.connect_timeout, read_timeout)
+            response = transport.request(call.method, transport.host + call.path + query, headers, call.body, timeouts)
             code = str(response.status)
         finally:
             self._count(verb, code or NO_ANSWER, time.monotonic() - started)
@@ -148,43 +133,20 @@ class Connection:
             self._skew.observe(response.headers.get("Date"), sent)
         return response
 
-    def _credentials(self, config: Any) -> dict[str, str]:
-        """The headers with the identity; cached, because the client library walks its whole configuration for them."""
+    def _credentials(self, transport: Transport) -> dict[str, str]:
+        """The headers with the identity; kept for a moment, because a transport may take its time for them."""
         known, until, headers = self._known
-        if known is not config or time.monotonic() >= until:
-            headers = {each["key"]: each["value"] for each in config.auth_settings().values()}
-            self._known = (config, time.monotonic() + _CREDENTIALS_SECONDS, headers)
+        if known is not transport or time.monotonic() >= until:
+            headers = transport.credentials()
+            self._known = (transport, time.monotonic() + _CREDENTIALS_SECONDS, headers)
         return headers
 
-    def _reconnect(self, stale: Any) -> Any:
-        """The ApiClient with credentials read anew; built once, however many threads got the 401."""
+    def _reconnect(self, stale: Transport) -> Transport:
+        """The transport with credentials read anew; built once, however many threads got the 401."""
         with self._lock:
-            if self._api is stale:
-                self._api = self._connect()
-        return self._api
-
-    def _connect(self) -> Any:
-        configuration = kubernetes_client.Configuration()
-        self._load(configuration)
-        configuration.retries = False
-        configuration.keep_alive = True
-        configuration.connection_pool_maxsize = self._access.pool_size
-        return kubernetes_client.ApiClient(configuration)
-
-    def _load(self, configuration: Any) -> None:
-        access = self._access
-        if access.kubeconfig is None and os.environ.get(IN_CLUSTER):
-            with border("read the service account of this pod"):
-                kubernetes_config.load_incluster_config(client_configuration=configuration)
-            return
-        given = str(access.kubeconfig or KUBE_CONFIG_DEFAULT_LOCATION)
-        if not any(Path(file).expanduser().exists() for file in given.split(os.pathsep)):
-            raise NoAccess(f"there is no kubeconfig {given}; name one by --kubeconfig or KUBECONFIG")
-        try:
-            kubernetes_config.load_kube_config(given, access.context, client_configuration=configuration)
-        except (kubernetes_config.ConfigException, OSError, ValueError) as error:
-            remedy = "name another by --kubeconfig or KUBECONFIG, another context by --context"
-            raise NoAccess(f"the kubeconfig {given} cannot be used: {error} ({remedy})") from error
+            if self._transport is stale:
+                self._transport = transport_of(self._access)
+        return self._transport
 
 
 class Stream:

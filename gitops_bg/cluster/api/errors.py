@@ -9,12 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-import pydantic
-import urllib3
-from kubernetes.client.exceptions import OpenApiException
-from kubernetes.config import ConfigException
-
-from gitops_bg.core.errors import Refused, Transient, WorldChanged
+from gitops_bg.core.errors import GitopsBgError, Refused, Transient, WorldChanged
 from gitops_bg.core.text.foreign_json import read_json
 
 _BUSY = (408, 429)
@@ -68,12 +63,30 @@ def border(what: str) -> Iterator[None]:
     """Translate every error of the client library and the network inside into a `Transient` or a `Refused`."""
     try:
         yield
-    except urllib3.exceptions.HTTPError as error:
-        raise Transient(f"{what}: {describe(error)}") from error
-    except pydantic.ValidationError as error:
-        raise Refused(f"{what}: the client library does not accept this object: {error}") from error
-    except (OSError, OpenApiException, ConfigException) as error:
-        raise Transient(f"{what}: {describe(error)}") from error
+    except GitopsBgError:
+        raise
+    except Exception as error:
+        translated = _translated(what, error)
+        if translated is None:
+            raise
+        raise translated from error
+
+
+def _translated(what: str, error: Exception) -> GitopsBgError | None:
+    """The error of ours for one of the libraries'; None for a bug. Imports them now: most calls raise none."""
+    import urllib3
+
+    if isinstance(error, urllib3.exceptions.HTTPError | OSError):
+        return Transient(f"{what}: {describe(error)}")
+    import pydantic
+    from kubernetes.client.exceptions import OpenApiException
+    from kubernetes.config import ConfigException
+
+    if isinstance(error, pydantic.ValidationError):
+        return Refused(f"{what}: the client library does not accept this object: {error}")
+    if isinstance(error, OpenApiException | ConfigException):
+        return Transient(f"{what}: {describe(error)}")
+    return None
 
 
 def describe(error: BaseException) -> str:

@@ -6,10 +6,15 @@ from enum import StrEnum
 
 from gitops_bg.core.model.actions import Action
 from gitops_bg.core.model.analysis_runs import MeasurementRequest
+from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.hooks import HookCall
 from gitops_bg.core.model.pulls import PullRequest
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.stored import NOT_STORED
+
+__all__ = [
+    "ASKS_PEOPLE", "Condition", "Counts", "Decision", "GateKind", "GateResult", "Named", "Phase", "Wait",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,39 +38,6 @@ class Counts:
     def unavailable(self) -> int:
         """How many available pods the active version lacks."""
         return max(0, self.desired - self.available)
-
-
-class Phase(StrEnum):
-    """One word for the state of an app; the first match wins, see ``core.status.conditions``."""
-
-    INVALID = "Invalid"
-    SUSPENDED = "Suspended"
-    DEPLOYING = "Deploying"
-    ROLLING_BACK = "RollingBack"
-    DEGRADED = "Degraded"
-    SCALED_TO_ZERO = "ScaledToZero"
-    WAITING = "Waiting"
-    PAUSED = "Paused"
-    PROMOTING = "Promoting"
-    RESTARTING = "Restarting"
-    PROGRESSING = "Progressing"
-    AWAITING_PROMOTION = "AwaitingPromotion"
-    HELD = "Held"
-    HEALTHY = "Healthy"
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """One condition of the status; ``kubectl wait --for=condition=<type>`` reads it.
-
-    The writer of the status keeps the time of the last transition; it is not part of the decision.
-    """
-
-    type: str
-    status: bool | None
-    """None: unknown at present, ``Unknown`` on Kubernetes."""
-    reason: str
-    message: str
 
 
 class GateKind(StrEnum):

@@ -9,7 +9,7 @@ three.
 from collections.abc import Mapping
 from enum import Enum
 
-from gitops_bg.core.model.decision import Condition, Phase
+from gitops_bg.core.model.conditions import Condition, Phase
 
 READY, RECONCILING, STALLED = "Ready", "Reconciling", "Stalled"
 

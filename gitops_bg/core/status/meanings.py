@@ -8,7 +8,7 @@ NAMESPACE/NAME.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from gitops_bg.core.model.decision import Condition, Phase
+from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.status.kstatus import READY, RECONCILING, STALLED
 
 ANY = ""

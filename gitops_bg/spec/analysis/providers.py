@@ -23,8 +23,8 @@ from pydantic_core import PydanticCustomError
 
 from gitops_bg.spec.app.durations import seconds_of
 from gitops_bg.spec.app.fields import Model, Positive, Text
-from gitops_bg.spec.app.layout import DNS_LABEL
 from gitops_bg.spec.app.validation import Conflict
+from gitops_bg.spec.dns_labels import DNS_LABEL
 
 PLACEHOLDER = "{{"
 LONGEST_TIMEOUT = 300

@@ -10,7 +10,8 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from gitops_bg.spec.app.durations import seconds_of
-from gitops_bg.spec.app.layout import APP_FILE, DNS_LABEL, PRIMARY_FILE, SERVICE_NAME
+from gitops_bg.spec.app.layout import APP_FILE, PRIMARY_FILE, SERVICE_NAME
+from gitops_bg.spec.dns_labels import DNS_LABEL
 
 NEVER = "never"
 LARGEST = 2**31 - 1

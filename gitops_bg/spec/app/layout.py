@@ -1,6 +1,5 @@
 """The paths of a configuration repository (DESIGN §3.1), and the names that are allowed in it. Reads no file."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -22,20 +21,9 @@ PRIMARY_FILE = "primary.yaml"
 DEFAULT_TARGET_FILE = "target.yaml"
 MANIFEST_SUFFIXES = (".yaml", ".yml")
 
-# Kubernetes: RFC 1123 labels and subdomains (concepts/overview/working-with-objects/names).
-DNS_LABEL = r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
+# Kubernetes: subdomains of RFC 1123, labels of RFC 1035 (concepts/overview/working-with-objects/names).
 SERVICE_NAME = r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?"
 SUBDOMAIN = r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?"
-_DNS_LABEL = re.compile(DNS_LABEL)
-
-
-def is_dns_label(name: str) -> bool:
-    """Whether Kubernetes accepts ``name`` for a namespace; apps follow the same rule.
-
-    >>> is_dns_label("web-2"), is_dns_label("Web"), is_dns_label("web_2"), is_dns_label("")
-    (True, False, False, False)
-    """
-    return _DNS_LABEL.fullmatch(name) is not None
 
 
 def folder_of(app: AppKey) -> str:

@@ -20,13 +20,13 @@ from gitops_bg.spec.app.layout import (
     DEFAULT_TARGET_FILE,
     PRIMARY_FILE,
     folder_of,
-    is_dns_label,
     is_manifest,
     member_of,
 )
 from gitops_bg.spec.app.primary import read_primary
 from gitops_bg.spec.app.to_core import NO_ALERTING, spec_from_live, to_core, without_nulls
 from gitops_bg.spec.app.validation import validate
+from gitops_bg.spec.dns_labels import is_dns_label
 from gitops_bg.spec.groups.layout import ROUTES_FILE
 from gitops_bg.spec.manifests.auxiliary import NO_AUXILIARY_OBJECTS, UNKNOWN, AuxiliaryObjects, Folder, auxiliary_of
 from gitops_bg.spec.manifests.configuration import Configuration

@@ -19,9 +19,10 @@ from gitops_bg.spec.analysis.plans import Plans
 from gitops_bg.spec.analysis.template_index import Library
 from gitops_bg.spec.app.fields import Model
 from gitops_bg.spec.app.gateway import parents_of
-from gitops_bg.spec.app.layout import PRIMARY_FILE, SERVICE_NAME, is_dns_label, is_manifest
+from gitops_bg.spec.app.layout import PRIMARY_FILE, SERVICE_NAME, is_manifest
 from gitops_bg.spec.app.to_core import suspension, without_nulls
 from gitops_bg.spec.app.validation import validate
+from gitops_bg.spec.dns_labels import is_dns_label
 from gitops_bg.spec.groups import models
 from gitops_bg.spec.groups.analysis import plans_of_group
 from gitops_bg.spec.groups.layout import (

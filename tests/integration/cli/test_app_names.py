@@ -6,7 +6,7 @@ import pytest
 
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options.app_names import app_name, namespace_name
-from gitops_bg.cli.registry import _VERBS
+from gitops_bg.cli.registry import VERBS
 from tests.integration.cli.conftest import Cli
 
 WRONG = {
@@ -49,10 +49,9 @@ def takes_apps() -> list[list[str]]:
     """Every verb with an APP, and what else it needs to be read at all."""
     more = {"set-image": ["web=web:1"]}
     found = []
-    for verb in (verb for verbs in _VERBS.values() for verb in verbs):
-        if {"app", "apps"} & inspect.signature(verb).parameters.keys():
-            name = verb.__name__.replace("_", "-")
-            found.append([name, "shop/", *more.get(name, [])])
+    for verb in (verb for verbs in VERBS.values() for verb in verbs):
+        if {"app", "apps"} & inspect.signature(verb.load()).parameters.keys():
+            found.append([verb.name, "shop/", *more.get(verb.name, [])])
     return [
         *found,
         *(["gate", verb, "shop/", *rest] for verb, rest in (("open", ["x"]), ("close", ["x"]), ("status", []))),

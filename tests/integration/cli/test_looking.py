@@ -10,6 +10,7 @@ import pytest
 
 from tests.integration.cli.conftest import Cli, with_candidate
 from tests.support.cluster.clusters import SandboxCluster
+from tests.support.imports import HEAVY, imported_by
 from tests.support.scenario import STATE_BRANCH, App, Scenario, scenario
 
 
@@ -41,6 +42,10 @@ def test_get_shows_phase_version_candidate_and_what_promotion_waits_for(cli: Cli
     [row] = cli.json("get", str(waiting.key))["apps"]
     assert (row["version"], row["color"], row["image"]) == (1, "blue", "registry.example/web:v1")
     assert row["candidate"] == 2
+
+
+def test_a_list_of_apps_imports_no_heavy_library(cli: Cli, healthy: App) -> None:
+    assert imported_by("get", "-n", healthy.key.namespace, **cli.env) & HEAVY == set()
 
 
 def test_get_of_an_unknown_app_is_not_found(cli: Cli, healthy: App) -> None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gitops_bg.cluster.api.connection import Access
+from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.model.actions import (
     ApplyApp,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
-from gitops_bg.cluster.api.connection import Access
 from gitops_bg.cluster.api.errors import NotFound, Unauthorized
 from gitops_bg.cluster.api.kinds import PODS, SERVICES
 from gitops_bg.core.errors import LostLeadership, Refused, Transient, WorldChanged
@@ -200,6 +201,45 @@ def test_connections_are_kept_and_the_agent_says_who_it_is(tmp_path: Path) -> No
         subject.close()
         assert len({asked._handler.client_address for asked in server.asked}) == 1
         assert server.asked[0].headers["User-Agent"].startswith("gitops-bg/")
+
+
+def plain(of: Stub, **options: float) -> Client:
+    """A client that does without the library."""
+    content = json.loads(of.kubeconfig.read_text())
+    content["users"][0]["user"] = {"token": "first"}
+    of.kubeconfig.write_text(json.dumps(content))
+    return Client(Access(of.kubeconfig, plain_first=True, **options))  # type: ignore[arg-type]
+
+
+def on_the_wire(folder: Path, make: Callable[[Stub], Client]) -> list[object]:
+    """What the server is sent by a read and by every write."""
+    told = ("authorization", "accept", "content-type", "user-agent")
+    with stub(folder, lambda asked: asked.answer(thing("web"))) as server:
+        subject = make(server)
+        for call in (lambda one: one.get(SERVICES, "shop", "web"), *WRITES.values()):
+            call(subject)
+        subject.close()
+        headers = [{name.lower(): value for name, value in each.headers.items()} for each in server.asked]
+        return [
+            (each.method, each.path, each.query, each.body, [of.get(name) for name in told])
+            for each, of in zip(server.asked, headers, strict=True)
+        ]
+
+
+def test_without_the_library_the_same_goes_over_the_wire(tmp_path: Path) -> None:
+    sent = on_the_wire(tmp_path, plain)
+    assert len(sent) == 1 + len(WRITES)
+    assert sent == on_the_wire(tmp_path, client)
+
+
+@pytest.mark.parametrize("make", [client, plain], ids=["library", "plain"])
+def test_neither_way_waits_or_asks_twice(tmp_path: Path, make: Callable[..., Client]) -> None:
+    with stub(tmp_path, lambda asked: asked.refuse(503, "ServiceUnavailable", "later")) as server:
+        subject = make(server)
+        with pytest.raises(Transient, match="later"):
+            subject.get(SERVICES, "shop", "web")
+        subject.close()
+        assert len(server.asked) == 1
 
 
 def test_pages_follow_each_other(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from gitops_bg.cluster.api.connection import Access
+from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core import names
 from gitops_bg.core.errors import Refused

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
-from gitops_bg.cluster.api.connection import Access
 from gitops_bg.cluster.api.endpoint_slice_version import EndpointSliceVersion
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.execution.anchors import Anchors

@@ -9,15 +9,16 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import yaml
 
+from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
-from gitops_bg.cluster.api.connection import Access
 from gitops_bg.cluster.reporting.events import EventSink, KubernetesEvent
 from gitops_bg.cluster.reporting.status import differs_in_process_view_only
 from gitops_bg.core import names
 from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.model.actions import ApplyApp
 from gitops_bg.core.model.analysis_runs import AnalysisRun, MeasurementResult, begin, id_of, take
-from gitops_bg.core.model.decision import Condition, Counts, Decision, GateKind, GateResult, Named, Phase, Wait
+from gitops_bg.core.model.conditions import Condition, Phase
+from gitops_bg.core.model.decision import Counts, Decision, GateKind, GateResult, Named, Wait
 from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.record import Event, Hold, LedgerEntry, Record, Rollout, RolloutOutcome, Routing

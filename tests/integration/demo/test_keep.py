@@ -16,8 +16,8 @@ from urllib.request import urlopen
 
 import pytest
 
+from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
-from gitops_bg.cluster.api.connection import Access
 from gitops_bg.cluster.api.kinds import APPS
 from tests.integration.demo.conftest import is_open
 from tests.support.git.remote import locked_down_env

@@ -14,8 +14,8 @@ from gitops_bg.cli.demo.day import DAY
 from gitops_bg.cli.demo.demo import play, run_demo
 from gitops_bg.cli.demo.scene import APP, IMAGE
 from gitops_bg.cli.demo.story import Step
+from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
-from gitops_bg.cluster.api.connection import Access
 from gitops_bg.cluster.api.kinds import SERVICES
 from tests.integration.demo.conftest import nothing_left_behind
 from tests.support.waiting import PATIENCE

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gitops_bg.agent.agent import Agent
 from gitops_bg.agent.settings import AgentSettings
-from gitops_bg.cluster.api.connection import Access
+from gitops_bg.cluster.api.access import Access
 from gitops_bg.repo.settings import RepositorySettings
 
 

@@ -9,7 +9,7 @@ from gitops_bg.cli.commands.group.arguments import a_group_or_none
 from gitops_bg.cli.commands.group.live import live_groups
 from gitops_bg.cli.options.app_names import app_name
 from gitops_bg.cli.options.options import LiveOptions, Watch, WatchTimeout
-from gitops_bg.cli.session.connect import access
+from gitops_bg.cli.session.live_session import access
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.groups.rows import GroupRow, line_of, list_of, picture_of, row_of
 from gitops_bg.cli.views.output import Output

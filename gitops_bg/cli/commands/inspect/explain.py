@@ -21,7 +21,8 @@ from gitops_bg.cli.views.output import Output
 from gitops_bg.cli.views.pod_diagnosis import Trouble, troubles_of
 from gitops_bg.cli.views.went_back import WentBack, went_back
 from gitops_bg.core.model.actions import label
-from gitops_bg.core.model.decision import Decision, GateKind, GateResult, Phase
+from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.model.decision import Decision, GateKind, GateResult
 from gitops_bg.core.model.observed import ReplicaSetView
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.status.meanings import troubles

@@ -10,8 +10,7 @@ from rich.padding import Padding
 from gitops_bg.cli.errors import ObjectNotFound
 from gitops_bg.cli.options.durations import positive_seconds, spoken
 from gitops_bg.cli.options.options import App, LiveOptions
-from gitops_bg.cli.session.connect import access
-from gitops_bg.cli.session.session import Session
+from gitops_bg.cli.session.live_session import LiveSession, access
 from gitops_bg.cli.views.condition_meanings import drawn, json_of
 from gitops_bg.cli.views.exit_status import Standing, standing_of
 from gitops_bg.cli.views.output import Output
@@ -45,7 +44,7 @@ def status(
     Example: gitops-bg status shop/web --timeout 10m
     """
     output = Output(at.out)
-    with Session(kube=at.kube, place=at.place) as session:
+    with LiveSession(kube=at.kube, place=at.place) as session:
         key = session.app(app)
         told = _Told(output, key)
         found = told.standing(session)
@@ -71,9 +70,9 @@ class _Told:
         self._app = app
         self._last: Standing | None = None
 
-    def standing(self, session: Session) -> Standing:
+    def standing(self, session: LiveSession) -> Standing:
         """Return the present standing. Raises `ObjectNotFound`."""
-        body = session.cluster.client.get(APPS, self._app.namespace, self._app.name)
+        body = session.client.get(APPS, self._app.namespace, self._app.name)
         if body is None:
             raise ObjectNotFound(f"the cluster runs no app {self._app}")
         found = standing_of(body)
@@ -82,7 +81,7 @@ class _Told:
             self._say(session, found)
         return found
 
-    def _say(self, session: Session, found: Standing) -> None:
+    def _say(self, session: LiveSession, found: Standing) -> None:
         if self._output.json:
             at = session.now.isoformat(timespec="seconds")
             said = {"app": str(self._app), "phase": found.phase, "message": found.message, "code": found.code, "at": at}

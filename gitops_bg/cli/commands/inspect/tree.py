@@ -1,10 +1,12 @@
 """`tree`: one app as `get APP` shows it, under Flux's name for that."""
 
-from gitops_bg.cli.commands.inspect.get import show_app
 from gitops_bg.cli.options.options import App, LiveOptions
-from gitops_bg.cli.session.session import Session
+from gitops_bg.cli.session.live_session import LiveSession
+from gitops_bg.cli.views.app_json import json_of
 from gitops_bg.cli.views.app_view import look
 from gitops_bg.cli.views.output import Output
+from gitops_bg.cli.views.tree_view import picture_of
+from gitops_bg.core.model.version import AppKey
 
 
 def tree(app: App, at: LiveOptions) -> None:
@@ -12,5 +14,13 @@ def tree(app: App, at: LiveOptions) -> None:
 
     Example: gitops-bg tree shop/web
     """
-    with Session(kube=at.kube, place=at.place) as session:
-        show_app(Output(at.out), look(session, session.app(app)), session.now)
+    with LiveSession(kube=at.kube, place=at.place) as session:
+        show_app(Output(at.out), session, session.app(app))
+
+
+def show_app(output: Output, session: LiveSession, app: AppKey) -> None:
+    """Show one app, in either format."""
+    app_view = look(session, app)
+    if output.json:
+        output.data({"apps": [json_of(app_view)]})
+    output.show(picture_of(app_view, session.now))

@@ -17,8 +17,8 @@ from gitops_bg.cli.errors import CommandFailed, UsageError
 from gitops_bg.cli.exit_codes import OK
 from gitops_bg.cli.options.app_names import an_app
 from gitops_bg.cli.options.options import AuthorOptions, LiveOptions, PatienceOptions
-from gitops_bg.cli.session.connect import access
 from gitops_bg.cli.session.for_each_app import each_of
+from gitops_bg.cli.session.live_session import access
 from gitops_bg.cli.session.operator_requests import Answered, carry_out, facts_of, new_request, now
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.session.user_git import who

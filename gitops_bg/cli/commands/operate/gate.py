@@ -8,7 +8,7 @@ from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.offline import Offline
 from gitops_bg.cli.errors import ObjectNotFound
 from gitops_bg.cli.options.options import App, AuthorOptions, LiveOptions, PatienceOptions
-from gitops_bg.cli.session.connect import access
+from gitops_bg.cli.session.live_session import access
 from gitops_bg.cli.session.operator_requests import carry_out, facts_of, new_gate_request, now
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.session.user_git import who

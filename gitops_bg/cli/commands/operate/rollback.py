@@ -16,7 +16,7 @@ from gitops_bg.cli.edits.old_primary import version_in
 from gitops_bg.cli.edits.proposals import change_to, changed_by, content_of, propose, report_proposal
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound
 from gitops_bg.cli.options.options import App, AppOptions, ClusterOptions, CommitOptions, PatienceOptions
-from gitops_bg.cli.session.connect import access
+from gitops_bg.cli.session.live_session import access
 from gitops_bg.cli.session.operator_requests import carry_out, facts_of, new_request, now
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.session.user_git import author, who

@@ -17,7 +17,7 @@ from gitops_bg.core.groups.inspect.answers import DENIED, NOT_FOUND, SampleReque
 from gitops_bg.core.groups.inspect.forecast import Changed, Forecast
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.status import PROMOTION_REJECTED
-from gitops_bg.core.model.decision import Condition
+from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.http_routes import PathKind
 from gitops_bg.spec.codec import to_json

@@ -6,7 +6,7 @@ As `core.status.meanings` for apps; `{app}` in a command is the group.
 from collections.abc import Mapping
 
 from gitops_bg.core.groups.status import DIVERGED, MAIN_REFUSES, PROMOTION_REJECTED, RECORD_LOST, ROUTES_ACCEPTED, VALID
-from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.status.meanings import (
     ANY,
     AUTHOR,

@@ -4,7 +4,8 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.names import LONGEST_NAME
 from gitops_bg.repo.layout import app_at
 from gitops_bg.repo.read.trees import FOLDER, LINK, SUBMODULE, Node
-from gitops_bg.spec.app.layout import APPS_FOLDER, is_dns_label, is_manifest, member_of
+from gitops_bg.spec.app.layout import APPS_FOLDER, is_manifest, member_of
+from gitops_bg.spec.dns_labels import is_dns_label
 from gitops_bg.spec.groups.layout import GROUPS_FOLDER, is_version
 
 _GROUP, _VERSION = 3, 4

@@ -19,12 +19,10 @@ from gitops_bg.agent.observability import logs
 from gitops_bg.agent.observability.logs import (
     configure,
     fields,
-    forget_secrets,
     log_decision,
     log_uncaught,
-    mask,
-    masked,
 )
+from gitops_bg.agent.observability.secrets import forget_secrets, mask, masked
 from gitops_bg.core.model.actions import SwitchTraffic
 from gitops_bg.core.model.change_set import ActionResult, Change, ChangeSet, ChangeSetEntry
 from gitops_bg.core.model.decision import Decision, Phase

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
-from gitops_bg.cluster.api.connection import Access
 from gitops_bg.cluster.api.errors import ForeignObject
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.cluster.groups.manifests import group_labels
@@ -30,7 +30,7 @@ from gitops_bg.core.groups.model import GroupGateway, GroupKey, TransitionStep
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.record import DeletedVersion, GroupRecord, Transition, TransitionKind
 from gitops_bg.core.groups.routing import render
-from gitops_bg.core.model.decision import Condition, Phase
+from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.http_routes import (
     Backend,
     Deny,

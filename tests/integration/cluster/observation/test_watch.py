@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
-from gitops_bg.cluster.api.connection import Access
 from gitops_bg.cluster.api.kinds import SERVICES
 from gitops_bg.cluster.api.watch import Pace, Watch
 from gitops_bg.core.errors import GitopsBgError

@@ -1,0 +1,26 @@
+"""Which cluster, and how to reach it: plain values, from options. Connects to nothing."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitops_bg import __version__
+
+IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
+"""The variable that every container of a cluster has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How to reach one cluster. Timeouts in seconds; ``pool_size`` is workers + watches.
+
+    Without ``kubeconfig``: the pod's own service account, or outside of a cluster kubectl's default file.
+    """
+
+    kubeconfig: Path | None = None
+    context: str | None = None
+    pool_size: int = 32
+    connect_timeout: float = 3.0
+    read_timeout: float = 15.0
+    user_agent: str = f"gitops-bg/{__version__}"
+    plain_first: bool = False
+    """Whether to do without the client library where the kubeconfig needs none of it (`plain_transport`)."""

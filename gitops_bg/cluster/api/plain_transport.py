@@ -1,0 +1,129 @@
+"""Requests without the Kubernetes client library, where a kubeconfig simply holds a token or a certificate.
+
+A command that asks one question would spend twice as long on importing the library as on its question (decision 48).
+Whatever is not plain is left to the library: plugins, providers, passwords, proxies, several files, and every error.
+"""
+
+import base64
+import json
+import os
+import socket
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.request import getproxies
+
+import urllib3
+import yaml
+from urllib3.connection import HTTPConnection
+from urllib3.util import create_urllib3_context
+
+from gitops_bg.cluster.api.access import IN_CLUSTER, Access
+from gitops_bg.cluster.api.transport import Timeouts
+
+_CLUSTER = frozenset(("server", "certificate-authority", "certificate-authority-data", "extensions"))
+_USER = frozenset(("token", "client-certificate", "client-certificate-data", "client-key", "client-key-data"))
+_DEFAULT = "~/.kube/config"
+_KEPT_ALIVE = [*HTTPConnection.default_socket_options, (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """What a plain kubeconfig says of one context; the contents of certificates are in PEM."""
+
+    host: str
+    token: str = ""
+    authority: str = ""
+    certificate: bytes = b""
+    key: bytes = b""
+
+
+class PlainTransport:
+    """A `transport.Transport` over one pool of connections."""
+
+    def __init__(self, plain: Plain, pool_size: int) -> None:
+        self._plain = plain
+        context = create_urllib3_context() if plain.certificate else None
+        if context is not None:
+            _identify(context, plain)
+        self._pool = urllib3.PoolManager(
+            retries=False,
+            maxsize=pool_size,
+            socket_options=_KEPT_ALIVE,
+            cert_reqs="CERT_REQUIRED",
+            ca_cert_data=plain.authority or None,
+            ssl_context=context,
+        )
+
+    @property
+    def host(self) -> str:
+        """The address of the API server."""
+        return self._plain.host
+
+    def credentials(self) -> dict[str, str]:
+        """The header with the token, if there is one."""
+        return {"authorization": f"Bearer {self._plain.token}"} if self._plain.token else {}
+
+    def request(
+        self, method: str, url: str, headers: Mapping[str, str], body: Any, timeouts: Timeouts
+    ) -> urllib3.HTTPResponse:
+        """Send one request."""
+        text = None if body is None else json.dumps(body)
+        patience = urllib3.Timeout(connect=timeouts[0], read=timeouts[1])
+        answer = self._pool.request(
+            method, url, body=text, headers=dict(headers), timeout=patience, preload_content=False
+        )
+        assert isinstance(answer, urllib3.HTTPResponse)
+        return answer
+
+    def close(self) -> None:
+        """Close every idle connection."""
+        self._pool.clear()
+
+
+def plain_of(access: Access) -> Plain | None:
+    """Return what a kubeconfig says, if it is plain; None for all that the client library must read, or refuse."""
+    if (access.kubeconfig is None and os.environ.get(IN_CLUSTER)) or getproxies():
+        return None
+    given = str(access.kubeconfig or os.environ.get("KUBECONFIG") or _DEFAULT)
+    try:
+        return _plain(Path(given).expanduser(), access.context)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration, yaml.YAMLError):
+        return None
+
+
+def _plain(file: Path, context: str | None) -> Plain | None:
+    content = yaml.load(file.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
+    chosen = _named(content, "contexts", context or content["current-context"])["context"]
+    cluster = _named(content, "clusters", chosen["cluster"])["cluster"]
+    user = _named(content, "users", chosen["user"])["user"] or {}
+    host = str(cluster["server"]).rstrip("/")
+    authority = _pem(cluster, "certificate-authority", file.parent)
+    if not (cluster.keys() <= _CLUSTER and user.keys() <= _USER) or (host.startswith("https") and not authority):
+        return None
+    certificate, key = (_pem(user, each, file.parent) for each in ("client-certificate", "client-key"))
+    return Plain(host, str(user.get("token") or ""), authority.decode("ascii"), certificate, key)
+
+
+def _named(content: Any, kind: str, name: str) -> Any:
+    """Return the one entry of a name. Raises where there is none, or more than one."""
+    (found,) = (each for each in content[kind] if each["name"] == name)
+    return found
+
+
+def _pem(of: Mapping[str, str], key: str, folder: Path) -> bytes:
+    """Return a certificate or key, written in the kubeconfig or in a file beside it; empty where there is none."""
+    if of.get(f"{key}-data"):
+        return base64.b64decode(of[f"{key}-data"], validate=True)
+    return (folder / of[key]).read_bytes() if of.get(key) else b""
+
+
+def _identify(context: Any, plain: Plain) -> None:
+    """Load the client certificate; OpenSSL reads it from a file alone, which is gone when this returns."""
+    with tempfile.TemporaryDirectory(prefix="gitops-bg-") as folder:
+        both = Path(folder) / "identity.pem"
+        both.touch(mode=0o600)
+        both.write_bytes(plain.certificate + b"\n" + plain.key)
+        context.load_cert_chain(both)

@@ -1,0 +1,43 @@
+"""A verb is imported when it runs, and not before; what lists say of it is what it says itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from gitops_bg.cli.lazy_commands import LazyCommand, LazyGroup, Verb
+from gitops_bg.cli.registry import GROUPS, VERBS, commands
+from tests.support.imports import HEAVY, imported_by
+
+ALL = [verb for verbs in VERBS.values() for verb in verbs] + [verb for *_, verbs in GROUPS for verb in verbs]
+
+
+def sentences(help_text: str) -> str:
+    """The first paragraph, on one line."""
+    return " ".join(help_text.partition("\n\n")[0].split())
+
+
+@pytest.mark.parametrize("verb", ALL, ids=lambda verb: verb.place)
+def test_a_verb_is_listed_with_its_own_first_sentences(verb: Verb) -> None:
+    assert sentences(LazyCommand(verb).loaded().help) == verb.says
+
+
+def listed() -> Iterator[str]:
+    for command in commands():
+        if isinstance(command, LazyGroup):
+            yield from (f"{command.name} {name}" for name in command.commands)
+        else:
+            yield command.name
+
+
+def test_no_verb_is_listed_twice() -> None:
+    names = list(listed())
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--version",), ("--help",), ("get", "--help"), ("group", "--help")], ids=" ".join
+)
+def test_what_only_shows_text_imports_no_heavy_library(arguments: tuple[str, ...]) -> None:
+    assert imported_by(*arguments) & HEAVY == set()

@@ -1,0 +1,25 @@
+"""What a call of the command line imports, in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+HEAVY = frozenset(
+    ("kubernetes", "pydantic", "git", "httpx", "ruamel", "apscheduler", "deepdiff", "cel", "starlette", "uvicorn")
+)
+"""Libraries that take a tenth of a second of CPU or more, with what they import."""
+
+_AT_THE_END = "print('imported:', *{name.partition('.')[0] for name in sys.modules}, file=sys.stderr)"
+_CALL = f"import atexit, sys; atexit.register(lambda: {_AT_THE_END}); from gitops_bg.cli.main import main; main()"
+
+
+def imported_by(*arguments: str, **environment: str) -> set[str]:
+    """The top-level packages that a call, which must succeed, has imported when it ends."""
+    command = [sys.executable, "-c", _CALL, *arguments]
+    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    found = set(done.stderr.rpartition("imported:")[2].split())
+    assert "typer" in found
+    return found
