@@ -1,13 +1,12 @@
 """`policies test` and `policies replay`: the verdicts of policies on test cases, and on the past. Reads only."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound, UsageError
 from gitops_bg.cli.exit_codes import NOT_SO, OK
@@ -16,6 +15,7 @@ from gitops_bg.cli.options.options import GitOptions, OutputOptions, PlaceOption
 from gitops_bg.cli.reporting import problem_line
 from gitops_bg.cli.session.past import past_promotions
 from gitops_bg.cli.session.session import Session
+from gitops_bg.cli.views.listing import Column, Line, Listing
 from gitops_bg.cli.views.output import Output, said
 from gitops_bg.core.checks.policies.replay import Outcome, Replayed
 from gitops_bg.core.checks.policies.replay import replay as replayed
@@ -117,7 +117,7 @@ def replay(
     if output.json:
         output.data(data)
     else:
-        output.show(_table(found))
+        output.show(table_of(found))
         output.show(_summary(data["policies"]))  # type: ignore[arg-type]
     if expect is not None and _promotions_of(expect) != data["promotions"]:
         output.line(f"it is not as {expect} says", "red")
@@ -189,22 +189,25 @@ def _by_policy(found: list[Replayed]) -> dict[str, dict[str, int]]:
     return dict(counts)
 
 
-def _table(found: list[Replayed]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("WHEN", "APP", "OUTCOME", "UNTIL", "WHY"):
-        table.add_column(title, no_wrap=title in ("WHEN", "OUTCOME", "UNTIL"), overflow="fold")
-    for each in found:
-        until = f"{each.until:%Y-%m-%d %H:%MZ}" if each.until else "-"
-        why = "\n".join(each.reasons) or "-"
-        table.add_row(*map(said, (f"{each.at:%Y-%m-%d %H:%MZ}", str(each.app), str(each.outcome), until, why)))
-    return table
+_COLUMNS = (Column("WHEN", 1), Column("APP"), Column("OUTCOME"), Column("UNTIL", 2), Column("WHY"))
 
 
-def _summary(counts: Mapping[str, Mapping[str, int]]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("POLICY", *(str(each).upper() for each in Outcome), "DELAY"):
-        table.add_column(title)
-    for name, of in sorted(counts.items()):
-        delay = str(timedelta(seconds=of["delaySeconds"]))
-        table.add_row(*map(said, (name, *(str(of[each]) for each in Outcome), delay)))
-    return table
+def table_of(found: Iterable[Replayed]) -> Listing:
+    """Return the verdicts as a table."""
+    return Listing(_COLUMNS, map(_line, found))
+
+
+def _line(each: Replayed) -> Line:
+    until = f"{each.until:%Y-%m-%d %H:%MZ}" if each.until else "-"
+    why = "\n".join(each.reasons) or "-"
+    return Line(tuple(map(said, (f"{each.at:%Y-%m-%d %H:%MZ}", str(each.app), str(each.outcome), until, why))))
+
+
+def _summary(counts: Mapping[str, Mapping[str, int]]) -> Listing:
+    titles = ("POLICY", *(str(each).upper() for each in Outcome), "DELAY")
+    return Listing([Column(title) for title in titles], (_counts(*each) for each in sorted(counts.items())))
+
+
+def _counts(name: str, of: Mapping[str, int]) -> Line:
+    delay = str(timedelta(seconds=of["delaySeconds"]))
+    return Line(tuple(map(said, (name, *(str(of[each]) for each in Outcome), delay))))

@@ -17,7 +17,9 @@ class Format(StrEnum):
     """How a verb prints."""
 
     TEXT = "text"
+    WIDE = "wide"
     JSON = "json"
+    YAML = "yaml"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +134,12 @@ class OutputOptions:
 
     output: Annotated[
         Format,
-        typer.Option("--output", "-o", help="The output format: for people, or for programs.", rich_help_panel=OUTPUT),
+        typer.Option(
+            "--output",
+            "-o",
+            help="The output format: for people, as wide as it needs, or for programs.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = Format.TEXT
     no_color: Annotated[bool, typer.Option("--no-color", help="Print without colours.", rich_help_panel=OUTPUT)] = False
 
@@ -142,6 +149,7 @@ class PlanFormat(StrEnum):
 
     TEXT = "text"
     JSON = "json"
+    YAML = "yaml"
     SARIF = "sarif"
     MARKDOWN = "markdown"
 
@@ -164,8 +172,8 @@ class PlanOutputOptions:
     @property
     def ordinary(self) -> OutputOptions:
         """The options that every verb has."""
-        output = Format.JSON if self.output is PlanFormat.JSON else Format.TEXT
-        return OutputOptions(output=output, no_color=self.no_color)
+        of_programs = {PlanFormat.JSON: Format.JSON, PlanFormat.YAML: Format.YAML}
+        return OutputOptions(output=of_programs.get(self.output, Format.TEXT), no_color=self.no_color)
 
 
 class CheckFormat(StrEnum):

@@ -6,12 +6,14 @@ from datetime import datetime
 from typing import Any
 
 from rich.console import Group
-from rich.table import Table
+from rich.text import Text
 
 from gitops_bg.cli.options.durations import spoken
 from gitops_bg.cli.views.condition_meanings import drawn_together, json_of
+from gitops_bg.cli.views.listing import Column, Line, Listing
 from gitops_bg.cli.views.output import said
 from gitops_bg.core.model.conditions import Condition, Phase
+from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.meanings import demands
 from gitops_bg.spec.glance import GateGlance, Glance
@@ -47,6 +49,8 @@ class Row:
     created: str
     pull_request: str = ""
     """Number, address and state; empty where there is no pull request."""
+    digest: str = ""
+    """What the active version is."""
     demands: tuple[Condition, ...] = ()
     """The conditions that demand an action of somebody."""
 
@@ -79,6 +83,7 @@ def row_of(body: Mapping[str, Any]) -> Row:
         message=status.message,
         created=metadata.get("creationTimestamp") or "",
         pull_request=status.pull_request,
+        digest=active.digest,
         demands=tuple(demands(status.conditions)),
     )
 
@@ -97,34 +102,47 @@ def _promotion(gates: Sequence[GateGlance]) -> str:
     return f"{opened}, waits for {shut[0]}" if shut else opened
 
 
-def list_of(rows: Iterable[Row], now: datetime) -> Group:
-    """Return the rows as a table, followed by what somebody has to do."""
+def list_of(rows: Iterable[Row], now: datetime, *, wide: bool = False) -> Group:
+    """Return the rows as a table, followed by what somebody has to do; ``wide``: with all that is known of each."""
     shown = tuple(rows)
     together = drawn_together((row.app, row.demands) for row in shown)
-    return Group(table_of(shown, now), *(part for group in together for part in ("", group)))
+    return Group(table_of(shown, now, wide=wide), *(part for group in together for part in ("", group)))
 
 
-def table_of(rows: Iterable[Row], now: datetime) -> Table:
+_COLUMNS = (
+    Column("NAMESPACE"),
+    Column("NAME"),
+    Column("PHASE"),
+    Column("ACTIVE"),
+    Column("DIGEST", 8, wide=True),
+    Column("COLOUR", 6),
+    Column("IMAGE", 5),
+    Column("CANDIDATE", 1),
+    Column("CANDIDATE IMAGE", 2),
+    Column("PULL REQUEST", 7, wide=True),
+    Column("AGE", 4),
+    Column("PROMOTION"),
+)
+
+
+def table_of(rows: Iterable[Row], now: datetime, *, wide: bool = False) -> Listing:
     """Return the rows as a table."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("NAMESPACE", "NAME", "PHASE", "ACTIVE", "COLOUR", "IMAGE", "CANDIDATE", "PROMOTION", "AGE"):
-        table.add_column(title, no_wrap=title in ("NAME", "PHASE"), overflow="fold")
-    for row in rows:
-        table.add_row(*cells(row, now))
-    return table
+    return Listing(_COLUMNS, (Line(tuple(_cells(row, now))) for row in rows), wide=wide)
 
 
-def cells(row: Row, now: datetime) -> Iterator[Any]:
-    """Yield the cells of one row."""
+def _cells(row: Row, now: datetime) -> Iterator[Text]:
     yield said(row.namespace)
     yield said(row.name, "bold")
     yield said(row.phase, style_of(row.phase))
     yield said(f"v{row.version}" if row.version else "-")
+    yield said(short(row.digest) if row.digest else "-")
     yield said(row.color or "-", row.color if row.color in ("blue", "green") else "")
     yield said(row.image or "-")
-    yield said(f"v{row.candidate} {row.candidate_image}" if row.candidate else "-")
-    yield said(row.promotion or "-")
+    yield said(f"v{row.candidate}" if row.candidate else "-")
+    yield said(row.candidate_image or "-")
+    yield said(row.pull_request or "-")
     yield said(age(row.created, now))
+    yield said(row.promotion or "-")
 
 
 def style_of(phase: str) -> str:

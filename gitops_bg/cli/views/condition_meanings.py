@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
+from gitops_bg.cli.views.listing import Listing, facts, paragraph
 from gitops_bg.cli.views.output import said
 from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.version import AppKey
@@ -37,9 +36,9 @@ def json_of(condition: Condition, app: "AppKey | GroupKey") -> dict[str, Any]:
     return to_json(condition) | (to_json(meaning.of(app)) if meaning and meaning.traffic else {})
 
 
-def drawn(condition: Condition, app: "AppKey | GroupKey") -> Group:
-    """Return a condition with its meaning, for people."""
-    return Group(_headline(condition), Padding(_rows(condition, app), (0, 0, 0, 2)))
+def drawn(condition: Condition, app: "AppKey | GroupKey", indent: int = 0) -> Group:
+    """Return a condition with its meaning, for people, so many columns from the margin."""
+    return Group(paragraph(_headline(condition), indent), _rows(condition, app, indent + 2))
 
 
 def drawn_together(conditions: Iterable[tuple[AppKey, tuple[Condition, ...]]]) -> Iterator[Group]:
@@ -53,7 +52,7 @@ def drawn_together(conditions: Iterable[tuple[AppKey, tuple[Condition, ...]]]) -
         where = said(f"{_named(apps)}: ", "bold")
         first = troubled[0]
         headline = Text.assemble(where, _headline(first[1]))
-        yield Group(headline, Padding(_rows(first[1], first[0]), (0, 0, 0, 2)))
+        yield Group(paragraph(headline), _rows(first[1], first[0], 2))
 
 
 def _named(apps: list[AppKey]) -> str:
@@ -74,13 +73,16 @@ def _meaning(condition: Condition, app: "AppKey | GroupKey") -> Meaning | None:
     return meaning_of(condition.type, condition.reason, GROUP_MEANINGS)
 
 
-def _rows(condition: Condition, app: "AppKey | GroupKey") -> Table:
-    table = Table.grid(padding=(0, 2, 0, 0))
+def _rows(condition: Condition, app: "AppKey | GroupKey", indent: int) -> Listing:
+    return facts(_meant(condition, app), indent)
+
+
+def _meant(condition: Condition, app: "AppKey | GroupKey") -> Iterator[tuple[Text, Text]]:
     meaning = _meaning(condition, app)
-    if meaning is not None and meaning.traffic:
-        meant = meaning.of(app)
-        table.add_row(said("traffic", "dim"), said(meant.traffic))
-        table.add_row(said("to do", "dim"), said(f"{meant.who}: {meant.what}"))
-        if meant.command:
-            table.add_row(said("by", "dim"), said(meant.command, "cyan"))
-    return table
+    if meaning is None or not meaning.traffic:
+        return
+    meant = meaning.of(app)
+    yield said("traffic", "dim"), said(meant.traffic)
+    yield said("to do", "dim"), said(f"{meant.who}: {meant.what}")
+    if meant.command:
+        yield said("by", "dim"), said(meant.command, "cyan")

@@ -4,9 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from rich.table import Table
-
 from gitops_bg.cli.options.durations import spoken
+from gitops_bg.cli.views.listing import Column, Line, Listing
 from gitops_bg.cli.views.output import said
 from gitops_bg.core.model.decision import GateResult
 
@@ -20,17 +19,20 @@ class ShownGate:
     advice: str = ""
 
 
-def gate_table(gates: Iterable[ShownGate], now: datetime) -> Table:
+def gate_table(gates: Iterable[ShownGate], now: datetime, *, indent: int = 0) -> Listing:
     """Return one line for each gate; ``now`` is UTC."""
-    table = Table(box=None, pad_edge=False, show_header=False)
-    for each in gates:
-        gate = each.gate
-        left = f"for {spoken((gate.until - now).total_seconds())} more" if gate.until and not gate.open else ""
-        table.add_row(
+    columns = (Column(""), Column(""), Column(""))
+    return Listing(columns, (_line(each, now) for each in gates), titles=False, indent=indent)
+
+
+def _line(each: ShownGate, now: datetime) -> Line:
+    gate = each.gate
+    left = f" for {spoken((gate.until - now).total_seconds())} more" if gate.until and not gate.open else ""
+    advice = f"\n{each.advice}" if each.advice else ""
+    return Line(
+        (
             said("open" if gate.open else "shut", "green" if gate.open else "red"),
             said(gate.kind, "bold"),
-            said(each.reason),
-            said(left),
-            said(each.advice, "cyan"),
+            said(f"{each.reason}{left}{advice}"),
         )
-    return table
+    )

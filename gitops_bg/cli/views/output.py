@@ -11,12 +11,11 @@ from rich.text import Text
 
 from gitops_bg.agent.observability.secrets import masked
 from gitops_bg.cli.options.options import Format, OutputOptions
+from gitops_bg.cli.views.listing import ENDLESS, paragraph
 
 if TYPE_CHECKING:
     from gitops_bg.spec.manifests.differences import Difference
 
-_WIDE = 4000
-"""The columns if the output is no terminal: no line in a file or a pipe is cut or folded."""
 _HIGH = 100
 """The lines; no output is cut at them."""
 
@@ -24,6 +23,12 @@ _HIGH = 100
 def clean(text: str) -> str:
     """Return ``text`` without secrets and control characters: text of others must not drive the reader's terminal."""
     return "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in masked(text))
+
+
+def _as_yaml(text: str) -> str:
+    import yaml
+
+    return str(yaml.safe_dump(json.loads(text), sort_keys=False, allow_unicode=True, width=4000))
 
 
 def said(text: object, style: str = "") -> Text:
@@ -35,7 +40,8 @@ def console_for(options: OutputOptions, *, stderr: bool = False) -> Console:
     """Return a console on the present stdout or stderr."""
     stream = sys.stderr if stderr else sys.stdout
     # Set both or none: rich ignores a width without a height if TERM says that the terminal is dumb.
-    width, height = (None, None) if stream.isatty() or os.environ.get("COLUMNS") else (_WIDE, _HIGH)
+    fits = (stream.isatty() or os.environ.get("COLUMNS")) and options.output is not Format.WIDE
+    width, height = (None, None) if fits else (ENDLESS, _HIGH)
     return Console(
         file=stream,
         width=width,
@@ -47,29 +53,41 @@ def console_for(options: OutputOptions, *, stderr: bool = False) -> Console:
     )
 
 
+def _between_words(renderable: RenderableType) -> RenderableType:
+    """Return a text so that it is wrapped between words, below its own first word; anything else as it is."""
+    if not isinstance(renderable, Text):
+        return renderable
+    words = renderable.plain.lstrip(" ")
+    return paragraph(renderable[len(renderable.plain) - len(words) :], len(renderable.plain) - len(words))
+
+
 class Output:
     """Where one verb prints."""
 
     def __init__(self, options: OutputOptions) -> None:
         self.options = options
-        self.json = options.output is Format.JSON
+        self.json = options.output in (Format.JSON, Format.YAML)
+        """Whether a program reads it."""
+        self.wide = options.output is Format.WIDE
         self.console = console_for(options)
 
     def data(self, value: Any) -> None:
-        """Print ``value`` as JSON."""
-        sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n")
+        """Print ``value`` as JSON, or as YAML."""
+        text = json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n"
+        sys.stdout.write(_as_yaml(text) if self.options.output is Format.YAML else text)
         sys.stdout.flush()
 
     def data_line(self, value: Any) -> None:
-        """Print ``value`` as JSON on one line: one of many."""
-        sys.stdout.write(json.dumps(value, ensure_ascii=False, default=str) + "\n")
+        """Print ``value`` as JSON on one line, or as a YAML document: one of many."""
+        text = json.dumps(value, ensure_ascii=False, default=str) + "\n"
+        sys.stdout.write(f"---\n{_as_yaml(text)}" if self.options.output is Format.YAML else text)
         sys.stdout.flush()
 
     def show(self, *renderables: RenderableType) -> None:
         """Print for people; nothing with --output json. Lines are not padded unless on a terminal."""
         for each in () if self.json else renderables:
             if self.console.is_terminal:
-                self.console.print(each, soft_wrap=isinstance(each, Text))
+                self.console.print(_between_words(each), crop=False, overflow="ignore")
             else:
                 sys.stdout.write(self.drawn(each))
                 sys.stdout.flush()
@@ -77,7 +95,7 @@ class Output:
     def drawn(self, renderable: RenderableType) -> str:
         """Return the text that `show` prints without a terminal."""
         with self.console.capture() as captured:
-            self.console.print(renderable, soft_wrap=isinstance(renderable, Text))
+            self.console.print(renderable, soft_wrap=isinstance(renderable, Text), crop=False)
         return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
 
     def line(self, text: object, style: str = "") -> None:

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from rich.console import Group
-from rich.table import Table
 
 from gitops_bg.cli.views.app_row import style_of
 from gitops_bg.cli.views.app_view import AppView
 from gitops_bg.cli.views.condition_meanings import drawn
+from gitops_bg.cli.views.listing import Column, Line, Listing
 from gitops_bg.cli.views.output import said
 from gitops_bg.cli.views.tree_rows import Branch, root_of
 from gitops_bg.core.model.conditions import Phase
@@ -36,21 +36,25 @@ def picture_of(app_view: AppView, now: datetime) -> Group:
     return Group(_header(app_view), *demands, "", drawn_tree(root_of(app_view, now)))
 
 
-def _header(app_view: AppView) -> Table:
+def _header(app_view: AppView) -> Listing:
+    lines = (Line((said(title), said(text, style))) for title, text, style in _facts(app_view))
+    return Listing((Column(""), Column("")), lines, titles=False)
+
+
+def _facts(app_view: AppView) -> Iterator[tuple[str, str, str]]:
+    """Yield what the header says: a title, the text, its style."""
     row = app_view.row
-    table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_row("Name:", said(f"{row.namespace}/{row.name}", "bold"))
-    table.add_row("Phase:", said(f"{_sign(row.phase)} {row.phase}", style_of(row.phase)))
+    yield "Name:", f"{row.namespace}/{row.name}", "bold"
+    yield "Phase:", f"{_sign(row.phase)} {row.phase}", style_of(row.phase)
     if row.message:
-        table.add_row("Message:", said(row.message))
+        yield "Message:", row.message, ""
     if row.pull_request:
-        table.add_row("Pull request:", said(row.pull_request))
+        yield "Pull request:", row.pull_request, ""
     if app_view.strategy:
-        table.add_row("Strategy:", said(", ".join(_strategy(app_view.strategy))))
+        yield "Strategy:", ", ".join(_strategy(app_view.strategy)), ""
     for title, image in zip(_titles("Images:"), _images(app_view), strict=False):
-        table.add_row(title, said(image))
-    table.add_row("Replicas:", said(_replicas(app_view)))
-    return table
+        yield title, image, ""
+    yield "Replicas:", _replicas(app_view), ""
 
 
 def _sign(phase: str) -> str:
@@ -111,22 +115,23 @@ def _replicas(app_view: AppView) -> str:
     return said + by
 
 
-def drawn_tree(root: Branch) -> Table:
-    """Return a tree, one line for each branch."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("NAME", "KIND", "STATUS", "AGE", "INFO"):
-        table.add_column(title, no_wrap=title != "INFO", overflow="fold")
-    for prefix, branch in _lines(root, "", ""):
-        cells = (prefix + branch.name, branch.kind, branch.status, branch.age, branch.info)
-        table.add_row(*(said(cell, branch.style) for cell in cells))
-    return table
+_COLUMNS = (Column("NAME"), Column("KIND", 2), Column("STATUS"), Column("AGE", 1), Column("INFO"))
 
 
-def _lines(branch: Branch, first: str, others: str) -> Iterator[tuple[str, Branch]]:
-    """Yield each branch with the prefix of its name; ``first`` is its own line's, ``others`` that of the
-    lines below.
-    """
-    yield first, branch
+def drawn_tree(root: Branch) -> Listing:
+    """Return a tree, one line for each branch; where there is no room for them, sentences hang below."""
+    return Listing(_COLUMNS, (_line(each) for each in _lines(root, "", "")))
+
+
+def _line(shown: tuple[str, str, Branch]) -> Line:
+    first, others, branch = shown
+    cells = (first + branch.name, branch.kind, branch.status, branch.age, branch.info)
+    return Line(tuple(said(cell, branch.style) for cell in cells), f"{others}{'│' if branch.children else ' '}  ")
+
+
+def _lines(branch: Branch, first: str, others: str) -> Iterator[tuple[str, str, Branch]]:
+    """Yield each branch with the beginnings of its own line, ``first``, and of the lines below, ``others``."""
+    yield first, others, branch
     for child in branch.children:
         last = child is branch.children[-1]
         yield from _lines(child, others + ("└─ " if last else "├─ "), others + ("   " if last else "│  "))

@@ -37,7 +37,7 @@ def waiting(world: Scenario) -> App:
 def test_get_shows_phase_version_candidate_and_what_promotion_waits_for(cli: Cli, waiting: App) -> None:
     shown = cli("get", "-n", waiting.key.namespace)
     assert "AwaitingPromotion" in shown
-    assert "v2 registry.example/web:v2" in shown
+    assert "v2 registry.example/web:v2" in " ".join(shown.split())
     assert "waits for approval" in shown
     [row] = cli.json("get", str(waiting.key))["apps"]
     assert (row["version"], row["color"], row["image"]) == (1, "blue", "registry.example/web:v1")

@@ -48,7 +48,7 @@ def _show(output: Output, rows: tuple[GroupRow, ...], group: str, session: Sessi
     elif not rows:
         output.note("no groups here yet: the agent makes them from the repository")
     else:
-        output.show(picture_of(rows[0], session.now) if group else list_of(rows, session.now))
+        output.show(picture_of(rows[0], session.now) if group else list_of(rows, session.now, wide=output.wide))
 
 
 def _watch(session: Session, at: LiveOptions, output: Output, group: str, timeout: float) -> None:

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from gitops_bg.cli.commands.group.arguments import Group
 from gitops_bg.cli.errors import ObjectNotFound
@@ -12,6 +11,7 @@ from gitops_bg.cli.options.app_names import app_name
 from gitops_bg.cli.options.options import FileOptions
 from gitops_bg.cli.session.group_session import group_in_git
 from gitops_bg.cli.session.session import Session
+from gitops_bg.cli.views.listing import Column, Line, Listing
 from gitops_bg.cli.views.output import Output, said
 from gitops_bg.core.groups.events import WARNINGS, GroupEvent
 from gitops_bg.core.groups.model import GroupKey
@@ -48,7 +48,7 @@ def history(
     if output.json:
         output.data({"group": str(key), "ledger": branch, "entries": list(map(_json, rows))})
     else:
-        output.show(_table(rows))
+        output.show(table_of(rows))
 
 
 def _meant(session: Session, name: str, namespace: str) -> GroupKey:
@@ -63,13 +63,22 @@ def _json(row: Row) -> dict[str, Any]:
     return {**to_json(each.entry), "epoch": each.epoch, "ledgerCommit": commit}
 
 
-def _table(rows: Iterable[Row]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("WHEN", "EVENT", "FROM", "TO", "COMMIT", "WHAT"):
-        table.add_column(title, no_wrap=title in ("WHEN", "EVENT", "COMMIT"), overflow="fold")
-    for _, each in rows:
-        entry = each.entry
-        cells = (entry.source or "-", entry.target or "-", entry.commit[:10] or "-", entry.message)
-        when, style = f"{entry.at:%Y-%m-%d %H:%M:%SZ}", _STYLES.get(entry.event, "")
-        table.add_row(said(when), said(entry.event, style), *map(said, cells))
-    return table
+_COLUMNS = (
+    Column("WHEN", 1),
+    Column("EVENT"),
+    Column("FROM", 2),
+    Column("TO"),
+    Column("COMMIT", 3),
+    Column("WHAT"),
+)
+
+
+def table_of(rows: Iterable[Row]) -> Listing:
+    """Return the entries as a table."""
+    return Listing(_COLUMNS, (_line(each.entry) for _, each in rows))
+
+
+def _line(entry: GroupLedgerEntry) -> Line:
+    when, style = f"{entry.at:%Y-%m-%d %H:%M:%SZ}", _STYLES.get(entry.event, "")
+    cells = (entry.source or "-", entry.target or "-", entry.commit[:10] or "-", entry.message)
+    return Line((said(when), said(entry.event, style), *map(said, cells)))

@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Annotated, Any
 
 import typer
-from rich.padding import Padding
 
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.cli.edits.configuration_content import changes_to, side_of
@@ -149,12 +148,12 @@ def _show(output: Output, found: _Findings) -> None:
     if pull:
         output.line(f"  pull request #{pull.number} is {pull.state}: {pull.url}")
     for condition in troubles(decision.conditions):
-        output.show(Padding(drawn(condition, found.facts.app), (0, 0, 0, 2)))
+        output.show(drawn(condition, found.facts.app, 2))
     if coming and decision.gates:
         named, serves = label(coming.number, coming.digest), coming.digest == decision.record.routing.traffic
         stays = f"live traffic stays with {named} if this ends well:"
         output.line(f"  {stays if serves else f'next is {named}; before its traffic moves:'}")
-        output.show(Padding(gate_table(_gates(found), found.now), (0, 0, 0, 2)))
+        output.show(gate_table(_gates(found), found.now, indent=2))
         for change in found.changes:
             output.line(f"  it changes: {change}")
     if found.alone:

@@ -54,7 +54,7 @@ def _show_list(output: Output, rows: tuple[Row, ...], now: datetime) -> None:
     if output.json:
         output.data({"apps": [row.json() for row in rows]})
     elif rows:
-        output.show(list_of(rows, now))
+        output.show(list_of(rows, now, wide=output.wide))
     else:
         output.note("no apps here yet: the agent makes them from the repository")
 

@@ -6,12 +6,13 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
+from rich.text import Text
 
 from gitops_bg.cli.errors import ObjectNotFound, UsageError
 from gitops_bg.cli.options.app_names import an_app
 from gitops_bg.cli.options.options import NAME, FileOptions
 from gitops_bg.cli.session.session import Session
+from gitops_bg.cli.views.listing import Column, Line, Listing
 from gitops_bg.cli.views.output import Output, said
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.digest import short
@@ -79,7 +80,7 @@ def history(
     if output.json:
         output.data({"app": str(key), "ledger": branch, "entries": [each.json for each in told]})
     else:
-        output.show(_table(told))
+        output.show(table_of(told))
     return None
 
 
@@ -92,7 +93,7 @@ def _show_overrides(output: Output, repository: Repository, namespace: str, app:
         entries = [{"app": str(each.app), **each.json} for each in rows[:limit]]
         output.data({"ledger": repository.settings.state_branch, "entries": entries})
     elif rows:
-        output.show(_table(rows[:limit], with_app=True))
+        output.show(table_of(rows[:limit], with_app=True))
     else:
         output.line(f"no policy was overridden, says {repository.settings.state_branch}")
 
@@ -173,12 +174,24 @@ def _json(each: Committed, held: Held) -> dict[str, Any]:
     return {**to_json(each.entry), "configuration": changes, "epoch": each.epoch, "ledgerCommit": each.commit}
 
 
-def _table(rows: list[Row], *, with_app: bool = False) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("WHEN", *(["APP"] if with_app else []), "EVENT", "FROM", "TO", "BY", "COMMIT", "REASON"):
-        table.add_column(title, no_wrap=title in ("WHEN", "EVENT", "COMMIT"), overflow="fold")
-    for row in rows:
-        when, app = f"{row.at:%Y-%m-%d %H:%M:%SZ}", [str(row.app)] if with_app else []
-        cells = map(said, row.cells)
-        table.add_row(said(when), *map(said, app), said(row.event, _STYLES.get(row.event, "")), *cells)
-    return table
+_COLUMNS = (
+    Column("WHEN", 1),
+    Column("APP"),
+    Column("EVENT"),
+    Column("FROM", 2),
+    Column("TO"),
+    Column("BY", 4),
+    Column("COMMIT", 3),
+    Column("REASON"),
+)
+
+
+def table_of(rows: list[Row], *, with_app: bool = False) -> Listing:
+    """Return the entries as a table."""
+    columns = [each for each in _COLUMNS if with_app or each.title != "APP"]
+    return Listing(columns, (Line(_cells(row, with_app)) for row in rows))
+
+
+def _cells(row: Row, with_app: bool) -> tuple[Text, ...]:
+    when, app = said(f"{row.at:%Y-%m-%d %H:%M:%SZ}"), [said(row.app)] if with_app else []
+    return (when, *app, said(row.event, _STYLES.get(row.event, "")), *map(said, row.cells))

@@ -5,7 +5,6 @@ import time
 from typing import Annotated
 
 import typer
-from rich.padding import Padding
 
 from gitops_bg.cli.errors import ObjectNotFound
 from gitops_bg.cli.options.durations import positive_seconds, spoken
@@ -92,4 +91,4 @@ class _Told:
             if found.pull_request:
                 self._output.line(f"  pull request {found.pull_request}")
             for each in found.demands:
-                self._output.show(Padding(drawn(each, self._app), (0, 0, 0, 2)))
+                self._output.show(drawn(each, self._app, 2))

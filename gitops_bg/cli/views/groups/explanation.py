@@ -6,13 +6,13 @@ from datetime import datetime
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
-from rich.table import Table
+from rich.text import Text
 
 from gitops_bg.cli.options.durations import spoken
 from gitops_bg.cli.views.app_row import style_of
 from gitops_bg.cli.views.condition_meanings import drawn, json_of
 from gitops_bg.cli.views.gate_table import ShownGate, gate_table
+from gitops_bg.cli.views.listing import Column, Line, Listing, facts, paragraph
 from gitops_bg.cli.views.output import said
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
@@ -109,36 +109,35 @@ def _parts(found: Explanation) -> Iterator[RenderableType]:
         way = "is taken back" if moving.withdrawn else f"is at the step {moving.step}"
         yield _indented(said(f"the {moving.kind.lower()} from {moving.source} to {moving.target} {way}"))
     for condition in troubles(decision.conditions, GROUP_MEANINGS):
-        yield _indented(drawn(condition, found.group))
+        yield drawn(condition, found.group, 2)
     if decision.record.state.versions:
-        yield _indented(_versions(found))
+        yield _versions(found)
     if decision.gates:
         yield _indented(said(f"before requests move to {found.next}:"))
-        yield _indented(gate_table((ShownGate(gate, gate.reason) for gate in decision.gates), found.now))
+        yield gate_table((ShownGate(gate, gate.reason) for gate in decision.gates), found.now, indent=2)
     for action in decision.actions:
         yield _indented(said(f"about to be done: {action}"))
-    yield _indented(_outlook(found.outlook))
+    yield facts(_outlook(found.outlook), 2)
     if decision.wake_at:
         left = spoken((decision.wake_at - found.now).total_seconds())
         yield _indented(said(f"looked at again in {left} at the latest", "dim"))
 
 
-def _indented(part: RenderableType) -> Padding:
-    return Padding(part, (0, 0, 0, 2))
+def _indented(text: Text) -> Listing:
+    return paragraph(text, 2)
 
 
-def _versions(found: Explanation) -> Table:
+_COLUMNS = (Column("VERSION"), Column("STAGE"), Column("SERVICE"), Column("STATE"))
+
+
+def _versions(found: Explanation) -> Listing:
     """The services of the active and the wanted version each have a line, those of other versions are named."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("VERSION", "STAGE", "SERVICE", "STATE"):
-        table.add_column(title, no_wrap=title != "STATE", overflow="fold")
-    for version in found.decision.record.state.versions:
-        for cells in _lines(found, version):
-            table.add_row(*cells)
-    return table
+    versions = found.decision.record.state.versions
+    lines = (Line(cells) for version in versions for cells in _lines(found, version))
+    return Listing(_COLUMNS, lines, indent=2)
 
 
-def _lines(found: Explanation, version: GroupVersion) -> Iterator[tuple[RenderableType, ...]]:
+def _lines(found: Explanation, version: GroupVersion) -> Iterator[tuple[Text, ...]]:
     first = (said(version.name, "bold"), said(version.stage, _STAGES.get(version.stage, "dim")))
     places = serving_in(found.decision.record, version.name)
     if version.name not in (found.active, found.wanted, found.next) or not places:
@@ -157,11 +156,9 @@ def _state(member: Member) -> tuple[str, str]:
     return member.reason or "is not healthy", "yellow" if member.available else "red"
 
 
-def _outlook(outlook: Outlook) -> Table:
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_row(said("next", "dim"), said(outlook.next))
+def _outlook(outlook: Outlook) -> Iterator[tuple[Text, Text]]:
+    yield said("next", "dim"), said(outlook.next)
     for each in outlook.advice:
-        table.add_row(said("to do", "dim"), said(each.what))
+        yield said("to do", "dim"), said(each.what)
         if each.command:
-            table.add_row("", said(each.command, "cyan"))
-    return table
+            yield said(""), said(each.command, "cyan")

@@ -6,11 +6,11 @@ from datetime import datetime
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
-from rich.table import Table
+from rich.text import Text
 
 from gitops_bg.cli.views.app_row import style_of
 from gitops_bg.cli.views.gate_table import ShownGate, gate_table
+from gitops_bg.cli.views.listing import Column, Line, Listing, paragraph
 from gitops_bg.cli.views.output import said
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.inspect.answers import DENIED, NOT_FOUND, SampleRequest
@@ -92,23 +92,23 @@ def _parts(found: PlannedGroup) -> Iterator[RenderableType]:
     shut = [gate for gate in decision.gates if not gate.open]
     if shut:
         yield _indented(said("first it waits for:"))
-        yield _indented(gate_table((ShownGate(gate, gate.reason) for gate in shut), found.now))
+        yield gate_table((ShownGate(gate, gate.reason) for gate in shut), found.now, indent=2)
     for number, action in enumerate(found.actions, 1):
         yield _indented(said(f"{number}. {action}"))
     if ahead.stages:
-        yield _indented(_table(("VERSION", "NOW", "THEN"), map(_change, ahead.stages)))
+        yield _table(("VERSION", "NOW", "THEN"), map(_change, ahead.stages))
     if ahead.answers:
         rows = ((_request(each.request), each.before, each.after) for each in ahead.answers)
-        yield _indented(_table(("REQUEST", "NOW", "THEN"), rows))
+        yield _table(("REQUEST", "NOW", "THEN"), rows)
     if ahead.answers or ahead.same_answers:
         yield _indented(said(f"{_counted(ahead.same_answers)} answered as now", "dim"))
     if ahead.followers:
-        yield _indented(_table(("SERVICE", "NOW", "THEN"), map(_change, ahead.followers)))
+        yield _table(("SERVICE", "NOW", "THEN"), map(_change, ahead.followers))
     yield said(f"at commit {found.commit[:10]}", "dim")
 
 
-def _indented(part: RenderableType) -> Padding:
-    return Padding(part, (0, 0, 0, 2))
+def _indented(text: Text) -> Listing:
+    return paragraph(text, 2)
 
 
 def _move(found: PlannedGroup) -> str:
@@ -144,10 +144,9 @@ def _request(request: SampleRequest) -> str:
 _STYLES = {NOT_FOUND: "yellow", DENIED: "yellow", "deleted": "red"}
 
 
-def _table(titles: Iterable[str], rows: Iterable[tuple[str, str, str]]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in titles:
-        table.add_column(title, overflow="fold")
-    for name, before, after in rows:
-        table.add_row(said(name), said(before, _STYLES.get(before, "")), said(after, _STYLES.get(after, "")))
-    return table
+def _table(titles: Iterable[str], rows: Iterable[tuple[str, str, str]]) -> Listing:
+    lines = (
+        Line((said(name), said(before, _STYLES.get(before, "")), said(after, _STYLES.get(after, ""))))
+        for name, before, after in rows
+    )
+    return Listing([Column(title) for title in titles], lines, indent=2)

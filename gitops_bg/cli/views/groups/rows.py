@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Any
 
 from rich.console import Group
-from rich.table import Table
 from rich.text import Text
 
 from gitops_bg.cli.views.app_row import style_of
+from gitops_bg.cli.views.listing import Column, Line, Listing
 from gitops_bg.cli.views.output import said
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.core.groups.model import GroupKey
@@ -35,18 +35,26 @@ def row_of(body: Object) -> GroupRow:
     return GroupRow(GroupKey(body["metadata"]["namespace"], body["metadata"]["name"]), status)
 
 
-def list_of(rows: Iterable[GroupRow], _now: datetime) -> Table:
+_COLUMNS = (
+    Column("GROUP"),
+    Column("ACTIVE"),
+    Column("LEGACY", 1),
+    Column("CANDIDATES"),
+    Column("PHASE"),
+    Column("MESSAGE", wide=True),
+)
+
+
+def list_of(rows: Iterable[GroupRow], _now: datetime, *, wide: bool = False) -> Listing:
     """Return groups as a table."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("GROUP", "ACTIVE", "LEGACY", "CANDIDATES", "PHASE"):
-        table.add_column(title)
-    for row in rows:
-        status = row.status
-        table.add_row(
-            *(said(cell) for cell in (row.group, status.active or "-", status.legacy or "-", _candidates(row) or "-")),
-            said(status.phase or "-", style_of(status.phase or "")),
-        )
-    return table
+    return Listing(_COLUMNS, map(_line, rows), wide=wide)
+
+
+def _line(row: GroupRow) -> Line:
+    status = row.status
+    cells = (row.group, status.active or "-", status.legacy or "-", _candidates(row) or "-")
+    phase = said(status.phase or "-", style_of(status.phase or ""))
+    return Line((*map(said, cells), phase, said(status.message or "-")))
 
 
 def line_of(row: GroupRow) -> str:

@@ -1,0 +1,143 @@
+"""Every table of the command line, drawn from values at three widths; the pictures are the text files beside this one.
+
+`python -m tests.cli.screens` writes them anew. Look at the difference before you commit it.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from rich.console import Console, RenderableType
+
+from gitops_bg.cli.commands.group import history as group_history
+from gitops_bg.cli.commands.inspect import history
+from gitops_bg.cli.commands.policies import table_of as replay_table
+from gitops_bg.cli.views import app_row
+from gitops_bg.cli.views.gate_table import ShownGate, gate_table
+from gitops_bg.cli.views.groups import rows as group_rows
+from gitops_bg.cli.views.tree_view import picture_of
+from gitops_bg.core.checks.policies.replay import Outcome, Replayed
+from gitops_bg.core.groups.events import GroupEvent
+from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.groups.record import GroupLedgerEntry
+from gitops_bg.core.model.conditions import Condition
+from gitops_bg.core.model.decision import GateResult
+from gitops_bg.core.model.record import Event, LedgerEntry
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.repo.read.history import Committed
+from gitops_bg.repo.write.ledger_entries import PublishedEntry
+from gitops_bg.repo.write.policy_file import PolicyChange
+from gitops_bg.spec.groups.status import GroupStatus
+from tests.cli.test_tree_view import SIGHT
+
+FOLDER = Path(__file__).parent
+WIDTHS = (80, 100, 140)
+NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
+CREATED = (NOW - timedelta(days=3, hours=4)).strftime("%Y-%m-%dT%H:%M:%SZ")
+DIGESTS = ("v1:3f9c2ab81e" + "0" * 54, "v1:77aa01c5d9" + "0" * 54)
+
+_WEB = app_row.Row(
+    namespace="shop",
+    name="web",
+    phase="AwaitingPromotion",
+    version=7,
+    color="blue",
+    image="registry.example.com/shop/web:1.2.0",
+    candidate=8,
+    candidate_image="registry.example.com/shop/web:1.3.0",
+    promotion="3/4, waits for approval",
+    message="waiting for the promotion branch to be merged",
+    created=CREATED,
+    pull_request="#12 https://git.example.com/shop/config/pulls/12 (open)",
+    digest=DIGESTS[0],
+)
+_SEARCH = app_row.Row(
+    "checkout-and-payments", "search-suggestions-api", "Healthy", 41, "green",
+    "registry.example.com/search/suggestions@sha256:" + "9b" * 32, 0, "", "", "", CREATED, digest=DIGESTS[1],
+)  # fmt: skip
+_BAD = replace(
+    _WEB,
+    name="cart",
+    phase="Degraded",
+    candidate=0,
+    candidate_image="",
+    promotion="",
+    pull_request="",
+    demands=(Condition("Diverged", True, "MainRefusesCommit", "main takes only pull requests: protected branch"),),
+)
+_LONG = "waits for the promotion branch gitops-bg/promote/shop/web to be merged by one of the owners of the shop"
+_GATES = (
+    ShownGate(GateResult("availability", True, "all pods of v8 are available"), "all pods of v8 are available (4/4)"),
+    ShownGate(GateResult("pause", False, "", NOW + timedelta(minutes=7)), "autoPromotionSeconds: 600"),
+    ShownGate(GateResult("approval", False, _LONG), _LONG, "git merge --no-ff origin/gitops-bg/promote/shop/web"),
+)
+_ENTRY = LedgerEntry(
+    9, NOW, Event.PROMOTED, 4, 7, DIGESTS[0], 8, DIGESTS[1], "9be1aa02f4" + "0" * 30,
+    by="Ada Lovelace <ada@example.com>", reason=
+    "merged by Ada Lovelace: the new search passes all checks, and the support team has been told about it",
+)  # fmt: skip
+_ROLLED_BACK = replace(_ENTRY, event=Event.ROLLED_BACK, at=NOW + timedelta(hours=2), reason="errors at checkout", by="")
+_POLICY = PolicyChange(at=NOW, commit="c" * 40, by="Grace Hopper <grace@example.com>", changed=("policies/night.yaml",))
+
+
+def _history() -> RenderableType:
+    app = AppKey("shop", "web")
+    said = (Committed("c1", "e1", _ROLLED_BACK), Committed("c0", "e1", _ENTRY), _POLICY)
+    return history.table_of([history.Row(each, app) for each in said])
+
+
+def _group_history() -> RenderableType:
+    entry = GroupLedgerEntry(
+        1, NOW, GroupEvent.PROMOTION_FINISHED, "v2 serves: all requests that name no version are answered by it",
+        "v1", "v2", "9be1aa02f4" + "0" * 30,
+    )  # fmt: skip
+    return group_history.table_of([("c0", PublishedEntry(epoch="e1", entry=entry))])
+
+
+def _groups(*, wide: bool) -> RenderableType:
+    status = GroupStatus(phase="Promoting", message="requests move to v3", active="v2", legacy="v1", candidates=("v3",))
+    plain = GroupStatus(phase="Healthy", active="v12")
+    rows = (group_rows.GroupRow(GroupKey("shop", "store"), status), group_rows.GroupRow(GroupKey("a", "b"), plain))
+    return group_rows.list_of(rows, NOW, wide=wide)
+
+
+def _replay() -> RenderableType:
+    app = AppKey("shop", "web")
+    why = ("office-hours: outside of Monday to Friday, 9:00 to 17:00 in Europe/Berlin", "two-people: 1 of 2 approved")
+    late = Replayed(app, NOW, "c0", Outcome.WAITED, NOW + timedelta(hours=20), reasons=why)
+    return replay_table([late, Replayed(app, NOW, "c1", Outcome.ALLOWED)])
+
+
+SCREENS: Mapping[str, Callable[[], RenderableType]] = {
+    "apps": lambda: app_row.list_of((_WEB, _BAD, _SEARCH), NOW),
+    "apps-wide": lambda: app_row.list_of((_WEB, _SEARCH), NOW, wide=True),
+    "tree": lambda: picture_of(SIGHT, NOW),
+    "gates": lambda: gate_table(_GATES, NOW, indent=2),
+    "history": _history,
+    "groups": lambda: _groups(wide=False),
+    "groups-wide": lambda: _groups(wide=True),
+    "group-history": _group_history,
+    "replay": _replay,
+}
+
+
+def drawn(name: str, width: int) -> str:
+    """A screen as text, for a terminal of so many columns."""
+    console = Console(file=io.StringIO(), width=width, height=100, color_system=None, highlight=False, emoji=False)
+    with console.capture() as captured:
+        console.print(SCREENS[name](), crop=False, overflow="ignore")
+    return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+
+
+def picture(name: str) -> str:
+    """A screen at every width, as its file has it."""
+    return "\n".join(f"{'=' * width}\n{drawn(name, width)}" for width in WIDTHS)
+
+
+def file_of(name: str) -> Path:
+    """Where the picture of a screen is kept."""
+    return FOLDER / f"{name}.txt"
