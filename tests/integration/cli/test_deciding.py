@@ -88,7 +88,8 @@ def test_set_image_of_an_unknown_app(cli: Cli, web: App) -> None:
 
 
 def test_promote_commits_the_checked_snapshot_and_traffic_follows(cli: Cli, waiting: App) -> None:
-    answer = cli.json("promote", str(waiting.key), "-m", "looks good", "--wait")
+    assert "the candidate is v2" in cli("promote", str(waiting.key), "--to", "v1", code=1)
+    answer = cli.json("promote", str(waiting.key), "--to", "v2", "-m", "looks good", "--wait")
     assert answer["changed"] is True
     assert waiting.live_tag() == "v2"
     assert waiting.primary_digest() == waiting.digest("v2")
@@ -150,7 +151,7 @@ def test_rollback_commits_the_older_primary_byte_for_byte(cli: Cli, web: App) ->
 def test_rollback_to_a_version_by_number(cli: Cli, web: App) -> None:
     web.promote("v2")
     web.promote("v3")
-    answer = cli.json("rollback", str(web.key), "--to", "1", "--wait")
+    answer = cli.json("rollback", str(web.key), "--to", web.digest("v1")[:9], "--wait")
     assert (answer["from"], answer["to"]) == (3, 1)
     assert web.live_tag() == "v1"
 

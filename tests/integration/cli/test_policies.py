@@ -132,7 +132,8 @@ def test_an_approval_by_signature_needs_git_alone_and_is_taken_back(cli: Cli, we
     web.scenario.wake()
     web.wait_live("v2")
     assert "has no approval of" in cli(*approve, str(key.private), "--withdraw", "--author", "Eve <e@x.com>", code=1)
-    assert "Git names no version v1:77" in cli(*approve, str(key.private), "--digest", "v1:77", code=5)
+    assert "has no version v1:77aa; it has" in cli(*approve, str(key.private), "--to", "v1:77aa", code=5)
+    assert cli.json(*approve, str(key.private), "--to", "v2")["digest"] == web.digest("v2")
 
 
 def test_a_glass_that_asks_for_a_signature_is_broken_by_the_key_and_not_by_the_address(

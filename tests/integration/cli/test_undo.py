@@ -63,7 +63,7 @@ def test_undo_to_a_version_by_number_and_to_what_it_is_already(cli: Cli, web: Ap
     assert "the target is v1" in cli("undo", str(web.key), "--to-version", "1")
     web.wait_offered("v1")
     head = web.scenario.remote.head()
-    assert "already" in cli("undo", str(web.key), "--to-version", "1")
+    assert "already" in cli("undo", str(web.key), "--to", "v1")
     assert web.scenario.remote.head() == head
 
 

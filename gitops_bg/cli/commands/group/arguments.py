@@ -21,10 +21,15 @@ def a_group_or_none(text: str) -> str:
 
 
 def a_version(text: str) -> str:
-    """Return ``text`` as an argument VERSION. Raises `UsageError`."""
-    if not is_version(text):
-        raise UsageError(f"{text!r} is no version; write v1, v2, … as its folder is called")
-    return text
+    """Return ``text`` (``v2``, ``2``) as an argument VERSION, as its folder is called. Raises `UsageError`.
+
+    >>> a_version("v2"), a_version("2")
+    ('v2', 'v2')
+    """
+    version = f"v{text}" if text.isdigit() else text
+    if not is_version(version):
+        raise UsageError(f"{text!r} is no version; write v1, v2, … as its folder is called, or the number alone")
+    return version
 
 
 def a_version_or_none(text: str) -> str:
@@ -33,4 +38,4 @@ def a_version_or_none(text: str) -> str:
 
 
 Group = Annotated[str, typer.Argument(parser=a_group, metavar="GROUP", help="NAME or NAMESPACE/NAME.")]
-Version = Annotated[str, typer.Argument(parser=a_version, metavar="VERSION", help="Such as v2.")]
+Version = Annotated[str, typer.Argument(parser=a_version, metavar="VERSION", help="Such as v2, or 2.")]

@@ -8,9 +8,11 @@ from typing import Annotated
 
 import typer
 
+from gitops_bg.cli.edits.named_version import known_as, one_name
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound
 from gitops_bg.cli.exit_codes import NOT_SO, OK
 from gitops_bg.cli.options.options import App, CommitOptions, FileOptions
+from gitops_bg.cli.options.version_names import a_version_name, the_one
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.session.user_git import author, signing_key
 from gitops_bg.cli.views.output import Output
@@ -30,6 +32,8 @@ class Choice:
     snapshot: Snapshot
     what: str
     """Where Git has it."""
+    number: int | None = None
+    """Its number, where Git says it."""
 
     @property
     def digest(self) -> str:
@@ -46,10 +50,16 @@ def approve(
     app: App,
     at: FileOptions,
     commit: CommitOptions,
-    digest: Annotated[
+    to: Annotated[
         str,
-        typer.Option("--digest", help="Which version, by the beginning of its digest. Default: the one that is next."),
+        typer.Option(
+            "--to",
+            parser=a_version_name,
+            metavar="VERSION",
+            help="A tag, the beginning of a digest, or the number of what serves. Default: the one that is next.",
+        ),
     ] = "",
+    digest: Annotated[str, typer.Option("--digest", parser=a_version_name, hidden=True)] = "",
     withdraw: Annotated[bool, typer.Option("--withdraw", help="Take your approval of it back.")] = False,
 ) -> int:
     """Approve the next version with your SSH key: a signed, empty commit on the app's branch of approvals.
@@ -63,7 +73,7 @@ def approve(
     key = signing_key(at.git.signing_key)
     with Session(replace(at.git, signing_key=key), place=at.place, author=by) as session:
         named = session.app_in_git(app)
-        choice = _chosen(named, _choices(session, named), digest)
+        choice = _chosen(named, _choices(session, named), one_name(to, digest, "--digest"))
         repository = session.repository
         repository.follow_approvals(True)
         repository.poll()
@@ -90,23 +100,24 @@ def _choices(session: Session, app: AppKey) -> list[Choice]:
     entry, branch = reading.found(app), reading.promotions.get(app)
     config = entry.config if entry else None
     target = config.target.snapshot if config and config.target else None
-    primary = config.primary.snapshot if config and config.primary else None
+    primary = config.primary if config and config.primary else None
     found = []
     if branch and branch.digest:
         known = target if target and target.digest == branch.digest else Snapshot(branch.digest, "")
         found.append(Choice(known, "offered by its promotion branch"))
     found += [Choice(target, "the version of its target")] if target else []
-    found += [Choice(primary, "named by its primary.yaml")] if primary else []
+    found += [Choice(primary.snapshot, "named by its primary.yaml", primary.version)] if primary else []
     return found
 
 
-def _chosen(app: AppKey, choices: list[Choice], digest: str) -> Choice:
-    wanted = digest.removeprefix("v1:")
-    for choice in choices:
-        if choice.digest.removeprefix("v1:").startswith(wanted):
-            return choice
-    known = ", ".join(dict.fromkeys(each.digest for each in choices)) or "none"
-    raise ObjectNotFound(f"{app}: Git names no version {digest}".rstrip() + f"; known: {known}")
+def _chosen(app: AppKey, choices: list[Choice], name: str) -> Choice:
+    """Return the version of this name, or the next one. Raises `ObjectNotFound`, `UsageError`."""
+    if not choices:
+        raise ObjectNotFound(f"{app}: Git names no version that could be approved")
+    if not name:
+        return choices[0]
+    digest = the_one(name, (known_as(each.number, each.snapshot) for each in choices), app).digest
+    return next(each for each in choices if each.digest == digest)
 
 
 def _given(repository: Repository, app: AppKey, digest: str, email: str) -> str:

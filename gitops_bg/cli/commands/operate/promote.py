@@ -9,10 +9,12 @@ from typing import Annotated
 
 import typer
 
+from gitops_bg.cli.edits.named_version import number_named
 from gitops_bg.cli.edits.proposals import change_to, changed_by, content_of, propose, report_proposal
 from gitops_bg.cli.errors import CommandFailed, UsageError
 from gitops_bg.cli.exit_codes import OK
 from gitops_bg.cli.options.options import App, AppOptions, CommitOptions, WaitOptions
+from gitops_bg.cli.options.version_names import a_version_name
 from gitops_bg.cli.session.operator_requests import new_request
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.session.user_git import author, signing_key
@@ -47,16 +49,23 @@ class GlassOptions:
     ] = False
 
 
-def promote(
-    app: App,
-    at: AppOptions,
-    commit: CommitOptions,
-    waiting: WaitOptions,
-    glass: GlassOptions,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateOptions:
+    """What is promoted, and in spite of what."""
+
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            parser=a_version_name,
+            metavar="VERSION",
+            help="Only if this version is the candidate: v4, 4, a tag, or the beginning of a digest.",
+        ),
+    ] = ""
     force: Annotated[
         bool,
         typer.Option("--force", help="Also promote a candidate that is not available yet; traffic waits for its pods."),
-    ] = False,
+    ] = False
     full: Annotated[
         bool,
         typer.Option(
@@ -64,7 +73,16 @@ def promote(
             help="Skip pause, analyses before and after, and previewReplicaCount; traffic waits for all pods. "
             "With nothing to promote: end the analysis of what serves.",
         ),
-    ] = False,
+    ] = False
+
+
+def promote(
+    app: App,
+    at: AppOptions,
+    commit: CommitOptions,
+    waiting: WaitOptions,
+    glass: GlassOptions,
+    what: CandidateOptions,
 ) -> int:
     """Promote the candidate: commit its checked snapshot as primary.yaml. Exit 3 where main takes only pull requests.
 
@@ -79,11 +97,12 @@ def promote(
     with Session(git, at.kube, at.place, by, with_ledger=True) as session:
         facts = session.facts(session.app(app))
         world = facts.world(session.now)
-        asked = OperatorCommand.PROMOTE_FULL if full else OperatorCommand.PROMOTE if _is_paused(world) else None
+        asked = OperatorCommand.PROMOTE_FULL if what.full else OperatorCommand.PROMOTE if _is_paused(world) else None
         if asked and _is_judged_live(world):
             _ask(session, world, asked, who, commit.message)
             return _tell_of_what_serves(output, facts.app, world, asked)
-        candidate = _candidate(facts.app, world, force or full)
+        candidate = _candidate(facts.app, world, what.force or what.full)
+        _demand_meant(facts.app, candidate, number_named(what.to, world, session))
         reason = commit.message or candidate.source.subject
         overrides = _overrides(world, glass.override or [], commit.message, by[1], signed=git.signing_key is not None)
         if asked:  # Before the commit: traffic may move as soon as the agent sees the commit.
@@ -164,6 +183,13 @@ def _candidate(app: AppKey, world: World, force: bool) -> Version:
         why = candidate.failure or "its pods are not available yet"
         raise CommandFailed(f"{app}: {shown} is not checked: {why}; see `gitops-bg explain {app}`, or use --force")
     return candidate
+
+
+def _demand_meant(app: AppKey, candidate: Version, number: int | None) -> None:
+    """Raise `CommandFailed` where another version was named: it may be the one that somebody looked at."""
+    if number is not None and number != candidate.number:
+        shown = label(candidate.number, candidate.digest)
+        raise CommandFailed(f"{app}: the candidate is {shown}, not v{number}; nothing was promoted")
 
 
 def _why_none(app: AppKey, world: World) -> str:

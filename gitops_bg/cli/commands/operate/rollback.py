@@ -5,17 +5,19 @@ Through Git: commits an older primary.yaml. --offline: the cluster first, Git la
 The core decides to which version (`destination`).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import typer
 
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.offline import Offline
+from gitops_bg.cli.edits.named_version import number_named
 from gitops_bg.cli.edits.old_primary import version_in
 from gitops_bg.cli.edits.proposals import change_to, changed_by, content_of, propose, report_proposal
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound
 from gitops_bg.cli.options.options import App, AppOptions, ClusterOptions, CommitOptions, PatienceOptions
+from gitops_bg.cli.options.version_names import a_version_name
 from gitops_bg.cli.session.live_session import access
 from gitops_bg.cli.session.operator_requests import carry_out, facts_of, new_request, now
 from gitops_bg.cli.session.session import Session
@@ -36,8 +38,14 @@ class GoalOptions:
     """The version to go back to, and how."""
 
     to: Annotated[
-        int | None, typer.Option("--to", min=1, metavar="N", help="The version. Default: the last good one.")
-    ] = None
+        str,
+        typer.Option(
+            "--to",
+            parser=a_version_name,
+            metavar="VERSION",
+            help="v4, 4, a tag, or the beginning of a digest. Default: the last good one.",
+        ),
+    ] = ""
     force: Annotated[
         bool, typer.Option("--force", help="Permit a version that is on hold, failed before, or is newer.")
     ] = False
@@ -50,11 +58,14 @@ class GoalOptions:
 class _Asked:
     """The options of the user."""
 
-    to: int | None
+    named: str
+    """The version, as the user named it."""
     force: bool
     reason: str
     patience: PatienceOptions
     wait: bool
+    to: int | None = None
+    """The number of that version, once the app is known."""
 
 
 def rollback(
@@ -82,6 +93,7 @@ def rollback(
 def _through_git(session: Session, kube: ClusterOptions, app: AppKey, asked: _Asked, output: Output) -> int:
     facts = session.facts(app)
     world = facts.world(session.now)
+    asked = replace(asked, to=number_named(asked.named, world, session))
     version, content = _goal(session, facts, world, asked)
     settings = session.repository.settings
     by, reason = f"{settings.author_name} <{settings.author_email}>", asked.reason
@@ -156,6 +168,7 @@ def _demand_nothing_under_way(app: AppKey, world: World, to: int | None) -> None
 def _offline(kube: ClusterOptions, app: AppKey, asked: _Asked, by: str, output: Output) -> int:
     with Offline(access(kube), app, now) as cluster:
         world = facts_of(cluster, app).world(now())
+        asked = replace(asked, to=number_named(asked.named, world, None))
         _demand_good(world, asked)
         version = destination(world, asked.to, forced=asked.force)
         if version is None:

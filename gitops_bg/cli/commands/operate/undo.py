@@ -11,10 +11,12 @@ import typer
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.cli.edits.commits import Change, commit_change
 from gitops_bg.cli.edits.configuration_content import side_of
+from gitops_bg.cli.edits.named_version import number_named, one_name
 from gitops_bg.cli.edits.old_primary import version_in
 from gitops_bg.cli.edits.restore_version import Folder, edits_back
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound
 from gitops_bg.cli.options.options import App, AppOptions, CommitOptions
+from gitops_bg.cli.options.version_names import a_version_name
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.session.user_git import author
 from gitops_bg.cli.views.output import Output
@@ -27,24 +29,28 @@ def undo(
     app: App,
     at: AppOptions,
     commit: CommitOptions,
-    to_version: Annotated[
-        int | None,
+    to: Annotated[
+        str,
         typer.Option(
-            "--to-version", min=1, metavar="N", help="The version. Default: the one that the target named before."
+            "--to",
+            parser=a_version_name,
+            metavar="VERSION",
+            help="v4, 4, a tag, or the beginning of a digest. Default: the version that the target named before.",
         ),
-    ] = None,
+    ] = "",
+    to_version: Annotated[str, typer.Option("--to-version", parser=a_version_name, hidden=True)] = "",
 ) -> None:
     """Change the target back to an older version, as a commit. It goes through every gate; `rollback` does not.
 
-    Example: gitops-bg undo shop/web --to-version 7 -m 'the new search is too slow'
+    Example: gitops-bg undo shop/web --to v7 -m 'the new search is too slow'
     """
-    output = Output(at.out)
+    output, named = Output(at.out), one_name(to, to_version, "--to-version")
     by = author(commit.person.author)
     with Session(at.git, at.kube, at.place, by) as session:
         key = session.app_in_git(app)
         facts = session.facts(key)
         world = facts.world(session.now)
-        version = _older(session, facts, world, to_version)
+        version = _older(session, facts, world, number_named(named, world, session))
         shown, made = label(version.number, version.digest), ""
         if version.digest != world.target_digest:
             made = _commit(session, output, facts, version, commit.message)

@@ -1,0 +1,94 @@
+"""How people name a version: `v4`, `4`, a tag of its image, a digest or the beginning of one. Pure.
+
+A bare number is always the number of a version, if there is one; every other name that fits several versions is refused
+with all of them.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from gitops_bg.cli.errors import ObjectNotFound, UsageError
+
+_NUMBER = re.compile(r"(v?)([1-9][0-9]{0,8})")
+_LEAST_OF_A_DIGEST = 4
+HOW = "write its number (v4 or 4), a tag of its image (1.2.0), or the beginning of its digest"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A version that may be meant."""
+
+    number: int | None
+    digest: str
+    images: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """The version as a list shows it.
+
+        >>> str(Known(7, "v1:3f9c0123456789", ("shop/web:1.2.0",)))
+        'v7 (3f9c012345) shop/web:1.2.0'
+        """
+        digest = self.digest.removeprefix("v1:")[:10]
+        named = f"v{self.number} ({digest})" if self.number else digest
+        return " ".join((named, *self.images))
+
+
+def a_version_name(text: str) -> str:
+    """Return ``text`` as the name of a version, or empty. Raises `UsageError`."""
+    if any(sign.isspace() for sign in text):
+        raise UsageError(f"{text!r} names no version; {HOW}")
+    return text
+
+
+def number_of(text: str) -> int | None:
+    """Return the number that a name is; None for a tag or a digest.
+
+    >>> number_of("v4"), number_of("4"), number_of("1.2.0")
+    (4, 4, None)
+    """
+    found = _NUMBER.fullmatch(text)
+    return int(found[2]) if found else None
+
+
+def the_one(text: str, versions: Iterable[Known], of: object) -> Known:
+    """Return the version of ``of`` (an app) that a name means. Raises `ObjectNotFound`, `UsageError`."""
+    known = list({each.digest: each for each in versions}.values())
+    found = named(text, known)
+    if len(found) > 1:
+        raise UsageError(f"{text} is ambiguous for {of}: {_listed(found)}; {HOW}")
+    if not found:
+        raise ObjectNotFound(f"{of} has no version {text}" + (f"; it has {_listed(known)}" if known else ""))
+    return found[0]
+
+
+def named(text: str, versions: Sequence[Known]) -> list[Known]:
+    """Return the versions that a name fits."""
+    number = number_of(text)
+    by_number = [each for each in versions if number is not None and each.number == number]
+    if by_number and text.isdigit():
+        return by_number
+    return [each for each in versions if each in by_number or _has_tag(each, text) or _has_digest(each, text)]
+
+
+def _has_tag(version: Known, text: str) -> bool:
+    """Return whether it is an image of the version, its tag, or the beginning of its digest."""
+    for image in version.images:
+        reference, _, digest = image.partition("@")
+        _, colon, tag = reference.rpartition("/")[2].partition(":")
+        if text in (image, reference) or (colon and text == tag) or _begins(digest.partition(":")[2], text, "sha256:"):
+            return True
+    return False
+
+
+def _has_digest(version: Known, text: str) -> bool:
+    return _begins(version.digest.removeprefix("v1:"), text, "v1:")
+
+
+def _begins(digest: str, text: str, prefix: str) -> bool:
+    wanted = text.removeprefix(prefix)
+    return len(wanted) >= _LEAST_OF_A_DIGEST and digest.startswith(wanted)
+
+
+def _listed(versions: Iterable[Known]) -> str:
+    return ", ".join(map(str, versions))
