@@ -4,12 +4,16 @@ import sys
 from typing import Annotated, Any
 
 import typer
+from typer.exceptions import TyperException
 
 from gitops_bg import __version__
 from gitops_bg.cli import exit_codes
 from gitops_bg.cli.lazy_commands import LazyGroup
+from gitops_bg.cli.options.wanted_format import wants_programs
 from gitops_bg.cli.registry import commands
 from gitops_bg.core.errors import GitopsBgError
+
+_FOR_PROGRAMS = "gitops_bg.for_programs"
 
 
 class Verbs(LazyGroup):
@@ -20,15 +24,28 @@ class Verbs(LazyGroup):
         for command in commands():
             self.add_command(command)
 
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Read the options before the verb; note whether a program reads what is said, errors as well."""
+        ctx.meta[_FOR_PROGRAMS] = wants_programs(args)
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
         """Run the verb; a number that it returns is the exit code."""
+        for_programs = bool(ctx.meta.get(_FOR_PROGRAMS))
         try:
             code = super().invoke(ctx)
         except GitopsBgError as error:
             from gitops_bg.cli.reporting import report
 
-            report(error)
+            report(error, for_programs=for_programs)
             raise typer.Exit(exit_codes.code_of(error)) from error
+        except TyperException as error:
+            if not for_programs:
+                raise
+            from gitops_bg.cli.reporting import report_object
+
+            report_object("UsageError", error.format_message(), error.exit_code)
+            raise typer.Exit(error.exit_code) from error
         if isinstance(code, int) and code:
             raise typer.Exit(code)
         return code
@@ -69,5 +86,5 @@ def main() -> None:
     except Exception as error:
         from gitops_bg.cli.reporting import report_bug
 
-        report_bug(error)
+        report_bug(error, for_programs=wants_programs(sys.argv[1:]))
         sys.exit(exit_codes.BUG)

@@ -1,8 +1,12 @@
-"""Prints errors on stderr: one message per problem, with its place and remedy; no traceback."""
+"""Prints errors on stderr: for people one message per problem, with its place and remedy; for programs an object."""
 
+import json
 import sys
 import traceback
+from collections.abc import Iterable
+from typing import Any
 
+from gitops_bg.cli.exit_codes import BUG, code_of
 from gitops_bg.cli.options.options import OutputOptions
 from gitops_bg.cli.views.output import clean, console_for, said
 from gitops_bg.core.errors import GitopsBgError, InvalidInput
@@ -21,14 +25,30 @@ def problem_line(problem: Problem) -> str:
     return f"{place}: {field}{problem.message}{remedy}"
 
 
-def report(error: GitopsBgError) -> None:
-    """Print an error."""
-    lines = [problem_line(each) for each in error.problems] if isinstance(error, InvalidInput) else [str(error)]
-    for line in lines:
+def report(error: GitopsBgError, *, for_programs: bool = False) -> None:
+    """Print an error, or, for programs, write it as an object (docs/cli.md)."""
+    problems = error.problems if isinstance(error, InvalidInput) else ()
+    if for_programs:
+        report_object(error.reason, str(error), code_of(error), problems)
+        return
+    for line in [problem_line(each) for each in problems] or [str(error)]:
         console_for(OutputOptions(), stderr=True).print(said(f"error: {line}", "red"), soft_wrap=True)
 
 
-def report_bug(error: Exception) -> None:
+def report_object(reason: str, message: str, exit_code: int, problems: Iterable[Problem] = (), **more: str) -> None:
+    """Write one line of JSON on stderr: an object ``error``."""
+    from gitops_bg.spec.codec import to_json
+
+    said: dict[str, Any] = {"reason": reason, "message": clean(message), "exitCode": exit_code}
+    said |= {"problems": [to_json(each) for each in problems]} | more
+    sys.stderr.write(json.dumps({"error": said}, ensure_ascii=False) + "\n")
+    sys.stderr.flush()
+
+
+def report_bug(error: Exception, *, for_programs: bool = False) -> None:
     """Report an unexpected exception, with what is needed to find its cause."""
-    trace = "".join(traceback.format_exception(error))
-    sys.stderr.write(clean(f"{trace}\nThis is a bug in gitops-bg; please report it with the lines above.\n"))
+    trace = clean("".join(traceback.format_exception(error)))
+    if for_programs:
+        report_object("Bug", f"{type(error).__name__}: {error}", BUG, trace=trace)
+    else:
+        sys.stderr.write(f"{trace}\nThis is a bug in gitops-bg; please report it with the lines above.\n")

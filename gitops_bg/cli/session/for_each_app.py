@@ -10,7 +10,7 @@ from gitops_bg.core.errors import GitopsBgError
 _T = TypeVar("_T")
 
 
-def each_of(names: Iterable[str], act: Callable[[str], _T]) -> tuple[list[_T], int]:
+def each_of(names: Iterable[str], act: Callable[[str], _T], *, for_programs: bool) -> tuple[list[_T], int]:
     """Return the results of the apps that succeeded, and the exit code: that of the first app that failed."""
     done: list[_T] = []
     code = OK
@@ -18,6 +18,6 @@ def each_of(names: Iterable[str], act: Callable[[str], _T]) -> tuple[list[_T], i
         try:
             done.append(act(name))
         except GitopsBgError as error:
-            report(error)
+            report(error, for_programs=for_programs)
             code = code or code_of(error)
     return done, code

@@ -115,7 +115,10 @@ class Output:
             self.line("  no difference", "green")
 
     def note(self, text: object) -> None:
-        """Print one line beside the result, on stderr."""
+        """Print one line beside the result, on stderr; for programs an object ``note``."""
+        if self.json:
+            sys.stderr.write(json.dumps({"note": clean(str(text))}, ensure_ascii=False) + "\n")
+            return
         console_for(self.options, stderr=True).print(said(text), soft_wrap=True)
 
     def each(self, results: Iterable[tuple[Any, str]]) -> None:

@@ -1,5 +1,6 @@
 """Which cluster, and how to reach it: plain values, from options. Connects to nothing."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,3 +25,8 @@ class Access:
     user_agent: str = f"gitops-bg/{__version__}"
     plain_first: bool = False
     """Whether to do without the client library where the kubeconfig needs none of it (`plain_transport`)."""
+
+    @property
+    def kubeconfig_files(self) -> str:
+        """The kubeconfig, or several as kubectl joins them, where no service account of a pod is used."""
+        return str(self.kubeconfig or os.environ.get("KUBECONFIG") or "~/.kube/config")

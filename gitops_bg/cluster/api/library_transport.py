@@ -12,7 +12,6 @@ from typing import Any
 import urllib3
 from kubernetes import client as kubernetes_client
 from kubernetes import config as kubernetes_config
-from kubernetes.config.kube_config import KUBE_CONFIG_DEFAULT_LOCATION
 
 from gitops_bg.cluster.api.access import IN_CLUSTER, Access
 from gitops_bg.cluster.api.errors import NoAccess, border
@@ -58,7 +57,7 @@ class LibraryTransport:
             with border("read the service account of this pod"):
                 kubernetes_config.load_incluster_config(client_configuration=configuration)
             return
-        given = str(access.kubeconfig or KUBE_CONFIG_DEFAULT_LOCATION)
+        given = access.kubeconfig_files
         if not any(Path(file).expanduser().exists() for file in given.split(os.pathsep)):
             raise NoAccess(f"there is no kubeconfig {given}; name one by --kubeconfig or KUBECONFIG")
         try:

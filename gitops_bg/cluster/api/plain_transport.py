@@ -25,7 +25,6 @@ from gitops_bg.cluster.api.transport import Timeouts
 
 _CLUSTER = frozenset(("server", "certificate-authority", "certificate-authority-data", "extensions"))
 _USER = frozenset(("token", "client-certificate", "client-certificate-data", "client-key", "client-key-data"))
-_DEFAULT = "~/.kube/config"
 _KEPT_ALIVE = [*HTTPConnection.default_socket_options, (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
 
 
@@ -87,9 +86,8 @@ def plain_of(access: Access) -> Plain | None:
     """Return what a kubeconfig says, if it is plain; None for all that the client library must read, or refuse."""
     if (access.kubeconfig is None and os.environ.get(IN_CLUSTER)) or getproxies():
         return None
-    given = str(access.kubeconfig or os.environ.get("KUBECONFIG") or _DEFAULT)
     try:
-        return _plain(Path(given).expanduser(), access.context)
+        return _plain(Path(access.kubeconfig_files).expanduser(), access.context)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration, yaml.YAMLError):
         return None
 

@@ -73,7 +73,7 @@ def abort(
         raise UsageError("name the apps to abort, or all of them by --all" + (", not both" if apps else ""))
     if emergency.every:
         return _all(asked, sure=emergency.yes)
-    done, code = each_of(apps or [], lambda name: _one(asked, _key(at, name)))
+    done, code = each_of(apps or [], lambda name: _one(asked, _key(at, name)), for_programs=asked.output.json)
     asked.output.each(done)
     return code
 
@@ -107,7 +107,7 @@ def _all(asked: _Asked, *, sure: bool) -> int:
         _ask(planned)
     with ThreadPoolExecutor(_AT_A_TIME) as pool:
         names = {str(key): pool.submit(_one, asked, key) for key in planned}
-        done, code = each_of(names, lambda name: names[name].result())
+        done, code = each_of(names, lambda name: names[name].result(), for_programs=asked.output.json)
     asked.output.each(done)
     return code
 
