@@ -9,6 +9,7 @@ from gitops_bg.core.model.desired import Problem
 
 # A subset of what git-check-ref-format allows: no option, no `..`, no `@{`, no control character can pass.
 _BRANCH = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*)*", re.ASCII)
+MIRROR = "mirror.git"
 _CLUSTER = re.compile(r"[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?", re.ASCII)
 
 
@@ -46,6 +47,11 @@ class RepositorySettings:
     def __post_init__(self) -> None:
         _demand("branch", self.branch, _BRANCH)
         _demand("cluster", self.cluster, _CLUSTER)
+
+    @property
+    def mirror(self) -> Path:
+        """The bare repository in the directory."""
+        return self.directory / MIRROR
 
     @property
     def state_branch(self) -> str:

@@ -9,7 +9,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from gitops_bg.cli.errors import UsageError
+from gitops_bg.cli.errors import CommandFailed, UsageError
 
 _THEIRS = {
     *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"),
@@ -74,6 +74,24 @@ def asked(*arguments: str) -> str:
     """Return git's output in the current directory; empty where git fails."""
     done = _run(*arguments, seconds=10)
     return done.stdout.strip() if done and done.returncode == 0 else ""
+
+
+def answered(*arguments: str, **environment: str) -> str:
+    """Return git's output in the current directory. Raises `CommandFailed` with git's words where it fails."""
+    done = _run(*arguments, seconds=120, **environment)
+    if done is None:
+        raise CommandFailed("git is not installed, or does not answer")
+    if done.returncode:
+        raise CommandFailed(" ".join((done.stderr or done.stdout).split()) or f"git {arguments[0]} failed")
+    return done.stdout.strip()
+
+
+def said_no(*arguments: str) -> bool:
+    """Return whether git answers no (exit code 1) in the current directory. Raises `CommandFailed` for all else."""
+    done = _run(*arguments, seconds=60)
+    if done is None or done.returncode not in (0, 1):
+        raise CommandFailed(" ".join(done.stderr.split()) if done else "git is not installed, or does not answer")
+    return done.returncode == 1
 
 
 def succeeds(*arguments: str) -> bool:

@@ -9,6 +9,7 @@ from typing import TextIO
 from gitops_bg.repo.git.errors import DiskProblem, MirrorBroken, MirrorInUse
 from gitops_bg.repo.git.runner import GitFailed, initialise
 from gitops_bg.repo.git.transport import ASKPASS
+from gitops_bg.repo.settings import MIRROR
 
 LEAST_FREE_BYTES = 16 * 1024 * 1024
 
@@ -18,7 +19,7 @@ class MirrorDirectory:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.mirror = directory / "mirror.git"
+        self.mirror = directory / MIRROR
         self.askpass = directory / "askpass"
         self._owner: TextIO | None = None
 

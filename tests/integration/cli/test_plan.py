@@ -46,6 +46,53 @@ def test_plan_says_what_an_autoscaler_in_git_leads_to(cli: Cli, web: App) -> Non
     assert line.endswith("it does not exist")
 
 
+def test_plan_of_a_work_tree_says_what_a_push_would_do_and_leaves_the_clone_as_it_is(cli: Cli, web: App) -> None:
+    world = web.scenario
+    api = world.app("api").deploy("v1")
+    world.stop()
+    clone, heads, writes = world.remote.clone, world.remote.branches(), world.writes()
+    file = clone / web.folder / "target.yaml"
+    file.write_text(file.read_text().replace("web:v1", "web:v2"))
+    (clone / api.folder / "note.txt").write_text("not committed, and no manifest")
+    before = world.remote.run("status", "--porcelain", "--untracked-files=all")
+    shown = cli("plan", "--worktree", str(clone))
+    assert "create the green ReplicaSet of v2" in shown
+    assert "1 app would change" in shown
+    answer = cli.json("plan", "--worktree", str(clone))
+    assert [each["app"] for each in answer["apps"]] == [str(web.key)]
+    assert (answer["from"], answer["unchanged"]) == (heads["main"], 1)
+    assert world.remote.run("status", "--porcelain", "--untracked-files=all") == before
+    assert (world.remote.branches(), world.writes()) == (heads, writes)
+
+
+def test_plan_of_a_branch_says_what_its_merge_would_do(cli: Cli, web: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Main has gone on since the branch left it: the merge has both."""
+    world = web.scenario
+    world.stop()
+    remote, target = world.remote, f"{web.folder}/target.yaml"
+    remote.pull()
+    monkeypatch.chdir(remote.clone)
+    text = remote.read(target)
+    remote.checkout("proposed", new=True)
+    remote.write(target, text.replace("web:v1", "web:v2"))
+    remote.commit("v2")
+    remote.checkout("main")
+    world.publish("Meanwhile", {"README.md": "x"})
+    assert "create the green ReplicaSet of v2" in cli("plan", "--to", "proposed")
+    assert "0 apps would change" in cli("plan", "--from", "proposed", "--to", "proposed")
+    assert "0 apps would change" in cli("plan", "--to", "main")
+    assert "knows nowhere" in cli("plan", "--to", "nowhere", code=5)
+    assert "--from needs --to" in cli("plan", "--from", "main", code=2)
+    world.publish("v3", {target: text.replace("web:v1", "web:v3")})
+    shown = " ".join(cli("plan", "--to", "proposed", code=1).split())
+    assert "cannot be merged into" in shown
+    assert "target.yaml" in shown
+
+
+def test_plan_of_a_proposal_needs_a_clone(cli: Cli, web: App, tmp_path: Path) -> None:
+    assert "is no clone of the repository" in cli("plan", "--worktree", str(tmp_path), code=2)
+
+
 def test_plan_shows_problems_of_files_and_goes_on(cli: Cli, web: App) -> None:
     web.scenario.stop()
     web.scenario.publish("oops", {f"{web.folder}/target.yaml": "kind: [\n"})

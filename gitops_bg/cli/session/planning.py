@@ -1,0 +1,159 @@
+"""What the agent would do with apps, by one reading of main and of what is live: decisions of the engine.
+
+It writes nothing, and draws nothing.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.agent.reconcile.facts import Facts, Live, facts_of, look
+from gitops_bg.agent.reconcile.peer_facts import Since, knowing_one_another, wants_peers
+from gitops_bg.cli.errors import ObjectNotFound
+from gitops_bg.cli.session.refused_writes import as_the_agent_knows
+from gitops_bg.cli.session.session import Session
+from gitops_bg.cli.views.planned import Place, Planned, PlannedApp
+from gitops_bg.core.model.actions import Action
+from gitops_bg.core.model.decision import Decision
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.app.layout import POLICIES_FOLDER
+from gitops_bg.spec.policies.load import load_policies
+
+_TO_BE_MADE = "planned"
+"""The uid of a BlueGreenDeployment that the first action creates."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOfApp:
+    """What would be done with one app."""
+
+    facts: Facts
+    steps: tuple[Decision, ...]
+
+    @property
+    def app(self) -> AppKey:
+        """The app."""
+        return self.facts.app
+
+    @property
+    def last(self) -> Decision:
+        """The decision that says what the app waits for."""
+        return self.steps[-1]
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """What would be done, in order."""
+        return tuple(action for step in self.steps for action in step.actions)
+
+    @property
+    def outcome(self) -> tuple[object, ...]:
+        """What people would call the same plan."""
+        gates = tuple((gate.kind, gate.open, gate.reason) for gate in self.last.gates)
+        return self.last.phase, tuple(map(str, self.actions)), gates, tuple(map(str, self.facts.desired.problems))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The whole plan, of one commit of main."""
+
+    commit: str
+    apps: tuple[PlanOfApp, ...]
+    live: dict[AppKey, Live]
+    """What was seen of each app."""
+    shown: Planned
+    """The same as plain data, for forges."""
+
+    def beyond(self, before: "Plan") -> "Plan":
+        """Return the plan without the apps for which it is as it was before."""
+        was = {each.app: each.outcome for each in before.apps}
+        changed = tuple(each for each in self.apps if was.get(each.app) != each.outcome)
+        kept = {each.app for each in changed}
+        shown = tuple(each for each in self.shown.apps if each.app in kept)
+        return replace(self, apps=changed, shown=replace(self.shown, apps=shown))
+
+
+def plan_of(session: Session, live: dict[AppKey, Live] | None, names: Sequence[str], namespace: str) -> Plan:
+    """Return the plan for apps of these names (none: all). ``live`` is asked instead of the cluster, if given."""
+    records = None if live is None else [each.record for each in live.values()]
+    catalog = session.catalog([namespace] if namespace else [], records)
+    chosen = _chosen(session, catalog, live, list(names))
+    seen = {app: _seen(session, catalog, live, app) for app in chosen}
+    apps = tuple(PlanOfApp(facts, tuple(steps)) for facts, steps in _plans(session, catalog, live, seen))
+    return Plan(catalog.commit, apps, seen, _planned(session, catalog, apps))
+
+
+def _planned(session: Session, catalog: Catalog, plans: Sequence[PlanOfApp]) -> Planned:
+    """Return the plans as plain data, with the places of the policies."""
+    files = {path: file.content for path, file in session.repository.files_below(POLICIES_FOLDER).items()}
+    places = {
+        each.policy.name: Place(each.document.file, each.document.problem(("metadata", "name"), "").line)
+        for each in load_policies(files).written
+    }
+    apps = (
+        PlannedApp(
+            each.app,
+            each.last.phase,
+            tuple(map(str, each.actions)),
+            each.last.gates,
+            each.facts.desired.problems,
+            session.repository.places.folder(each.app),
+        )
+        for each in plans
+    )
+    return Planned(catalog.commit, tuple(apps), places)
+
+
+def _chosen(session: Session, catalog: Catalog, live: dict[AppKey, Live] | None, names: list[str]) -> list[AppKey]:
+    there = set(live) if live is not None else set(session.cluster.apps())
+    known = catalog.apps() | {app for app in there if catalog.cares_for(app)}
+    if not names:
+        return sorted(known)
+    chosen = [_named(name, known) for name in names]
+    return sorted(set(chosen))
+
+
+def _named(name: str, known: set[AppKey] | frozenset[AppKey]) -> AppKey:
+    found = sorted(app for app in known if name in (app.name, str(app)))
+    if len(found) != 1:
+        which = f": {', '.join(map(str, found))}" if found else ""
+        raise ObjectNotFound(f"{'no' if not found else 'more than one'} app is called {name}{which}")
+    return found[0]
+
+
+def _seen(session: Session, catalog: Catalog, live: dict[AppKey, Live] | None, app: AppKey) -> Live:
+    if live is None:
+        return look(session.cluster, app, catalog.reading)
+    return live.get(app) or Live.nothing()
+
+
+def _plans(
+    session: Session, catalog: Catalog, live: dict[AppKey, Live] | None, seen: dict[AppKey, Live]
+) -> Iterator[tuple[Facts, list[Decision]]]:
+    """Yield what would be done with each app that was ``seen``; other apps are read only if a policy asks
+    about them.
+    """
+    now, planned = session.now, [each for app in seen if (each := _facts(catalog, app, seen[app]))]
+    if any(map(wants_peers, planned)):
+        others = {app: _seen(session, catalog, live, app) for app in sorted(catalog.apps() - seen.keys())}
+        beside = [each for app in others if (each := _facts(catalog, app, others[app]))]
+        planned = knowing_one_another(catalog.board, [*planned, *beside], now, _since(session, live))[: len(planned)]
+    return ((facts, list(_steps(facts, now))) for facts in planned)
+
+
+def _facts(catalog: Catalog, app: AppKey, live: Live) -> Facts | None:
+    facts = facts_of(catalog, catalog.reading, app, live)
+    return as_the_agent_knows(facts, live.manifest) if facts else None
+
+
+def _since(session: Session, live: dict[AppKey, Live] | None) -> Since:
+    return session.cluster.since if live is None else lambda _app, _condition: None
+
+
+def _steps(facts: Facts, now: datetime) -> Iterator[Decision]:
+    """Yield the decision; for an app without an object also the next one, which names what is deployed."""
+    first = facts.decide(now)
+    yield first
+    if not facts.observed.app_uid and first.actions:
+        made = replace(facts, observed=replace(facts.observed, app_uid=_TO_BE_MADE))
+        yield made.decide(now)
