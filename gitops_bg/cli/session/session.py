@@ -14,6 +14,7 @@ from gitops_bg.cli.errors import ObjectNotFound
 from gitops_bg.cli.options.options import ClusterOptions, GitOptions, PlaceOptions
 from gitops_bg.cli.session.connect import open_repository
 from gitops_bg.cli.session.live_session import LiveSession
+from gitops_bg.cli.session.published_repository import located
 from gitops_bg.cli.session.refused_writes import as_the_agent_knows
 from gitops_bg.cluster.api.kinds import APPS
 from gitops_bg.core.errors import GitopsBgError
@@ -46,7 +47,9 @@ class Session(LiveSession):
     def repository(self) -> Repository:
         """The repository, freshly fetched."""
         assert self._git is not None
-        repository = open_repository(self._git, self._stack, self._author, with_ledger=self._with_ledger)
+        reads = self._kube is not None and self._author is None
+        git = located(self._git, lambda: self.client, self._place.namespace) if reads else self._git
+        repository = open_repository(git, self._stack, self._author, with_ledger=self._with_ledger)
         if repository.poll().rewritten:  # no agent acted on what this person's mirror saw earlier
             repository.accept(repository.head)
         return repository

@@ -48,6 +48,17 @@ def test_a_list_of_apps_imports_no_heavy_library(cli: Cli, healthy: App) -> None
     assert imported_by("get", "-n", healthy.key.namespace, **cli.env) & HEAVY == set()
 
 
+@pytest.mark.parametrize("verb", ["explain", "history", "plan", "diff"])
+def test_verbs_that_read_need_no_clone(
+    cli: Cli, healthy: App, verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    told = cli.json(verb, str(healthy.key), "-n", healthy.key.namespace)
+    cli.env["GITOPS_BG_REPO"] = ""
+    assert cli.json(verb, str(healthy.key), "-n", healthy.key.namespace).keys() == told.keys()
+
+
 def test_get_of_an_unknown_app_is_not_found(cli: Cli, healthy: App) -> None:
     assert "runs no app" in cli("get", f"{healthy.key.namespace}/nobody", code=5)
 

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from gitops_bg.cli.errors import ObjectNotFound, UsageError
 from gitops_bg.cli.options.app_names import an_app
-from gitops_bg.cli.options.options import NAME, FileOptions
+from gitops_bg.cli.options.options import NAME, AppOptions
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.listing import Column, Line, Listing
 from gitops_bg.cli.views.output import Output, said
@@ -46,7 +46,7 @@ Held = Mapping[str, Sequence[Configuration]]
 
 
 def history(
-    at: FileOptions,
+    at: AppOptions,
     app: Annotated[
         str | None, typer.Argument(parser=an_app, metavar="[APP]", help=f"{NAME} Default, with --overrides: all apps.")
     ] = None,
@@ -64,7 +64,7 @@ def history(
     if app is None and not overrides:
         raise UsageError("which app? Name one, or ask for `gitops-bg history --overrides` of all")
     output = Output(at.out)
-    with Session(at.git, place=at.place, with_ledger=True) as session:
+    with Session(at.git, at.kube, at.place, with_ledger=True) as session:
         repository, key = session.repository, session.app(app) if app else None
         branch = repository.settings.state_branch
         if overrides:
