@@ -1,4 +1,4 @@
-"""The console script `gitops-bg`: turns errors into messages and exit codes. No verb is here."""
+"""The console scripts `gitops-bg` and `kubectl-bg`: turns errors into messages and exit codes. No verb is here."""
 
 import sys
 from typing import Annotated, Any
@@ -79,10 +79,15 @@ def _gitops_bg(
     """
 
 
-def main() -> None:
-    """Run the command line; never returns."""
+def kubectl_plugin() -> None:
+    """Run the command line as `kubectl bg`; never returns."""
+    main("kubectl bg")
+
+
+def main(called: str | None = None) -> None:
+    """Run the command line, under the name that it was ``called`` by; never returns."""
     try:
-        app()
+        app(prog_name=called) if called else app()
     except Exception as error:
         from gitops_bg.cli.reporting import report_bug
 

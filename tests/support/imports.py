@@ -12,7 +12,8 @@ HEAVY = frozenset(
 """Libraries that take a tenth of a second of CPU or more, with what they import."""
 
 _AT_THE_END = "print('imported:', *{name.partition('.')[0] for name in sys.modules}, file=sys.stderr)"
-_CALL = f"import atexit, sys; atexit.register(lambda: {_AT_THE_END}); from gitops_bg.cli.main import main; main()"
+_MAIN = "from gitops_bg.cli.main import main; main('gitops-bg')"
+_CALL = f"import atexit, sys; atexit.register(lambda: {_AT_THE_END}); {_MAIN}"
 
 
 def imported_by(*arguments: str, **environment: str) -> set[str]:

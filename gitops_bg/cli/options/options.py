@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.app_names import an_app, namespace_name
 from gitops_bg.cli.options.durations import positive_seconds, seconds
 
@@ -320,8 +321,14 @@ class WaitOptions:
 
 
 NAME = "NAME or NAMESPACE/NAME."
-App = Annotated[str, typer.Argument(parser=an_app, metavar="APP", help=NAME, show_default=False)]
-Apps = Annotated[list[str], typer.Argument(parser=an_app, metavar="APP...", help=NAME, show_default=False)]
+App = Annotated[
+    str,
+    typer.Argument(parser=an_app, metavar="APP", help=NAME, show_default=False, autocompletion=completion.apps),
+]
+Apps = Annotated[
+    list[str],
+    typer.Argument(parser=an_app, metavar="APP...", help=NAME, show_default=False, autocompletion=completion.apps),
+]
 Watch = Annotated[bool, typer.Option("--watch", "-w", help="Keep watching, and show each change until Ctrl-C.")]
 WatchTimeout = Annotated[
     float,

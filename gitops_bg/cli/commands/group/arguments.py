@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from gitops_bg.cli.errors import UsageError
+from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.app_names import app_name
 from gitops_bg.spec.groups.layout import is_version
 
@@ -37,5 +38,13 @@ def a_version_or_none(text: str) -> str:
     return a_version(text) if text else ""
 
 
-Group = Annotated[str, typer.Argument(parser=a_group, metavar="GROUP", help="NAME or NAMESPACE/NAME.")]
-Version = Annotated[str, typer.Argument(parser=a_version, metavar="VERSION", help="Such as v2, or 2.")]
+Group = Annotated[
+    str,
+    typer.Argument(parser=a_group, metavar="GROUP", help="NAME or NAMESPACE/NAME.", autocompletion=completion.groups),
+]
+Version = Annotated[
+    str,
+    typer.Argument(
+        parser=a_version, metavar="VERSION", help="Such as v2, or 2.", autocompletion=completion.group_versions
+    ),
+]

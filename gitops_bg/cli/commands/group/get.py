@@ -7,6 +7,7 @@ import typer
 
 from gitops_bg.cli.commands.group.arguments import a_group_or_none
 from gitops_bg.cli.commands.group.live import live_groups
+from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.app_names import app_name
 from gitops_bg.cli.options.options import LiveOptions, Watch, WatchTimeout
 from gitops_bg.cli.session.live_session import access
@@ -21,7 +22,12 @@ def get(
     at: LiveOptions,
     group: Annotated[
         str,
-        typer.Argument(parser=a_group_or_none, metavar="[GROUP]", help="NAME or NAMESPACE/NAME; none: all of them."),
+        typer.Argument(
+            parser=a_group_or_none,
+            metavar="[GROUP]",
+            autocompletion=completion.groups,
+            help="NAME or NAMESPACE/NAME; none: all of them.",
+        ),
     ] = "",
     watch: Watch = False,
     timeout: WatchTimeout = math.inf,

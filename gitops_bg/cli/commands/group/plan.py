@@ -13,6 +13,7 @@ import typer
 from gitops_bg.agent.groups.facts import GroupFacts
 from gitops_bg.cli.commands.group.arguments import Group, a_version_or_none
 from gitops_bg.cli.errors import ObjectNotFound
+from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.options import AppOptions
 from gitops_bg.cli.session.group_session import group_facts, group_in_git
 from gitops_bg.cli.session.session import Session
@@ -31,7 +32,10 @@ def plan(
     version: Annotated[
         str,
         typer.Argument(
-            parser=a_version_or_none, metavar="[VERSION]", help="As if group.yaml asked for it; none: as it does."
+            parser=a_version_or_none,
+            metavar="[VERSION]",
+            autocompletion=completion.group_versions,
+            help="As if group.yaml asked for it; none: as it does.",
         ),
     ] = "",
 ) -> None:

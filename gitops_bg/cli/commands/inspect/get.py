@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.app_names import an_app_or_none
 from gitops_bg.cli.options.options import LiveOptions, Watch, WatchTimeout
 from gitops_bg.cli.session.live_session import LiveSession
@@ -21,7 +22,13 @@ from gitops_bg.core.errors import GitopsBgError
 def get(
     at: LiveOptions,
     app: Annotated[
-        str, typer.Argument(parser=an_app_or_none, metavar="[APP]", help="NAME or NAMESPACE/NAME; none: a list of all.")
+        str,
+        typer.Argument(
+            parser=an_app_or_none,
+            metavar="[APP]",
+            autocompletion=completion.apps,
+            help="NAME or NAMESPACE/NAME; none: a list of all.",
+        ),
     ] = "",
     watch: Watch = False,
     everywhere: Annotated[

@@ -9,6 +9,7 @@ import typer
 from rich.text import Text
 
 from gitops_bg.cli.errors import ObjectNotFound, UsageError
+from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.app_names import an_app
 from gitops_bg.cli.options.options import NAME, AppOptions
 from gitops_bg.cli.session.session import Session
@@ -48,7 +49,13 @@ Held = Mapping[str, Sequence[Configuration]]
 def history(
     at: AppOptions,
     app: Annotated[
-        str | None, typer.Argument(parser=an_app, metavar="[APP]", help=f"{NAME} Default, with --overrides: all apps.")
+        str | None,
+        typer.Argument(
+            parser=an_app,
+            metavar="[APP]",
+            autocompletion=completion.apps,
+            help=f"{NAME} Default, with --overrides: all apps.",
+        ),
     ] = None,
     overrides: Annotated[
         bool, typer.Option("--overrides", help="Show only promotions that overrode a policy, of APP or of all apps.")

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from gitops_bg.cli.errors import UsageError
+from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.app_names import an_app
 from gitops_bg.cli.options.options import GitOptions, PlanFormat, PlanOptions
 from gitops_bg.cli.session import observed_file
@@ -73,7 +74,8 @@ def plan(
     by: LiveOptions,
     proposal: ProposalOptions,
     apps: Annotated[
-        list[str] | None, typer.Argument(parser=an_app, metavar="[APP]...", help="Default: all apps.")
+        list[str] | None,
+        typer.Argument(parser=an_app, metavar="[APP]...", autocompletion=completion.apps, help="Default: all apps."),
     ] = None,
 ) -> None:
     """Show what would be done now, changing nothing: neither the cluster nor Git.

@@ -15,6 +15,7 @@ from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.offline import Offline, facts_without_git
 from gitops_bg.cli.errors import CommandFailed, UsageError
 from gitops_bg.cli.exit_codes import OK
+from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.app_names import an_app
 from gitops_bg.cli.options.options import AuthorOptions, LiveOptions, PatienceOptions
 from gitops_bg.cli.session.for_each_app import each_of
@@ -55,7 +56,10 @@ def abort(
     patience: PatienceOptions,
     emergency: EmergencyOptions,
     apps: Annotated[
-        list[str] | None, typer.Argument(parser=an_app, metavar="[APP]...", help="NAME or NAMESPACE/NAME.")
+        list[str] | None,
+        typer.Argument(
+            parser=an_app, metavar="[APP]...", autocompletion=completion.apps, help="NAME or NAMESPACE/NAME."
+        ),
     ] = None,
     reason: Annotated[
         str, typer.Option("--reason", "-r", "--message", "-m", help="Why; it goes into the ledger.")

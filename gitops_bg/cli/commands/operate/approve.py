@@ -11,6 +11,7 @@ import typer
 from gitops_bg.cli.edits.named_version import known_as, one_name
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound
 from gitops_bg.cli.exit_codes import NOT_SO, OK
+from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.options import App, CommitOptions, FileOptions
 from gitops_bg.cli.options.version_names import a_version_name, the_one
 from gitops_bg.cli.session.session import Session
@@ -56,6 +57,7 @@ def approve(
             "--to",
             parser=a_version_name,
             metavar="VERSION",
+            autocompletion=completion.versions,
             help="A tag, the beginning of a digest, or the number of what serves. Default: the one that is next.",
         ),
     ] = "",

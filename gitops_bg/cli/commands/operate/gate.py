@@ -7,6 +7,7 @@ import typer
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.offline import Offline
 from gitops_bg.cli.errors import ObjectNotFound
+from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.options import App, AuthorOptions, LiveOptions, PatienceOptions
 from gitops_bg.cli.session.live_session import access
 from gitops_bg.cli.session.operator_requests import carry_out, facts_of, new_gate_request, now
@@ -17,7 +18,14 @@ from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Record
 
-Name = Annotated[str, typer.Argument(metavar="GATE", help="Its name in app.yaml; not needed where there is only one.")]
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="GATE",
+        help="Its name in app.yaml; not needed where there is only one.",
+        autocompletion=completion.gates,
+    ),
+]
 Reason = Annotated[str, typer.Option("--reason", "-r", "--message", "-m", help="Why; it goes into the ledger.")]
 
 

@@ -13,6 +13,7 @@ from gitops_bg.cli.edits.named_version import number_named
 from gitops_bg.cli.edits.proposals import change_to, changed_by, content_of, propose, report_proposal
 from gitops_bg.cli.errors import CommandFailed, UsageError
 from gitops_bg.cli.exit_codes import OK
+from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.options import App, AppOptions, CommitOptions, WaitOptions
 from gitops_bg.cli.options.version_names import a_version_name
 from gitops_bg.cli.session.operator_requests import new_request
@@ -59,6 +60,7 @@ class CandidateOptions:
             "--to",
             parser=a_version_name,
             metavar="VERSION",
+            autocompletion=completion.versions,
             help="Only if this version is the candidate: v4, 4, a tag, or the beginning of a digest.",
         ),
     ] = ""

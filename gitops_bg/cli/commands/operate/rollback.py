@@ -16,6 +16,7 @@ from gitops_bg.cli.edits.named_version import number_named
 from gitops_bg.cli.edits.old_primary import version_in
 from gitops_bg.cli.edits.proposals import change_to, changed_by, content_of, propose, report_proposal
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound
+from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.options import App, AppOptions, ClusterOptions, CommitOptions, PatienceOptions
 from gitops_bg.cli.options.version_names import a_version_name
 from gitops_bg.cli.session.live_session import access
@@ -43,6 +44,7 @@ class GoalOptions:
             "--to",
             parser=a_version_name,
             metavar="VERSION",
+            autocompletion=completion.versions,
             help="v4, 4, a tag, or the beginning of a digest. Default: the last good one.",
         ),
     ] = ""

@@ -15,6 +15,7 @@ from gitops_bg.cli.edits.named_version import number_named, one_name
 from gitops_bg.cli.edits.old_primary import version_in
 from gitops_bg.cli.edits.restore_version import Folder, edits_back
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound
+from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.options import App, AppOptions, CommitOptions
 from gitops_bg.cli.options.version_names import a_version_name
 from gitops_bg.cli.session.session import Session
@@ -35,6 +36,7 @@ def undo(
             "--to",
             parser=a_version_name,
             metavar="VERSION",
+            autocompletion=completion.versions,
             help="v4, 4, a tag, or the beginning of a digest. Default: the version that the target named before.",
         ),
     ] = "",
