@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gitops_bg.cli.views.plan_markdown import LONGEST, markdown
-from gitops_bg.cli.views.plan_sarif import sarif
-from gitops_bg.cli.views.planned import Place, Planned, PlannedApp
+from gitops_bg.cli.planning.plan_markdown import LONGEST, markdown
+from gitops_bg.cli.planning.plan_sarif import sarif
+from gitops_bg.cli.planning.planned import Place, Planned, PlannedApp
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey

@@ -5,7 +5,7 @@ from gitops_bg.cli.options.durations import spoken
 from gitops_bg.cli.options.options import ClusterOptions
 from gitops_bg.cli.session.live_session import access
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.views.watch_changes import changes, until
+from gitops_bg.cli.views.watching.watch_changes import changes, until
 from gitops_bg.core.model.version import AppKey
 
 

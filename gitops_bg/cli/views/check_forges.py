@@ -6,9 +6,9 @@
 from collections.abc import Iterator
 from typing import Any
 
+from gitops_bg.cli.planning.plan_sarif import problem_text
 from gitops_bg.cli.views.check_report import Report
 from gitops_bg.cli.views.output import clean
-from gitops_bg.cli.views.plan_sarif import problem_text
 from gitops_bg.cli.views.sarif import Log, SarifResult, SarifRule, log_of
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.lint.finding import Finding, Severity

@@ -14,8 +14,8 @@ from gitops_bg.cli.session.live_session import access
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.groups.rows import GroupRow, line_of, list_of, picture_of, row_of
 from gitops_bg.cli.views.output import Output
-from gitops_bg.cli.views.watch_changes import group_changes
-from gitops_bg.cli.views.watch_view import follow, list_screen, picture_screen
+from gitops_bg.cli.views.watching.watch_changes import group_changes
+from gitops_bg.cli.views.watching.watch_view import follow, list_screen, picture_screen
 
 
 def get(

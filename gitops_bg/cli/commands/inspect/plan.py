@@ -15,15 +15,15 @@ from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.app_names import an_app
 from gitops_bg.cli.options.options import GitOptions, PlanFormat, PlanOptions
-from gitops_bg.cli.session import observed_file
-from gitops_bg.cli.session.planning import Plan, PlanOfApp, plan_of
-from gitops_bg.cli.session.proposed_main import Question, proposed_main
+from gitops_bg.cli.planning import observed_file
+from gitops_bg.cli.planning.plan_markdown import markdown
+from gitops_bg.cli.planning.plan_sarif import sarif
+from gitops_bg.cli.planning.planned import Planned
+from gitops_bg.cli.planning.plans import Plan, PlanOfApp, plan_of
+from gitops_bg.cli.planning.proposed_main import Question, proposed_main
 from gitops_bg.cli.session.pull_comment import pull_comment
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
-from gitops_bg.cli.views.plan_markdown import markdown
-from gitops_bg.cli.views.plan_sarif import sarif
-from gitops_bg.cli.views.planned import Planned
 from gitops_bg.spec.codec import to_json
 
 _FOR_FORGES = (PlanFormat.SARIF, PlanFormat.MARKDOWN)

@@ -13,7 +13,7 @@ from gitops_bg.cli.session.live_session import LiveSession, access
 from gitops_bg.cli.views.condition_meanings import drawn, json_of
 from gitops_bg.cli.views.exit_status import Standing, standing_of
 from gitops_bg.cli.views.output import Output
-from gitops_bg.cli.views.watch_changes import changes
+from gitops_bg.cli.views.watching.watch_changes import changes
 from gitops_bg.cluster.api.kinds import APPS
 from gitops_bg.core.model.version import AppKey
 

@@ -7,8 +7,8 @@ from gitops_bg.cli.views.app_row import Row, list_of, rows_of
 from gitops_bg.cli.views.app_view import look
 from gitops_bg.cli.views.output import Output
 from gitops_bg.cli.views.tree_view import picture_of
-from gitops_bg.cli.views.watch_changes import changes
-from gitops_bg.cli.views.watch_view import follow, list_screen, picture_screen
+from gitops_bg.cli.views.watching.watch_changes import changes
+from gitops_bg.cli.views.watching.watch_view import follow, list_screen, picture_screen
 from gitops_bg.cluster.api.kinds import APPS
 from gitops_bg.core.model.version import AppKey
 

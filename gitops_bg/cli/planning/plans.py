@@ -11,9 +11,9 @@ from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.reconcile.facts import Facts, Live, facts_of, look
 from gitops_bg.agent.reconcile.peer_facts import Since, knowing_one_another, wants_peers
 from gitops_bg.cli.errors import ObjectNotFound
+from gitops_bg.cli.planning.planned import Place, Planned, PlannedApp
 from gitops_bg.cli.session.refused_writes import as_the_agent_knows
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.views.planned import Place, Planned, PlannedApp
 from gitops_bg.core.model.actions import Action
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.version import AppKey

@@ -6,7 +6,7 @@ An open gate is no result.
 
 from collections.abc import Iterator
 
-from gitops_bg.cli.views.planned import Place, Planned, PlannedApp, until
+from gitops_bg.cli.planning.planned import Place, Planned, PlannedApp, until
 from gitops_bg.cli.views.sarif import Log, SarifResult, SarifRule, log_of
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.desired import Problem

@@ -1,0 +1,1 @@
+"""Shows again what changes, and waits for it."""
