@@ -27,7 +27,7 @@ def gate_table(gates: Iterable[ShownGate], now: datetime, *, indent: int = 0) ->
 
 def _line(each: ShownGate, now: datetime) -> Line:
     gate = each.gate
-    left = f" for {spoken((gate.until - now).total_seconds())} more" if gate.until and not gate.open else ""
+    left = f", for {spoken((gate.until - now).total_seconds())} more" if gate.until and not gate.open else ""
     advice = f"\n{each.advice}" if each.advice else ""
     return Line(
         (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import itertools
 import json
 import threading
@@ -9,13 +10,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.errors import NotFound, Unauthorized
 from gitops_bg.cluster.api.kinds import PODS, SERVICES
+from gitops_bg.cluster.api.plain_transport import plain_of
 from gitops_bg.core.errors import LostLeadership, Refused, Transient, WorldChanged
 from tests.integration.cluster.stub import Asked, Stub, page, stub, thing
+from tests.support.cluster.clusters import ControlPlaneCluster
 
 Script = Callable[[Asked], None]
 
@@ -255,3 +259,23 @@ def test_pages_follow_each_other(tmp_path: Path) -> None:
         subject.close()
         assert [asked.query.get("continue") for asked in server.asked] == [None, "more", "more"]
         assert {asked.query["labelSelector"] for asked in server.asked} == {"a=b"}
+
+
+@pytest.mark.control_plane
+def test_a_client_certificate_says_who_we_are_without_the_library(
+    control_plane_cluster: ControlPlaneCluster, tmp_path: Path
+) -> None:
+    """Over TLS, which the API server of the control plane alone speaks; both as files and written in the kubeconfig."""
+    file = control_plane_cluster.control_plane.user("ada", ("system:masters",))
+    content = yaml.safe_load(file.read_text())
+    user = content["users"][0]["user"]
+    for name in ("client-certificate", "client-key"):
+        user[f"{name}-data"] = base64.b64encode(Path(user.pop(name)).read_bytes()).decode()
+    written = tmp_path / "written"
+    written.write_text(yaml.safe_dump(content))
+    for each in (file, written):
+        access = Access(each, plain_first=True)
+        assert plain_of(access) is not None
+        subject = Client(access)
+        assert subject.list(SERVICES, "default")
+        subject.close()
