@@ -24,6 +24,16 @@ VERBS = {
             "Print the JSON Schema of a kind of file, for editors: they complete and check while you write.",
         ),
         Verb(
+            "install",
+            "install",
+            "Install the agent into a cluster, or upgrade it: the kinds, its rights, its settings, and itself.",
+        ),
+        Verb(
+            "uninstall",
+            "uninstall",
+            "Remove the agent and its rights. ReplicaSets and Services stay and serve; records and settings stay.",
+        ),
+        Verb(
             "agent",
             "agent",
             "Run the agent: follow the repository, bring the cluster to it, until SIGTERM or SIGINT.",

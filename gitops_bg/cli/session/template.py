@@ -1,25 +1,37 @@
-"""Finds the configuration repository to copy: in the source checkout, or in the installed package. Copies nothing."""
+"""Finds the folders that come with the program: in the source checkout, or in the installed package. Copies nothing."""
 
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parents[2]
-_PLACES = (_PACKAGE / "_data" / "repo-template", _PACKAGE.parent / "repo-template")
-
-
-_LIBRARY = (_PACKAGE / "_data" / "policies", _PACKAGE.parent / "policies")
 
 
 def policy_library() -> Path | None:
     """Return the folder of ready policies; None where neither the package nor a checkout has it."""
-    return next((place for place in _LIBRARY if (place / "people.yaml").is_file()), None)
+    return _found("policies", "people.yaml")
 
 
 def template_folder() -> Path:
     """Return the folder `repo-template`. Raises ``FileNotFoundError`` where neither the package nor a
     checkout has it.
     """
-    for place in _PLACES:
-        if (place / "gitops-bg.yaml").is_file():
-            return place
-    places = " nor ".join(str(place) for place in _PLACES)
-    raise FileNotFoundError(f"repo-template is neither in {places}; reinstall gitops-bg")
+    return _demanded("repo-template", "gitops-bg.yaml")
+
+
+def deploy_folder() -> Path:
+    """Return the folder `deploy`, with the agent's own manifests. Raises as `template_folder`."""
+    return _demanded("deploy", "kustomization.yaml")
+
+
+def _places(name: str) -> tuple[Path, ...]:
+    return _PACKAGE / "_data" / name, _PACKAGE.parent / name
+
+
+def _found(name: str, file: str) -> Path | None:
+    return next((place for place in _places(name) if (place / file).is_file()), None)
+
+
+def _demanded(name: str, file: str) -> Path:
+    found = _found(name, file)
+    if found is None:
+        raise FileNotFoundError(f"{name} is neither in {' nor '.join(map(str, _places(name)))}; reinstall gitops-bg")
+    return found

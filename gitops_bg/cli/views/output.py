@@ -77,6 +77,12 @@ class Output:
         sys.stdout.write(_as_yaml(text) if self.options.output is Format.YAML else text)
         sys.stdout.flush()
 
+    def text(self, text: str) -> None:
+        """Print a text that another program reads, as it is; nothing with --output json."""
+        if not self.json:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+
     def data_line(self, value: Any) -> None:
         """Print ``value`` as JSON on one line, or as a YAML document: one of many."""
         text = json.dumps(value, ensure_ascii=False, default=str) + "\n"

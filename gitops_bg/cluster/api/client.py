@@ -9,8 +9,8 @@ from typing import Any
 
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.connection import Answer, Call, Connection, Count, Stream
-from gitops_bg.cluster.api.errors import is_absent, is_failed_test, refusal
-from gitops_bg.cluster.api.kinds import Kind, Object, name_of
+from gitops_bg.cluster.api.errors import NotFound, is_absent, is_failed_test, refusal
+from gitops_bg.cluster.api.kinds import PODS, Kind, Object, name_of
 from gitops_bg.cluster.api.skew import Skew
 from gitops_bg.core.errors import Transient, WorldChanged
 from gitops_bg.core.names import FIELD_MANAGER
@@ -76,6 +76,23 @@ class Client:
         """GET any path; for lists and discovery."""
         call = Call(what, "GET", path, query or {})
         return _decoded(call, self._connection.send(call))
+
+    def serves(self, kind: Kind) -> bool:
+        """Whether the API server serves a kind, in this version of it."""
+        try:
+            answer = self.read(f"discover {kind.api_version}", kind.path().rpartition("/")[0])
+        except NotFound:
+            return False
+        return any(each.get("name") == kind.plural for each in answer.get("resources") or [])
+
+    def log(self, namespace: str, pod: str, lines: int, *, previous: bool) -> str:
+        """The last lines of a pod's log, of the container that runs or of the ``previous`` one."""
+        query = {"tailLines": str(lines)} | ({"previous": "true"} if previous else {})
+        call = Call(f"read the log of {namespace}/{pod}", "GET", f"{PODS.path(namespace, pod)}/log", query)
+        answer = self._connection.send(call)
+        if answer.status != 200:
+            raise refusal(call.what, answer.status, answer.headers, answer.data)
+        return answer.data.decode(errors="replace")
 
     def watch(self, kind: Kind, namespace: str, labels: str, version: str, seconds: int, grace: float) -> Stream:
         """Open a watch that the server ends after ``seconds``; silence for another ``grace`` seconds is an error.

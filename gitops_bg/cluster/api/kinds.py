@@ -32,10 +32,11 @@ class Kind:
         """The name of an object of this kind in a sentence, or of all of them."""
         if not name:
             return f"{self.plural} of {namespace or 'all namespaces'}"
-        return f"{self.name} {namespace}/{name}"
+        return f"{self.name} {namespace}/{name}" if namespace else f"{self.name} {name}"
 
 
 REPLICA_SETS = Kind("apps/v1", "ReplicaSet", "replicasets")
+DEPLOYMENTS = Kind("apps/v1", "Deployment", "deployments")
 SERVICES = Kind("v1", "Service", "services")
 EVENTS = Kind("v1", "Event", "events")
 CONFIG_MAPS = Kind("v1", "ConfigMap", "configmaps")

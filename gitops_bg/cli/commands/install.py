@@ -1,0 +1,172 @@
+"""`install`: brings the agent into a cluster, or prints what that takes. The objects are those of `deploy/`."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import replace
+from typing import Any
+
+from gitops_bg.cli.errors import CommandFailed
+from gitops_bg.cli.exit_codes import NOT_SO, OK
+from gitops_bg.cli.options.durations import spoken
+from gitops_bg.cli.options.install_options import InstallOptions
+from gitops_bg.cli.session.agent_settings import credentials_for, settings_for
+from gitops_bg.cli.session.live_session import access
+from gitops_bg.cli.session.template import deploy_folder
+from gitops_bg.cli.session.user_git import repository_url
+from gitops_bg.cli.views.output import Output
+from gitops_bg.cluster.api.client import Client
+from gitops_bg.cluster.api.errors import Forbidden
+from gitops_bg.cluster.api.kinds import CONFIG_MAPS, DEPLOYMENTS, Object
+from gitops_bg.cluster.installation import readiness
+from gitops_bg.cluster.installation.installer import apply, definitions, demand_own
+from gitops_bg.cluster.installation.manifests import (
+    CREDENTIALS,
+    NAME,
+    Installation,
+    image_of,
+    objects_of,
+    settings_digest,
+)
+from gitops_bg.cluster.installation.readiness import Missing
+from gitops_bg.core.model.change_set import ChangeSetEntry
+from gitops_bg.spec.yaml.emit import to_yaml
+
+_PAUSE = 0.5
+"""Seconds between two looks at what is waited for."""
+_SERVED_WITHIN = 30.0
+"""Seconds that the API server has to serve a kind that was applied."""
+
+
+def install(at: InstallOptions) -> int:
+    """Install the agent into a cluster, or upgrade it: the kinds, its rights, its settings, and itself.
+
+    Waits until it is ready, and tells what is missing. Without --repo an installed agent keeps its settings.
+
+    Example: gitops-bg install --image registry.example/gitops-bg:0.1.0 --repo https://git.example.com/shop/config.git
+    --cluster prod --git-token-file token
+    """
+    output = Output(at.out)
+    if at.export:
+        _export(output, at)
+        return OK
+    with closing(Client(access(at.kube))) as client:
+        demand_own(client, at.namespace)
+        objects = objects_of(deploy_folder(), _to_apply(client, at))
+        entries = list(_applied(client, objects, output))
+        unready = _wait(client, at, output) if at.timeout else ()
+    if output.json:
+        output.data(_json(at, objects, entries, unready))
+    return _verdict(output, at, objects, unready)
+
+
+def _to_apply(client: Client, at: InstallOptions) -> Installation:
+    """What to install: what the options say, else what is installed."""
+    settings = client.get(CONFIG_MAPS, at.namespace, NAME)
+    live = client.get(DEPLOYMENTS, at.namespace, NAME)
+    wanted = _wanted(at) if at.git.repo else Installation(namespace=at.namespace)
+    if settings is None and not at.git.repo:
+        wanted = _wanted(replace(at, git=replace(at.git, repo=repository_url(""))))
+    image = at.image or (image_of((live,)) if live else "")
+    known: Mapping[str, str] = wanted.settings or (settings or {}).get("data") or {}
+    return replace(wanted, image=image, settings_digest=settings_digest(known))
+
+
+def _wanted(at: InstallOptions) -> Installation:
+    """What the options say."""
+    settings = settings_for(at.git)
+    return Installation(at.namespace, at.image, settings, settings_digest(settings), credentials_for(at.git))
+
+
+def _export(output: Output, at: InstallOptions) -> None:
+    """Print the objects, without credentials."""
+    wanted = _wanted(at) if at.git.repo else Installation(at.namespace, at.image)
+    objects = objects_of(deploy_folder(), replace(wanted, credentials={}))
+    if output.json:
+        output.data({"apiVersion": "v1", "kind": "List", "items": objects})
+    else:
+        output.text("---\n".join(map(to_yaml, objects)))
+    if not at.git.repo:
+        output.note(f"the agent needs the ConfigMap {NAME}, too: give --repo and --cluster, or make it by hand")
+    elif wanted.credentials:
+        files = " ".join(f"--from-file={name}=…" for name in wanted.credentials)
+        output.note(
+            f"credentials are not printed: kubectl -n {at.namespace} create secret generic {CREDENTIALS} {files}"
+        )
+
+
+def _applied(client: Client, objects: tuple[Object, ...], output: Output) -> Iterator[ChangeSetEntry]:
+    """Apply the kinds, wait until they are served, apply the rest; print each."""
+    kinds = definitions(objects)
+    rest = tuple(each for each in objects if each not in kinds)
+    try:
+        for entry in apply(client, kinds):
+            yield _told(output, entry)
+        if not waited(lambda: readiness.kinds_served(client), _SERVED_WITHIN):
+            raise CommandFailed(f"the API server serves no BlueGreenDeployment after {spoken(_SERVED_WITHIN)}")
+        for entry in apply(client, rest):
+            yield _told(output, entry)
+    except Forbidden as error:
+        raise Forbidden(
+            f"{error} (to install takes cluster-admin: give `gitops-bg install --export` to one)"
+        ) from error
+
+
+def _told(output: Output, entry: ChangeSetEntry) -> ChangeSetEntry:
+    output.line(f"{entry.kind.lower()}/{entry.name} {entry.change}")
+    return entry
+
+
+def _wait(client: Client, at: InstallOptions, output: Output) -> tuple[Missing, ...]:
+    """Wait until the agent is ready; print what keeps it from that as soon as it is known, and return it at the end."""
+    known: dict[Missing, None] = {}
+
+    def ready() -> bool:
+        if readiness.is_ready(client, at.namespace):
+            return True
+        for each in readiness.missing(client, at.namespace):
+            if each not in known:
+                known[each] = None
+                output.note(f"not ready yet: {each}")
+        return False
+
+    if waited(ready, at.timeout):
+        return ()
+    return readiness.missing(client, at.namespace) or (Missing("its pods are starting", "wait longer: --timeout 10m"),)
+
+
+def waited(so: Callable[[], bool], seconds: float) -> bool:
+    """Wait until something is so, at most ``seconds``; return whether it is."""
+    until = time.monotonic() + seconds
+    while not so():
+        if time.monotonic() >= until:
+            return False
+        time.sleep(_PAUSE)
+    return True
+
+
+def _json(
+    at: InstallOptions, objects: tuple[Object, ...], entries: list[ChangeSetEntry], unready: tuple[Missing, ...]
+) -> dict[str, Any]:
+    return {
+        "namespace": at.namespace,
+        "image": image_of(objects),
+        "objects": [{"kind": each.kind, "name": each.name, "change": each.change} for each in entries],
+        "ready": not unready if at.timeout else None,
+        "missing": [{"message": each.message, "remedy": each.remedy} for each in unready],
+    }
+
+
+def _verdict(output: Output, at: InstallOptions, objects: tuple[Object, ...], unready: tuple[Missing, ...]) -> int:
+    place = f"namespace {at.namespace}, image {image_of(objects)}"
+    if not at.timeout:
+        output.line(f"Applied: {place}.", "green")
+        return OK
+    if not unready:
+        output.line(f"The agent is ready: {place}.", "green")
+        output.line("Next: gitops-bg get")
+        return OK
+    for each in unready:
+        output.line(f"missing: {each}", "red")
+    output.line(f"The agent is not ready after {spoken(at.timeout)}: {place}. It goes on trying.", "red")
+    return NOT_SO

@@ -1,0 +1,119 @@
+"""The objects of an installation, from the files of `deploy/`, for one namespace and one image. Asks no server.
+
+`deploy/kustomization.yaml` names the files and their order, so that `kubectl apply -k`, `gitops-bg install` and the
+chart (`chart`) install the same.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gitops_bg.cluster.api.kinds import DEPLOYMENTS, NAMESPACES, Object
+from gitops_bg.core import names
+from gitops_bg.core.errors import InvalidInput
+from gitops_bg.spec.yaml.reader import read, read_one
+
+NAME = "gitops-bg"
+"""The name of the agent's Deployment, Service, ServiceAccount and rights, and of its settings' ConfigMap."""
+NAMESPACE = "gitops-bg"
+"""The namespace in the files."""
+CREDENTIALS = f"{NAME}-git"
+"""The name of the Secret with the credentials for Git."""
+CREDENTIALS_FOLDER = "/etc/gitops-bg/git"
+"""Where the agent's container has the files of that Secret."""
+SETTINGS_DIGEST = f"{names.GROUP}/settings"
+"""The annotation of the agent's pods by which a change of their settings restarts them."""
+
+_KUSTOMIZATION = "kustomization.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """What an installation is for; what is empty stays as in the files."""
+
+    namespace: str = NAMESPACE
+    image: str = ""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """The options of the agent as environment variables, for the ConfigMap."""
+    settings_digest: str = ""
+    """The digest of the settings that the agent will have; a new one restarts its pods."""
+    credentials: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    """The files of the Secret, by name. Must never be printed."""
+
+
+def objects_of(folder: Path, wanted: Installation) -> tuple[Object, ...]:
+    """The objects of ``folder`` for an installation, in the order in which to apply them.
+
+    Settings and credentials come before the Deployment, which reads them. Raises `InvalidInput` for a file of
+    ``folder`` that cannot be read.
+    """
+    found = tuple(_placed(each, wanted) for each in _written(folder))
+    own = tuple(_own_objects(wanted))
+    before = [each["kind"] for each in found].index(DEPLOYMENTS.name)
+    return found[:before] + own + found[before:]
+
+
+def settings_digest(settings: Mapping[str, str]) -> str:
+    """A short name for settings that changes with them."""
+    return hashlib.sha256(json.dumps(dict(settings), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def image_of(objects: tuple[Object, ...]) -> str:
+    """The image of the agent."""
+    return next(str(_container(each)["image"]) for each in objects if each["kind"] == DEPLOYMENTS.name)
+
+
+def _written(folder: Path) -> Iterator[Object]:
+    """The objects as they are in the files."""
+    document, problems = read_one(_KUSTOMIZATION, (folder / _KUSTOMIZATION).read_bytes())
+    if document is None:
+        raise InvalidInput(*problems)
+    for file in document.value["resources"]:
+        reading = read(file, (folder / file).read_bytes())
+        if reading.problems:
+            raise InvalidInput(*reading.problems)
+        yield from (each.value for each in reading.documents)
+
+
+def _placed(body: Object, wanted: Installation) -> Object:
+    """A manifest moved to the wanted namespace, with the wanted image and what restarts pods for new settings."""
+    metadata = {**body["metadata"]}
+    if "namespace" in metadata:
+        metadata["namespace"] = wanted.namespace
+    if body["kind"] == NAMESPACES.name:
+        metadata["name"] = wanted.namespace
+    placed = {**body, "metadata": metadata}
+    if "subjects" in body:
+        placed["subjects"] = [{**each, "namespace": wanted.namespace} for each in body["subjects"]]
+    return _configured(placed, wanted) if body["kind"] == DEPLOYMENTS.name else placed
+
+
+def _configured(deployment: Object, wanted: Installation) -> Object:
+    template = deployment["spec"]["template"]
+    metadata, spec = template["metadata"], template["spec"]
+    if wanted.settings_digest:
+        annotations = {**metadata.get("annotations", {}), SETTINGS_DIGEST: wanted.settings_digest}
+        metadata = {**metadata, "annotations": annotations}
+    container = _container(deployment)
+    spec = {**spec, "containers": [{**container, "image": wanted.image or container["image"]}]}
+    return {**deployment, "spec": {**deployment["spec"], "template": {**template, "metadata": metadata, "spec": spec}}}
+
+
+def _container(deployment: Object) -> dict[str, Any]:
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    return dict(container)
+
+
+def _own_objects(wanted: Installation) -> Iterator[Object]:
+    """The ConfigMap and the Secret, which no file has: they are the user's."""
+    place = {"namespace": wanted.namespace}
+    if wanted.settings:
+        metadata = {**place, "name": NAME}
+        yield {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": dict(wanted.settings)}
+    if wanted.credentials:
+        data = {name: base64.b64encode(content).decode() for name, content in wanted.credentials.items()}
+        yield {"apiVersion": "v1", "kind": "Secret", "metadata": {**place, "name": CREDENTIALS}, "data": data}

@@ -1,0 +1,183 @@
+"""The objects of an installation, and what keeps an agent from being ready: tables only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitops_bg.cluster.installation.installer import removable
+from gitops_bg.cluster.installation.manifests import Installation, image_of, objects_of, settings_digest
+from gitops_bg.cluster.installation.readiness import _is_ready, _of_deployment, _of_pod, last_complaint
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+
+
+def kinds(objects: tuple[dict[str, Any], ...]) -> list[str]:
+    return [each["kind"] for each in objects]
+
+
+def test_nothing_is_left_in_the_namespace_of_the_files() -> None:
+    objects = objects_of(DEPLOY, Installation(namespace="elsewhere"))
+    namespaces = {each["metadata"].get("namespace") for each in objects}
+    subjects = {subject["namespace"] for each in objects for subject in each.get("subjects", ())}
+    assert namespaces == {None, "elsewhere"}
+    assert subjects == {"elsewhere"}
+    assert [each["metadata"]["name"] for each in objects if each["kind"] == "Namespace"] == ["elsewhere"]
+
+
+def test_settings_and_credentials_come_before_the_deployment_that_reads_them() -> None:
+    wanted = Installation(settings={"GITOPS_BG_REPO": "https://git.example/x"}, credentials={"token": b"s3cret\n"})
+    objects = objects_of(DEPLOY, wanted)
+    order = kinds(objects)
+    assert order.index("Namespace") < order.index("ConfigMap") < order.index("Secret") < order.index("Deployment")
+    assert objects[order.index("ConfigMap")]["data"] == {"GITOPS_BG_REPO": "https://git.example/x"}
+    assert objects[order.index("Secret")]["data"] == {"token": "czNjcmV0Cg=="}
+    assert "s3cret" not in repr(wanted)
+
+
+def test_without_settings_nothing_is_made_that_only_the_user_knows() -> None:
+    assert {"ConfigMap", "Secret"}.isdisjoint(kinds(objects_of(DEPLOY, Installation())))
+
+
+def test_other_settings_restart_the_pods_and_the_same_ones_do_not() -> None:
+    def pods(**settings: str) -> Any:
+        digest = settings_digest(settings)
+        objects = objects_of(DEPLOY, Installation(settings=settings, settings_digest=digest))
+        return objects[kinds(objects).index("Deployment")]["spec"]["template"]
+
+    assert pods(a="1", b="2") == pods(b="2", a="1")
+    assert pods(a="1") != pods(a="2")
+
+
+@pytest.mark.parametrize(("given", "found"), [("", "gitops-bg:0.1.0"), ("reg.example/bg:7", "reg.example/bg:7")])
+def test_one_setting_names_the_image(given: str, found: str) -> None:
+    assert image_of(objects_of(DEPLOY, Installation(image=given))) == found
+
+
+def test_only_the_agent_and_its_rights_are_removed_and_the_agent_first() -> None:
+    wanted = Installation(settings={"a": "b"}, credentials={"token": b"x"})
+    found = kinds(removable(objects_of(DEPLOY, wanted)))
+    assert found[:2] == ["Deployment", "Service"]
+    assert {"Namespace", "CustomResourceDefinition", "ConfigMap", "Secret"}.isdisjoint(found)
+    assert found.index("ClusterRoleBinding") < found.index("ClusterRole")
+
+
+# --- what is missing -----------------------------------------------------------------------------------------
+
+
+class Logs:
+    """A client that has the logs of pods, and nothing else."""
+
+    def __init__(self, now: str = "", before: str = "") -> None:
+        self.by_previous = {False: now, True: before}
+
+    def log(self, _namespace: str, _pod: str, _lines: int, *, previous: bool) -> str:
+        return self.by_previous[previous]
+
+
+def pod(**container: Any) -> dict[str, Any]:
+    status = {"image": "gitops-bg:0.1.0", "ready": False, **container}
+    return {"metadata": {"name": "gitops-bg-x"}, "status": {"containerStatuses": [status]}}
+
+
+def waiting(reason: str, message: str = "") -> dict[str, Any]:
+    return {"waiting": {"reason": reason, "message": message}}
+
+
+BUILD = (
+    "docker build -f deploy/Dockerfile -t gitops-bg:0.1.0 . && docker push gitops-bg:0.1.0; or name another by --image"
+)
+LOG = "kubectl -n ns logs gitops-bg-x"
+WARNING = '{"level": "warning", "msg": "Git is down"}\n'
+MISSING: list[tuple[dict[str, Any], Logs, list[tuple[str, str]]]] = [
+    (pod(ready=True, state={"running": {}}), Logs(), []),
+    (pod(state=waiting("ContainerCreating")), Logs(), []),
+    (pod(state={"running": {}}), Logs(), []),
+    (pod(state={"running": {}}), Logs(now=WARNING), [("the agent says: Git is down", LOG)]),
+    (
+        pod(state=waiting("ErrImagePull", "not found")),
+        Logs(),
+        [("the image gitops-bg:0.1.0 cannot be pulled: not found", BUILD)],
+    ),
+    (
+        pod(state=waiting("ImagePullBackOff")),
+        Logs(),
+        [("the image gitops-bg:0.1.0 cannot be pulled: ImagePullBackOff", BUILD)],
+    ),
+    (
+        pod(state=waiting("CreateContainerConfigError", 'configmap "gitops-bg" not found')),
+        Logs(),
+        [
+            (
+                'pod gitops-bg-x cannot start: configmap "gitops-bg" not found',
+                "gitops-bg install --repo URL --cluster NAME",
+            )
+        ],
+    ),
+    (
+        pod(state=waiting("CrashLoopBackOff")),
+        Logs(before="error: no rights\n"),
+        [("the agent ended: no rights", f"{LOG} --previous")],
+    ),
+    (
+        pod(state={"running": {}}, lastState={"terminated": {"exitCode": 1}}),
+        Logs(),
+        [("the agent ended again and again", f"{LOG} --previous")],
+    ),
+    (
+        {
+            "metadata": {"name": "gitops-bg-x"},
+            "status": {"conditions": [{"type": "PodScheduled", "status": "False", "message": "0/3 nodes"}]},
+        },
+        Logs(),
+        [("pod gitops-bg-x finds no node: 0/3 nodes", "")],
+    ),
+]
+
+
+@pytest.mark.parametrize(("pod", "logs", "missing"), MISSING)
+def test_what_keeps_a_pod_from_being_ready(pod: Any, logs: Any, missing: list[tuple[str, str]]) -> None:
+    assert [(each.message, each.remedy) for each in _of_pod(logs, "ns", pod)] == missing
+
+
+def test_refused_pods_are_told_from_the_deployment() -> None:
+    conditions = [
+        {"type": "Progressing", "status": "False", "message": "not this"},
+        {"type": "ReplicaFailure", "status": "True", "message": "exceeded quota"},
+    ]
+    (missing,) = _of_deployment({"status": {"conditions": conditions}})
+    assert str(missing) == "no pod is created: exceeded quota"
+
+
+DONE = {"observedGeneration": 2, "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1}
+
+
+@pytest.mark.parametrize(
+    ("status", "ready"),
+    [
+        (DONE, True),
+        ({}, False),
+        (DONE | {"observedGeneration": 1}, False),
+        (DONE | {"availableReplicas": 0}, False),
+        (DONE | {"updatedReplicas": 0}, False),
+        (DONE | {"replicas": 2}, False),
+    ],
+)
+def test_a_deployment_is_ready_once_all_its_newest_pods_are_available(status: dict[str, int], ready: bool) -> None:
+    assert _is_ready({"metadata": {"generation": 2}, "spec": {"replicas": 1}, "status": status}) is ready
+
+
+@pytest.mark.parametrize(
+    ("log", "said"),
+    [
+        ("", ""),
+        ('{"level": "info", "msg": "started"}', ""),
+        ('{"level": "error", "msg": "first"}\n{"level": "critical", "msg": "last"}\n', "last"),
+        ("error: no kubeconfig\n", "no kubeconfig"),
+        ("Traceback:\n[1]\n", ""),
+    ],
+)
+def test_the_last_complaint_of_a_log(log: str, said: str) -> None:
+    assert last_complaint(log) == said
