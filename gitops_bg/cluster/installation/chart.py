@@ -1,0 +1,94 @@
+"""Makes the templates of `deploy/chart` from the other files of `deploy/`, so that the two cannot drift.
+
+``python -m gitops_bg.cluster.installation.chart deploy`` (part of ``make docs``) writes them. What a value of the chart
+sets is a placeholder in the objects; settings.yaml and NOTES.txt are written by hand. Helm makes the namespace itself.
+
+Helm keeps the CustomResourceDefinitions when the chart is uninstalled, and upgrades them with it: they are templates,
+because helm never upgrades what is in a folder `crds`.
+"""
+
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from gitops_bg.cluster.api.kinds import DEFINITIONS, DEPLOYMENTS, NAMESPACES, Object
+from gitops_bg.cluster.installation.manifests import SETTINGS_DIGEST, Installation, objects_of
+from gitops_bg.spec.yaml.emit import to_yaml
+
+KEEP = {"helm.sh/resource-policy": "keep"}
+"""The annotation by which helm leaves an object where it is when the chart is uninstalled."""
+
+_HEADER = "# Made from deploy/ by `make docs`; edit that.\n"
+_ANYWHERE = Installation(namespace="@namespace@", image="@image@")
+
+_VALUES = {
+    "namespace": '"{{ .Release.Namespace }}"',
+    "image": '"{{ .Values.image }}"',
+    "replicas": "{{ .Values.replicas }}",
+    "resources": "{{- toYaml .Values.resources | nindent 12 }}",
+}
+_BLOCKS = {
+    "annotations": (
+        '{{- with include "gitops-bg.settings" . | fromYaml }}',
+        "annotations:",
+        f"  {SETTINGS_DIGEST}: {{{{ toJson . | sha256sum | trunc 16 | quote }}}}",
+        "{{- end }}",
+    ),
+    "pod": ("{{- with .Values.pod }}", "{{- toYaml . | nindent 6 }}", "{{- end }}"),
+}
+"""What stands for a whole field, with lines of its own."""
+
+
+def templates(folder: Path) -> Mapping[str, str]:
+    """The text of each template by its file name, from the files in ``folder``."""
+    found: dict[str, list[str]] = {}
+    for body in objects_of(folder, _ANYWHERE):
+        if body["kind"] != NAMESPACES.name:
+            found.setdefault(_file_of(body), []).append(_text(_open(body)))
+    return {name: _HEADER + "---\n".join(texts) for name, texts in found.items()}
+
+
+def _file_of(body: Object) -> str:
+    if body["kind"] == DEFINITIONS.name:
+        return f"crd-{body['spec']['names']['plural']}.yaml"
+    if body["apiVersion"].startswith("rbac.") or body["kind"] == "ServiceAccount":
+        return "rbac.yaml"
+    return f"{body['kind'].lower()}.yaml"
+
+
+def _open(body: Object) -> Object:
+    """An object with placeholders for what values set."""
+    if body["kind"] == DEFINITIONS.name:
+        return {**body, "metadata": {**body["metadata"], "annotations": KEEP}}
+    if body["kind"] != DEPLOYMENTS.name:
+        return body
+    spec = body["spec"]
+    template: dict[str, Any] = spec["template"]
+    (container,) = template["spec"]["containers"]
+    pod = {**template["spec"], "containers": [{**container, "resources": "@resources@"}], "@pod@": ""}
+    metadata = {**template["metadata"], "@annotations@": ""}
+    return {**body, "spec": {**spec, "replicas": "@replicas@", "template": {"metadata": metadata, "spec": pod}}}
+
+
+def _text(body: Object) -> str:
+    """An object as the text of a template; braces of its own are not helm's."""
+    escaped = to_yaml(body).replace("{{", '{{ "{{" }}')
+    return "".join(_line(line) for line in escaped.splitlines())
+
+
+def _line(line: str) -> str:
+    if block := re.fullmatch(r'( *)"@(\w+)@": ""', line):
+        return "".join(f"{block[1]}{each}\n" for each in _BLOCKS[block[2]])
+    return re.sub(r'"@(\w+)@"', lambda value: _VALUES[value[1]], line) + "\n"
+
+
+def main(folder: Path) -> None:
+    """Write the templates into the chart of ``folder``."""
+    for name, text in templates(folder).items():
+        (folder / "chart" / "templates" / name).write_text(text)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,125 @@
+"""The chart, rendered and linted by real helm: the same objects as by kustomize and `gitops-bg install --export`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gitops_bg.cluster.installation.chart import KEEP
+from tests.integration.cli.test_files import run
+from tests.support.cluster.clusters import DEPLOY, ControlPlaneCluster, SandboxCluster, TestCluster
+from tests.support.cluster.helm import HOW_TO_GET_IT, Helm, helm_at_hand
+from tests.support.waiting import eventually
+
+CHART = str(DEPLOY / "chart")
+PLACE = ("gitops-bg", CHART, "--namespace", "gitops-bg")
+Objects = dict[tuple[str, str], Any]
+
+
+@pytest.fixture
+def helm(cluster: TestCluster, tmp_path: Path) -> Helm:
+    program = helm_at_hand()
+    if program is None:
+        pytest.skip(HOW_TO_GET_IT)
+    return Helm(program, tmp_path, cluster.kubeconfig)
+
+
+@pytest.fixture
+def cluster(sandbox_cluster: SandboxCluster) -> TestCluster:
+    """Rendering asks no cluster."""
+    return sandbox_cluster
+
+
+def objects(text: str) -> Objects:
+    found = (each for each in yaml.load_all(text, yaml.CSafeLoader) if each)
+    return {(each["kind"], each["metadata"]["name"]): each for each in found}
+
+
+def without_keep(found: Objects) -> Objects:
+    """Only helm needs to be told to keep the definitions; and it makes the namespace itself."""
+    for each in found.values():
+        if each["kind"] == "CustomResourceDefinition" and each["metadata"].pop("annotations", {}) not in ({}, KEEP):
+            pytest.fail(f"{each['metadata']['name']} has more annotations than that")
+    return {key: each for key, each in found.items() if each["kind"] != "Namespace"}
+
+
+def test_kustomize_and_export_have_the_same_objects(cluster: TestCluster) -> None:
+    built = cluster.kubectl("kustomize", str(DEPLOY))
+    assert built.returncode == 0, built.stderr
+    assert objects(run("install", "--export").stdout) == objects(built.stdout)
+
+
+def test_the_chart_by_default_has_the_same_objects(helm: Helm) -> None:
+    assert without_keep(objects(helm("template", *PLACE))) == without_keep(objects(run("install", "--export").stdout))
+
+
+def test_image_namespace_and_settings_are_the_same_by_chart_and_by_export(helm: Helm) -> None:
+    image, url = "registry.example:5000/tools/gitops-bg:1.2", "https://git.example.com/shop/config.git"
+    values = [f"image={image}", f"repository={url}", "cluster=prod-eu"]
+    sets = [part for value in values for part in ("--set", value)]
+    by_chart = without_keep(objects(helm("template", "any", CHART, "--namespace", "tools", *sets)))
+    options = ("--image", image, "--repo", url, "--cluster", "prod-eu", "--namespace", "tools")
+    by_export = without_keep(objects(run("install", "--export", *options).stdout))
+    for found in (by_chart, by_export):
+        annotations = found["Deployment", "gitops-bg"]["spec"]["template"]["metadata"].pop("annotations")
+        assert list(annotations) == ["gitops-bg.dev/settings"]
+    assert by_chart == by_export
+    assert by_chart["ConfigMap", "gitops-bg"]["data"] == {"GITOPS_BG_REPO": url, "GITOPS_BG_CLUSTER": "prod-eu"}
+
+
+def test_more_settings_and_fields_of_the_pod_reach_the_agent(helm: Helm) -> None:
+    sets = ("repository=git@h:x.git", "cluster=c", "settings.GITOPS_BG_POLL=10s", "pod.nodeSelector.disk=ssd")
+    found = objects(helm("template", *PLACE, *(part for each in sets for part in ("--set", each))))
+    assert found["ConfigMap", "gitops-bg"]["data"]["GITOPS_BG_POLL"] == "10s"
+    assert found["Deployment", "gitops-bg"]["spec"]["template"]["spec"]["nodeSelector"] == {"disk": "ssd"}
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("image=not an image", "/image"),
+        ("imag=x", "imag"),
+        ("repository=https://git.example.com/x", "/cluster"),
+        ("replicas=two", "/replicas"),
+        ("pod.containers=x", "containers"),
+        ("settings.POLL=10s", "settings"),
+    ],
+)
+def test_the_schema_refuses_other_values_and_names_the_field(helm: Helm, value: str, said: str) -> None:
+    assert said in helm("template", *PLACE, "--set", value, code=1)
+
+
+def test_it_passes_the_lint(helm: Helm) -> None:
+    assert "0 chart(s) failed" in helm("lint", "--strict", CHART)
+
+
+@pytest.mark.control_plane
+def test_helm_installs_it_and_keeps_the_kinds_when_it_goes(
+    control_plane_cluster: ControlPlaneCluster, tmp_path: Path
+) -> None:
+    """The API server accepts its objects; `install` and `uninstall` leave to helm what is helm's."""
+    program = helm_at_hand()
+    if program is None:
+        pytest.skip(HOW_TO_GET_IT)
+    cluster = control_plane_cluster
+    cluster.install_our_kind()
+    for path in ("clusterrolebindings/gitops-bg", "clusterroles/gitops-bg"):
+        cluster.request("DELETE", f"/apis/rbac.authorization.k8s.io/v1/{path}")
+    helm, namespace = Helm(program, tmp_path, cluster.kubeconfig), cluster.namespace()
+    taken = ("--take-ownership", "--force-conflicts", "--namespace", namespace)
+    helm("install", "blue-green", CHART, *taken, "--set", "image=registry.example/gitops-bg:1")
+    agent = f"/apis/apps/v1/namespaces/{namespace}/deployments/gitops-bg"
+    (container,) = cluster.get(agent)["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == "registry.example/gitops-bg:1"
+    (kubeconfig, where) = ("--kubeconfig", str(cluster.kubeconfig)), ("--namespace", namespace)
+    for verb in ("install", "uninstall"):
+        assert "helm installed the agent, as release blue-green" in run(verb, *kubeconfig, *where, code=3).output
+    helm("uninstall", "blue-green", "--namespace", namespace)
+    eventually(lambda: cluster.request("GET", agent)[0] == 404, what="the agent is gone")
+    definitions = cluster.list("/apis/apiextensions.k8s.io/v1/customresourcedefinitions")
+    assert {"bluegreendeployments.gitops-bg.dev", "releasegroups.gitops-bg.dev"} <= {
+        each["metadata"]["name"] for each in definitions
+    }
