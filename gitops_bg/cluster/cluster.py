@@ -40,7 +40,7 @@ from gitops_bg.cluster.reporting.status import (
     with_condition,
 )
 from gitops_bg.core import names
-from gitops_bg.core.errors import GitopsBgError, WorldChanged
+from gitops_bg.core.errors import GitopsBgError, Refused, WorldChanged
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.actions import ClusterAction
 from gitops_bg.core.model.analyses import RunRecord
@@ -185,7 +185,9 @@ class Cluster:
         return self._caches is None or self._caches.synced
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until `synced`, at most ``timeout`` seconds; return whether it is."""
+        """Wait until `synced`, at most ``timeout`` seconds, and no longer than until a list is refused; return whether
+        it is.
+        """
         return self._caches is None or self._caches.wait(timeout)
 
     @property
@@ -194,8 +196,9 @@ class Cluster:
         return (self._caches is None or self._caches.alive) and (self._jobs is None or self._jobs.alive)
 
     def troubles(self) -> list[GitopsBgError]:
-        """Why watches receive nothing at present; empty when all is well."""
-        return self._caches.troubles() if self._caches is not None else []
+        """Why watches receive nothing at present, what is refused first; empty when all is well."""
+        found = self._caches.troubles() if self._caches is not None else []
+        return sorted(found, key=lambda each: not isinstance(each, Refused))
 
     def apps(self) -> list[AppKey]:
         """The apps whose BlueGreenDeployment is ours, sorted."""

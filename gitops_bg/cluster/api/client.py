@@ -52,7 +52,7 @@ class Client:
         """One object in its present state (a quorum read); None where there is none of this name."""
         call = Call(f"get {kind.called(namespace, name)}", "GET", kind.path(namespace, name), {})
         answer = self._connection.send(call)
-        return None if is_absent(answer.status, answer.data) else _decoded(call, answer)
+        return None if is_absent(answer.status, answer.data, call.path) else _decoded(call, answer)
 
     def pages(self, kind: Kind, namespace: str = "", labels: str = "", limit: int = PAGE) -> Iterator[Object]:
         """The pages of a list, each a list object of its own; all at the ``resourceVersion`` of the first.
@@ -91,7 +91,7 @@ class Client:
         call = Call(f"read the log of {namespace}/{pod}", "GET", f"{PODS.path(namespace, pod)}/log", query)
         answer = self._connection.send(call)
         if answer.status != 200:
-            raise refusal(call.what, answer.status, answer.headers, answer.data)
+            raise refusal(call.what, answer.status, answer.headers, answer.data, call.path)
         return answer.data.decode(errors="replace")
 
     def watch(self, kind: Kind, namespace: str, labels: str, version: str, seconds: int, grace: float) -> Stream:
@@ -204,7 +204,7 @@ class Client:
 
 def _decoded(call: Call, answer: Answer) -> Object:
     if not 200 <= answer.status < 300:
-        raise refusal(call.what, answer.status, answer.headers, answer.data)
+        raise refusal(call.what, answer.status, answer.headers, answer.data, call.path)
     try:
         decoded: Object = read_objects(answer.data)
     except ValueError as error:

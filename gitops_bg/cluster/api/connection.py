@@ -103,7 +103,7 @@ class Connection:
         with border(call.what):
             response = self._authorized(call, read_timeout)
             if not 200 <= response.status < 300:
-                raise refusal(call.what, response.status, response.headers, response.data)
+                raise refusal(call.what, response.status, response.headers, response.data, call.path)
             return Stream(call.what, response)
 
     def _authorized(self, call: Call, read_timeout: float) -> urllib3.HTTPResponse:

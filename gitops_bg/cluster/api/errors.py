@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from gitops_bg.cluster.api.remedies import missing_kind, missing_namespace, missing_right
 from gitops_bg.core.errors import GitopsBgError, Refused, Transient, WorldChanged
 from gitops_bg.core.text.foreign_json import read_json
 
@@ -21,6 +22,18 @@ class NotFound(Refused):
     """Something that the call needs does not exist: a namespace, or a kind that this cluster does not serve."""
 
     reason = "NotFound"
+
+
+class KindMissing(NotFound):
+    """The API server does not serve one of our own kinds: nobody installed them."""
+
+    reason = "KindMissing"
+
+
+class NamespaceMissing(NotFound):
+    """The namespace of what was to be written does not exist."""
+
+    reason = "NamespaceMissing"
 
 
 class NoAccess(Refused):
@@ -99,9 +112,14 @@ def describe(error: BaseException) -> str:
     return line.rpartition(">: ")[2]
 
 
-def refusal(what: str, status: int, headers: Mapping[str, str], data: bytes) -> Exception:
-    """The error for an HTTP response other than 2xx; ``what`` names the call in a few words."""
+def refusal(what: str, status: int, headers: Mapping[str, str], data: bytes, path: str = "") -> Exception:
+    """The error for an HTTP response other than 2xx; ``what`` names the call in a few words, ``path`` is its path.
+
+    What a user can mend by one command says so, and does not repeat the server's words.
+    """
     answer = _status_object(data)
+    if mendable := _mendable(status, answer, path):
+        return mendable
     sentence = f"{what}: {status} {answer.get('reason', '')}: {answer.get('message', '')}".strip(": ")
     if (status in _BUSY or status >= 500) and not _UNTYPABLE.search(sentence):
         return Transient(sentence, retry_after=_seconds(headers.get("Retry-After")))
@@ -114,9 +132,22 @@ def refusal(what: str, status: int, headers: Mapping[str, str], data: bytes) -> 
     return {401: Unauthorized, 403: Forbidden}.get(status, Refused)(sentence)
 
 
-def is_absent(status: int, data: bytes) -> bool:
-    """Whether a 404 means "no object of this name", not "no such kind" (plain text from the API server)."""
-    return status == 404 and _status_object(data).get("reason") == "NotFound"
+def _mendable(status: int, answer: Mapping[str, Any], path: str) -> Refused | None:
+    if said := missing_kind(path, status, answer):
+        return KindMissing(said)
+    if said := missing_namespace(status, answer):
+        return NamespaceMissing(said)
+    said = missing_right(str(answer.get("message", ""))) if status == 403 else ""
+    return Forbidden(said) if said else None
+
+
+def is_absent(status: int, data: bytes, path: str = "") -> bool:
+    """Whether a 404 means "no object of this name", not "no such kind" (plain text from the API server).
+
+    With the ``path`` of the call, a kind of ours that is missing beside another one is told from a missing object.
+    """
+    answer = _status_object(data)
+    return status == 404 and answer.get("reason") == "NotFound" and not missing_kind(path, status, answer)
 
 
 def is_failed_test(status: int, data: bytes) -> bool:

@@ -1,5 +1,6 @@
 """The watches and caches of one cluster: a `reader.Reader` that asks the server only about foreign names."""
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -27,10 +28,12 @@ from gitops_bg.cluster.observation.states import (
     State,
 )
 from gitops_bg.core import names
-from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.errors import GitopsBgError, Refused
 from gitops_bg.core.model.version import AppKey
 
 _STOP_SECONDS = 2.0
+_LOOK_SECONDS = 0.05
+"""Seconds between two looks for a refusal, while the first lists are awaited."""
 
 
 class Informers:
@@ -90,10 +93,15 @@ class Informers:
         return all(cache.synced for cache in self._all())
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait for `synced`, at most ``timeout`` seconds; return whether it is."""
-        deadline = None if timeout is None else time.monotonic() + timeout
+        """Wait for `synced`, at most ``timeout`` seconds; return whether it is.
+
+        Returns at once where the server refuses a list: a missing kind or right does not come by waiting.
+        """
+        deadline = math.inf if timeout is None else time.monotonic() + timeout
         for listed in (event for cache in self._all() for event in cache.first_lists()):
-            listed.wait(None if deadline is None else max(0.0, deadline - time.monotonic()))
+            while not listed.wait(min(_LOOK_SECONDS, max(0.0, deadline - time.monotonic()))):
+                if time.monotonic() >= deadline or any(isinstance(each, Refused) for each in self.troubles()):
+                    return self.synced
         return self.synced
 
     @property

@@ -363,15 +363,15 @@ class Mirror:
         self.local(*PARTIAL, "gc", "--quiet")
 
     def remote_error(self, command: str, finished: Finished) -> Exception:
-        """The error for a failed exchange with the remote."""
-        said = finished.summary
+        """The error for a failed exchange with the remote, with the command or the option that mends it."""
+        said, look = finished.summary, f"is it there? git ls-remote {self._transport.url}"
         if finished.timed_out:
-            return RemoteTimedOut(f"git {command}: no answer within {finished.deadline_seconds:g} s")
+            return RemoteTimedOut(f"git {command}: no answer within {finished.deadline_seconds:g} s ({look})")
         if _DENIED.search(finished.complaint):
-            return AuthenticationFailed(f"git {command}: {said}")
+            return AuthenticationFailed(f"git {command}: {said} ({self._transport.credentials})")
         if self.git.attempt("for-each-ref", "--count=1").status != 0:
             return self._directory.trouble() or MirrorBroken(f"the mirror is damaged: {said}")
-        return self._directory.trouble() or RemoteUnreachable(f"git {command}: {said}")
+        return self._directory.trouble() or RemoteUnreachable(f"git {command}: {said} ({look})")
 
 
 def branches_in(advertised: bytes) -> dict[str, str]:

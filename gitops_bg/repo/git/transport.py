@@ -39,6 +39,13 @@ class Transport:
     environment: Mapping[str, str] = field(default_factory=dict)
     token_file: Path | None = None
 
+    @property
+    def credentials(self) -> str:
+        """The options that give the credentials."""
+        if self.protocol == "ssh":
+            return "give the key by --ssh-key-file, and the host's key by --known-hosts-file: ssh-keyscan HOST"
+        return "give a token that may read it by --git-token-file"
+
     def mask(self, text: str) -> str:
         """Return ``text`` without the token and without credentials of any URL."""
         token = self._token()

@@ -1,0 +1,82 @@
+"""The command that mends what an API server refuses: a missing kind, namespace or right. Pure; decides nothing.
+
+The words of RBAC's refusals are those of apiserver `pkg/endpoints/handlers/responsewriters/errors.go`.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from gitops_bg.core import names
+
+INSTALL = "gitops-bg install"
+
+_FORBIDDEN = re.compile(
+    r'User "(?P<user>[^"]+)" cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)"'
+    r'(?: in the namespace "(?P<namespace>[^"]+)"| at the cluster scope)'
+)
+_ACCOUNT = re.compile(r"system:serviceaccount:(?P<namespace>[^:]+):(?P<name>.+)")
+_READS = ("get", "list", "watch")
+_AGENTS_OWN = "gitops-bg"
+"""The name of the agent's ServiceAccount and ClusterRole in deploy/rbac.yaml."""
+_VIEWED = frozenset(
+    {names.PLURAL, names.GROUP_PLURAL, "replicasets", "services", "endpointslices", "pods", "events", "configmaps"}
+)
+"""What the ClusterRole `view` lets people read, ours included (deploy/rbac.yaml)."""
+
+
+def missing_kind(path: str, status: int, answer: Mapping[str, Any]) -> str:
+    """Why a call of one of our kinds found no such kind, with the command; empty where that is not the matter.
+
+    An API server without any kind of a group answers in plain text; one with another kind of it names no object.
+    """
+    ours = path.startswith(f"/apis/{names.GROUP}/")
+    if not ours or status != 404 or (answer.get("details") or {}).get("name"):
+        return ""
+    kind = names.GROUP_KIND if f"/{names.GROUP_PLURAL}" in path else names.KIND
+    return f"this cluster has no kind {kind}: {INSTALL}"
+
+
+def missing_namespace(status: int, answer: Mapping[str, Any]) -> str:
+    """Why a write found no namespace, with the command; empty where that is not the matter."""
+    details = answer.get("details") or {}
+    if status != 404 or details.get("kind") != "namespaces":
+        return ""
+    return no_namespace(str(details.get("name", "")))
+
+
+def no_namespace(name: str) -> str:
+    """A namespace that does not exist, with the command."""
+    return f"namespace {name} does not exist: kubectl create namespace {name}"
+
+
+def missing_right(message: str) -> str:
+    """Which right is missing, with the command; empty where RBAC is not the matter, or no role of ours helps.
+
+    >>> missing_right('x is forbidden: User "ida" cannot list resource "pods" in API group "" in the namespace "shop"')
+    'ida cannot list pods in namespace shop: kubectl -n shop create rolebinding ida-view --clusterrole=view --user=ida'
+    """
+    found = _FORBIDDEN.search(message)
+    command = _command(found) if found else ""
+    if found is None or not command:
+        return ""
+    resource = f"{found['resource']}.{found['group']}" if found["group"] else found["resource"]
+    where = f"in namespace {found['namespace']}" if found["namespace"] else "in all namespaces"
+    return f"{found['user']} cannot {found['verb']} {resource} {where}: {command}"
+
+
+def _command(refused: re.Match[str]) -> str:
+    resource = refused["resource"].partition("/")[0]
+    account = _ACCOUNT.fullmatch(refused["user"])
+    if account and account["name"] == _AGENTS_OWN:
+        return f"{INSTALL} --namespace {account['namespace']}" if resource != "secrets" else ""
+    if resource not in _VIEWED:
+        return ""
+    return _binding(refused, account, "view" if refused["verb"] in _READS else "edit")
+
+
+def _binding(refused: re.Match[str], account: re.Match[str] | None, role: str) -> str:
+    subject = f"--serviceaccount={account['namespace']}:{account['name']}" if account else f"--user={refused['user']}"
+    who = re.sub(r"[^a-z0-9.-]+", "-", (account["name"] if account else refused["user"]).lower()).strip("-.")
+    kind = f"-n {refused['namespace']} create rolebinding" if refused["namespace"] else "create clusterrolebinding"
+    return f"kubectl {kind} {who}-{role} --clusterrole={role} {subject}"
