@@ -38,6 +38,7 @@ from gitops_bg.agent.reconcile.background import Background
 from gitops_bg.agent.reconcile.measurements import MeasurementRunner
 from gitops_bg.agent.reconcile.reconciler import Reconciler
 from gitops_bg.agent.reconcile.secret_reading import secret_reader
+from gitops_bg.agent.runtime.awaited_namespaces import AwaitedNamespaces, log_missing
 from gitops_bg.agent.runtime.backoff import Backoff
 from gitops_bg.agent.runtime.boundaries import quietly
 from gitops_bg.agent.runtime.failures import Failures
@@ -96,7 +97,10 @@ class Agent:
         self._timers = Timers(self._scheduler, clock, self.queue.add)
         self.cluster = self._watched_cluster()
         retries: Backoff[AppKey] = Backoff(self._random.random, first=0.05, longest=300.0)
-        self._failures = Failures(self.cluster, self.metrics, retries, self._wake_later, clock)
+        namespaces = AwaitedNamespaces(self._scheduler, clock, self.cluster.has_namespace, self.wake_apps)
+        self._failures = Failures(
+            self.cluster, self.metrics, retries, self._wake_later, clock, await_namespace=namespaces.wait_for
+        )
         self.repository = Repository(settings.repository, clock=clock, sleep=self._pause)
         self.catalog = Catalog(self.repository, settings.namespaces, self._remembered_mains)
         self.catalog.board.wake = self.wake_apps
@@ -228,6 +232,7 @@ class Agent:
         self.cluster.start()
         if not self.cluster.wait(self.settings.sync_timeout_seconds):
             raise _cannot_watch(self.cluster.troubles())
+        log_missing(self.settings.namespaces, self.cluster.has_namespace)
         self._scheduler.start()
         self._scheduler.add_job(self._resync, "interval", seconds=self.settings.resync_seconds, id="resync")
         self._scheduler.add_job(self._tidy, "interval", weeks=1, id="tidy")

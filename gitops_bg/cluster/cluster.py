@@ -10,7 +10,7 @@ from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.connection import Count
 from gitops_bg.cluster.api.endpoint_slice_version import EndpointSliceVersion
 from gitops_bg.cluster.api.errors import NotFound
-from gitops_bg.cluster.api.kinds import APPS, RELEASE_GROUPS, SECRETS, Object
+from gitops_bg.cluster.api.kinds import APPS, NAMESPACES, RELEASE_GROUPS, SECRETS, Object
 from gitops_bg.cluster.api.skew import Skew
 from gitops_bg.cluster.api.watch import Pace
 from gitops_bg.cluster.execution.auxiliary import AuxiliaryObjects
@@ -204,6 +204,10 @@ class Cluster:
         """The apps whose BlueGreenDeployment is ours, sorted."""
         found = {AppKey(state.meta.namespace, state.meta.name): state for state in self._reader.apps()}
         return sorted(app for app, state in found.items() if not app_owner_of(state, app, self._us))
+
+    def has_namespace(self, name: str) -> bool:
+        """Whether a namespace exists now, never cached."""
+        return self.client.get(NAMESPACES, "", name) is not None
 
     def since(self, app: AppKey, condition: str) -> datetime | None:
         """Since when a condition of the app has its status; None where that is unknown."""

@@ -11,6 +11,7 @@ from gitops_bg.agent.observability.logs import fields
 from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.agent.runtime.backoff import Backoff
 from gitops_bg.agent.runtime.boundaries import log_bug, quietly
+from gitops_bg.cluster.api.errors import NamespaceMissing
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.errors import (
     GitopsBgError,
@@ -32,7 +33,10 @@ _AFTER_A_BUG = 1.0
 
 
 class Failures:
-    """Counts the failures of every app; ``wake_later`` schedules the next look, ``clock`` gives UTC."""
+    """Counts the failures of every app; ``wake_later`` schedules the next look, ``clock`` gives UTC.
+
+    ``await_namespace`` has an app looked at once its namespace exists.
+    """
 
     def __init__(
         self,
@@ -41,12 +45,14 @@ class Failures:
         backoff: Backoff[AppKey],
         wake_later: Callable[[Iterable[AppKey], float], None],
         clock: Callable[[], datetime],
+        await_namespace: Callable[[AppKey], None],
     ) -> None:
         self._cluster = cluster
         self._metrics = metrics
         self._backoff = backoff
         self._wake_later = wake_later
         self._clock = clock
+        self._await_namespace = await_namespace
         self.apps: set[AppKey] = set()
 
     def succeeded(self, app: AppKey) -> None:
@@ -59,6 +65,8 @@ class Failures:
         self.apps.add(app)
         seconds = self._backoff.failed(app, at_least=_at_least(error))
         self._wake_later([app], seconds)
+        if isinstance(error, NamespaceMissing):
+            self._await_namespace(app)
         with quietly(f"telling that {app} failed", app):
             self._metrics.failed(app, error.reason)
             self._log(app, error, seconds)

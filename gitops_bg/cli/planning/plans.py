@@ -3,7 +3,7 @@
 It writes nothing, and draws nothing.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -14,6 +14,7 @@ from gitops_bg.cli.errors import ObjectNotFound
 from gitops_bg.cli.planning.planned import Place, Planned, PlannedApp
 from gitops_bg.cli.session.refused_writes import as_the_agent_knows
 from gitops_bg.cli.session.session import Session
+from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.core.model.actions import Action
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.version import AppKey
@@ -133,17 +134,20 @@ def _plans(
     """Yield what would be done with each app that was ``seen``; other apps are read only if a policy asks
     about them.
     """
-    now, planned = session.now, [each for app in seen if (each := _facts(catalog, app, seen[app]))]
+    as_known = as_the_agent_knows if live is not None else session.as_the_agent_knows
+    now, planned = session.now, [each for app in seen if (each := _facts(catalog, app, seen[app], as_known))]
     if any(map(wants_peers, planned)):
         others = {app: _seen(session, catalog, live, app) for app in sorted(catalog.apps() - seen.keys())}
-        beside = [each for app in others if (each := _facts(catalog, app, others[app]))]
+        beside = [each for app in others if (each := _facts(catalog, app, others[app], as_known))]
         planned = knowing_one_another(catalog.board, [*planned, *beside], now, _since(session, live))[: len(planned)]
     return ((facts, list(_steps(facts, now))) for facts in planned)
 
 
-def _facts(catalog: Catalog, app: AppKey, live: Live) -> Facts | None:
+def _facts(
+    catalog: Catalog, app: AppKey, live: Live, as_known: Callable[[Facts, Object | None], Facts]
+) -> Facts | None:
     facts = facts_of(catalog, catalog.reading, app, live)
-    return as_the_agent_knows(facts, live.manifest) if facts else None
+    return as_known(facts, live.manifest) if facts else None
 
 
 def _since(session: Session, live: dict[AppKey, Live] | None) -> Since:

@@ -15,6 +15,8 @@ from gitops_bg.cli.options.app_names import app_name
 from gitops_bg.cli.options.options import ClusterOptions, PlaceOptions
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
+from gitops_bg.cluster.api.errors import Forbidden
+from gitops_bg.cluster.api.kinds import NAMESPACES
 from gitops_bg.core.model.version import AppKey
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ class LiveSession:
         self._kube = kube
         self._place = place or PlaceOptions()
         self._stack = ExitStack()
+        self._lacking: dict[str, bool] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -78,6 +81,15 @@ class LiveSession:
         if not found:
             raise ObjectNotFound(f"there is no app {name}; `gitops-bg get` lists those that run")
         return found[0]
+
+    def lacks_namespace(self, name: str) -> bool:
+        """Whether the cluster has no such namespace; False where we may not ask."""
+        if name not in self._lacking:
+            try:
+                self._lacking[name] = self.client.get(NAMESPACES, "", name) is None
+            except Forbidden:
+                self._lacking[name] = False
+        return self._lacking[name]
 
     def _known(self) -> Iterable[AppKey]:
         return self.cluster.apps()

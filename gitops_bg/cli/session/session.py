@@ -4,6 +4,7 @@ It only reads; each verb does its own writing.
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cached_property
 
 from gitops_bg.agent.desired.catalog import Catalog
@@ -16,7 +17,8 @@ from gitops_bg.cli.session.connect import open_repository
 from gitops_bg.cli.session.live_session import LiveSession
 from gitops_bg.cli.session.published_repository import located
 from gitops_bg.cli.session.refused_writes import as_the_agent_knows
-from gitops_bg.cluster.api.kinds import APPS
+from gitops_bg.cluster.api.kinds import APPS, Object
+from gitops_bg.cluster.api.remedies import no_namespace
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.main import Main
 from gitops_bg.core.model.record import Record
@@ -84,8 +86,15 @@ class Session(LiveSession):
         facts = gather(self.catalog([app.namespace]), self.cluster, app)
         if facts is None:
             raise ObjectNotFound(f"neither main nor the cluster has an app {app}")
-        facts = as_the_agent_knows(facts, self.cluster.manifest(app))
+        facts = self.as_the_agent_knows(facts, self.cluster.manifest(app))
         return self._knowing_peers(facts) if wants_peers(facts) else facts
+
+    def as_the_agent_knows(self, facts: Facts, manifest: Object | None) -> Facts:
+        """Return the facts with what is refused: writes, as the live object has them, or all, without a namespace."""
+        known = as_the_agent_knows(facts, manifest)
+        if manifest is not None or not self.lacks_namespace(facts.app.namespace):
+            return known
+        return replace(known, observed=replace(known.observed, refused=no_namespace(facts.app.namespace)))
 
     def _knowing_peers(self, facts: Facts) -> Facts:
         """Add what the app's policies ask about other apps: all of these are looked at, once."""

@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from gitops_bg.cli.errors import ObjectNotFound, UsageError
-from gitops_bg.cli.options.options import CheckFormat, CheckOutputOptions, GitOptions
+from gitops_bg.cli.options.options import CheckFormat, CheckOutputOptions, ClusterOptions, GitOptions
 from gitops_bg.cli.reporting import problem_line
+from gitops_bg.cli.session.live_check import live_problems
 from gitops_bg.cli.session.proposed_changes import promotions_with_company
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.session.worktree import files_of
@@ -40,23 +41,28 @@ Content = bytes | Problem
 def check(
     git: GitOptions,
     out: CheckOutputOptions,
+    kube: ClusterOptions,
     path: Annotated[Path, typer.Argument(metavar="[PATH]", help="A work tree.", show_default="here")] = Path(),
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 also where there are only notes.")] = False,
     ignore: Annotated[
         list[str] | None,
         typer.Option("--ignore", metavar="RULE", help="Leave out the notes of this rule; may be repeated."),
     ] = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="Also ask the cluster for what the files need: our kinds, and namespaces.")
+    ] = False,
 ) -> int:
     """Check every file of a repository; exit 1 if any has an error. Notes say what has no effect.
 
     Reads the work tree at PATH as it is, committed or not; with --repo it reads the branch of a remote. Where it is a
     clone, promotions that come together with policies, or with other files, are errors, too: traffic waits for them.
+    With --live, so is an app whose namespace does not exist.
 
     Example: gitops-bg check .
     """
     output = Output(out.ordinary)
     try:
-        report = _report(git, path, strict, _ignorable(ignore or []))
+        report = _report(git, path, strict, _ignorable(ignore or []), kube if live else None)
     except GitopsBgError as error:
         if out.output is not CheckFormat.TEXT:
             _show(output, out.output, Report(error=error), path)
@@ -65,11 +71,19 @@ def check(
     return report.exit_code
 
 
-def _report(git: GitOptions, path: Path, strict: bool, ignored: frozenset[str]) -> Report:
+def _report(
+    git: GitOptions, path: Path, strict: bool, ignored: frozenset[str], cluster: ClusterOptions | None
+) -> Report:
     contents, stray = _contents(git, path)
     checked = check_repository(contents.items(), lint, datetime.now(UTC))
     findings = (each for each in _with_stray(checked.findings, stray) if each.rule.name not in ignored)
-    return Report(tuple(findings), len(contents), strict)
+    lacking = _lacking(cluster, contents) if cluster else ()
+    return Report(tuple(_by_place([*findings, *lacking])), len(contents), strict)
+
+
+def _lacking(kube: ClusterOptions, contents: dict[str, Content]) -> list[Finding]:
+    with Session(kube=kube) as session:
+        return [Finding(PROBLEM, problem) for problem in live_problems(session.cluster, contents)]
 
 
 def _ignorable(names: list[str]) -> frozenset[str]:
@@ -138,10 +152,13 @@ def _committed(repository: Repository) -> Iterator[tuple[str, Content]]:
 
 
 def _with_stray(findings: tuple[Finding, ...], stray: list[Problem]) -> list[Finding]:
-    """Join both lists by place; where both report a place, keep the problem found in the content."""
+    """Join both lists; where both report a place, keep the problem found in the content."""
     known = {each.problem.file for each in findings if each.rule.severity is Severity.ERROR}
-    both = [*findings, *(Finding(PROBLEM, problem) for problem in stray if problem.file not in known)]
-    return sorted(both, key=lambda each: (each.problem.file, each.problem.line or 0, each.problem.column or 0))
+    return [*findings, *(Finding(PROBLEM, problem) for problem in stray if problem.file not in known)]
+
+
+def _by_place(findings: list[Finding]) -> list[Finding]:
+    return sorted(findings, key=lambda each: (each.problem.file, each.problem.line or 0, each.problem.column or 0))
 
 
 def _verdict(report: Report) -> str:

@@ -15,7 +15,9 @@ from gitops_bg.cli.options.options import LiveOptions, Watch, WatchTimeout
 from gitops_bg.cli.session.live_session import LiveSession
 from gitops_bg.cli.views.app_row import Row, list_of, rows_of
 from gitops_bg.cli.views.output import Output
+from gitops_bg.cluster.api.errors import NamespaceMissing
 from gitops_bg.cluster.api.kinds import APPS
+from gitops_bg.cluster.api.remedies import no_namespace
 from gitops_bg.core.errors import GitopsBgError
 
 
@@ -53,7 +55,10 @@ def get(
 
             show_app(output, session, key)
         else:
-            _show_list(output, rows_of(session.client.list(APPS, namespace)), session.now)
+            rows = rows_of(session.client.list(APPS, namespace))
+            if namespace and not rows and session.lacks_namespace(namespace):
+                raise NamespaceMissing(no_namespace(namespace))
+            _show_list(output, rows, session.now)
             _show_holders(output, session)
 
 

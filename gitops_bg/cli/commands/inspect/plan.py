@@ -155,6 +155,7 @@ def _json(each: PlanOfApp) -> dict[str, Any]:
         ],
         "gates": [to_json(gate) | {"open": gate.open} for gate in last.gates],
         "problems": [to_json(problem) for problem in each.facts.desired.problems],
+        "refused": each.facts.observed.refused or None,
         "wakeAt": last.wake_at.isoformat() if last.wake_at else None,
     }
 
@@ -179,6 +180,8 @@ def _show_apps(output: Output, apps: Sequence[PlanOfApp]) -> None:
         output.line(f"{each.app}: {each.last.phase}" + ("" if each.actions else ", nothing to do"), "bold")
         for problem in each.facts.desired.problems:
             output.line(f"  ! {problem}", "red")
+        if each.facts.observed.refused:
+            output.line(f"  ! {each.facts.observed.refused}", "red")
         for number, action in enumerate(each.actions, 1):
             output.line(f"  {number}. {action}")
         for gate in each.last.gates:

@@ -1,0 +1,77 @@
+"""Namespaces that apps wait for: looked for every few seconds while one is missing, so that its apps go on at once.
+
+One question a namespace, however many apps it has; nothing is asked while none is missing. Never fails.
+"""
+
+import logging
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+
+from gitops_bg.agent.runtime.boundaries import quietly
+from gitops_bg.agent.runtime.timers import Scheduler
+from gitops_bg.cluster.api.remedies import no_namespace
+from gitops_bg.core.errors import GitopsBgError, Refused
+from gitops_bg.core.model.version import AppKey
+
+LOGGER = logging.getLogger(__name__)
+
+JOB = "look-for-namespaces"
+SECONDS = 5.0
+"""Seconds between two looks."""
+
+
+def log_missing(namespaces: Iterable[str], exists: Callable[[str], bool]) -> None:
+    """Log each namespace that does not exist, with the command. Its apps wait; those of the others do not."""
+    with quietly("looking for the agent's namespaces"):
+        for name in namespaces:
+            if not exists(name):
+                LOGGER.warning("%s", no_namespace(name))
+
+
+class AwaitedNamespaces:
+    """``exists`` asks the cluster for a namespace, ``wake`` queues apps, ``clock`` gives UTC. Thread-safe."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        clock: Callable[[], datetime],
+        exists: Callable[[str], bool],
+        wake: Callable[[Iterable[AppKey]], None],
+    ) -> None:
+        self._scheduler = scheduler
+        self._clock = clock
+        self._exists = exists
+        self._wake = wake
+        self._lock = threading.Lock()
+        self._waiting: dict[str, set[AppKey]] = defaultdict(set)
+
+    def wait_for(self, app: AppKey) -> None:
+        """Wake an app once its namespace exists."""
+        with self._lock:
+            is_first = not self._waiting
+            self._waiting[app.namespace].add(app)
+        if is_first:
+            self._look_later()
+
+    def look(self) -> None:
+        """Wake the apps whose namespaces exist now, and look again later for the others."""
+        for namespace in sorted(self._waiting):
+            try:
+                if self._exists(namespace):
+                    self._wake(self._forget(namespace))
+            except Refused:  # without the right to look, its apps are retried by their backoff alone
+                self._forget(namespace)
+            except GitopsBgError:
+                continue
+        if self._waiting:
+            self._look_later()
+
+    def _forget(self, namespace: str) -> list[AppKey]:
+        with self._lock:
+            return sorted(self._waiting.pop(namespace, set()))
+
+    def _look_later(self) -> None:
+        moment = self._clock() + timedelta(seconds=SECONDS)
+        self._scheduler.add_job(self.look, trigger="date", run_date=moment, id=JOB, replace_existing=True)
