@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.cluster.installation.installer import removable
+from gitops_bg.cluster.installation.installer import removable, roles_for_people
 from gitops_bg.cluster.installation.manifests import Installation, image_of, objects_of, settings_digest
-from gitops_bg.cluster.installation.readiness import _is_ready, _of_deployment, _of_pod, last_complaint
+from gitops_bg.cluster.installation.readiness import _is_newest, _is_ready, _of_deployment, _of_pod, last_complaint
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 
@@ -62,6 +62,34 @@ def test_only_the_agent_and_its_rights_are_removed_and_the_agent_first() -> None
     assert found[:2] == ["Deployment", "Service"]
     assert {"Namespace", "CustomResourceDefinition", "ConfigMap", "Secret"}.isdisjoint(found)
     assert found.index("ClusterRoleBinding") < found.index("ClusterRole")
+
+
+def test_the_roles_of_people_go_with_the_kinds_and_not_with_the_agent() -> None:
+    objects = objects_of(DEPLOY, Installation())
+    people = {each["metadata"]["name"] for each in roles_for_people(objects)}
+    assert people == {"gitops-bg-view", "gitops-bg-edit"}
+    assert people.isdisjoint(each["metadata"]["name"] for each in removable(objects))
+
+
+@pytest.mark.parametrize(
+    ("image", "settings", "more", "newest"),
+    [
+        ("bg:2", "new", {}, True),
+        ("bg:1", "new", {}, False),
+        ("bg:2", "old", {}, False),
+        ("bg:2", "new", {"deletionTimestamp": "now"}, False),
+    ],
+)
+def test_only_pods_of_the_newest_deployment_are_asked(
+    image: str, settings: str, more: dict[str, str], newest: bool
+) -> None:
+    def body(image: str, settings: str) -> dict[str, Any]:
+        annotations = {"gitops-bg.dev/settings": settings}
+        return {"metadata": {"annotations": annotations}, "spec": {"containers": [{"image": image}]}}
+
+    pod = body(image, settings)
+    pod["metadata"] |= more
+    assert _is_newest(pod, {"spec": {"template": body("bg:2", "new")}}) is newest
 
 
 # --- what is missing -----------------------------------------------------------------------------------------

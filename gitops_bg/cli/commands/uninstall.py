@@ -12,7 +12,14 @@ from gitops_bg.cli.views.output import Output
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import DEPLOYMENTS
 from gitops_bg.cluster.installation import readiness
-from gitops_bg.cluster.installation.installer import apps_of, definitions, demand_own, removable, remove
+from gitops_bg.cluster.installation.installer import (
+    apps_of,
+    definitions,
+    demand_own,
+    removable,
+    remove,
+    roles_for_people,
+)
 from gitops_bg.cluster.installation.manifests import Installation, objects_of
 from gitops_bg.core.model.change_set import ChangeSetEntry
 
@@ -39,17 +46,22 @@ def uninstall(at: UninstallOptions) -> None:
             raise CommandFailed(
                 f"the agent has not stopped after {spoken(at.timeout)}: kubectl -n {at.namespace} get pods"
             )
-        entries += remove(client, [*rest, *(definitions(objects) if at.crds else ())])
+        kinds = (*roles_for_people(objects), *definitions(objects)) if at.crds else ()
+        entries += remove(client, [*rest, *kinds])
     _tell(output, at, entries, apps)
 
 
 def _too_early(apps: list[str]) -> CommandFailed:
     shown = ", ".join(apps[:3]) + (" …" if len(apps) > 3 else "")
     return CommandFailed(
-        f"--crds: {len(apps)} apps are left ({shown}). With the kinds Kubernetes deletes their objects, and with "
+        f"--crds: {_counted(apps)} left ({shown}). With the kinds Kubernetes deletes their objects, and with "
         "these their records, autoscalers and budgets. If that is meant, delete them first: "
         "kubectl delete bluegreendeployments,releasegroups --all --all-namespaces"
     )
+
+
+def _counted(apps: list[str]) -> str:
+    return f"{len(apps)} apps are" if len(apps) > 1 else "1 app is"
 
 
 def _tell(output: Output, at: UninstallOptions, entries: list[ChangeSetEntry], apps: list[str]) -> None:
@@ -61,5 +73,6 @@ def _tell(output: Output, at: UninstallOptions, entries: list[ChangeSetEntry], a
         output.line(f"{entry.kind.lower()}/{entry.name} {entry.change}")
     if not entries:
         output.line(f"no agent is installed in namespace {at.namespace}")
-    output.line(f"{len(apps)} apps are left as they are, and serve.", "green")
+    if apps:
+        output.line(f"{_counted(apps)} left as {'they are' if len(apps) > 1 else 'it is'}, without an agent.", "green")
     output.line(f"Settings and credentials stay in namespace {at.namespace}: kubectl delete namespace {at.namespace}")

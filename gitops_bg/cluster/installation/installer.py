@@ -31,8 +31,9 @@ RIGHTS = (
     Kind("v1", "ServiceAccount", "serviceaccounts"),
 )
 _KEPT = (NAMESPACES, DEFINITIONS, CONFIG_MAPS, SECRETS)
-"""What `removable` leaves: it holds the apps' records, and the user's settings."""
+"""What outlives the agent: it holds the apps' records, and the user's settings."""
 _KINDS = {kind.name: kind for kind in (*_KEPT, DEPLOYMENTS, SERVICES, *RIGHTS)}
+_AGGREGATED = "rbac.authorization.k8s.io/aggregate-to-"
 _HELM = "meta.helm.sh/release-name"
 
 
@@ -66,16 +67,25 @@ def removable(objects: Iterable[Object]) -> tuple[Object, ...]:
     """What is removed with the agent, in that order: its pods, its Service, its rights.
 
     Without the agent every ReplicaSet and Service stays as it is, and serves. The kinds stay, too: with them all
-    records would go.
+    records would go. So do the roles by which people see them.
     """
     order = [DEPLOYMENTS.name, SERVICES.name, *(kind.name for kind in RIGHTS)]
-    found = [each for each in objects if each["kind"] in order and _KINDS[each["kind"]] not in _KEPT]
+    found = [each for each in objects if each["kind"] in order and not _is_for_people(each)]
     return tuple(sorted(found, key=lambda each: order.index(each["kind"])))
 
 
 def definitions(objects: Iterable[Object]) -> tuple[Object, ...]:
     """The CustomResourceDefinitions among objects."""
     return tuple(each for each in objects if each["kind"] == DEFINITIONS.name)
+
+
+def roles_for_people(objects: Iterable[Object]) -> tuple[Object, ...]:
+    """The roles that add our kinds to `view` and `edit`; they go with the kinds."""
+    return tuple(filter(_is_for_people, objects))
+
+
+def _is_for_people(body: Object) -> bool:
+    return any(label.startswith(_AGGREGATED) for label in body["metadata"].get("labels") or {})
 
 
 def remove(client: Client, objects: Iterable[Object]) -> Iterator[ChangeSetEntry]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import APPS, DEPLOYMENTS, PODS, RELEASE_GROUPS, Object
-from gitops_bg.cluster.installation.manifests import NAME
+from gitops_bg.cluster.installation.manifests import NAME, SETTINGS_DIGEST
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.text.foreign_json import read_json
 
@@ -52,7 +52,7 @@ def missing(client: Client, namespace: str) -> tuple[Missing, ...]:
     live = client.get(DEPLOYMENTS, namespace, NAME)
     if live is None:
         return (Missing(f"there is no Deployment {namespace}/{NAME}", "gitops-bg install"),)
-    pods = client.list(PODS, namespace, _LABELS)
+    pods = [each for each in client.list(PODS, namespace, _LABELS) if _is_newest(each, live)]
     found = [*_of_deployment(live), *(each for pod in pods for each in _of_pod(client, namespace, pod))]
     return tuple(dict.fromkeys(found))
 
@@ -61,6 +61,19 @@ def _is_ready(deployment: Object) -> bool:
     status, wanted = deployment.get("status") or {}, deployment["spec"].get("replicas", 1)
     counts = {status.get(each, 0) for each in ("replicas", "updatedReplicas", "availableReplicas")}
     return status.get("observedGeneration", 0) >= deployment["metadata"]["generation"] and counts == {wanted}
+
+
+def _is_newest(pod: Object, deployment: Object) -> bool:
+    """Whether a pod is one of the Deployment as it is now: what keeps an earlier one waiting is mended, or moot."""
+    template = deployment["spec"]["template"]
+    settings = [_annotations(each).get(SETTINGS_DIGEST) for each in (pod, template)]
+    images = [[each["image"] for each in spec["containers"]] for spec in (pod["spec"], template["spec"])]
+    return "deletionTimestamp" not in pod["metadata"] and settings[0] == settings[1] and images[0] == images[1]
+
+
+def _annotations(body: Object) -> Mapping[str, str]:
+    found: Mapping[str, str] = (body.get("metadata") or {}).get("annotations") or {}
+    return found
 
 
 def _of_deployment(deployment: Object) -> Iterator[Missing]:
