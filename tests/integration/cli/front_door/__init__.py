@@ -1,0 +1,1 @@
+"""The way in: install and uninstall the agent, and what is said where something is missing."""
