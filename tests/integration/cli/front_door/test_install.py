@@ -61,7 +61,9 @@ def options(folder: Path, **more: str) -> list[str]:
 
 
 @pytest.mark.control_plane
-def test_one_command_installs_it_and_a_second_one_upgrades_it(installer: Installer, tmp_path: Path) -> None:
+def test_one_command_installs_it_and_the_same_one_upgrades_it_or_takes_new_settings(
+    installer: Installer, tmp_path: Path
+) -> None:
     told = installer("install", *options(tmp_path))
     assert "configmap/gitops-bg created" in told
     assert "The agent is ready: namespace gitops-bg, image registry.example/bg:1." in told
@@ -82,6 +84,11 @@ def test_one_command_installs_it_and_a_second_one_upgrades_it(installer: Install
     assert [each["kind"] for each in upgraded["objects"] if each["change"] != "unchanged"] == ["Deployment"]
     (container,) = cluster.get(AGENT)["spec"]["template"]["spec"]["containers"]
     assert container["image"] == "registry.example/bg:2"
+
+    cluster.patch(SETTINGS, {"data": {"GITOPS_BG_POLL": "10s"}})
+    restarted = installer.json("install")
+    assert [each["kind"] for each in restarted["objects"] if each["change"] != "unchanged"] == ["Deployment"]
+    assert cluster.get(SETTINGS)["data"]["GITOPS_BG_POLL"] == "10s"
 
 
 @pytest.mark.control_plane
