@@ -215,7 +215,7 @@ class Agent:
                 interval=self.settings.poll_seconds,
                 clock=self._clock,
                 may_write=lambda: self.leadership.holds,
-                wake=self.wake_apps,
+                wake=self._look_soon_at,
                 poll_soon=self.git.poll_soon,
                 crashed=self._crashed,
             )
@@ -347,6 +347,10 @@ class Agent:
             self.groups.look_at([subject])
         elif isinstance(subject, AppKey):
             self.queue.add(subject)
+
+    def _look_soon_at(self, subjects: Iterable[Subject]) -> None:
+        for subject in subjects:
+            self._look_soon(subject)
 
     def wake_apps(self, apps: Iterable[AppKey]) -> None:
         """Put apps on the queue."""

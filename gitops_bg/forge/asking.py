@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.names import promotion_branch
+from gitops_bg.core.groups.branches import AppOrGroup, branch_of
 from gitops_bg.forge.heard import Asks, Heard, Merged
 from gitops_bg.forge.known import Known
 from gitops_bg.forge.port import Pull, PullState, Review
@@ -26,7 +25,7 @@ short delay.
 class Question:
     """One question."""
 
-    app: AppKey
+    app: AppOrGroup
     pull: Pull | None = None
     """The pull request whose reviews are asked for; None: who merged ``commit``."""
     commit: str = ""
@@ -37,7 +36,7 @@ class Question:
     @property
     def key(self) -> str:
         """The key that identifies it among failures."""
-        return f"{'REVIEWS' if self.pull else 'MERGED'} {promotion_branch(self.app)}"
+        return f"{'REVIEWS' if self.pull else 'MERGED'} {branch_of(self.app)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +65,15 @@ class Answers:
     def __init__(self, kind: str, known: Known) -> None:
         self._kind = kind
         self._known = known
-        self._asks: dict[AppKey, Asks] = {}
-        self._reads: dict[AppKey, _Read] = {}
+        self._asks: dict[AppOrGroup, Asks] = {}
+        self._reads: dict[AppOrGroup, _Read] = {}
         self._merged: dict[str, _Answered] = {}
         self._ours: frozenset[str] = frozenset()
         self._look = self._forced = 0
-        self.heard: Mapping[AppKey, Heard] = {}
+        self.heard: Mapping[AppOrGroup, Heard] = {}
         """By app; replaced as a whole, so that any thread may read it."""
 
-    def set_asks(self, app: AppKey, asks: Asks) -> None:
+    def set_asks(self, app: AppOrGroup, asks: Asks) -> None:
         """Set what an app asks from now on."""
         if asks:
             self._asks[app] = asks
@@ -86,7 +85,7 @@ class Answers:
     def __bool__(self) -> bool:
         return bool(self._asks)
 
-    def listed(self, now: datetime) -> list[AppKey]:
+    def listed(self, now: datetime) -> list[AppOrGroup]:
         """Note that the list of open pull requests was read. Return the apps with news."""
         self._look += 1
         wanted = {commit for asks in self._asks.values() for commit in asks.commits}
@@ -113,11 +112,11 @@ class Answers:
         """Yield the due questions: first those that promotions wait for."""
         if not self._known.listed_once:
             return
-        yield from (each for app in sorted(self._asks) if (each := self._before_the_switch(app, now)))
-        for app, asks in sorted(self._asks.items()):
-            yield from (each for commit in asks.merges if (each := self._of_merge(app, commit, now)))
+        yield from (each for app in sorted(self._asks, key=branch_of) if (each := self._before_the_switch(app, now)))
+        for app in sorted(self._asks, key=branch_of):
+            yield from (each for commit in self._asks[app].merges if (each := self._of_merge(app, commit, now)))
 
-    def _before_the_switch(self, app: AppKey, now: datetime) -> Question | None:
+    def _before_the_switch(self, app: AppOrGroup, now: datetime) -> Question | None:
         asks = self._asks[app]
         for commit in dict.fromkeys(filter(None, (asks.promotion, *asks.mergers))):
             if self._is_to_ask(commit, now):
@@ -125,7 +124,7 @@ class Answers:
         pull = self._pull(app) if asks.reviews else None
         return Question(app, pull) if pull and self._is_to_read(app, pull, now) else None
 
-    def _of_merge(self, app: AppKey, commit: str, now: datetime) -> Question | None:
+    def _of_merge(self, app: AppOrGroup, commit: str, now: datetime) -> Question | None:
         if self._is_to_ask(commit, now):
             return Question(app, commit=commit, urgent=False)
         merged = self._merged[commit].merged
@@ -137,18 +136,18 @@ class Answers:
         answered = self._merged.get(commit)
         return answered is None or (not answered.final and now >= answered.at + LOOK_AGAIN)
 
-    def _pull(self, app: AppKey) -> Pull | None:
+    def _pull(self, app: AppOrGroup) -> Pull | None:
         """Return the pull request whose reviews count: that of the promotion, else the open one, else the last ended
         one.
         """
         promoted = self._merged.get(self._asks[app].promotion)
         if promoted is not None and promoted.merged.pull is not None:
             return promoted.merged.pull
-        branch = promotion_branch(app)
+        branch = branch_of(app)
         ended = self._known.ended.get(branch)
         return self._known.open.get(branch) or (ended.pull if ended else None)
 
-    def _is_to_read(self, app: AppKey, pull: Pull, now: datetime) -> bool:
+    def _is_to_read(self, app: AppOrGroup, pull: Pull, now: datetime) -> bool:
         read = self._reads.get(app)
         if read is None or read.pull.number != pull.number or read.pull.updated_at < pull.updated_at:
             return True
@@ -191,19 +190,19 @@ class Answers:
         answered = self._merged.get(commit)
         return answered is not None and answered.final
 
-    def _say(self, app: AppKey, now: datetime) -> bool:
+    def _say(self, app: AppOrGroup, now: datetime) -> bool:
         """Publish what is known of an app; return whether it is news."""
         before, heard = self.heard.get(app), self._said(app, now)
         self.heard = {**self.heard, app: heard}
         return not heard.says_the_same(before)
 
-    def _said(self, app: AppKey, now: datetime) -> Heard:
+    def _said(self, app: AppOrGroup, now: datetime) -> Heard:
         read, asks = self._reads.get(app), self._asks[app]
         merged = {commit: self._merged[commit].merged for commit in asks.commits if self._is_said(commit, asks)}
         reviews = read.reviews if read else self._nobody_s(app)
         return Heard(self._kind, now, read.pull if read else None, reviews, merged, self._ours)
 
-    def _nobody_s(self, app: AppKey) -> tuple[Review, ...] | None:
+    def _nobody_s(self, app: AppOrGroup) -> tuple[Review, ...] | None:
         """Return no reviews if there is no pull request; None while that is unknown."""
         promotion = self._asks[app].promotion
         is_known = self._known.listed_once and (not promotion or self._is_answered(promotion))

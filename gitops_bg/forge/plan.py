@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
 
-from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.names import promotion_branch
+from gitops_bg.core.groups.branches import AppOrGroup, branch_of
 from gitops_bg.forge.known import Known
 from gitops_bg.forge.marker import Marker, marker_in
 from gitops_bg.forge.offer import DesiredPull, Offer, PullSettings
@@ -21,7 +20,7 @@ BETWEEN_EDITS = timedelta(seconds=30)
 """The shortest time between two edits of a body."""
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
-Render = Callable[[AppKey, Offer], Wanted]
+Render = Callable[[AppOrGroup, Offer], Wanted]
 
 
 class Kind(IntEnum):
@@ -40,7 +39,7 @@ class Step:
     """One write."""
 
     kind: Kind
-    app: AppKey
+    app: AppOrGroup
     branch: str
     since: datetime
     """The age of its offer."""
@@ -71,12 +70,12 @@ class Plan:
     steps: tuple[Step, ...] = ()
     missing: Mapping[str, datetime] = field(default_factory=dict)
     """The branches whose last ended pull request was not looked up yet, with the ages of their offers."""
-    queued: Mapping[AppKey, int] = field(default_factory=dict)
+    queued: Mapping[AppOrGroup, int] = field(default_factory=dict)
     """The apps beyond ``maxOpenPullRequests``, by their place."""
 
 
 def plan(
-    all_desired: Mapping[AppKey, DesiredPull],
+    all_desired: Mapping[AppOrGroup, DesiredPull],
     known: Known,
     settings: PullSettings,
     limits: Limits,
@@ -90,7 +89,7 @@ def plan(
     for app, desired in all_desired.items():
         planner.look_at(app, desired)
     planner.steps += planner.creations(settings.max_open)
-    steps = sorted(planner.steps, key=lambda step: (step.kind, step.since, step.app))
+    steps = sorted(planner.steps, key=lambda step: (step.kind, step.since, step.branch))
     return Plan(tuple(steps), planner.missing, planner.queued)
 
 
@@ -102,12 +101,12 @@ class _Planner:
         self._limits = limits
         self._render = render
         self._now = now
-        self._new: list[tuple[datetime, AppKey, Offer]] = []
+        self._new: list[tuple[datetime, AppOrGroup, Offer]] = []
         self.steps: list[Step] = []
         self.missing: dict[str, datetime] = {}
-        self.queued: dict[AppKey, int] = {}
+        self.queued: dict[AppOrGroup, int] = {}
 
-    def look_at(self, app: AppKey, desired: DesiredPull) -> None:
+    def look_at(self, app: AppOrGroup, desired: DesiredPull) -> None:
         """Look at what one app wants."""
         if desired.declined or not desired.settled:
             return
@@ -123,7 +122,7 @@ class _Planner:
     def creations(self, most: int) -> Iterator[Step]:
         """Yield the oldest, as many as may be opened; the others get a place in the queue."""
         room = max(0, most - len(self._known.open))
-        for place, (since, app, offer) in enumerate(sorted(self._new, key=lambda each: each[:2])):
+        for place, (since, app, offer) in enumerate(sorted(self._new, key=lambda each: (each[0], each[2].branch))):
             if place < room:
                 draft = self._render(app, offer).draft
                 yield Step(Kind.CREATE, app, offer.branch, since, self._now, draft=draft)
@@ -141,7 +140,7 @@ class _Planner:
             return ended.seen_at.is_over(desired.looks)
         return not self._known.is_no(offer.branch, offer.id)
 
-    def _differences(self, app: AppKey, offer: Offer, pull: Pull) -> Iterator[Step]:
+    def _differences(self, app: AppOrGroup, offer: Offer, pull: Pull) -> Iterator[Step]:
         made, marker = self._render(app, offer), marker_in(pull.body)
         if self._known.statuses.get(offer.head) != made.status:
             yield Step(Kind.STATUS, app, offer.branch, offer.since, self._now, status=made.status)
@@ -161,9 +160,9 @@ class _Planner:
         is_this = (pull.head, pull.base) == (offer.head, offer.base)
         return is_said and made.status.state is CheckState.SUCCESS and is_this
 
-    def _farewell(self, app: AppKey) -> Iterator[Step]:
+    def _farewell(self, app: AppOrGroup) -> Iterator[Step]:
         """Say in a pull request of ours that it is no longer wanted, and close it."""
-        branch = promotion_branch(app)
+        branch = branch_of(app)
         ended = self._known.ended.get(branch)
         pull = self._known.open.get(branch) or (ended.pull if ended else None)
         marker = marker_in(pull.body) if pull else None
@@ -175,10 +174,10 @@ class _Planner:
         elif pull.state is PullState.OPEN:
             yield Step(Kind.CLOSE, app, branch, _LONG_AGO, self._now, pull=pull)
 
-    def _is_mine(self, app: AppKey, marker: Marker) -> bool:
+    def _is_mine(self, app: AppOrGroup, marker: Marker) -> bool:
         return marker.app == str(app) and marker.cluster == self._known.cluster
 
-    def _edit(self, app: AppKey, since: datetime, pull: Pull, draft: Draft) -> Step:
+    def _edit(self, app: AppOrGroup, since: datetime, pull: Pull, draft: Draft) -> Step:
         last = self._known.written.get(pull.branch)
         due = max(self._now, last + BETWEEN_EDITS) if last else self._now
         return Step(Kind.BODY, app, pull.branch, since, due, draft=draft, pull=pull)
@@ -199,9 +198,9 @@ def _says(pull: Pull, marker: Marker | None, made: Wanted) -> bool:
 
 def renderer(settings: PullSettings, limits: Limits) -> Render:
     """Return `wanted`, computed once for each offer of an app."""
-    made: dict[AppKey, tuple[Offer, Wanted]] = {}
+    made: dict[AppOrGroup, tuple[Offer, Wanted]] = {}
 
-    def render(app: AppKey, offer: Offer) -> Wanted:
+    def render(app: AppOrGroup, offer: Offer) -> Wanted:
         known = made.get(app)
         if known is None or known[0] != offer:
             known = made[app] = (offer, wanted(offer, settings, limits))

@@ -9,6 +9,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
+Prefix = str | tuple[str, ...]
+"""How the names of branches begin: as ``str.startswith`` takes it."""
+
 
 class PullState(StrEnum):
     """The state of a pull request."""
@@ -126,12 +129,12 @@ class Forge(Protocol):
     kind: str
     """Its key of ``forge:`` in ``policies/people.yaml``."""
 
-    def open_pulls(self, prefix: str) -> tuple[Pull, ...]:
+    def open_pulls(self, prefix: Prefix) -> tuple[Pull, ...]:
         """Return all open ones with this prefix of the head branch, from this repository (no forks): every page of
         them.
         """
 
-    def closed_pulls(self, prefix: str, since: datetime) -> tuple[Pull, ...]:
+    def closed_pulls(self, prefix: Prefix, since: datetime) -> tuple[Pull, ...]:
         """Return the closed and merged ones that were updated since then, newest first."""
 
     def pull(self, number: int) -> Pull:

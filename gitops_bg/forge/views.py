@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 
+from gitops_bg.core.groups.branches import AppOrGroup, branch_of
 from gitops_bg.core.model.looks import Awaited
 from gitops_bg.core.model.pulls import PullRequest, PullView
 from gitops_bg.core.model.pulls import PullState as State
-from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.known import Known
 from gitops_bg.forge.marker import marker_in
 from gitops_bg.forge.offer import DesiredPull
@@ -18,15 +17,15 @@ _ROUNDED = (1000, 500, 200, 100, 50, 20, 10)
 
 
 def views(
-    all_desired: Mapping[AppKey, DesiredPull],
+    all_desired: Mapping[AppOrGroup, DesiredPull],
     known: Known,
-    queued: Mapping[AppKey, int],
+    queued: Mapping[AppOrGroup, int],
     troubles: Mapping[str, str],
     most: int,
-) -> Iterator[tuple[AppKey, PullView]]:
+) -> Iterator[tuple[AppOrGroup, PullView]]:
     """Yield the view of each app of which something is known; other apps keep theirs. ``troubles``: by branch."""
     for app, desired in all_desired.items():
-        branch = promotion_branch(app)
+        branch = branch_of(app)
         trouble = troubles.get(branch, troubles.get("", "")) if desired.needs_the_forge else ""
         if known.listed_once and _is_asked(known, branch, desired):
             place = place_said(queued[app], most) if app in queued else ""

@@ -11,10 +11,9 @@ from datetime import datetime, timedelta
 from typing import ParamSpec, Protocol, TypeVar
 
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
+from gitops_bg.core.groups.branches import PROMOTION_PREFIXES, AppOrGroup, branch_of
 from gitops_bg.core.model.looks import Awaited
 from gitops_bg.core.model.pulls import PullView
-from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.names import PROMOTION_PREFIX, promotion_branch
 from gitops_bg.forge.asking import Answers, Question
 from gitops_bg.forge.budget import BETWEEN, Budget
 from gitops_bg.forge.errors import HeadMoved, MergeRefused, Nonsense, NoRight, NotAccepted, RateLimited
@@ -55,9 +54,9 @@ class Surroundings:
     """The functions that the agent provides. Every one returns at once."""
 
     cluster: str
-    seen_now: Callable[[AppKey], Awaited]
+    seen_now: Callable[[AppOrGroup], Awaited]
     """The last look at main that has begun; the app is looked at again after the next one."""
-    changed: Callable[[Mapping[AppKey, PullView]], None]
+    changed: Callable[[Mapping[AppOrGroup, PullView]], None]
     """These apps have a new view; `NOTHING` if there is none any more."""
     may_write: Callable[[], bool]
     """Whether this agent leads."""
@@ -76,8 +75,8 @@ class PullRequests:
         self._around = around
         self._counts = counts
         self._interval = timedelta(seconds=interval)
-        self._news: dict[AppKey, DesiredPull | None] = {}
-        self._all_desired: dict[AppKey, DesiredPull] = {}
+        self._news: dict[AppOrGroup, DesiredPull | None] = {}
+        self._all_desired: dict[AppOrGroup, DesiredPull] = {}
         self._known = Known(around.cluster, around.base)
         self._answers = Answers(forge.kind, self._known)
         self._unhurried_at: datetime | None = None
@@ -86,10 +85,10 @@ class PullRequests:
         self._render = renderer(settings, forge.limits)
         self._listed_at: datetime | None = None
         self._made = Plan()
-        self._told: dict[AppKey, PullView] = {}
+        self._told: dict[AppOrGroup, PullView] = {}
         self._waiting: dict[tuple[Kind, str], datetime] = {}
 
-    def set_desired(self, app: AppKey, desired: DesiredPull | None) -> None:
+    def set_desired(self, app: AppOrGroup, desired: DesiredPull | None) -> None:
         """Set what the newest look at an app wants, replacing older wishes; None: the app is gone."""
         self._news[app] = desired
 
@@ -106,11 +105,11 @@ class PullRequests:
         self._listed_at, self._made = None, Plan()
 
     @property
-    def view(self) -> Mapping[AppKey, PullView]:
+    def view(self) -> Mapping[AppOrGroup, PullView]:
         """The last view of each app."""
         return self._told
 
-    def heard(self, app: AppKey) -> Heard | None:
+    def heard(self, app: AppOrGroup) -> Heard | None:
         """Return the forge's last answers about people for an app; None if there are none yet. For any thread."""
         return self._answers.heard.get(app)
 
@@ -161,7 +160,7 @@ class PullRequests:
             before, now = self._all_desired.get(app, DesiredPull()), desired or DesiredPull()
             if now.settled and not now.declined:
                 was = before.offer.id if before.offer else ""
-                self._known.offer_changed(promotion_branch(app), was, now.offer.id if now.offer else "")
+                self._known.offer_changed(branch_of(app), was, now.offer.id if now.offer else "")
             elif not now.settled:
                 now = replace(now, offer=before.offer)  # The offer is still the last one.
             if before.offer and now.settled and now.offer is None:
@@ -172,7 +171,7 @@ class PullRequests:
             self._made = Plan()
         return bool(news)
 
-    def _sound(self, app: AppKey, desired: DesiredPull) -> DesiredPull:
+    def _sound(self, app: AppOrGroup, desired: DesiredPull) -> DesiredPull:
         """Return the wish, if its text can be rendered; after a bug, this app's pull request stays as it is."""
         if desired.offer is None:
             return desired
@@ -214,7 +213,7 @@ class PullRequests:
     # --- reading ----------------------------------------------------------------------------------------------------
 
     def _list(self, now: datetime) -> None:
-        pulls = self._ask("open_pulls", self._forge.open_pulls, PROMOTION_PREFIX)
+        pulls = self._ask("open_pulls", self._forge.open_pulls, PROMOTION_PREFIXES)
         self._failures.over("")
         for gone in self._known.listed(pulls).values():
             self._found(self._ask("pull", self._forge.pull, gone.number))
@@ -238,14 +237,14 @@ class PullRequests:
     def _look_up(self, missing: Mapping[str, datetime]) -> None:
         """Look up the last ended one of each of these branches, and who closed it."""
         since = min(missing.values())
-        ended = self._ask("closed_pulls", self._forge.closed_pulls, PROMOTION_PREFIX, since)
+        ended = self._ask("closed_pulls", self._forge.closed_pulls, PROMOTION_PREFIXES, since)
         for pull in by_branch(ended, missing).values():
             is_closed = pull.state is PullState.CLOSED
             self._found(self._ask("pull", self._forge.pull, pull.number) if is_closed else pull)
         self._known.none_ended(missing)
 
     def _found(self, pull: Pull) -> None:
-        app = next((app for app in self._all_desired if promotion_branch(app) == pull.branch), None)
+        app = next((app for app in self._all_desired if branch_of(app) == pull.branch), None)
         self._known.found(pull, self._around.seen_now(app) if app else Awaited())
 
     def _question(self, now: datetime, *, is_idle: bool) -> Question | None:
@@ -280,7 +279,7 @@ class PullRequests:
         self._failures.over(question.key)
         self._hear([question.app] if news else [])
 
-    def _hear(self, apps: Iterable[AppKey]) -> None:
+    def _hear(self, apps: Iterable[AppOrGroup]) -> None:
         """Note news about people for these apps."""
         news = {app: self._told.get(app, NOTHING) for app in apps}
         if news:
@@ -373,7 +372,7 @@ class PullRequests:
         else:
             LOGGER.debug("the forge: %s, once more", error)
 
-    def _publish(self, apps: Iterable[AppKey]) -> None:
+    def _publish(self, apps: Iterable[AppOrGroup]) -> None:
         """Publish the news about these apps."""
         troubles, all_desired = self._failures.troubles(), {app: self._all_desired[app] for app in apps}
         now = dict(views(all_desired, self._known, self._made.queued, troubles, self._settings.max_open))

@@ -40,15 +40,6 @@ def app_of_branch(branch: str) -> AppKey | None:
     return _app_named(branch, PROMOTION_PREFIX)
 
 
-def group_branch(group: GroupKey) -> str:
-    """The one branch that asks for a version of a group.
-
-    >>> group_branch(GroupKey("shop", "store"))
-    'gitops-bg/promote-groups/shop/store'
-    """
-    return f"{GROUP_PROMOTION_PREFIX}{group.namespace}/{group.name}"
-
-
 def group_of_branch(branch: str) -> GroupKey | None:
     """The group whose branch this is, or None.
 

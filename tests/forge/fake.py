@@ -10,7 +10,7 @@ from gitops_bg.core.model.looks import Awaited
 from gitops_bg.core.model.pulls import PullView
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.forge.offer import PullSettings
-from gitops_bg.forge.port import CheckStatus, Draft, Forge, Limits, Pull, PullState, Review, User
+from gitops_bg.forge.port import CheckStatus, Draft, Forge, Limits, Prefix, Pull, PullState, Review, User
 from gitops_bg.forge.worker import PullRequests, Surroundings
 from tests.forge.offers import BOT, LIMITS, NOW, pull_of
 
@@ -40,11 +40,11 @@ class FakeForge(Forge):
         if error is not None:
             raise error
 
-    def open_pulls(self, prefix: str) -> tuple[Pull, ...]:
+    def open_pulls(self, prefix: Prefix) -> tuple[Pull, ...]:
         self._called("open_pulls")
         return tuple(each for each in self.pulls.values() if each.state is PullState.OPEN)
 
-    def closed_pulls(self, prefix: str, since: datetime) -> tuple[Pull, ...]:
+    def closed_pulls(self, prefix: Prefix, since: datetime) -> tuple[Pull, ...]:
         self._called("closed_pulls")
         ended = (each for each in self.pulls.values() if each.state is not PullState.OPEN and each.updated_at >= since)
         return tuple(replace(each, closed_by=None) for each in sorted(ended, key=lambda each: -each.number))

@@ -16,6 +16,7 @@ from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.runtime.background_thread import BackgroundThread
 from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
+from gitops_bg.core.groups.branches import AppOrGroup
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.looks import Awaited, awaited
 from gitops_bg.core.model.pulls import PullView
@@ -59,8 +60,8 @@ class Wiring:
     interval: float
     clock: Callable[[], datetime]
     may_write: Callable[[], bool]
-    wake: Callable[[Iterable[AppKey]], None]
-    """Queue these apps for a look."""
+    wake: Callable[[Iterable[AppOrGroup]], None]
+    """Have these apps and groups looked at."""
     poll_soon: Callable[[], None]
     """Look at main as soon as possible."""
     crashed: Callable[[BaseException], None]
@@ -72,8 +73,8 @@ class ForgeThread(BackgroundThread):
     def __init__(self, wiring: Wiring) -> None:
         super().__init__("forge", wiring.crashed)
         self._wiring = wiring
-        self._all_desired: dict[AppKey, DesiredPull] = {}
-        self._news: dict[AppKey, DesiredPull] = {}
+        self._all_desired: dict[AppOrGroup, DesiredPull] = {}
+        self._news: dict[AppOrGroup, DesiredPull] = {}
         """Those of them that the worker does not have yet."""
         self._due: datetime | None = None
         self._look = self._forgotten = False
@@ -94,7 +95,7 @@ class ForgeThread(BackgroundThread):
         if desired is not None:
             self.set_desired(facts.app, desired)
 
-    def set_desired(self, app: AppKey, desired: DesiredPull | None) -> None:
+    def set_desired(self, app: AppOrGroup, desired: DesiredPull | None) -> None:
         """Set what the newest look at an app wants, replacing older wishes; None: the app is gone."""
         wanted = desired or DesiredPull()
         with self._changed:
@@ -125,7 +126,7 @@ class ForgeThread(BackgroundThread):
                 self._due = None
                 self._changed.notify_all()
 
-    def view(self, app: AppKey) -> PullView | None:
+    def view(self, app: AppOrGroup) -> PullView | None:
         """Return the forge's view of an app; None if it was not asked, empty if there is none any more."""
         catalog = self._wiring.catalog
         if catalog.seen and catalog.reading.settings.forge is None:
@@ -136,7 +137,7 @@ class ForgeThread(BackgroundThread):
         worker = self._worker
         return worker.view.get(app) if worker else None
 
-    def heard(self, app: AppKey) -> Heard | None:
+    def heard(self, app: AppOrGroup) -> Heard | None:
         """Return the forge's answers on who approved and who merged; None if it was not asked."""
         worker = self._worker
         return worker.heard(app) if worker else None
@@ -249,14 +250,15 @@ class ForgeThread(BackgroundThread):
 
     # --- what it reports -------------------------------------------------------------------------------------------
 
-    def _seen_now(self, app: AppKey) -> Awaited:
+    def _seen_now(self, app: AppOrGroup) -> Awaited:
         """Return the next look: what main has after that existed when this was seen, or is newer."""
         seen_at = awaited(self._wiring.catalog.looks())
-        self._wiring.catalog.waits_for_look(app)
+        if isinstance(app, AppKey):  # Groups are looked at after each look at main.
+            self._wiring.catalog.waits_for_look(app)
         self._wiring.poll_soon()
         return seen_at
 
-    def _told(self, news: Mapping[AppKey, PullView]) -> None:
+    def _told(self, news: Mapping[AppOrGroup, PullView]) -> None:
         self._wiring.wake(news)
 
     def _measure(self) -> None:

@@ -12,10 +12,10 @@ from functools import partial
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.groups.branches import group_branch
 from gitops_bg.core.groups.lifecycle import delete, promote, rollback
 from gitops_bg.core.groups.model import GroupKey, GroupState, GroupVersion, PromotionRejected, Rejection, VersionStage
 from gitops_bg.repo.git.errors import PushRefused
-from gitops_bg.repo.layout import group_branch
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.edits import EditOrNew
 from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder

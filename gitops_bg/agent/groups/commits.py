@@ -16,10 +16,10 @@ from gitops_bg.agent.runtime.backoff import Backoff
 from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.agent.runtime.due_thread import DueThread
 from gitops_bg.core.errors import GitopsBgError, InternalError, InvalidInput, Refused, guarded
+from gitops_bg.core.groups.branches import group_branch
 from gitops_bg.core.groups.decision import CommitActive
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.repo.git.errors import PushRefused
-from gitops_bg.repo.layout import group_branch
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.edits import EditOrNew
 from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder

@@ -9,7 +9,7 @@ from gitops_bg.forge.adapters.gitlab_reviews import Reviews, person
 from gitops_bg.forge.adapters.rest_forge import RestForge, check_status, described, missing, people_and_teams
 from gitops_bg.forge.adapters.shape import Shape
 from gitops_bg.forge.errors import HeadMoved, MergeRefused, NotAccepted, StillChecking
-from gitops_bg.forge.port import CheckState, CheckStatus, Draft, Limits, Pull, PullState, Review
+from gitops_bg.forge.port import CheckState, CheckStatus, Draft, Limits, Prefix, Pull, PullState, Review
 
 HEADERS = (("Accept", "application/json"),)
 _PAGE = {"per_page": "100"}
@@ -29,7 +29,7 @@ class GitLab(RestForge):
         self._path = f"/projects/{quote(f'{owner}/{name}', safe='')}"
         self._reviews = Reviews(api, self._path)
 
-    def open_pulls(self, prefix: str) -> tuple[Pull, ...]:
+    def open_pulls(self, prefix: Prefix) -> tuple[Pull, ...]:
         """See `Forge.open_pulls`."""
         listed = self._list(state="opened", order_by="created_at", sort="asc")
         return tuple(pull for pull in listed if pull.branch.startswith(prefix))

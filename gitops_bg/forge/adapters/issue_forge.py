@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from gitops_bg.forge.adapters.rest_forge import RestForge, missing, people_and_teams
 from gitops_bg.forge.adapters.shape import Shape
-from gitops_bg.forge.port import Draft, Pull, PullState, User
+from gitops_bg.forge.port import Draft, Prefix, Pull, PullState, User
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class IssueForge(RestForge):
     def _path(self) -> str:
         return f"/repos/{self._owner}/{self._name}"
 
-    def open_pulls(self, prefix: str) -> tuple[Pull, ...]:
+    def open_pulls(self, prefix: Prefix) -> tuple[Pull, ...]:
         """See `Forge.open_pulls`."""
         return tuple(pull for pull in self._open() if pull.branch.startswith(prefix))
 

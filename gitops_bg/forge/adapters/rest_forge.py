@@ -10,7 +10,7 @@ from typing import TypeVar
 from gitops_bg.forge.adapters.api import Api
 from gitops_bg.forge.adapters.shape import Shape
 from gitops_bg.forge.errors import ForgeDown, Nonsense, NotAccepted
-from gitops_bg.forge.port import CheckState, CheckStatus, Draft, Limits, Pull, PullState, Review, User
+from gitops_bg.forge.port import CheckState, CheckStatus, Draft, Limits, Prefix, Pull, PullState, Review, User
 from gitops_bg.outbound.limits import Rate
 
 TEAM = "team:"
@@ -87,7 +87,7 @@ class RestForge(ABC):
                 return replace(said, commit=commit)
         return None
 
-    def closed_pulls(self, prefix: str, since: datetime) -> tuple[Pull, ...]:
+    def closed_pulls(self, prefix: Prefix, since: datetime) -> tuple[Pull, ...]:
         """See `Forge.closed_pulls`."""
         recent = until(lambda pull: pull.updated_at < since, self._closed())
         return tuple(pull for pull in recent if pull.branch.startswith(prefix) and pull.state is not PullState.OPEN)
@@ -105,7 +105,7 @@ class RestForge(ABC):
             self._people_asked.popitem(last=False)
 
     @abstractmethod
-    def open_pulls(self, prefix: str) -> tuple[Pull, ...]:
+    def open_pulls(self, prefix: Prefix) -> tuple[Pull, ...]:
         """See `Forge.open_pulls`."""
 
     @abstractmethod

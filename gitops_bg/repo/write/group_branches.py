@@ -4,10 +4,10 @@ place, gone once main says the same.
 
 from collections.abc import Mapping
 
+from gitops_bg.core.groups.branches import group_branch
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.push import Pusher, Update, Verdict
-from gitops_bg.repo.layout import group_branch
 from gitops_bg.repo.read.main_branch import MainBranch
 from gitops_bg.repo.read.trees import NOTHING, Trees
 from gitops_bg.repo.write.commits import Committer, Draft

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from gitops_bg.core.groups.branches import group_branch
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.repo.git.errors import PushRefused
-from gitops_bg.repo.layout import group_branch
 from gitops_bg.repo.repository import Repository
 from tests.integration.repo.conftest import Opener
 from tests.integration.repo.test_promotions import before_each_push

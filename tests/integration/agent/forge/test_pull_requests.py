@@ -10,7 +10,7 @@ import pytest
 from gitops_bg.agent.forge.thread import Connection
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.forge.errors import ForgeDown
-from gitops_bg.forge.port import CheckState, Pull, PullState, Review, User, Verdict
+from gitops_bg.forge.port import CheckState, Prefix, Pull, PullState, Review, User, Verdict
 from tests.forge.fake import FakeForge
 from tests.support.git.remote import GitRemote
 from tests.support.scenario import App, Scenario
@@ -26,7 +26,7 @@ class ForgeOfRemote(FakeForge):
 
     remote: GitRemote
 
-    def open_pulls(self, prefix: str) -> tuple[Pull, ...]:
+    def open_pulls(self, prefix: Prefix) -> tuple[Pull, ...]:
         for each in self.opened:
             head = self.remote.head(each.branch)
             if head is None:
