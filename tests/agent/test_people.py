@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from gitops_bg.agent.desired.people import Circumstances, PeopleFacts
+from gitops_bg.agent.desired.promoted import AppVersion, AppVersions
 from gitops_bg.core.errors import Transient
 from gitops_bg.core.model.desired import Desired, Primary, Target
 from gitops_bg.core.model.policies.facts import CommitFacts, Person, Policing
 from gitops_bg.core.model.policies.rules import Approvals, Policy, Proof, Role, Separation
 from gitops_bg.core.model.pulls import Merge
-from gitops_bg.core.model.record import AskedMerge, Record, Routing, SeenInGit
+from gitops_bg.core.model.record import AskedMerge, Record, Routing
 from gitops_bg.core.model.version import Color, Snapshot, Source, Stage, Version
 from gitops_bg.forge.heard import Heard, Merged
 from gitops_bg.forge.port import Pull, PullState, Review, User, Verdict
@@ -106,8 +107,14 @@ def review(user: User = BEN, commit: str = HEAD, verdict: Verdict = Verdict.APPR
 def told(*reviews: Review, repository: FakeRepository | None = None, **changes: Any) -> Policing:
     heard = Heard("gitea", NOW, PULL, reviews, changes.pop("merged", {}), changes.pop("ours", frozenset()))
     given: dict[str, Any] = {"heard": heard, "people": DIRECTORY, "has_forge": True, "agent": "gitops-bg@localhost"}
-    about = Circumstances(APP, **{"desired": OFFERED, "record": RECORD, **given, **changes})
-    return PeopleFacts(repository or FakeRepository()).of(Policing((Policy("p", RULES),)), about)  # type: ignore[arg-type]
+    git = repository or FakeRepository()
+    next_version = version_of(changes.pop("desired", OFFERED), git)
+    about = Circumstances(next_version, **{**given, **changes})
+    return PeopleFacts(git).of(Policing((Policy("p", RULES),)), about)  # type: ignore[arg-type]
+
+
+def version_of(desired: Desired, git: FakeRepository | None = None, record: Record = RECORD) -> AppVersion:
+    return AppVersions(git or FakeRepository()).of(APP, desired, record)  # type: ignore[arg-type]
 
 
 def approvals(policing: Policing) -> list[tuple[str, str, str]]:
@@ -410,19 +417,18 @@ def test_a_git_that_is_away_makes_approvals_void_and_no_error() -> None:
 
 def test_nothing_is_asked_where_no_rule_asks_and_where_nothing_serves() -> None:
     nothing = Policing((Policy("p", ()),))
-    about = Circumstances(APP, OFFERED, RECORD, DIRECTORY)
+    about = Circumstances(version_of(OFFERED), DIRECTORY)
     assert PeopleFacts(None).of(nothing, about) is nothing  # type: ignore[arg-type]
     first = Policing((Policy("p", RULES),))
     settled = replace(OFFERED, target=replace(TARGET, snapshot=Snapshot(OLD, "{}")))
-    assert PeopleFacts(None).of(first, replace(about, desired=settled)) is first  # type: ignore[arg-type]
-    assert PeopleFacts(None).of(first, replace(about, record=Record())) is first  # type: ignore[arg-type]
+    assert PeopleFacts(None).of(first, replace(about, version=version_of(settled))) is first  # type: ignore[arg-type]
+    assert PeopleFacts(None).of(first, replace(about, version=version_of(OFFERED, record=Record()))) is first  # type: ignore[arg-type]
 
 
 def merges(merged: dict[str, Merged], **asked: Any) -> tuple[Merge, ...]:
-    record = replace(RECORD, git=SeenInGit(asked_merges=(AskedMerge(PROMOTION, NEW, NOW),)))
     heard = Heard("gitea", NOW, merged=merged)
-    about = Circumstances(APP, OFFERED, record, DIRECTORY, heard=heard, has_forge=True, **asked)
-    return PeopleFacts(FakeRepository()).merges(about)  # type: ignore[arg-type]
+    about = Circumstances(version_of(OFFERED), DIRECTORY, heard=heard, has_forge=True, **asked)
+    return PeopleFacts(FakeRepository()).merges(about, [AskedMerge(PROMOTION, NEW, NOW)])  # type: ignore[arg-type]
 
 
 def test_after_the_switch_the_answer_names_who_merged_and_whose_approvals_were_of_this_content() -> None:

@@ -7,24 +7,19 @@ with the reason. Decides nothing.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from cachetools import LRUCache
-
-from gitops_bg.core.checks.policies.facts import awaits_promotion
+from gitops_bg.agent.desired.promoted import Promoted
 from gitops_bg.core.checks.policies.match import AskedOfPeople, asked_of_people
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.model.desired import Desired
+from gitops_bg.core.groups.branches import AppOrGroup
 from gitops_bg.core.model.policies.facts import Approval, CommitFacts, Person, Policing
 from gitops_bg.core.model.policies.rules import Proof
 from gitops_bg.core.model.pulls import Merge
-from gitops_bg.core.model.record import AskedMerge, Record
-from gitops_bg.core.model.version import AppKey, Snapshot
-from gitops_bg.core.world import resolve
+from gitops_bg.core.model.record import AskedMerge
 from gitops_bg.forge.approvals import Approvals, approvals_of
 from gitops_bg.forge.heard import Heard
 from gitops_bg.forge.port import Pull, Review, User
 from gitops_bg.repo.repository import Repository
-from gitops_bg.spec.app.layout import PEOPLE_FILE, PRIMARY_FILE
-from gitops_bg.spec.app.primary import read_primary
+from gitops_bg.spec.app.layout import PEOPLE_FILE
 from gitops_bg.spec.policies.people import (
     Account,
     Directory,
@@ -34,9 +29,7 @@ from gitops_bg.spec.policies.people import (
     names,
     written_by,
 )
-from gitops_bg.spec.yaml.reader import read_one
 
-_REMEMBERED = 1000
 _FORGES_OWN = "noreply@github.com"
 """GitHub's committer of merges there: no person."""
 _NOT_YET = "the forge has not answered yet (only a running agent asks it; `gitops-bg explain` shows what it heard)"
@@ -44,11 +37,9 @@ _NOT_YET = "the forge has not answered yet (only a running agent asks it; `gitop
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What is known of an app besides its files."""
+    """What is known of the next version, and of people."""
 
-    app: AppKey
-    desired: Desired
-    record: Record
+    version: Promoted
     people: Directory
     """The people in the newest main."""
     people_then: Directory | None = None
@@ -92,17 +83,14 @@ class PeopleFacts:
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
-        self._snapshots: LRUCache[tuple[AppKey, str], Snapshot] = LRUCache(_REMEMBERED)
 
     def of(self, policing: Policing, about: Circumstances) -> Policing:
         """Add all that its rules ask about people; nothing if no version serves yet, or none is next."""
         asked = asked_of_people(policing.all_policies)
-        serving = about.record.routing.traffic
-        if not asked or not serving or _next(about) in ("", serving):
-            return policing
-        return self._filled(policing, asked, about)
+        return self.filled(policing, asked, about) if asked and about.version.digest else policing
 
-    def _filled(self, policing: Policing, asked: AskedOfPeople, about: Circumstances) -> Policing:
+    def filled(self, policing: Policing, asked: AskedOfPeople, about: Circumstances) -> Policing:
+        """Add all that is ``asked`` about people."""
         if about.people.unread:
             why = f"nobody can tell who is who: {about.people.unread}"
             return replace(policing, may_be_more=asked.approvals, unheard=why)
@@ -129,10 +117,11 @@ class PeopleFacts:
         heard = about.heard
         if heard is None or heard.reviews is None:
             return None
-        seen = self._digests(about.app, about.record, heard.reviews)
+        seen = _digests(about.version, heard.reviews)
         authors = _opened_by(heard.pull) | heard.ours
         judged = {
-            digest: approvals_of(heard.reviews, digest, seen, authors) for digest in {*seen.values(), _next(about)}
+            digest: approvals_of(heard.reviews, digest, seen, authors)
+            for digest in {*seen.values(), about.version.digest}
         }
         return [*self._counted(judged.values(), about), *self._void(judged, about)]
 
@@ -146,7 +135,7 @@ class PeopleFacts:
     def _void(self, judged: Mapping[str, Approvals], about: Circumstances) -> Iterator[tuple[Approval, Account]]:
         """Yield the approvals that count for no digest."""
         counted = {each.user.id for one in judged.values() for each in one.counted}
-        digest = _next(about)
+        digest = about.version.digest
         for void in judged[digest].void:
             if void.user.id not in counted:
                 account = _account(void.user, about.kind)
@@ -154,46 +143,20 @@ class PeopleFacts:
                 said = Approval(by, digest, void.at, void=void.why, objection=void.objection, may_be=may_be)
                 yield said, account
 
-    def _digests(self, app: AppKey, record: Record, reviews: Iterable[Review]) -> dict[str, str]:
-        """Return what each reviewed commit would promote; unreadable commits are left out."""
-        found = {}
-        for commit in {review.commit for review in reviews}:
-            snapshot = self._snapshot(app, commit)
-            if snapshot is not None:
-                found[commit] = resolve(record, snapshot)
-        return found
-
-    def _snapshot(self, app: AppKey, commit: str) -> Snapshot | None:
-        if (app, commit) not in self._snapshots:
-            try:
-                content = self._repository.primary_at(app, commit)
-            except GitopsBgError:
-                return None
-            document, _ = read_one(PRIMARY_FILE, content) if content is not None else (None, ())
-            primary = read_primary(document, app)[0] if document else None
-            if primary is None:
-                return None
-            self._snapshots[app, commit] = primary.snapshot
-        return self._snapshots[app, commit]
-
     # --- who wrote it -----------------------------------------------------------------------------------------
 
     def _authors(self, about: Circumstances, approvals: list[tuple[Approval, Account]] | None) -> _Told:
         """Return the authors of all changes from the active version to the next, and who opened the pull request."""
-        before, after = _served_from(about), _made_from(about)
-        commits = self._changes(about.app, before, after)
-        if commits is None:
-            return _Told(None, f"the commits between {before[:10] or '?'} and {after[:10] or '?'} are not all here")
-        forged = self._under_the_agents_address(commits, before, after, about)
-        if forged:
-            return _Told(None, f"{forged[:10]} is under the agent's address, and the agent writes only {PRIMARY_FILE}")
+        written = about.version.written(about.agent)
+        if written.commits is None:
+            return _Told(None, written.why)
         pushed = self._on_the_branch(about)
         if pushed is None:
             return _Told(None, "nobody can read what the pull request promotes: promote it again")
         writers = [
             (commit, person, directory.writer(person, about.kind))
             for directory in about.directories
-            for commit in (*commits, *pushed)
+            for commit in (*written.commits, *pushed)
             for person in written_by(commit)
             if person.email.lower() != about.agent
         ]
@@ -208,24 +171,6 @@ class PeopleFacts:
         if mergers.people is None:
             return mergers
         return replace(mergers, people=names(found) | same | mergers.people)
-
-    def _under_the_agents_address(
-        self, commits: Iterable[CommitFacts], before: str, after: str, about: Circumstances
-    ) -> str:
-        """Return a commit that somebody wrote under the agent's address: whoever it was could approve it, too."""
-        suspects = (each.commit for each in commits if each.author.email.lower() == about.agent)
-        try:
-            return next(
-                (each for each in suspects if self._repository.wrote_content(about.app, before, after, each)), ""
-            )
-        except GitopsBgError:
-            return after
-
-    def _changes(self, app: AppKey, before: str, after: str) -> tuple[CommitFacts, ...] | None:
-        try:
-            return self._repository.changes_of(app, before, after) if before and after else None
-        except GitopsBgError:
-            return None
 
     def _on_the_branch(self, about: Circumstances) -> tuple[CommitFacts, ...] | None:
         """Return the reviewed head of the promotion branch: if a person pushed it, they are its author.
@@ -253,7 +198,7 @@ class PeopleFacts:
     # --- who merged it ----------------------------------------------------------------------------------------
 
     def _merger(self, about: Circumstances) -> _Told:
-        commit = awaits_promotion(about.desired, about.record)
+        commit = about.version.promotion
         if not commit:
             return _Told(frozenset())
         who = self._mergers_of(commit, about)
@@ -271,14 +216,14 @@ class PeopleFacts:
 
     def _merge_as_approval(self, about: Circumstances) -> Approval | None:
         """Return the merge of the promotion that waits, as an approval of it; None: nobody merged it, or unknown."""
-        commit = awaits_promotion(about.desired, about.record)
+        commit = about.version.promotion
         by, facts = (self._merged_by(commit, about), self._facts(commit)) if commit else (None, None)
         if by is None or facts is None or facts.at is None:
             return None
         who, why = _named(by, about)
         why = "the agent merged it, and approvals are people's" if _is_agents(by, about) else why
         may_be = about.people.may_own(by) if isinstance(by, Account) else frozenset[str]()
-        return Approval(who.name, _next(about), facts.at, Proof.MERGE, who.groups, void=why, may_be=may_be)
+        return Approval(who.name, about.version.digest, facts.at, Proof.MERGE, who.groups, void=why, may_be=may_be)
 
     def _merged_by(self, commit: str, about: Circumstances) -> Account | Person | None:
         """Return who merged a commit, by an account of the forge or as Git has it; None: unknown."""
@@ -310,9 +255,9 @@ class PeopleFacts:
 
     # --- after the switch -------------------------------------------------------------------------------------
 
-    def merges(self, about: Circumstances) -> tuple[Merge, ...]:
-        """Return the forge's answers on the promotions that the record asks about."""
-        return tuple(filter(None, (self._merge(asked, about) for asked in about.record.git.asked_merges)))
+    def merges(self, about: Circumstances, asked: Iterable[AskedMerge]) -> tuple[Merge, ...]:
+        """Return the forge's answers on the promotions that a record asks about."""
+        return tuple(filter(None, (self._merge(each, about) for each in asked)))
 
     def _merge(self, asked: AskedMerge, about: Circumstances) -> Merge | None:
         merged = about.heard.merged.get(asked.commit) if about.heard else None
@@ -323,7 +268,7 @@ class PeopleFacts:
         if merged.reviews is None:
             return None  # Only who merged it was asked so far, for a rule.
         pull, reviews = merged.pull, merged.reviews
-        seen = self._digests(about.app, about.record, reviews)
+        seen = _digests(about.version, reviews)
         judged = approvals_of(
             reviews, asked.digest, seen, _opened_by(pull) | (about.heard.ours if about.heard else set())
         )
@@ -382,29 +327,11 @@ def _named(by: Account | Person, about: Circumstances) -> tuple[Somebody, str]:
     return who, ""
 
 
-def _next(about: Circumstances) -> str:
-    """Return the digest of the next version: the one that waits for its switch, else the target."""
-    desired, record = about.desired, about.record
-    if awaits_promotion(desired, record) and desired.primary:
-        return resolve(record, desired.primary.snapshot)
-    return resolve(record, desired.target.snapshot) if desired.target else ""
+def _digests(version: Promoted, reviews: Iterable[Review]) -> dict[str, str]:
+    """Return what each reviewed commit would promote; unreadable commits are left out."""
+    found = {commit: version.digest_at(commit) for commit in {review.commit for review in reviews}}
+    return {commit: digest for commit, digest in found.items() if digest is not None}
 
 
-def _served_from(about: Circumstances) -> str:
-    active = about.record.version(about.record.routing.traffic)
-    return active.source.commit if active else ""
-
-
-def _made_from(about: Circumstances) -> str:
-    """Return the commit that brought the next version; from the record if possible: ``primary.yaml`` is not trusted."""
-    version = about.record.version(_next(about))
-    if version is not None and version.source.commit:
-        return version.source.commit
-    desired = about.desired
-    if awaits_promotion(desired, about.record) and desired.primary:
-        return desired.primary.source.commit
-    return desired.target.source.commit if desired.target else ""
-
-
-HeardOf = Callable[[AppKey], Heard | None]
-"""Returns the forge's last answers about an app; None if no forge was asked."""
+HeardOf = Callable[[AppOrGroup], Heard | None]
+"""Returns the forge's last answers about an app or a group; None if no forge was asked."""

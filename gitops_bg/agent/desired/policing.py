@@ -10,6 +10,7 @@ from cachetools import LRUCache
 
 from gitops_bg.agent.desired.peers import PeerBoard
 from gitops_bg.agent.desired.people import Circumstances, HeardOf, PeopleFacts
+from gitops_bg.agent.desired.promoted import AppVersions
 from gitops_bg.agent.desired.reading import Reading
 from gitops_bg.agent.desired.signed import SignedFacts
 from gitops_bg.agent.runtime.boundaries import log_bug
@@ -42,6 +43,7 @@ class PolicingFacts:
         self._board = board
         self._signed = SignedFacts(repository)
         self._people = PeopleFacts(repository)
+        self._versions = AppVersions(repository)
         self._then: LRUCache[str, _Then] = LRUCache(_REMEMBERED)
         self.heard: HeardOf = lambda _: None
         """The forge's answers on who approved and who merged. Set by the forge's thread."""
@@ -110,7 +112,8 @@ class PolicingFacts:
             return ()
         try:
             with guarded(f"asking who merged what {app} serves"):
-                return self._people.merges(self._circumstances(reading, app, desired, record, ""))
+                about = self._circumstances(reading, app, desired, record, "")
+                return self._people.merges(about, record.git.asked_merges)
         except InternalError as error:
             log_bug(error, app)
             return ()
@@ -120,9 +123,7 @@ class PolicingFacts:
     ) -> Circumstances:
         view = self.pull_view(app)
         return Circumstances(
-            app=app,
-            desired=desired,
-            record=record,
+            version=self._versions.of(app, desired, record),
             people=reading.policies.people,
             people_then=self._people_before(promotion) if promotion else None,
             agent=reading.settings.commit_author.email.lower(),

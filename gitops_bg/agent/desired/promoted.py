@@ -1,0 +1,149 @@
+"""What is to be promoted, as far as people matter: what a reviewed commit would promote, and who wrote it.
+
+An app's version is one; that of a release group is in `agent.groups.promoted`. Decides nothing.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from cachetools import LRUCache
+
+from gitops_bg.core.checks.policies.facts import awaits_promotion
+from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.model.desired import Desired
+from gitops_bg.core.model.policies.facts import CommitFacts
+from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.version import AppKey, Snapshot
+from gitops_bg.core.world import resolve
+from gitops_bg.repo.repository import Repository
+from gitops_bg.spec.app.layout import PRIMARY_FILE
+from gitops_bg.spec.app.primary import read_primary
+from gitops_bg.spec.yaml.reader import read_one
+
+_REMEMBERED = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The commits by which it was written."""
+
+    commits: tuple[CommitFacts, ...] | None
+    """None: unknown."""
+    why: str = ""
+    """Why they are unknown."""
+
+
+class Promoted(Protocol):
+    """The next version, whose promotion may wait."""
+
+    @property
+    def digest(self) -> str:
+        """What identifies its content; empty where nothing is next, or nothing serves yet that rules would protect."""
+
+    @property
+    def promotion(self) -> str:
+        """The commit of main that promotes it, and waits; empty: none."""
+
+    def digest_at(self, commit: str) -> str | None:
+        """What the merge of a commit would promote; None where nobody can read that."""
+
+    def written(self, agent: str) -> Written:
+        """Whose work it is; ``agent`` is the address of the agent's own commits, in lower case."""
+
+
+def forged(commit: str, files: str) -> Written:
+    """Nobody can tell the authors: whoever wrote under the agent's address could approve it, too."""
+    return Written(None, f"{commit[:10]} is under the agent's address, and the agent writes only {files}")
+
+
+class AppVersions:
+    """The next versions of apps of one repository, whose lock makes it thread-safe."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._snapshots: LRUCache[tuple[AppKey, str], Snapshot] = LRUCache(_REMEMBERED)
+
+    def of(self, app: AppKey, desired: Desired, record: Record) -> "AppVersion":
+        """Return what an app is to serve next."""
+        return AppVersion(self._repository, self, app, desired, record)
+
+    def snapshot(self, app: AppKey, commit: str) -> Snapshot | None:
+        """Return what ``primary.yaml`` names at a commit of any branch; None where nobody can read it."""
+        if (app, commit) not in self._snapshots:
+            try:
+                content = self._repository.primary_at(app, commit)
+            except GitopsBgError:
+                return None
+            document, _ = read_one(PRIMARY_FILE, content) if content is not None else (None, ())
+            primary = read_primary(document, app)[0] if document else None
+            if primary is None:
+                return None
+            self._snapshots[app, commit] = primary.snapshot
+        return self._snapshots[app, commit]
+
+
+@dataclass(frozen=True, slots=True)
+class AppVersion:
+    """The version of an app that waits for its switch, else the target. See `Promoted`."""
+
+    _repository: Repository
+    _versions: AppVersions
+    _app: AppKey
+    _desired: Desired
+    _record: Record
+
+    @property
+    def digest(self) -> str:
+        """See `Promoted.digest`."""
+        serving, named = self._record.routing.traffic, self._named()
+        return named if serving and named != serving else ""
+
+    @property
+    def promotion(self) -> str:
+        """See `Promoted.promotion`."""
+        return awaits_promotion(self._desired, self._record)
+
+    def digest_at(self, commit: str) -> str | None:
+        """See `Promoted.digest_at`."""
+        snapshot = self._versions.snapshot(self._app, commit)
+        return resolve(self._record, snapshot) if snapshot is not None else None
+
+    def written(self, agent: str) -> Written:
+        """See `Promoted.written`: all changes from the version that serves to this one."""
+        before, after = self._served_from(), self._made_from()
+        commits = self._changes(before, after)
+        if commits is None:
+            return Written(None, f"the commits between {before[:10] or '?'} and {after[:10] or '?'} are not all here")
+        suspects = (each.commit for each in commits if each.author.email.lower() == agent)
+        try:
+            forgery = next(
+                (each for each in suspects if self._repository.wrote_content(self._app, before, after, each)), ""
+            )
+        except GitopsBgError:
+            forgery = after
+        return forged(forgery, PRIMARY_FILE) if forgery else Written(commits)
+
+    def _changes(self, before: str, after: str) -> tuple[CommitFacts, ...] | None:
+        try:
+            return self._repository.changes_of(self._app, before, after) if before and after else None
+        except GitopsBgError:
+            return None
+
+    def _named(self) -> str:
+        desired = self._desired
+        if self.promotion and desired.primary:
+            return resolve(self._record, desired.primary.snapshot)
+        return resolve(self._record, desired.target.snapshot) if desired.target else ""
+
+    def _served_from(self) -> str:
+        active = self._record.version(self._record.routing.traffic)
+        return active.source.commit if active else ""
+
+    def _made_from(self) -> str:
+        """Return the commit that brought it; from the record if possible: ``primary.yaml`` is not trusted."""
+        version, desired = self._record.version(self._named()), self._desired
+        if version is not None and version.source.commit:
+            return version.source.commit
+        if self.promotion and desired.primary:
+            return desired.primary.source.commit
+        return desired.target.source.commit if desired.target else ""
