@@ -166,7 +166,7 @@ class Agent:
         )
 
     def _group_thread(self) -> GroupThread:
-        beside = GroupBackground(self.measurements, self.hooks, self.group_commits, self.group_ledger)
+        beside = GroupBackground(self.measurements, self.hooks, self.group_commits, self.forge, self.group_ledger)
         return GroupThread(
             GroupReconciler(self.catalog, self.cluster, self._live_groups(), self.metrics, beside, self._clock),
             wake=self.wake_apps,

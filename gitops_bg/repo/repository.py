@@ -281,6 +281,28 @@ class Repository:
         with self._guarded():
             return self._changes.wrote_content(app, before, after, commit)
 
+    def changes_below_by(self, folder: str, head: str) -> tuple[CommitFacts, ...] | None:
+        """The commits in all the history of ``head`` that changed files below a folder, promotions aside; None where
+        the mirror lacks one of them.
+        """
+        with self._guarded():
+            return self._changes.below(folder, head)
+
+    def wrote_below(self, folder: str, head: str, commit: str) -> bool:
+        """Whether one of those commits did more than remove files."""
+        with self._guarded():
+            return self._changes.wrote_below(folder, head, commit)
+
+    def has(self, commit: str) -> bool:
+        """Whether the mirror has a commit, of whatever branch."""
+        with self._guarded():
+            return self._mirror.has(commit)
+
+    def fetch_commit(self, commit: str) -> bool:
+        """Fetch a commit of any branch, unless the mirror has it; return whether it has it now."""
+        with self._guarded():
+            return self._mirror.fetch_commit(commit)
+
     def landing_of(self, commit: str) -> str:
         """The commit of main's own line that merged another one; empty where main does not have it."""
         with self._guarded():
@@ -342,6 +364,11 @@ class Repository:
             head = self._poller.head()
             node = self._trees.at(head, [path]).get(path)
             return self._landings.of({path: node.id}, head)[path] if node is not None else None
+
+    def named_since(self, path: str, says: Says, commit: str) -> str:
+        """The commit of main's line since which any file says something, as of ``commit``; empty where it does not."""
+        with self._guarded():
+            return landing_of(self._mirror, self._mainline, self._files, path, says, commit)
 
     def _placed(self, made: Source, let_in: Source, head: str) -> tuple[Source, Source]:
         """A commit of main's own line brought itself in, whatever a merge with swapped parents looks like."""

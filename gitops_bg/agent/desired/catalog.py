@@ -19,6 +19,7 @@ from gitops_bg.agent.desired.reader import Reader
 from gitops_bg.agent.desired.reading import Entry, Reading
 from gitops_bg.agent.reconcile.rewrite_reports import RewriteReports
 from gitops_bg.core.checks.reverts import asks_for_provenance, asks_what_passed
+from gitops_bg.core.groups.branches import AppOrGroup
 from gitops_bg.core.groups.members import MemberState
 from gitops_bg.core.model.desired import Desired, Missing, Primary, Target
 from gitops_bg.core.model.looks import Looks
@@ -79,9 +80,14 @@ class Catalog:
         self.member_state_of: Callable[[AppKey], MemberState | None] = lambda _: None
         """What the group of a member says of it; None for an app that is no member. Set by who looks at groups."""
 
-    def hear_forge(self, pull_view: Callable[[AppKey], PullView | None], heard: HeardOf) -> None:
-        """What a forge shows of an app, and says of people, is asked here from now on."""
+    def hear_forge(self, pull_view: Callable[[AppOrGroup], PullView | None], heard: HeardOf) -> None:
+        """What a forge shows of an app or a group, and says of people, is asked here from now on."""
         self.policing.pull_view, self.policing.heard = pull_view, heard
+
+    @property
+    def repository(self) -> Repository:
+        """Where it reads."""
+        return self._repository
 
     # --- read by everybody ------------------------------------------------------------------------------------
 

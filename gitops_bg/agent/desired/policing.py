@@ -10,13 +10,15 @@ from cachetools import LRUCache
 
 from gitops_bg.agent.desired.peers import PeerBoard
 from gitops_bg.agent.desired.people import Circumstances, HeardOf, PeopleFacts
-from gitops_bg.agent.desired.promoted import AppVersions
+from gitops_bg.agent.desired.promoted import AppVersions, Promoted
 from gitops_bg.agent.desired.reading import Reading
 from gitops_bg.agent.desired.signed import SignedFacts
 from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.core.checks.policies.facts import awaits_promotion, commits_asked_about
-from gitops_bg.core.checks.policies.match import matching
+from gitops_bg.core.checks.policies.match import AskedOfPeople, matching
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
+from gitops_bg.core.groups.branches import AppOrGroup
+from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.desired import Desired, Problem
 from gitops_bg.core.model.policies.facts import CommitFacts, Policing
 from gitops_bg.core.model.policies.rules import PoliciesThen, Policy
@@ -47,7 +49,7 @@ class PolicingFacts:
         self._then: LRUCache[str, _Then] = LRUCache(_REMEMBERED)
         self.heard: HeardOf = lambda _: None
         """The forge's answers on who approved and who merged. Set by the forge's thread."""
-        self.pull_view: Callable[[AppKey], PullView | None] = lambda _: None
+        self.pull_view: Callable[[AppOrGroup], PullView | None] = lambda _: None
         """The forge's view of an app; None if no forge was asked. Set by the forge's thread."""
 
     def of(self, reading: Reading, app: AppKey, config: AppConfig, desired: Desired, record: Record) -> Policing | None:
@@ -77,7 +79,8 @@ class PolicingFacts:
             then = self._with_beside(then or PoliciesThen(promotion), app)
         policing = Policing(policies, then, beside, troubles, labels, annotations)
         policing = replace(policing, commits=self._commits(commits_asked_about(desired, record, policing)))
-        policing = self._people.of(policing, self._circumstances(reading, app, desired, record, promotion))
+        version = self._versions.of(app, desired, record)
+        policing = self._people.of(policing, self._circumstances(reading, app, version, promotion))
         return self._board.with_peers(self._signed.added(policing, app, desired, record), app)
 
     def of_member(
@@ -86,10 +89,12 @@ class PolicingFacts:
         """Return what policies ask of a service whose release group moves by a commit; None if no policy is for it.
 
         ``unknown`` says why the commit is, which shuts the gate even where main has no policy: the commit may have
-        dropped one. Without what they ask about people: who approved the promotion of a group is not read.
+        dropped one. With neither, there is none yet. What they ask about people is asked once for the group
+        (`group_people`).
         """
         view, labels = reading.policies, config.labels
-        then = self._before(promotion, app, labels) if promotion else PoliciesThen("", unread=unknown)
+        then = self._before(promotion, app, labels) if promotion else None
+        then = PoliciesThen("", unread=unknown) if unknown else then
         policies, troubles = view.of(app, labels), view.troubles_of(app, labels)
         if not (policies or troubles or then):
             return None
@@ -97,6 +102,21 @@ class PolicingFacts:
         source = config.target.source.commit if config.target else ""
         commits = self._commits(tuple(filter(None, (promotion, source))))
         return self._board.with_peers(replace(policing, commits=commits), app)
+
+    def group_people(
+        self, reading: Reading, group: GroupKey, asked: AskedOfPeople, version: Promoted, promotion: str
+    ) -> Policing:
+        """Return all that rules ask about people of the version that a group moves to; ``promotion`` is the commit that
+        names it in main, empty before that. A bug in here shuts these rules.
+        """
+        try:
+            with guarded(f"asking who approved what {group} is to serve"):
+                if not version.digest:
+                    return Policing(unheard="nobody can read what main has of the version")
+                return self._people.filled(Policing(), asked, self._circumstances(reading, group, version, promotion))
+        except InternalError as error:
+            log_bug(error)
+            return Policing(unheard=str(error))
 
     def promotion_of(self, path: str) -> tuple[str, str]:
         """Return the commit that brought a file into main as it is; or an empty one, and why it is unknown."""
@@ -112,24 +132,22 @@ class PolicingFacts:
             return ()
         try:
             with guarded(f"asking who merged what {app} serves"):
-                about = self._circumstances(reading, app, desired, record, "")
+                about = self._circumstances(reading, app, self._versions.of(app, desired, record), "")
                 return self._people.merges(about, record.git.asked_merges)
         except InternalError as error:
             log_bug(error, app)
             return ()
 
-    def _circumstances(
-        self, reading: Reading, app: AppKey, desired: Desired, record: Record, promotion: str
-    ) -> Circumstances:
-        view = self.pull_view(app)
+    def _circumstances(self, reading: Reading, subject: AppOrGroup, version: Promoted, promotion: str) -> Circumstances:
+        view = self.pull_view(subject)
         return Circumstances(
-            version=self._versions.of(app, desired, record),
+            version=version,
             people=reading.policies.people,
             people_then=self._people_before(promotion) if promotion else None,
             agent=reading.settings.commit_author.email.lower(),
             has_forge=reading.settings.forge is not None,
             trouble=view.trouble if view else "",
-            heard=self.heard(app),
+            heard=self.heard(subject),
         )
 
     def _commits(self, asked: tuple[str, ...]) -> tuple[CommitFacts, ...]:

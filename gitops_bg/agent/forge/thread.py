@@ -5,18 +5,20 @@ name the forge; without one, it does nothing.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.forge.desired_pull import awaits_look, desired_pull_of
+from gitops_bg.agent.groups.facts import GroupFacts
 from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.runtime.background_thread import BackgroundThread
 from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.groups.branches import AppOrGroup
+from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.looks import Awaited, awaited
 from gitops_bg.core.model.pulls import PullView
@@ -94,6 +96,18 @@ class ForgeThread(BackgroundThread):
         desired = desired_pull_of(facts, decision, world, self._wiring.cluster, self._wiring.base)
         if desired is not None:
             self.set_desired(facts.app, desired)
+
+    def take_group(self, facts: GroupFacts) -> None:
+        """Take over a finished look at a group. Without a forge, nothing is computed."""
+        if self._wiring.catalog.reading.settings.forge is not None:
+            self.set_desired(facts.group, DesiredPull(looks=facts.looks, asks=facts.asks))
+
+    def keep_groups(self, groups: Collection[GroupKey]) -> None:
+        """Want nothing any more of groups that main does not have."""
+        with self._changed:
+            gone = [each for each in self._all_desired if isinstance(each, GroupKey) and each not in groups]
+        for group in gone:
+            self.set_desired(group, None)
 
     def set_desired(self, app: AppOrGroup, desired: DesiredPull | None) -> None:
         """Set what the newest look at an app wants, replacing older wishes; None: the app is gone."""

@@ -15,7 +15,9 @@ from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.engine import decide_group
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.observed import ObservedGroup
+from gitops_bg.core.model.looks import NO_LOOKS, Looks
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.forge.heard import NO_ASKS, Asks
 from gitops_bg.spec.groups.load import GroupConfig
 from gitops_bg.spec.notifications.alert_providers import alerts_of
 
@@ -30,6 +32,10 @@ class GroupFacts:
     """What the folder says, with what policies ask, and who is told of what happens."""
     seen: SeenGroup
     observed: ObservedGroup
+    asks: Asks = NO_ASKS
+    """What a forge is asked about people."""
+    looks: Looks = NO_LOOKS
+    """The look at main that it comes from."""
 
     def decide(self, now: datetime) -> GroupDecision:
         """Return what the engine decides on these facts."""
@@ -46,9 +52,10 @@ class GroupGatherer:
     """Reads one group at a time, for the agent and for commands."""
 
     def __init__(self, catalog: Catalog, cluster: Cluster, groups: GroupCluster) -> None:
+        self._looks = catalog.looks
         self._cluster = cluster
         self._groups = groups
-        self._policing = GroupPolicing(catalog.policing, cluster)
+        self._policing = GroupPolicing(catalog.policing, catalog.repository, cluster)
 
     def gather(self, reading: Reading, group: GroupKey) -> GroupFacts | None:
         """Read everything about a group; None for one that is not in main, or where main does not count.
@@ -64,5 +71,5 @@ class GroupGatherer:
         policing = self._policing.of(reading, group, config.desired, seen.record.state)
         alerting = reading.alerting
         told = alerts_of(AppKey(group.namespace, group.name), None, alerting.document, alerting)
-        desired = replace(config.desired, policing=policing, alerts=told.hooks)
-        return GroupFacts(group, config, desired, seen, observed)
+        desired = replace(config.desired, policing=policing.members, alerts=told.hooks)
+        return GroupFacts(group, config, desired, seen, observed, policing.asks, self._looks())

@@ -1,39 +1,59 @@
-"""What policies ask about the services of a group that is to be promoted: from main, and from the members' records."""
+"""What policies ask about the services of a group that is to be promoted: from main, the members' records, and people.
+
+People are asked about once for the group: one commit promotes all services, and whoever looks at it approves them all.
+"""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from gitops_bg.agent.desired.policing import PolicingFacts
 from gitops_bg.agent.desired.reading import Entry, Reading
+from gitops_bg.agent.groups.promoted import GroupVersions
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.checks.policies.facts import described_by
+from gitops_bg.core.checks.policies.match import asked_of_people
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.groups.desired import DesiredGroup, MemberPolicing
 from gitops_bg.core.groups.model import GroupKey, GroupState, VersionStage
 from gitops_bg.core.groups.world import member_name
-from gitops_bg.core.model.policies.facts import VersionFacts
+from gitops_bg.core.model.policies.facts import Approval, Policing, VersionFacts
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey, Snapshot
+from gitops_bg.forge.heard import NO_ASKS, Asks
+from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder
 
 _NOTHING_KNOWN = VersionFacts("")
 
 
+@dataclass(frozen=True, slots=True)
+class PolicingOfGroup:
+    """What policies ask about a promotion, and what the forge is asked for them."""
+
+    members: Mapping[str, MemberPolicing] = field(default_factory=dict)
+    """By the name of the service's app; those that no policy is for have none."""
+    asks: Asks = NO_ASKS
+
+
 class GroupPolicing:
     """Only reads. Nothing is read unless group.yaml names a version that neither serves nor did so last."""
 
-    def __init__(self, facts: PolicingFacts, cluster: Cluster) -> None:
+    def __init__(self, facts: PolicingFacts, repository: Repository, cluster: Cluster) -> None:
         self._facts = facts
+        self._versions = GroupVersions(repository)
         self._cluster = cluster
 
     def of(
-        self, reading: Reading, group: GroupKey, desired: DesiredGroup, state: GroupState
-    ) -> Mapping[str, MemberPolicing]:
-        """Return what policies ask, by the name of the service's app; also of a version that is registered only now."""
+        self, reading: Reading, group: GroupKey, desired: DesiredGroup, state: GroupState, *, promoted: bool = True
+    ) -> PolicingOfGroup:
+        """Return what policies ask, also of a version that is registered only now. ``promoted`` False: no commit of
+        main names it yet, but a branch.
+        """
         spec = desired.spec
         if spec is None or state.stage(spec.active) in (VersionStage.ACTIVE, VersionStage.LEGACY):
-            return {}
-        promotion, unknown = self._facts.promotion_of(f"{group_folder(group)}/{GROUP_FILE}")
+            return PolicingOfGroup()
+        path = f"{group_folder(group)}/{GROUP_FILE}"
+        promotion, unknown = self._facts.promotion_of(path) if promoted else ("", "")
         version = desired.versions.get(spec.active)
         found: dict[str, MemberPolicing] = {}
         for service in version.services if version is not None else ():
@@ -41,8 +61,37 @@ class GroupPolicing:
             entry = reading.entry(app)
             asked = self._of_member(reading, app, entry, promotion, unknown) if entry is not None else None
             if asked is not None:
-                found[app.name] = replace(asked, serving=self._serving(group, state, service))
-        return found
+                found[app.name] = replace(asked, serving=self._serving(group, state, service), promoted=promoted)
+        return self._with_people(reading, group, desired, found, promoted=promoted)
+
+    def _with_people(
+        self,
+        reading: Reading,
+        group: GroupKey,
+        desired: DesiredGroup,
+        members: Mapping[str, MemberPolicing],
+        *,
+        promoted: bool,
+    ) -> PolicingOfGroup:
+        """Add what rules of any service ask about people; for nobody else is anything asked."""
+        asked = asked_of_people(policy for each in members.values() for policy in each.policing.all_policies)
+        assert desired.spec is not None
+        version, main = desired.spec.active, desired.commit
+        if not asked:
+            return PolicingOfGroup(members)
+        try:
+            named = self._versions.promotion_of(group, version, main) if promoted else ""
+            unread = "" if named or not promoted else f"main does not say since when {version} is named"
+        except GitopsBgError as error:
+            named, unread = "", str(error)
+        if unread:
+            return PolicingOfGroup({name: _shut(each, unread) for name, each in members.items()})
+        self._versions.fetch_reviewed(self._facts.heard(group), main)
+        of = self._versions.of(group, version, main, promotion=named)
+        people = self._facts.group_people(reading, group, asked, of, named)
+        promotion = named if asked.approvals or asked.merger else ""
+        asks = Asks(asked.approvals, promotion, people.mergers_asked)
+        return PolicingOfGroup({name: _with(people, each, of.digest) for name, each in members.items()}, asks)
 
     def _of_member(
         self, reading: Reading, app: AppKey, entry: Entry, promotion: str, unknown: str
@@ -73,6 +122,28 @@ class GroupPolicing:
             return self._cluster.record(app)
         except GitopsBgError:
             return Record()
+
+
+def _with(people: Policing, member: MemberPolicing, digest: str) -> MemberPolicing:
+    """Return what a member's rules are judged by: who approved the version of the group approved the member's."""
+
+    def of_member(approval: Approval) -> Approval:
+        return replace(approval, digest=member.to.digest) if approval.digest == digest else approval
+
+    policing = replace(
+        member.policing,
+        approvals=tuple(map(of_member, people.approvals)) if people.approvals is not None else None,
+        may_be_more=people.may_be_more,
+        authors=people.authors,
+        merger=people.merger,
+        merge=of_member(people.merge) if people.merge is not None else None,
+        unheard=people.unheard,
+    )
+    return replace(member, policing=policing)
+
+
+def _shut(member: MemberPolicing, unread: str) -> MemberPolicing:
+    return replace(member, policing=replace(member.policing, unheard=unread))
 
 
 def _facts_of(snapshot: Snapshot, source: str) -> VersionFacts:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.agent.forge.thread import ForgeThread
 from gitops_bg.agent.groups.commits import GroupCommits
 from gitops_bg.agent.groups.facts import GroupFacts, GroupGatherer
 from gitops_bg.agent.groups.ledger import GroupLedgerThread
@@ -42,6 +43,7 @@ class Background:
     measurements: MeasurementRunner
     hooks: HookCaller
     commits: GroupCommits
+    forge: ForgeThread
     ledger: GroupLedgerThread
 
 
@@ -85,6 +87,7 @@ class GroupReconciler:
         groups = self._catalog.reading.groups
         self._metrics.groups.keep(groups)
         self._beside.commits.main_was_read(groups)
+        self._beside.forge.keep_groups(groups)
         self._beside.ledger.keep(groups)
         return groups
 
@@ -174,6 +177,7 @@ class GroupReconciler:
         )
         self._beside.hooks.take(group, decision.calls)
         self._beside.commits.submit(group, decision.commit)
+        self._beside.forge.take_group(facts)
         if facts.observed.uid:  # Without an object, nothing is saved.
             self._beside.ledger.submit(group, ledger_batch(decision.record))
         self._take(group, decision.record)

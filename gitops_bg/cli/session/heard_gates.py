@@ -5,9 +5,11 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from gitops_bg.agent.groups.facts import GroupFacts
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.core.checks.policies.match import asked_of_people
+from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.model.decision import Decision, GateKind, GateResult
 
 
@@ -16,11 +18,20 @@ def with_heard_gates(decision: Decision, facts: Facts, manifest: Object | None) 
     policing = facts.desired.policing
     if not decision.gates or not policing or not facts.observed.git.has_forge:
         return decision
-    heard = tuple(_policies_in(((manifest or {}).get("status") or {}).get("gates") or []))
-    if not heard or not asked_of_people(policing.all_policies):
+    if not asked_of_people(policing.all_policies):
         return decision
-    others = tuple(gate for gate in decision.gates if gate.kind != GateKind.POLICY)
-    return replace(decision, gates=(*others, *heard))
+    return replace(decision, gates=_heard(decision.gates, manifest))
+
+
+def with_heard_gates_of_group(decision: GroupDecision, facts: GroupFacts) -> GroupDecision:
+    """Return the same of a group; its forge is asked about all of its services at once."""
+    return replace(decision, gates=_heard(decision.gates, facts.seen.body)) if facts.asks else decision
+
+
+def _heard(gates: tuple[GateResult, ...], manifest: Object | None) -> tuple[GateResult, ...]:
+    heard = tuple(_policies_in(((manifest or {}).get("status") or {}).get("gates") or []))
+    others = tuple(gate for gate in gates if gate.kind != GateKind.POLICY)
+    return (*others, *heard) if heard else gates
 
 
 def _policies_in(gates: list[Mapping[str, Any]]) -> Iterator[GateResult]:

@@ -65,12 +65,14 @@ class MemberPolicing:
 
     policing: Policing
     promotion: str
-    """The commit of main that brought group.yaml as it is."""
+    """The commit of main that brought group.yaml as it is; empty where it is unknown, or nobody has merged it yet."""
     to: VersionFacts
     serving: VersionFacts = VersionFacts("")  # noqa: RUF009 - frozen
     """What its service runs in the active version; nothing is known of a service that is new there."""
     available_since: datetime | None = None
     """Since when it has been available; None while it is not."""
+    promoted: bool = True
+    """Whether main names the version; else a branch does, and people are asked to merge that."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from gitops_bg.core.checks.policies.facts import LAST
 from gitops_bg.core.checks.policies.judge import judge_each
+from gitops_bg.core.checks.policies.people import standing
 from gitops_bg.core.checks.policies.results import results_of
 from gitops_bg.core.groups.desired import MemberPolicing
 from gitops_bg.core.groups.model import VersionStage
@@ -18,7 +19,6 @@ from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.policies.facts import Facts, PastMove
 from gitops_bg.core.model.version import AppKey
 
-NOT_READ = "the reviews of a release group's promotion are not read"
 _MOST_NAMED = 3
 
 
@@ -53,19 +53,25 @@ def _facts(world: GroupWorld, name: str, asked: MemberPolicing) -> Facts:
     commits = {commit.commit: commit for commit in policing.commits}
     return Facts(
         app=app,
+        group=str(world.key),
         to=replace(asked.to, source=commits.get(asked.to.source_commit)),
         serving=asked.serving,
         labels=policing.labels,
         annotations=policing.annotations,
         available_since=asked.available_since,
-        promoted=True,
+        promoted=asked.promoted,
         promotion=commits.get(asked.promotion),
         queue=(LAST, str(app)),
         peers=policing.peers,
         not_looked_at=policing.not_looked_at,
         promotions=_past(world.record.moves, TransitionKind.PROMOTION),
         rollbacks=_past(world.record.moves, TransitionKind.ROLLBACK),
-        unheard=NOT_READ,
+        approvals=standing(policing.approvals),
+        may_be_more=policing.may_be_more,
+        authors=policing.authors,
+        merger=policing.merger,
+        merge=policing.merge,
+        unheard=policing.unheard,
     )
 
 

@@ -202,6 +202,15 @@ class Mirror:
         """Fetch these objects in one exchange."""
         self._fetched("".join(f"{blob}\n" for blob in blobs), "-c", "fetch.negotiationAlgorithm=noop")
 
+    def fetch_commit(self, commit: str) -> bool:
+        """Fetch a commit of no branch of ours, with its history; return whether the mirror has it now.
+
+        A forge has the heads of pull requests long after their branches are gone; a remote may refuse all the same.
+        """
+        if not self.has(commit) and is_commit_id(commit):
+            self.git.attempt(*PARTIAL, *_FETCH, "origin", "--stdin", stdin=f"{commit}\n".encode())
+        return self.has(commit)
+
     def forget(self, branches: Iterable[str]) -> None:
         """Stop tracking branches that the remote has deleted."""
         gone = list(branches)

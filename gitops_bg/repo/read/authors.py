@@ -12,6 +12,7 @@ from gitops_bg.repo.read.provenance import WALK, changes
 from gitops_bg.spec.app.layout import PRIMARY_FILE
 
 _REMEMBERED = 1000
+_FOLDERS = 64
 
 
 class Changes:
@@ -22,6 +23,7 @@ class Changes:
         self._index = index
         self._commits = commits
         self._known: LRUCache[tuple[AppKey, str, str], tuple[str, ...]] = LRUCache(_REMEMBERED)
+        self._folders: LRUCache[tuple[str, str], tuple[tuple[str, str], ...]] = LRUCache(_FOLDERS)
 
     def between(self, app: AppKey, before: str, after: str) -> tuple[CommitFacts, ...] | None:
         """Return the commits after ``before``, on all paths to ``after``, inclusive; None where the mirror lacks one of
@@ -39,6 +41,29 @@ class Changes:
     def wrote_content(self, app: AppKey, before: str, after: str, commit: str) -> bool:
         """Return whether one of the commits of `between` changed a file of the app other than ``primary.yaml``."""
         return commit in self._ids(app, before, after)
+
+    def below(self, folder: str, head: str) -> tuple[CommitFacts, ...] | None:
+        """Return the commits that changed files below a folder in all the history of ``head``, the newest first;
+        promotions are left out. None where the mirror lacks one of them.
+        """
+        ids = tuple(dict.fromkeys(commit for commit, _ in self._below(folder, head)))
+        facts = self._commits.facts(ids)
+        return tuple(facts[each] for each in ids) if len(facts) == len(ids) else None
+
+    def wrote_below(self, folder: str, head: str, commit: str) -> bool:
+        """Return whether one of the commits of `below` did more than remove files."""
+        return any(each == commit and blob.strip("0") for each, blob in self._below(folder, head))
+
+    def _below(self, folder: str, head: str) -> tuple[tuple[str, str], ...]:
+        """Return each commit with the id of each file that it made; zeros for one that it removed."""
+        key = (folder, head)
+        if key not in self._folders:
+            walk = (*WALK, "--full-history", head, "--", folder)
+            found = changes(parts(self._mirror.local(*walk)))
+            self._folders[key] = tuple(
+                (commit, blob) for commit, name, blob in found if not name.endswith(f"/{PRIMARY_FILE}")
+            )
+        return self._folders[key]
 
     def _ids(self, app: AppKey, before: str, after: str) -> tuple[str, ...]:
         key = (app, before, after)

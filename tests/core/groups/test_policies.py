@@ -9,7 +9,7 @@ import pytest
 
 from gitops_bg.core.groups.desired import MemberPolicing
 from gitops_bg.core.model.decision import GateResult, Phase
-from gitops_bg.core.model.policies.facts import CommitFacts, Person, Policing, VersionFacts
+from gitops_bg.core.model.policies.facts import Approval, CommitFacts, Person, Policing, VersionFacts
 from gitops_bg.core.model.policies.rules import (
     Approvals,
     BreakGlass,
@@ -17,7 +17,10 @@ from gitops_bg.core.model.policies.rules import (
     Message,
     PoliciesThen,
     Policy,
+    Proof,
+    Role,
     Rule,
+    Separation,
     Soak,
     Span,
     Windows,
@@ -30,6 +33,8 @@ ADA = Person("Ada", "ada@example.com")
 COMMIT = CommitFacts("c" * 40, ADA, ADA, NOW, "Promote v2", (("Ticket", "T-1"),))
 OVERRIDE = replace(COMMIT, trailers=(("Bg-Override", "p"), ("Bg-Reason", "INC-1")))
 TO = VersionFacts("v1:new", label="2", images=("registry.example/cart:2",))
+
+BEN = Approval("ben", TO.digest, NOW)
 
 
 def frozen(until: datetime | None = None) -> Windows:
@@ -124,7 +129,34 @@ RULES = {
     "soaked for long enough": (asked(Soak(timedelta(hours=1)), since=NOW - timedelta(hours=2)), True),
     "not available for long enough": (asked(Soak(timedelta(hours=1))), False),
     "not available": (asked(Soak(timedelta(hours=1)), since=None), False),
-    "who approved it is not read": (asked(Approvals()), False),
+    "nobody tells who approved it": (asked(Approvals(), authors=frozenset()), False),
+    "nobody tells who wrote it": (asked(Approvals(), approvals=(BEN,)), False),
+    "approved by somebody else": (asked(Approvals(), approvals=(BEN,), authors=frozenset({"eve"})), True),
+    "approved by an author of any service": (
+        asked(Approvals(), approvals=(BEN,), authors=frozenset({"eve", "ben"})),
+        False,
+    ),
+    "approved by somebody who asks for changes": (
+        asked(Approvals(), approvals=(BEN, replace(BEN, void="no", objection=True)), authors=frozenset()),
+        False,
+    ),
+    "others may have approved, too": (
+        asked(Separation((Role.AUTHOR, Role.APPROVER)), approvals=(), authors=frozenset(), may_be_more=True),
+        False,
+    ),
+    "merged by somebody else": (
+        asked(Separation((Role.AUTHOR, Role.MERGER)), authors=frozenset({"eve"}), merger="ben"),
+        True,
+    ),
+    "nobody tells who merged it": (asked(Separation((Role.AUTHOR, Role.MERGER)), authors=frozenset({"eve"})), False),
+    "approved by who merged it": (
+        asked(Approvals(proof=Proof.MERGE), authors=frozenset(), merge=replace(BEN, proof=Proof.MERGE)),
+        True,
+    ),
+    "a signature, which nobody can give": (
+        asked(Approvals(proof=Proof.SIGNED), approvals=(BEN,), authors=frozenset()),
+        False,
+    ),
     "overridden by the commit": (asked(frozen(), commit=OVERRIDE), True),
     "the commit changes its own policy": (asked(then=PoliciesThen(COMMIT.commit, changed_with_it=True)), False),
     "nobody can read what policies said before it": (asked(then=PoliciesThen("", unread="gone")), False),
@@ -157,3 +189,58 @@ def test_the_past_of_the_group_is_known_to_rules() -> None:
         ("Promotion", "v1", "v2"),
         ("Rollback", "v2", "v1"),
     ]
+
+
+ANYBODY = "somebody who did not write it"
+UNHEARD = "the forge has not answered yet"
+
+
+@pytest.mark.parametrize(
+    ("rule", "more", "reason", "remedy"),
+    [
+        (Approvals(), {"unheard": UNHEARD}, f"nobody tells who approved: {UNHEARD}", ""),
+        (
+            Approvals(),
+            {"approvals": (), "authors": frozenset(), "unheard": "as of noon"},
+            "0 of 1 approvals; as of noon",
+            f"let {ANYBODY} approve it; where that is not possible any more, set active: back, and promote it again",
+        ),
+        (
+            Approvals(proof=Proof.SIGNED),
+            {},
+            "it asks for signatures, and nobody can sign the promotion of a release group",
+            "ask for proof: forge, or override it",
+        ),
+    ],
+)
+def test_what_is_missing_of_people_is_said_with_what_to_do(
+    rule: Rule, more: dict[str, object], reason: str, remedy: str
+) -> None:
+    world = store(policing={"cart-v2": asked(rule, **more)})  # type: ignore[arg-type]
+    world.settle()
+    world.active = "v2"
+    world.settle()
+    (gate,) = shut(world)
+    assert (gate.reason, gate.remedy) == (f"cart-v2: p: {reason}", remedy)
+
+
+@pytest.mark.parametrize(
+    ("rule", "opens", "remedy"),
+    [
+        (Approvals(), False, "let somebody who did not write it approve it"),
+        (Approvals(proof=Proof.MERGE), True, ""),
+        (Approvals(2, proof=Proof.MERGE), False, "let somebody who did not write it merge it"),
+        (Separation((Role.AUTHOR, Role.MERGER)), True, ""),
+    ],
+)
+def test_before_anybody_merges_it_the_merger_is_not_known_and_may_be_anybody(
+    rule: Rule, opens: bool, remedy: str
+) -> None:
+    """What a branch offers is judged before it is merged: for the status that branch protection demands."""
+    offered = replace(asked(rule, approvals=(), authors=frozenset()), promoted=False)
+    world = store(policing={"cart-v2": offered})
+    world.settle()
+    world.active = "v2"
+    found = {gate.reason: gate for gate in world.decide().gates if gate.kind == "policy"}
+    (gate,) = found.values()
+    assert (gate.open, gate.remedy) == (opens, remedy)

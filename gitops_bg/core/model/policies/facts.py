@@ -141,7 +141,7 @@ class Facts:
     annotations: tuple[tuple[str, str], ...] = ()
     available_since: datetime | None = None
     promoted: bool = False
-    """Whether ``primary.yaml`` names it."""
+    """Whether ``primary.yaml`` names it, or, of a group, ``group.yaml`` its version."""
     promotion: CommitFacts | None = None
     """The commit that promoted it; None if there is none yet, or if it is unknown."""
     queue: tuple[int, str] = (0, "")
@@ -167,6 +167,8 @@ class Facts:
     """Whether the agent promotes by itself, so that no person would."""
     unheard: str = ""
     """Why one of these is unknown or may be outdated; empty if all of it is fresh."""
+    group: str = ""
+    """The release group that it is promoted with, as NAMESPACE/NAME; empty for an app that is promoted by itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,127 @@
+"""The next version of a release group, as far as people matter: what a reviewed commit would promote, and who wrote it.
+
+The counterpart of `agent.desired.promoted` for apps. Decides nothing.
+"""
+
+from dataclasses import dataclass
+
+from cachetools import LRUCache
+
+from gitops_bg.agent.desired.promoted import Written, forged
+from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.forge.heard import Heard
+from gitops_bg.repo.repository import Repository
+from gitops_bg.spec.groups.content import active_in, content_of, promoted_by
+from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder
+
+_REMEMBERED = 500
+_ONLY = "primary.yaml and group.yaml"
+
+
+class GroupVersions:
+    """The next versions of groups of one repository, whose lock makes it thread-safe."""
+
+    def __init__(self, repository: Repository) -> None:
+        self.repository = repository
+        self._contents: LRUCache[tuple[GroupKey, str, str], str] = LRUCache(_REMEMBERED)
+        self._named: LRUCache[tuple[GroupKey, str, str], str] = LRUCache(_REMEMBERED)
+        self._missing: dict[str, str] = {}
+        """The commits that the remote did not give, each with main's head at that time."""
+
+    def of(self, group: GroupKey, version: str, main: str, *, promotion: str = "") -> "GroupVersion":
+        """Return a version as main has it at a commit; ``promotion`` has brought it, if it waits."""
+        return GroupVersion(self, group, version, main, promotion)
+
+    def promotion_of(self, group: GroupKey, version: str, main: str) -> str:
+        """Return the commit since which ``group.yaml`` names a version: whatever else is edited in it later brings no
+        promotion. Raises the errors of ``core.errors``; empty where main does not name it.
+        """
+        key = (group, version, main)
+        if key not in self._named:
+
+            def says(data: bytes) -> bool | None:
+                named = active_in(data)
+                return named == version if named else None  # Unknown: the value known before holds.
+
+            self._named[key] = self.repository.named_since(f"{group_folder(group)}/{GROUP_FILE}", says, main)
+        return self._named[key]
+
+    def fetch_reviewed(self, heard: Heard | None, main: str) -> None:
+        """Fetch what people looked at, once for each head of main: the branch of their pull request may be anybody's,
+        and be gone since.
+        """
+        head = (heard.pull.head,) if heard is not None and heard.pull is not None else ()
+        reviewed = (review.commit for review in heard.reviews or ()) if heard is not None else ()
+        for commit in dict.fromkeys((*head, *reviewed)):
+            if self._missing.get(commit) != main and not self.repository.fetch_commit(commit):
+                self._missing[commit] = main
+        if len(self._missing) > _REMEMBERED:
+            self._missing.clear()
+
+    def content_at(self, group: GroupKey, commit: str, version: str = "") -> str | None:
+        """Return what a commit would promote, or, with ``version``, what it has of that; None where nobody can read
+        it.
+        """
+        key = (group, commit, version)
+        if key not in self._contents:
+            found = self._read(group, commit, version)
+            if found is None:
+                return None
+            self._contents[key] = found
+        return self._contents[key]
+
+    def _read(self, group: GroupKey, commit: str, version: str) -> str | None:
+        folder = group_folder(group)
+        try:
+            if not self.repository.has(commit):
+                return None
+            below = self.repository.files_below(folder, commit)
+        except GitopsBgError:
+            return None
+        files = {path.removeprefix(f"{folder}/"): file.content for path, file in below.items()}
+        if not version:
+            return promoted_by(files)
+        content = content_of(files, version)
+        return f"{version}@{content}" if content is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupVersion:
+    """A version of a group, by its folder in main. See `agent.desired.promoted.Promoted`."""
+
+    _versions: GroupVersions
+    _group: GroupKey
+    _version: str
+    _main: str
+    _promotion: str
+
+    @property
+    def digest(self) -> str:
+        """The version, and the digest of its folder: of a commit with any other content nothing was approved."""
+        return self._versions.content_at(self._group, self._main, self._version) or ""
+
+    @property
+    def promotion(self) -> str:
+        """The commit since which main's ``group.yaml`` names it; empty before that."""
+        return self._promotion
+
+    def digest_at(self, commit: str) -> str | None:
+        """See `Promoted.digest_at`."""
+        return self._versions.content_at(self._group, commit)
+
+    def written(self, agent: str) -> Written:
+        """All who ever changed the folder of the version: whoever names too many takes approvals away, and gives none.
+
+        The agent writes there, too, but it only removes folders.
+        """
+        folder, repository = f"{group_folder(self._group)}/{self._version}", self._versions.repository
+        try:
+            commits = repository.changes_below_by(folder, self._main)
+            own = [each.commit for each in commits or () if each.author.email.lower() == agent]
+            forgery = next((each for each in own if repository.wrote_below(folder, self._main, each)), "")
+        except GitopsBgError as error:
+            return Written(None, f"nobody can read who changed {folder}: {error}")
+        if commits is None:
+            return Written(None, f"the commits that changed {folder} are not all here")
+        return forged(forgery, _ONLY) if forgery else Written(commits)

@@ -1,0 +1,53 @@
+"""What the promotion of a group brings, told from the files of its folder: the version, and all that it says.
+
+People approve it by looking at one commit, so it is told for any commit. Fetches nothing.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.spec.app.layout import PRIMARY_FILE
+from gitops_bg.spec.groups.layout import GROUP_FILE
+from gitops_bg.spec.yaml.reader import read_one
+
+
+def active_in(group_file: bytes) -> str:
+    """The version that a ``group.yaml`` names; empty where nobody can read it.
+
+    >>> active_in(b"spec: {active: v2}"), active_in(b"spec: ["), active_in(b"spec: {active: {}}")
+    ('v2', '', '')
+    """
+    document, _ = read_one(GROUP_FILE, group_file)
+    value: Any = document.value if document is not None else None
+    spec = value.get("spec") if isinstance(value, dict) else None
+    active = spec.get("active") if isinstance(spec, dict) else None
+    return active if isinstance(active, str) else ""
+
+
+def promoted_by(files: Mapping[str, bytes | Problem]) -> str | None:
+    """What a folder's ``group.yaml`` promotes: the name of the version, and the digest of its folder. ``files`` by
+    their paths in the group's folder. None where a file of it cannot be read.
+
+    What the agent writes does not count; nor do the fields of ``group.yaml`` beside ``active``.
+    """
+    group_file = files.get(GROUP_FILE)
+    active = active_in(group_file) if isinstance(group_file, bytes) else ""
+    return f"{active}@{found}" if active and (found := content_of(files, active)) is not None else None
+
+
+def content_of(files: Mapping[str, bytes | Problem], version: str) -> str | None:
+    """The digest of all that people wrote into the folder of a version, in full; None where part of it is unknown, or
+    there is none.
+    """
+    digest, count = hashlib.sha256(), 0
+    for path in sorted(files):
+        if not path.startswith(f"{version}/") or path.endswith(f"/{PRIMARY_FILE}"):
+            continue
+        content = files[path]
+        if isinstance(content, Problem):
+            return None
+        digest.update(f"{path}\0{len(content)}\0".encode() + content)
+        count += 1
+    return digest.hexdigest() if count else None
