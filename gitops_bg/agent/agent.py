@@ -58,6 +58,7 @@ from gitops_bg.core.groups.members import MemberState
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.hooks import HookType
 from gitops_bg.core.model.main import Main
+from gitops_bg.core.model.pulls import PullRequest
 from gitops_bg.core.model.subject import Subject
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.hooks.caller import HookCaller
@@ -201,7 +202,13 @@ class Agent:
         return GroupCluster(self.cluster.client, allegiance_of(self.settings).annotations)
 
     def _group_commands(self) -> GroupCommands:
-        return GroupCommands(self.catalog, self.repository, self._live_groups(), self.git.poll_soon, self._clock)
+        return GroupCommands(
+            self.catalog, self.repository, self._live_groups(), self.git.poll_soon, self._clock, self._pull_of
+        )
+
+    def _pull_of(self, group: GroupKey) -> PullRequest | None:
+        shown = self.forge.view(group)
+        return shown.pull if shown is not None else None
 
     def _forge_thread(self) -> ForgeThread:
         repository = self.settings.repository

@@ -1,11 +1,14 @@
-"""Escapes texts of others for Markdown of three forges: they cannot break a table, mention or link.
+"""Escapes texts of others for Markdown of three forges: they cannot break a table, mention or link. And the parts that
+several texts have.
 
 A commit's subject and the reason of a gate are written by people who may push. They are shown in ``<code>``, where no
 forge looks for mentions and references, and every sign that could mean something to a renderer is an entity.
 """
 
 import re
+from collections.abc import Iterable, Iterator
 
+from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.text.printable import printable
 
 _LONGEST = 200
@@ -48,6 +51,36 @@ def block(lines: list[str], language: str = "") -> str:
     shown = "\n".join(map(printable, lines))
     fence = "`" * max(3, 1 + max((len(run) for run in _TICKS.findall(shown)), default=0))
     return f"{fence}{language}\n{shown}\n{fence}"
+
+
+def within(text: str, longest: int) -> str:
+    """Cut the text at the end of a line.
+
+    >>> within("one" + chr(10) + "two", 5)
+    'one'
+    """
+    return text if len(text) <= longest else text[:longest].rpartition("\n")[0]
+
+
+def gate_rows(gates: Iterable[GateResult]) -> Iterator[str]:
+    """Yield the table of gates; nothing without any."""
+    rows = [*map(_gate_row, gates)]
+    yield from ("| Gate | | Why | Until |", "|---|---|---|---|", *rows) if rows else ()
+
+
+def _gate_row(gate: GateResult) -> str:
+    until = f"{gate.until:%Y-%m-%d %H:%M} UTC" if gate.until and not gate.open else ""
+    return f"| {code(gate.kind)} | {'open' if gate.open else '**shut**'} | {code(gate.reason)} | {until} |"
+
+
+def shut_gates(gates: Iterable[GateResult]) -> str:
+    """Say which gates are shut, in one line; empty where none is."""
+    return "; ".join(map(_shortly, (gate for gate in gates if not gate.open)))
+
+
+def _shortly(gate: GateResult) -> str:
+    until = f" until {gate.until:%Y-%m-%d %H:%M} UTC" if gate.until else ""
+    return f"{gate.kind}: {gate.reason}{until}"
 
 
 def _inert(sign: str) -> str:

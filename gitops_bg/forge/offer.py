@@ -1,4 +1,4 @@
-"""What a finished look at an app knows of its promotion branch: plain data, from which the texts are made.
+"""What a finished look at an app, or at a group, knows of its promotion branch: plain data, to make the texts from.
 
 It has nothing secret: of ConfigMaps and Secrets only the lines in commits, which name keys and never values.
 """
@@ -6,6 +6,8 @@ It has nothing secret: of ConfigMaps and Secrets only the lines in commits, whic
 from dataclasses import dataclass
 from datetime import datetime
 
+from gitops_bg.core.groups.inspect.proposal import Proposal
+from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.looks import NO_LOOKS, Looks
 from gitops_bg.core.model.version import AppKey, Source
@@ -52,6 +54,41 @@ class Offer:
     configuration: tuple[str, ...] = ()
     """The differences of ConfigMaps and Secrets, one line each."""
 
+    @property
+    def subject(self) -> AppKey:
+        """Whose it is."""
+        return self.app
+
+
+@dataclass(frozen=True, slots=True)
+class GroupOffer:
+    """What the branch of a group offers. Its fields are as in `Offer`."""
+
+    group: GroupKey
+    cluster: str
+    id: str
+    """The folder of the group as the branch has it."""
+    branch: str
+    base: str
+    head: str
+    since: datetime
+    asks: Proposal
+    merge: bool = False
+    """The agent merges none: whoever asks for it over HTTP asks people."""
+
+    @property
+    def subject(self) -> GroupKey:
+        """Whose it is."""
+        return self.group
+
+
+AnyOffer = Offer | GroupOffer
+
+
+def context_of(cluster: str) -> str:
+    """Return the name of the status: each cluster has its own."""
+    return f"gitops-bg/{cluster}"
+
 
 @dataclass(frozen=True, slots=True)
 class PullSettings:
@@ -68,16 +105,16 @@ class PullSettings:
 
 @dataclass(frozen=True, slots=True)
 class DesiredPull:
-    """What one app wants of the forge, from its last finished look. It does not exist for an app without a look."""
+    """What one app or group wants of the forge, from its last finished look. It does not exist without a look."""
 
-    offer: Offer | None = None
+    offer: AnyOffer | None = None
     """None: no pull request is wanted."""
     declined: bool = False
     """Somebody closed it, and the version is on hold for that: its pull request stays as it is."""
     looks: Looks = NO_LOOKS
     """The look at main that it comes from."""
     asks: Asks = NO_ASKS
-    """What the app asks about people."""
+    """What it asks about people."""
     settled: bool = True
     """Whether Git's branch is as decided: nothing is concluded while it waits to be pushed or deleted."""
 

@@ -12,7 +12,7 @@ from enum import IntEnum
 from gitops_bg.core.groups.branches import AppOrGroup, branch_of
 from gitops_bg.forge.known import Known
 from gitops_bg.forge.marker import Marker, marker_in
-from gitops_bg.forge.offer import DesiredPull, Offer, PullSettings
+from gitops_bg.forge.offer import AnyOffer, DesiredPull, PullSettings
 from gitops_bg.forge.port import CheckState, CheckStatus, Draft, Limits, Pull, PullState
 from gitops_bg.forge.wanted import Wanted, wanted, withdrawn
 
@@ -20,7 +20,7 @@ BETWEEN_EDITS = timedelta(seconds=30)
 """The shortest time between two edits of a body."""
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
-Render = Callable[[AppOrGroup, Offer], Wanted]
+Render = Callable[[AppOrGroup, AnyOffer], Wanted]
 
 
 class Kind(IntEnum):
@@ -101,7 +101,7 @@ class _Planner:
         self._limits = limits
         self._render = render
         self._now = now
-        self._new: list[tuple[datetime, AppOrGroup, Offer]] = []
+        self._new: list[tuple[datetime, AppOrGroup, AnyOffer]] = []
         self.steps: list[Step] = []
         self.missing: dict[str, datetime] = {}
         self.queued: dict[AppOrGroup, int] = {}
@@ -129,7 +129,7 @@ class _Planner:
             else:
                 self.queued[app] = place - room + 1
 
-    def _may_open(self, desired: DesiredPull, offer: Offer) -> bool:
+    def _may_open(self, desired: DesiredPull, offer: AnyOffer) -> bool:
         """Return False for what somebody closed; and for what was merged, until main was looked at: Git has
         the result.
         """
@@ -140,7 +140,7 @@ class _Planner:
             return ended.seen_at.is_over(desired.looks)
         return not self._known.is_no(offer.branch, offer.id)
 
-    def _differences(self, app: AppOrGroup, offer: Offer, pull: Pull) -> Iterator[Step]:
+    def _differences(self, app: AppOrGroup, offer: AnyOffer, pull: Pull) -> Iterator[Step]:
         made, marker = self._render(app, offer), marker_in(pull.body)
         if self._known.statuses.get(offer.head) != made.status:
             yield Step(Kind.STATUS, app, offer.branch, offer.since, self._now, status=made.status)
@@ -152,7 +152,7 @@ class _Planner:
         if made.comment and self._known.comments.get(offer.branch) != made.comment:
             yield Step(Kind.COMMENT, app, offer.branch, offer.since, self._now, pull=pull, comment=made.comment)
 
-    def _may_merge(self, offer: Offer, pull: Pull, made: Wanted) -> bool:
+    def _may_merge(self, offer: AnyOffer, pull: Pull, made: Wanted) -> bool:
         """Merge only a version with success in this cluster, at exactly the commit that it looked at, into main, once
         its status is set.
         """
@@ -198,9 +198,9 @@ def _says(pull: Pull, marker: Marker | None, made: Wanted) -> bool:
 
 def renderer(settings: PullSettings, limits: Limits) -> Render:
     """Return `wanted`, computed once for each offer of an app."""
-    made: dict[AppOrGroup, tuple[Offer, Wanted]] = {}
+    made: dict[AppOrGroup, tuple[AnyOffer, Wanted]] = {}
 
-    def render(app: AppOrGroup, offer: Offer) -> Wanted:
+    def render(app: AppOrGroup, offer: AnyOffer) -> Wanted:
         known = made.get(app)
         if known is None or known[0] != offer:
             known = made[app] = (offer, wanted(offer, settings, limits))

@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gitops_bg.core.model.actions import label
-from gitops_bg.core.model.decision import GateKind, GateResult
+from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.text.foreign_json import read_json
-from gitops_bg.forge.markdown import block, code, cut, plain
+from gitops_bg.forge.group_wanted import Texts, group_texts
+from gitops_bg.forge.markdown import block, code, cut, gate_rows, plain, shut_gates, within
 from gitops_bg.forge.marker import Marker, hashed, without_marker
-from gitops_bg.forge.offer import Offer, PullSettings, Side
+from gitops_bg.forge.offer import AnyOffer, GroupOffer, Offer, PullSettings, Side, context_of
 from gitops_bg.forge.port import CheckState, CheckStatus, Draft, Limits, Pull
 from gitops_bg.spec.manifests.differences import differences
 
@@ -30,17 +31,25 @@ class Wanted:
     """The desired comment; empty: none."""
 
 
-def wanted(offer: Offer, settings: PullSettings, limits: Limits) -> Wanted:
+def wanted(offer: AnyOffer, settings: PullSettings, limits: Limits) -> Wanted:
     """Return the desired state, within the forge's limits."""
-    title = title_of(offer)
-    text = _body(offer, limits.body)
+    texts = group_texts(offer, _room(limits)) if isinstance(offer, GroupOffer) else _texts(offer, _room(limits))
     people = hashed(*settings.reviewers, "/", *settings.assignees)
-    marker = Marker(str(offer.app), offer.cluster, offer.id, hashed(title, text, *settings.labels), people)
-    body = f"{marker.line()}\n{text}"
-    draft = Draft(offer.branch, offer.base, title, body, settings.labels, settings.reviewers, settings.assignees)
-    status = status_of(offer)
+    text_hash = hashed(texts.title, texts.body, *settings.labels)
+    marker = Marker(str(offer.subject), offer.cluster, offer.id, text_hash, people)
+    body = f"{marker.line()}\n{texts.body}"
+    draft = Draft(offer.branch, offer.base, texts.title, body, settings.labels, settings.reviewers, settings.assignees)
+    status = CheckStatus(offer.head, context_of(offer.cluster), texts.state, plain(texts.description))
     said = f"{status.state}: {status.description}" if settings.comment else ""
     return Wanted(draft, replace(status, description=cut(status.description, limits.description)), marker, said)
+
+
+def _texts(offer: Offer, longest: int) -> Texts:
+    return Texts(title_of(offer), _body(offer, longest), *_verdict(offer))
+
+
+def _room(limits: Limits) -> int:
+    return limits.body - _MARKER_ROOM
 
 
 def withdrawn(pull: Pull, marker: Marker, limits: Limits) -> Draft:
@@ -48,7 +57,7 @@ def withdrawn(pull: Pull, marker: Marker, limits: Limits) -> Draft:
     said = "**Withdrawn:** gitops-bg offers this no more. A newer version, or what became of this one, took its place."
     text = f"{said}\n\n{without_marker(pull.body)}"
     line = replace(marker, offer="", text=hashed(text)).line()
-    return Draft(pull.branch, pull.base, pull.title, _within(f"{line}\n{text}", limits.body))
+    return Draft(pull.branch, pull.base, pull.title, within(f"{line}\n{text}", limits.body))
 
 
 # --- the title -------------------------------------------------------------------------------------------------------
@@ -105,8 +114,8 @@ def _template(side: Side) -> dict[str, Any]:
 
 def _body(offer: Offer, longest: int) -> str:
     """Return the whole body; if it is too long, cut the diff, then the gates; never the table."""
-    budget = longest - _MARKER_ROOM
-    head, gates, tail = _head(offer), "\n".join(_gates(offer)), _way_back(offer)
+    budget = longest
+    head, gates, tail = _head(offer), "\n".join(gate_rows(offer.gates)), _way_back(offer)
     lines = _diff(offer)
     whole = "\n\n".join(filter(None, [head, gates, _fold(lines), tail]))
     if len(whole) <= budget:
@@ -114,7 +123,7 @@ def _body(offer: Offer, longest: int) -> str:
     room = budget - len("\n\n".join(filter(None, [head, gates, _fold([_LEFT_OUT]), tail]))) - 2
     if room > 0:
         return "\n\n".join(filter(None, [head, gates, _fold([*_fitting(lines, room), _LEFT_OUT]), tail]))
-    short = "\n\n".join([head, _within(gates, max(0, budget - len(head) - len(tail) - 4)), tail])
+    short = "\n\n".join([head, within(gates, max(0, budget - len(head) - len(tail) - 4)), tail])
     return short if len(short) <= budget else head
 
 
@@ -130,13 +139,6 @@ def _fitting(lines: list[str], room: int) -> list[str]:
             break
         kept.append(line)
     return kept
-
-
-def _within(text: str, longest: int) -> str:
-    """Cut the text at the end of a line."""
-    if len(text) <= longest:
-        return text
-    return text[:longest].rpartition("\n")[0]
 
 
 def _head(offer: Offer) -> str:
@@ -167,16 +169,6 @@ def _table(offer: Offer) -> Iterator[str]:
         yield f"| {title} | {' | '.join(cells)} |"
     held = code(offer.bad_before) if offer.bad_before else "no"
     yield f"| Was on hold before | {'– | ' if offer.before else ''}{held} |"
-
-
-def _gates(offer: Offer) -> Iterator[str]:
-    if not offer.gates:
-        return
-    yield "| Gate | | Why | Until |"
-    yield "|---|---|---|---|"
-    for gate in offer.gates:
-        until = f"{gate.until:%Y-%m-%d %H:%M} UTC" if gate.until and not gate.open else ""
-        yield f"| {code(gate.kind)} | {'open' if gate.open else '**shut**'} | {code(gate.reason)} | {until} |"
 
 
 def _fold(lines: list[str]) -> str:
@@ -214,20 +206,10 @@ def status_of(offer: Offer) -> CheckStatus:
     return CheckStatus(offer.head, context_of(offer.cluster), state, plain(said))
 
 
-def context_of(cluster: str) -> str:
-    """Return the name of the status: each cluster has its own."""
-    return f"gitops-bg/{cluster}"
-
-
 def _verdict(offer: Offer) -> tuple[CheckState, str]:
     if offer.refused:
         return CheckState.FAILURE, offer.refused
-    shut = [gate for gate in offer.gates if not gate.open and gate.kind != GateKind.APPROVAL]
+    shut = shut_gates(gate for gate in offer.gates if gate.kind != GateKind.APPROVAL)
     if shut and not offer.goes_back:
-        return CheckState.PENDING, "; ".join(map(_shortly, shut))
+        return CheckState.PENDING, shut
     return CheckState.SUCCESS, "traffic is there: merge this" if offer.goes_back else "every gate is open: merge this"
-
-
-def _shortly(gate: GateResult) -> str:
-    until = f" until {gate.until:%Y-%m-%d %H:%M} UTC" if gate.until else ""
-    return f"{gate.kind}: {gate.reason}{until}"

@@ -21,11 +21,10 @@ from gitops_bg.forge.errors import NotFound as NotThere
 from gitops_bg.forge.failures import Failures
 from gitops_bg.forge.heard import Heard
 from gitops_bg.forge.known import Ended, Known, by_branch
-from gitops_bg.forge.offer import DesiredPull, PullSettings
+from gitops_bg.forge.offer import DesiredPull, PullSettings, context_of
 from gitops_bg.forge.plan import Kind, Plan, Step, plan, renderer
 from gitops_bg.forge.port import Forge, Pull, PullState
 from gitops_bg.forge.views import NOTHING, views
-from gitops_bg.forge.wanted import context_of
 
 P = ParamSpec("P")
 T = TypeVar("T")

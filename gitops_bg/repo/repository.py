@@ -59,7 +59,7 @@ from gitops_bg.repo.settings import RepositorySettings
 from gitops_bg.repo.write.approvals import ApprovalWriter
 from gitops_bg.repo.write.commits import Committer
 from gitops_bg.repo.write.edits import Edited, EditOrNew, Edits
-from gitops_bg.repo.write.group_branches import GroupBranches
+from gitops_bg.repo.write.group_branches import GroupBranches, OfferedFolder
 from gitops_bg.repo.write.group_ledger import GroupLedger
 from gitops_bg.repo.write.group_ledger_file import GroupLedgerBatch
 from gitops_bg.repo.write.ledger import Ledger, Published
@@ -549,6 +549,11 @@ class Repository:
         """Put edits of main on the branch of a group, for people to merge. Raises as ``commit_files``."""
         with self._guarded(), self._writing():
             return self._group_branches.offer(group, edits, message)
+
+    def offered_folder(self, group: GroupKey) -> OfferedFolder | None:
+        """What the branch of a group asks for, as last fetched; None where there is none, or main says the same."""
+        with self._guarded():
+            return self._group_branches.offered(group)
 
     def withdraw_group(self, group: GroupKey, *, if_merged: bool = False) -> bool:
         """Delete the branch of a group, or only if main says the same; return whether it did. Raises as

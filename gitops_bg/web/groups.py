@@ -98,8 +98,9 @@ def _asked(asked: Asked) -> JSONResponse:
 
 
 def _where(asked: Asked) -> dict[str, str]:
-    """The commit, and the branch that somebody has to merge for it, where main takes none from the agent."""
-    return {"commit": asked.commit, **({"branch": asked.branch} if asked.branch else {})}
+    """The commit; where main takes none from the agent, also what somebody has to merge for it."""
+    merged_from = {"branch": asked.branch, "pullRequest": asked.pull}
+    return {"commit": asked.commit, **{name: each for name, each in merged_from.items() if each}}
 
 
 def _rows(versions: Iterable[GroupVersion]) -> list[dict[str, str]]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from gitops_bg.cli.views.groups.explanation import Explanation, json_explanation
 from gitops_bg.cli.views.groups.planned_group import json_plan
 from gitops_bg.cli.views.groups.route_differences import route_differences, service_differences
 from gitops_bg.core.groups.observed import LiveRoute, StableService
@@ -19,8 +20,9 @@ from gitops_bg.core.model.http_routes import (
     ParentRef,
     as_stored,
 )
-from tests.core.groups.simulation import store
-from tests.support.group_plans import plan_text, planned
+from gitops_bg.core.model.pulls import PullRequest, PullState
+from tests.core.groups.simulation import STORE, store
+from tests.support.group_plans import explain_text, plan_text, planned
 
 CART = HttpRule((HttpMatch("/cart"),), Backend("cart-v1", 80))
 AUTH = HttpRule((HttpMatch("/auth"),), Backend("auth-v1", 80), timeout="10s")
@@ -145,3 +147,39 @@ def test_every_route_of_a_group_compares_equal_once_it_is_settled() -> None:
     world.settle()
     live = {name: LiveRoute(as_stored(each)) for name, each in world.routes.items()}
     assert list(route_differences(live, {name: as_stored(each) for name, each in world.routes.items()})) == []
+
+
+# --- explanations ---
+
+PULL = PullRequest(7, "https://forge/7")
+
+
+@pytest.mark.parametrize(
+    ("pull", "line", "state"),
+    [
+        (PULL, "  pull request #7 is to be merged: https://forge/7", "open"),
+        (
+            replace(PULL, state=PullState.CLOSED, closed_by="ada"),
+            "  ada closed pull request #7, https://forge/7: reopen it, or ask for something",
+            "closed",
+        ),
+        (
+            replace(PULL, state=PullState.CLOSED),
+            "  somebody closed pull request #7, https://forge/7: reopen it, or ask for",
+            "closed",
+        ),
+    ],
+)
+def test_an_explanation_names_the_pull_request_of_the_group_s_branch(pull: PullRequest, line: str, state: str) -> None:
+    world = store()
+    world.settle()
+    assert not any("pull request" in each for each in explain_text(world))
+    world.pull = pull
+    assert line in explain_text(world)
+    found = Explanation(STORE, world.desired(), world.observed(), world.decide(), world.now)
+    assert json_explanation(found)["pullRequest"] == {
+        "number": 7,
+        "url": "https://forge/7",
+        "state": state,
+        "closedBy": pull.closed_by or None,
+    }

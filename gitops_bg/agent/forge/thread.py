@@ -10,15 +10,17 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.agent.forge.desired_group_pull import desired_pull_of_group
 from gitops_bg.agent.forge.desired_pull import awaits_look, desired_pull_of
 from gitops_bg.agent.groups.facts import GroupFacts
 from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.runtime.background_thread import BackgroundThread
-from gitops_bg.agent.runtime.boundaries import log_bug
+from gitops_bg.agent.runtime.boundaries import log_bug, quietly
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.groups.branches import AppOrGroup
 from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.looks import Awaited, awaited
 from gitops_bg.core.model.pulls import PullView
@@ -97,10 +99,13 @@ class ForgeThread(BackgroundThread):
         if desired is not None:
             self.set_desired(facts.app, desired)
 
-    def take_group(self, facts: GroupFacts) -> None:
-        """Take over a finished look at a group. Without a forge, nothing is computed."""
-        if self._wiring.catalog.reading.settings.forge is not None:
-            self.set_desired(facts.group, DesiredPull(looks=facts.looks, asks=facts.asks))
+    def take_group(self, facts: GroupFacts, record: GroupRecord, now: datetime) -> None:
+        """Take over a finished look at a group, which decided this record. Without a forge, nothing is computed."""
+        wiring = self._wiring
+        if wiring.catalog.reading.settings.forge is not None:
+            with quietly(f"looking what {facts.group} wants of the forge"):
+                desired = desired_pull_of_group(facts, record, now, wiring.cluster, wiring.base)
+                self.set_desired(facts.group, desired)
 
     def keep_groups(self, groups: Collection[GroupKey]) -> None:
         """Want nothing any more of groups that main does not have."""

@@ -15,6 +15,7 @@ from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.groups.branches import group_branch
 from gitops_bg.core.groups.lifecycle import delete, promote, rollback
 from gitops_bg.core.groups.model import GroupKey, GroupState, GroupVersion, PromotionRejected, Rejection, VersionStage
+from gitops_bg.core.model.pulls import PullRequest, PullState
 from gitops_bg.repo.git.errors import PushRefused
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.edits import EditOrNew
@@ -36,10 +37,14 @@ class Asked:
     versions: tuple[GroupVersion, ...]
     branch: str = ""
     """Where it is to be merged from, where main takes no commit from the agent; else empty."""
+    pull: str = ""
+    """The address of the pull request of that branch, once the forge has one; else empty."""
 
 
 class GroupCommands:
-    """Any thread may call it. ``pushed`` is told of each commit; ``clock`` gives UTC."""
+    """Any thread may call it. ``pushed`` is told of each commit, ``clock`` gives UTC, ``pull_of`` knows the pull
+    request of a group's branch.
+    """
 
     def __init__(
         self,
@@ -48,12 +53,14 @@ class GroupCommands:
         groups: GroupCluster,
         pushed: Callable[[], None],
         clock: Callable[[], datetime],
+        pull_of: Callable[[GroupKey], PullRequest | None] = lambda _: None,
     ) -> None:
         self._catalog = catalog
         self._repository = repository
         self._groups = groups
         self._pushed = pushed
         self._clock = clock
+        self._pull_of = pull_of
 
     def versions(self, group: GroupKey) -> tuple[GroupVersion, ...]:
         """Return the versions of a group as they are now. Raises `NoSuchGroup`, and the errors of ``core.errors``."""
@@ -119,7 +126,11 @@ class GroupCommands:
             edited, branch = self._repository.offer_group(group, edits, message), group_branch(group)
         self._pushed()
         asks = edited.changed or bool(edited.paths)
-        return Asked(edited.commit if asks else "", state.versions, branch if asks else "")
+        if not (asks and branch):
+            return Asked(edited.commit if asks else "", state.versions)
+        pull = self._pull_of(group)
+        is_open = pull is not None and pull.state is PullState.OPEN
+        return Asked(edited.commit, state.versions, branch, pull.url if pull is not None and is_open else "")
 
 
 def _with_fields(fields: Mapping[str, str | int], path: str, data: bytes) -> bytes:

@@ -7,13 +7,16 @@ from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.policy_shelf import asks_about_others
 from gitops_bg.agent.desired.reading import Reading
 from gitops_bg.agent.groups.members import observed_members
+from gitops_bg.agent.groups.offered import OfferedGroup, OfferedGroups
 from gitops_bg.agent.groups.policing import GroupPolicing
+from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.groups.group_cluster import GroupCluster, SeenGroup
+from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.engine import decide_group
-from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.groups.model import GroupKey, GroupState
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.model.looks import NO_LOOKS, Looks
 from gitops_bg.core.model.version import AppKey
@@ -34,6 +37,10 @@ class GroupFacts:
     observed: ObservedGroup
     asks: Asks = NO_ASKS
     """What a forge is asked about people."""
+    offered: OfferedGroup | GitopsBgError | None = None
+    """What its branch asks people to merge, or why that cannot be read; None where there is none, or main says the
+    same.
+    """
     looks: Looks = NO_LOOKS
     """The look at main that it comes from."""
 
@@ -52,6 +59,7 @@ class GroupGatherer:
     """Reads one group at a time, for the agent and for commands."""
 
     def __init__(self, catalog: Catalog, cluster: Cluster, groups: GroupCluster) -> None:
+        self._branches = OfferedGroups(catalog.repository)
         self._looks = catalog.looks
         self._cluster = cluster
         self._groups = groups
@@ -72,4 +80,24 @@ class GroupGatherer:
         alerting = reading.alerting
         told = alerts_of(AppKey(group.namespace, group.name), None, alerting.document, alerting)
         desired = replace(config.desired, policing=policing.members, alerts=told.hooks)
-        return GroupFacts(group, config, desired, seen, observed, policing.asks, self._looks())
+        offered = self._offered(reading, group, config.desired, seen.record.state)
+        asks = policing.asks or (offered.asks if isinstance(offered, OfferedGroup) else NO_ASKS)
+        return GroupFacts(group, config, desired, seen, observed, asks, offered, self._looks())
+
+    def _offered(
+        self, reading: Reading, group: GroupKey, main: DesiredGroup, state: GroupState
+    ) -> OfferedGroup | GitopsBgError | None:
+        """Return what the branch of the group asks for, with what policies ask about that; or why nobody can read it:
+        nothing else waits for that.
+        """
+        try:
+            with guarded(f"reading the branch of {group}"):
+                found = self._branches.of(group, main)
+                if found is None or found.desired.spec is None:
+                    return found
+                policing = self._policing.of(reading, group, found.desired, state, promoted=False)
+        except GitopsBgError as error:
+            if isinstance(error, InternalError):
+                log_bug(error)
+            return error
+        return replace(found, desired=replace(found.desired, policing=policing.members), asks=policing.asks)

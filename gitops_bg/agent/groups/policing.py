@@ -82,11 +82,11 @@ class GroupPolicing:
         try:
             named = self._versions.promotion_of(group, version, main) if promoted else ""
             unread = "" if named or not promoted else f"main does not say since when {version} is named"
+            self._versions.fetch_reviewed(self._facts.heard(group), main)
         except GitopsBgError as error:
             named, unread = "", str(error)
         if unread:
             return PolicingOfGroup({name: _shut(each, unread) for name, each in members.items()})
-        self._versions.fetch_reviewed(self._facts.heard(group), main)
         of = self._versions.of(group, version, main, promotion=named)
         people = self._facts.group_people(reading, group, asked, of, named)
         promotion = named if asked.approvals or asked.merger else ""

@@ -170,14 +170,14 @@ class GroupReconciler:
         now = self._clock()
         facts = self._with_answers(facts, now)
         decision = facts.decide(now)
-        wrote = self._groups.save(facts.seen, decision, facts.desired.commit, now)
+        wrote = self._groups.save(facts.seen, decision, facts.desired.commit, now, facts.observed.pull)
         # What the record asks for is measured, and said, once the record is saved, so that no result counts twice.
         measured_by = self._beside.measurements.take_group(
             group, facts.observed.uid, decision.record, decision.measurements, self._clock()
         )
         self._beside.hooks.take(group, decision.calls)
         self._beside.commits.submit(group, decision.commit)
-        self._beside.forge.take_group(facts)
+        self._beside.forge.take_group(facts, decision.record, now)
         if facts.observed.uid:  # Without an object, nothing is saved.
             self._beside.ledger.submit(group, ledger_batch(decision.record))
         self._take(group, decision.record)
@@ -197,7 +197,7 @@ class GroupReconciler:
     def _with_answers(self, facts: GroupFacts, now: datetime) -> GroupFacts:
         """Return the facts with what those beside have found since the last look."""
         group, beside = facts.group, self._beside
-        trouble = beside.commits.trouble(group)
+        trouble, shown = beside.commits.trouble(group), beside.forge.view(group)
         observed = replace(
             facts.observed,
             calls={called.id: called for called in beside.hooks.answers(group)},
@@ -205,6 +205,7 @@ class GroupReconciler:
             commit_trouble=trouble.reason,
             commit_branch=trouble.branch,
             ledger=beside.ledger.position(group),
+            pull=shown.pull if shown is not None else facts.observed.pull,  # Else as the status has it.
         )
         return replace(facts, observed=observed)
 

@@ -18,6 +18,7 @@ from gitops_bg.cluster.manifests.http_routes import http_route
 from gitops_bg.cluster.manifests.patches import unchanged
 from gitops_bg.cluster.observation.gateways import acceptance
 from gitops_bg.cluster.observation.states import meta_of
+from gitops_bg.cluster.reporting.status import pull_in
 from gitops_bg.core import names
 from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.groups.decision import (
@@ -32,6 +33,7 @@ from gitops_bg.core.groups.decision import (
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.observed import LiveRoute, Member, ObservedGroup, StableService
 from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.model.pulls import PullRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +79,17 @@ class GroupCluster:
             routes={each["metadata"]["name"]: _live_route(group, each) for each in routes or ()},
             has_gateway_api=routes is not None,
             drifted=body.get("spec") != spec,
+            pull=pull_in(body.get("status") or {}),
         )
 
-    def save(self, seen: SeenGroup, decision: GroupDecision, commit: str, now: datetime) -> bool:
+    def save(
+        self,
+        seen: SeenGroup,
+        decision: GroupDecision,
+        commit: str,
+        now: datetime,
+        pull: PullRequest | None = None,
+    ) -> bool:
         """Write the status for a decision, unless it is already so; return whether it was written.
 
         The ``resourceVersion`` that the record was read from is the lock: of two agents, or two promotions, one wins
@@ -87,7 +97,7 @@ class GroupCluster:
         """
         if seen.body is None:
             return False
-        status = group_status(seen.body, decision, commit, now)
+        status = group_status(seen.body, decision, commit, now, pull)
         if status == seen.body.get("status"):
             return False
         kind = {"apiVersion": RELEASE_GROUPS.api_version, "kind": RELEASE_GROUPS.name}

@@ -6,7 +6,7 @@ from typing import Any
 
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.reporting.analysis_status import facts_of, newest_first
-from gitops_bg.cluster.reporting.status import conditions_with_times, gate_of
+from gitops_bg.cluster.reporting.status import conditions_with_times, gate_of, pull_request
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.groups.analysis.answers import version_of
 from gitops_bg.core.groups.decision import GroupDecision
@@ -15,6 +15,7 @@ from gitops_bg.core.groups.record import GroupMove, GroupRecord, Transition
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.analysis_runs import AnalysisRun
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.pulls import PullRequest
 from gitops_bg.spec.codec import from_json, to_json
 from gitops_bg.spec.groups import status as shown
 from gitops_bg.spec.status import moment_of
@@ -36,8 +37,10 @@ def load_group_record(body: Object | None) -> GroupRecord:
         raise InvalidInput(*error.problems, Problem(f"ReleaseGroup {name}", "has no record", remedy=remedy)) from error
 
 
-def group_status(body: Object, decision: GroupDecision, commit: str, now: datetime) -> dict[str, Any]:
-    """The whole status."""
+def group_status(
+    body: Object, decision: GroupDecision, commit: str, now: datetime, pull: PullRequest | None = None
+) -> dict[str, Any]:
+    """The whole status; ``pull`` is the pull request of the group's branch."""
     generation = body["metadata"].get("generation", 0)
     state = decision.record.state
     before = ((body.get("status") or {}).get("conditions")) or []
@@ -52,6 +55,7 @@ def group_status(body: Object, decision: GroupDecision, commit: str, now: dateti
         versions=tuple(map(partial(_version, state), state.versions)) or None,
         transition=_transition(decision.record.transition),
         gates=tuple(map(gate_of, decision.gates)) or None,
+        pull_request=pull_request(pull),
         analysis_runs=tuple(map(_run, newest_first(decision.record.analyses))) or None,
         history=tuple(map(_move, reversed(decision.record.moves))) or None,
         conditions=tuple(conditions_with_times(before, decision.conditions, generation, now)),

@@ -3,9 +3,10 @@
 ``status.record`` is the agent's memory, for nobody else to read; the rest is derived from it for kubectl.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.observation.states import AppState
@@ -72,7 +73,7 @@ def status_of(state: AppState, decision: Decision, now: datetime) -> Object:
         available_replicas=counts.available,
         rollouts=tuple(_rollout(one) for one in reversed(record.rollouts)),
         analysis_runs=runs_of(record) or None,
-        pull_request=_pull_request(decision.pull),
+        pull_request=pull_request(decision.pull),
         conditions=tuple(conditions_with_times(_live_conditions(state), decision.conditions, state.generation, now)),
         gates=tuple(gate_of(gate) for gate in decision.gates),
         waits=tuple(_wait(wait) for wait in decision.waits),
@@ -159,7 +160,8 @@ def _rollout(rollout: Rollout) -> shown.Rollout:
     )
 
 
-def _pull_request(pull: PullRequest | None) -> shown.PullRequest | None:
+def pull_request(pull: PullRequest | None) -> shown.PullRequest | None:
+    """What the status shows of a pull request; nothing of a merged one."""
     if pull is None or pull.state is PullState.MERGED:
         return None
     state, by = str(pull.state), pull.closed_by or None
@@ -168,7 +170,12 @@ def _pull_request(pull: PullRequest | None) -> shown.PullRequest | None:
 
 def pull_of(state: AppState | None) -> PullRequest | None:
     """The pull request in the status; the forge has not been asked since."""
-    said = reread_json(state.status).get("pullRequest") if state is not None else None
+    return pull_in(reread_json(state.status)) if state is not None else None
+
+
+def pull_in(status: Mapping[str, Any]) -> PullRequest | None:
+    """The pull request in a status, of an app or a group."""
+    said = status.get("pullRequest")
     if not isinstance(said, dict) or not isinstance(said.get("number"), int) or said.get("state") not in set(PullState):
         return None
     url, by = str(said.get("url") or ""), str(said.get("closedBy") or "")

@@ -73,6 +73,8 @@ BEFORE_PROMOTION: tuple[Gate, ...] = (
     members_healthy,
     pre_promotion,
 )
+# An analysis and hooks begin once main names the version: nobody could merge what waits for them.
+BEFORE_MERGE: tuple[Gate, ...] = tuple(each for each in BEFORE_PROMOTION if each is not pre_promotion)
 # The way back waits for nothing that is new: only for pods to go to. No policy stands in it (I6).
 BEFORE_ROLLBACK: tuple[Gate, ...] = (knows_routes, not_failed_before, members_available)
 
@@ -82,6 +84,13 @@ def gates_of(world: GroupWorld, version: str) -> tuple[GateResult, ...]:
     if world.record.state.stage(version) is VersionStage.LEGACY:
         return tuple(_asked(world, version, BEFORE_ROLLBACK))
     return (*_asked(world, version, BEFORE_PROMOTION), *hook_gates(world, version), *policies(world, version))
+
+
+def gates_before_merge(world: GroupWorld, version: str) -> tuple[GateResult, ...]:
+    """Those that can be open before main names the version: for people who are asked to merge that."""
+    if world.record.state.stage(version) is not VersionStage.CANDIDATE:
+        return gates_of(world, version)
+    return (*_asked(world, version, BEFORE_MERGE), *policies(world, version))
 
 
 def _asked(world: GroupWorld, version: str, gates: tuple[Gate, ...]) -> Iterator[GateResult]:

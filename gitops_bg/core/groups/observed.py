@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from gitops_bg.core.model.analysis_runs import MeasurementResult
 from gitops_bg.core.model.hooks import HookResponse
 from gitops_bg.core.model.http_routes import HttpRoute
+from gitops_bg.core.model.pulls import PullRequest, PullState
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,3 +86,13 @@ class ObservedGroup:
     """The branch that has the commit which main refuses; empty where none has."""
     ledger: LedgerPosition | None = None
     """How far the ledger in Git got; None while nobody has looked."""
+    pull: PullRequest | None = None
+    """The pull request of the group's branch, as a forge last showed it; None where there is none."""
+
+    @property
+    def to_merge(self) -> str:
+        """What people are to merge for the commit that main refuses: the pull request, else the branch; empty where
+        there is neither.
+        """
+        is_open = self.pull is not None and self.pull.state is PullState.OPEN and self.commit_branch
+        return self.pull.url if is_open and self.pull is not None else self.commit_branch

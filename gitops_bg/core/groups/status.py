@@ -100,7 +100,7 @@ def _way_back(world: GroupWorld, failed: FailedTransition) -> str:
     """How far the way back from a version that failed is, and what is left to do for a person."""
     if world.record.state.only(VersionStage.ACTIVE) != failed.active:
         return f"{failed.target} serves until {failed.active} can: {failed.reason}"
-    trouble, branch = world.observed.commit_trouble, world.observed.commit_branch
+    trouble, branch = world.observed.commit_trouble, world.observed.to_merge
     what = f"merge {branch}, which sets" if branch else "set"
     todo = f"; {what} active: {failed.active} in group.yaml, because the agent cannot: {trouble}" if trouble else ""
     return f"{failed.active} serves again instead of {failed.target}: {failed.reason}{todo}"

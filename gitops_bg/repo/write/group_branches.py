@@ -3,6 +3,7 @@ place, gone once main says the same.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from gitops_bg.core.groups.branches import group_branch
 from gitops_bg.core.groups.model import GroupKey
@@ -13,6 +14,17 @@ from gitops_bg.repo.read.trees import NOTHING, Trees
 from gitops_bg.repo.write.commits import Committer, Draft
 from gitops_bg.repo.write.edits import Edited, EditOrNew, Edits
 from gitops_bg.spec.groups.layout import group_folder
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedFolder:
+    """The head of the branch of a group."""
+
+    commit: str
+    parent: str
+    """The main that it was made on; empty where it has no parent."""
+    folder: str
+    """The object id of the group's folder there: equal ids are equal wishes."""
 
 
 class GroupBranches:
@@ -69,6 +81,15 @@ class GroupBranches:
         if standing is None or main is None:
             return False
         return self._folder(group, standing) == self._folder(group, main) or self._mirror.is_ancestor(standing, main)
+
+    def offered(self, group: GroupKey) -> OfferedFolder | None:
+        """What the branch of a group asks for; None where there is none, or main says the same."""
+        standing = self._mirror.tracked().get(group_branch(group))
+        if standing is None or self.is_merged(group):
+            return None
+        found = self._mirror.commits([standing]).get(standing)
+        parents = found.parents if found is not None else ()
+        return OfferedFolder(standing, parents[0] if parents else "", self._folder(group, standing))
 
     def _folder(self, group: GroupKey, commit: str) -> str:
         path = group_folder(group)

@@ -1,15 +1,20 @@
-"""What the promotion of a group brings, told from the files of its folder: the version, and all that it says.
+"""What the promotion of a group brings, told from the files of its folder: the version, and all that it says. And what
+main would say after a merge.
 
 People approve it by looking at one commit, so it is told for any commit. Fetches nothing.
 """
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from gitops_bg.core.groups.desired import DesiredGroup
+from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.app.layout import PRIMARY_FILE
 from gitops_bg.spec.groups.layout import GROUP_FILE
+from gitops_bg.spec.groups.load import load_group
 from gitops_bg.spec.yaml.reader import read_one
 
 
@@ -24,6 +29,30 @@ def active_in(group_file: bytes) -> str:
     spec = value.get("spec") if isinstance(value, dict) else None
     active = spec.get("active") if isinstance(spec, dict) else None
     return active if isinstance(active, str) else ""
+
+
+def as_merged(
+    main: DesiredGroup, group: GroupKey, before: Mapping[str, bytes | Problem], after: Mapping[str, bytes | Problem]
+) -> DesiredGroup:
+    """Return what ``main`` would say of a group after the merge of a branch that turned its files from ``before`` into
+    ``after``, by their paths in the group's folder. Without a spec where nobody can read the branch's group.yaml.
+
+    A branch of the agent names another version, or removes the folders of one. Whatever else people push there, the
+    pull request shows.
+    """
+    read = load_group(group, after, main.commit).desired
+    if read.spec is None or main.spec is None:
+        return replace(main, spec=None, problems=read.problems or main.problems)
+    gone = {each for each in main.versions if _has(before, each) and not _has(after, each)}
+    return replace(
+        main,
+        spec=replace(main.spec, active=read.spec.active, archive_size=read.spec.archive_size),
+        versions={name: each for name, each in main.versions.items() if name not in gone},
+    )
+
+
+def _has(files: Mapping[str, bytes | Problem], version: str) -> bool:
+    return any(path.startswith(f"{version}/") and not path.endswith(f"/{PRIMARY_FILE}") for path in files)
 
 
 def promoted_by(files: Mapping[str, bytes | Problem]) -> str | None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import Field
 
-from gitops_bg.spec.status import AnalysisFacts, Condition, Gate, Moment, Number, Part, TopStatus
+from gitops_bg.spec.status import AnalysisFacts, Condition, Gate, Moment, Number, Part, PullRequest, TopStatus
 
 
 class GroupVersionStatus(Part):
@@ -64,6 +64,9 @@ class GroupStatus(TopStatus):
     transition: GroupTransitionStatus | None = Field(default=None, description="A promotion or rollback under way.")
     gates: tuple[Gate, ...] | None = Field(
         default=None, description="Every gate of the version that group.yaml asks for, while it is not active."
+    )
+    pull_request: PullRequest | None = Field(
+        default=None, description="The last pull request of the branch that asks for a version of the group."
     )
     analysis_runs: tuple[GroupAnalysisRun, ...] | None = Field(
         default=None, description="The last analysis before and after promotion, and those before, the newest first."

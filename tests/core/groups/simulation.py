@@ -39,6 +39,7 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.hooks import Hook, HookCall, HookResponse
 from gitops_bg.core.model.http_routes import Backend, Deny, HttpRoute, ParentRef, as_stored
 from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Plan
+from gitops_bg.core.model.pulls import PullRequest
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.repo.write.group_ledger_file import GroupDocument, GroupLedgerBatch, ledger_batch
 from gitops_bg.repo.write.ledger_entries import Position
@@ -130,6 +131,10 @@ class World:
     """Whether the ledger takes anything now."""
     takes_commits: bool = True
     """Whether main takes the agent's commits."""
+    branch: str = ""
+    """The branch that has what main does not take."""
+    pull: PullRequest | None = None
+    """The pull request of that branch."""
     commits: list[CommitActive] = field(default_factory=list)
     templates: tuple[Problem, ...] = ()
     """What is wrong in analysis/."""
@@ -163,6 +168,8 @@ class World:
             calls=self.calls,
             measurements=tuple(self._measured()),
             commit_trouble=trouble,
+            commit_branch=self.branch,
+            pull=self.pull,
             ledger=LedgerPosition(self.git.position.epoch, self.git.position.sequence),
         )
 

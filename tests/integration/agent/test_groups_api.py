@@ -104,6 +104,7 @@ def test_where_main_takes_no_commit_from_the_agent_a_branch_has_it_for_people_to
     status, said = api("POST", "/promote/v2")
     assert (status, said["branch"], said["commit"]) == (202, branch, remote.head(branch))
     assert api("POST", "/promote/v2")[1]["commit"] == said["commit"], "asked again, it is the same commit"
+    assert "pullRequest" not in said, "without a forge there is none"
     assert (remote.head(), store.stages()) == (head, "v1A v2C")
     remote.merge(branch)
     store.world.wake()

@@ -43,6 +43,32 @@ def test_it_is_one_commit_on_top_of_main(repository: Repository, remote: GitRemo
     assert (remote.show(BRANCH, PATH), remote.head()) == ("active: v2\n", main)
 
 
+def test_what_it_asks_for_is_known_until_main_says_the_same(repository: Repository, remote: GitRemote) -> None:
+    assert repository.offered_folder(STORE) is None
+    main, commit = remote.head(), offer(repository)
+    found = repository.offered_folder(STORE)
+    assert found is not None
+    assert (found.commit, found.parent) == (commit, main)
+    remote.merge(BRANCH)
+    remote.publish("Something else", {"README.md": "hello"})
+    assert repository.offered_folder(STORE) == found, "as last fetched"
+    repository.poll()
+    assert repository.offered_folder(STORE) is None
+
+
+def test_the_same_wish_on_a_newer_main_is_the_same_folder(repository: Repository, remote: GitRemote) -> None:
+    first = offer(repository)
+    before = repository.offered_folder(STORE)
+    repository.withdraw_group(STORE)
+    remote.publish("Something else", {"README.md": "hello"})
+    repository.poll()
+    again = offer(repository)
+    after = repository.offered_folder(STORE)
+    assert before is not None
+    assert after is not None
+    assert (before.folder, first) == (after.folder, first) != (after.folder, again)
+
+
 def test_the_same_again_is_the_same_commit_also_where_main_moved_elsewhere(
     repository: Repository, remote: GitRemote, opened: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,6 +21,7 @@ from gitops_bg.core.groups.inspect.outlook import Outlook, outlook_of, serving_i
 from gitops_bg.core.groups.model import Endpoint, GroupKey, GroupVersion, VersionStage
 from gitops_bg.core.groups.observed import Member, ObservedGroup
 from gitops_bg.core.groups.world import UNKNOWN_MEMBER, member_name
+from gitops_bg.core.model.pulls import PullRequest, PullState
 from gitops_bg.core.status.meanings import troubles
 from gitops_bg.spec.codec import to_json
 
@@ -76,12 +77,19 @@ def json_explanation(found: Explanation) -> dict[str, Any]:
         "gates": [
             to_json(gate) | {"open": gate.open, "remedy": "" if gate.open else gate.remedy} for gate in decision.gates
         ],
+        "pullRequest": _json_pull(found.observed.pull),
         "conditions": [json_of(each, found.group) for each in decision.conditions],
         "next": outlook.next,
         "advice": [{"what": each.what, "command": each.command} for each in outlook.advice],
         "actions": [str(action) for action in decision.actions],
         "wakeAt": decision.wake_at.isoformat() if decision.wake_at else None,
     }
+
+
+def _json_pull(pull: PullRequest | None) -> dict[str, Any] | None:
+    if pull is None:
+        return None
+    return {"number": pull.number, "url": pull.url, "state": pull.state, "closedBy": pull.closed_by or None}
 
 
 def _json_version(found: Explanation, version: GroupVersion) -> dict[str, Any]:
@@ -108,6 +116,9 @@ def _parts(found: Explanation) -> Iterator[RenderableType]:
     if moving is not None:
         way = "is taken back" if moving.withdrawn else f"is at the step {moving.step}"
         yield _indented(said(f"the {moving.kind.lower()} from {moving.source} to {moving.target} {way}"))
+    pull = found.observed.pull
+    if pull is not None:
+        yield _indented(said(_pull(pull)))
     for condition in troubles(decision.conditions, GROUP_MEANINGS):
         yield drawn(condition, found.group, 2)
     if decision.record.state.versions:
@@ -121,6 +132,14 @@ def _parts(found: Explanation) -> Iterator[RenderableType]:
     if decision.wake_at:
         left = spoken((decision.wake_at - found.now).total_seconds())
         yield _indented(said(f"looked at again in {left} at the latest", "dim"))
+
+
+def _pull(pull: PullRequest) -> str:
+    """Return how far people are with what the group's branch asks for."""
+    if pull.state is PullState.CLOSED:
+        by = pull.closed_by or "somebody"
+        return f"{by} closed pull request #{pull.number}, {pull.url}: reopen it, or ask for something else"
+    return f"pull request #{pull.number} is to be merged: {pull.url}"
 
 
 def _indented(text: Text) -> Listing:

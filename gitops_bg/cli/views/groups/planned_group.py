@@ -13,13 +13,12 @@ from gitops_bg.cli.views.gate_table import ShownGate, gate_table
 from gitops_bg.cli.views.listing import Column, Line, Listing, paragraph
 from gitops_bg.cli.views.output import said
 from gitops_bg.core.groups.decision import GroupDecision
-from gitops_bg.core.groups.inspect.answers import DENIED, NOT_FOUND, SampleRequest
+from gitops_bg.core.groups.inspect.answers import DENIED, NOT_FOUND
 from gitops_bg.core.groups.inspect.forecast import Changed, Forecast
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.status import PROMOTION_REJECTED
 from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.http_routes import PathKind
 from gitops_bg.spec.codec import to_json
 
 
@@ -98,7 +97,7 @@ def _parts(found: PlannedGroup) -> Iterator[RenderableType]:
     if ahead.stages:
         yield _table(("VERSION", "NOW", "THEN"), map(_change, ahead.stages))
     if ahead.answers:
-        rows = ((_request(each.request), each.before, each.after) for each in ahead.answers)
+        rows = ((str(each.request), each.before, each.after) for each in ahead.answers)
         yield _table(("REQUEST", "NOW", "THEN"), rows)
     if ahead.answers or ahead.same_answers:
         yield _indented(said(f"{_counted(ahead.same_answers)} answered as now", "dim"))
@@ -125,20 +124,6 @@ def _counted(same: int) -> str:
 
 def _change(each: Changed) -> tuple[str, str, str]:
     return each.name, each.before or "-", each.after or "deleted"
-
-
-def _request(request: SampleRequest) -> str:
-    """Return a request in a few words.
-
-    >>> _request(SampleRequest("/cart", "v2", "shop.example.com", "GET", (("X-Beta", "yes"),)))
-    'GET shop.example.com/cart, v2, X-Beta: yes'
-    >>> _request(SampleRequest("/a.*", kind=PathKind.REGEX))
-    '/a.* (regex)'
-    """
-    path = f"{request.method} {request.host}{request.path}".strip()
-    kind = " (regex)" if request.kind is PathKind.REGEX else ""
-    more = (request.version, *(f"{name}: {value}" for name, value in request.headers))
-    return ", ".join(filter(None, (path + kind, *more)))
 
 
 _STYLES = {NOT_FOUND: "yellow", DENIED: "yellow", "deleted": "red"}

@@ -31,6 +31,19 @@ class SampleRequest:
     kind: PathKind = PathKind.PREFIX
     """With `PathKind.REGEX` the path stands for all that match it."""
 
+    def __str__(self) -> str:
+        """The request in a few words.
+
+        >>> str(SampleRequest("/cart", "v2", "shop.example.com", "GET", (("X-Beta", "yes"),)))
+        'GET shop.example.com/cart, v2, X-Beta: yes'
+        >>> str(SampleRequest("/a.*", kind=PathKind.REGEX))
+        '/a.* (regex)'
+        """
+        path = f"{self.method} {self.host}{self.path}".strip()
+        kind = " (regex)" if self.kind is PathKind.REGEX else ""
+        more = (self.version, *(f"{name}: {value}" for name, value in self.headers))
+        return ", ".join(filter(None, (path + kind, *more)))
+
 
 def sample_requests(routes: Iterable[HttpRoute], header: str) -> list[SampleRequest]:
     """Return a request for every match of every rule: without the version's ``header``, and with each that a rule

@@ -112,7 +112,7 @@ def _left(group: _Group) -> Outlook | None:
         return Outlook(f"requests go back from {failed.target} to {failed.active} as soon as that answers", ill)
     if not group.observed.commit_trouble:
         return Outlook(f"{group.serves_on}; the agent commits active: {failed.active} to main")
-    branch = group.observed.commit_branch
+    branch = group.observed.to_merge
     by_hand = f"merge {branch}, which names {failed.active}" if branch else f"name {failed.active} in group.yaml"
     back = Advice(by_hand) if branch else Advice(by_hand, f"gitops-bg group rollback {group.key} {failed.active}")
     again = Advice(f"or change a file in {failed.target}/: it is measured anew then")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from gitops_bg.core.groups.inspect.outlook import Outlook, outlook_of
 from gitops_bg.core.groups.model import TransitionStep
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.metrics import LATEST, AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.pulls import PullRequest, PullState
 from tests.core.groups.simulation import STORE, World, store
 
 
@@ -183,3 +186,31 @@ def test_a_lost_record_that_main_cannot_make_again_says_what_to_put_back() -> No
         "what serves serves on; nothing moves until the record can be made again from main",
         ["put back the folder that the condition names, and push"],
     )
+
+
+PULL = PullRequest(7, "https://forge/7")
+
+
+@pytest.mark.parametrize(
+    ("branch", "pull", "merge"),
+    [
+        ("", None, ""),
+        ("a-branch", None, "merge a-branch, which "),
+        ("a-branch", PULL, "merge https://forge/7, which "),
+        ("a-branch", replace(PULL, state=PullState.CLOSED), "merge a-branch, which "),
+    ],
+)
+def test_a_way_back_that_main_refuses_is_the_pull_request_to_merge(
+    branch: str, pull: PullRequest | None, merge: str
+) -> None:
+    world = store(after_it=Plan((Metric("smoke", "web", "{}", consecutive_error_limit=0),)))
+    world.settle()
+    world.finds[AnalysisStage.POST] = AnalysisPhase.FAILED
+    world.takes_commits, world.branch, world.pull, world.active = False, branch, pull, "v2"
+    decision = world.settle()
+    assert world.stages == "v1A v2C"
+    (diverged,) = (each for each in decision.conditions if each.type == "Diverged")
+    assert f"; {merge}set" in diverged.message
+    (first, _) = outlook(world).advice
+    assert first.what.startswith(merge or "name v1 in group.yaml")
+    assert bool(first.command) is not bool(merge)

@@ -42,6 +42,7 @@ from gitops_bg.core.model.http_routes import (
     PathKind,
     as_stored,
 )
+from gitops_bg.core.model.pulls import PullRequest, PullState
 from tests.core.groups.notation import NOW, group
 from tests.support.cluster.clusters import TestCluster
 from tests.support.cluster.gateway_api import install_gateway_api
@@ -118,6 +119,9 @@ def test_a_record_comes_back_as_it_was_and_the_older_of_two_decisions_loses(stor
     assert store.subject.save(before, decision, "c1", NOW)
     assert store.subject.seen(store.key).record == record
     assert not store.subject.save(store.subject.seen(store.key), decision, "c1", NOW), "nothing is new"
+    pull = PullRequest(7, "https://forge/7", PullState.CLOSED, closed_by="ada")
+    assert store.subject.save(store.subject.seen(store.key), decision, "c1", NOW, pull)
+    assert store.observed().pull == pull
     with pytest.raises(WorldChanged):
         store.subject.save(before, replace(decision, phase=Phase.HEALTHY), "c1", NOW)
     listed = store.cluster.kubectl("get", "rg", "-n", store.key.namespace).stdout.splitlines()[1].split()

@@ -1,0 +1,138 @@
+"""A release group on a real Gitea: what main refuses is a pull request, and people approve it (decision 45)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitops_bg.agent.groups.commands import Asked
+from gitops_bg.core.groups.branches import group_branch
+from gitops_bg.core.groups.model import GroupKey
+from tests.fixtures.repos.texts import policy
+from tests.integration.agent.forge.test_gitea import SETTINGS
+from tests.support.cluster.clusters import SandboxCluster
+from tests.support.forges.gitea import Gitea
+from tests.support.forges.remote import GiteaRemote
+from tests.support.groups import Store
+from tests.support.scenario import scenario
+from tests.support.waiting import eventually
+
+pytestmark = pytest.mark.real_forge
+
+EYES = {
+    "policies/eyes.yaml": policy("eyes", "- approvals: {count: 1}", "- separation: {between: [author, merger]}"),
+    "policies/people.yaml": """\
+apiVersion: gitops-bg.dev/v1alpha1
+kind: People
+people:
+- {name: ada, emails: [ada@example.com], forge: {gitea: 3}}
+""",
+}
+"""Who pushes has the account `ana`."""
+
+
+class Pulls:
+    """What people do with the pull request of the group."""
+
+    def __init__(self, store: Store, remote: GiteaRemote) -> None:
+        self.store = store
+        self.remote = remote
+        self.branch = group_branch(GroupKey(store.world.namespace, "store"))
+
+    def asked(self, version: str) -> Asked:
+        """What a pipeline asks for over HTTP."""
+        agent = self.store.world.agent
+        assert agent is not None
+        found = agent.group_commands.promote(GroupKey(self.store.world.namespace, "store"), version)
+        self.store.world.wake()
+        return found
+
+    def wait(self, title: str, status: str) -> dict[str, Any]:
+        """The only open one, once it says so."""
+
+        def found() -> dict[str, Any] | None:
+            self.store.world.wake()
+            pulls = [each for each in self.remote.pulls() if title in each["title"]]
+            is_so = pulls and self.remote.status(pulls[0]["head"]["sha"]) == status
+            return pulls[0] if is_so else None
+
+        pull = eventually(found, what=f"a pull request {title!r} whose status is {status}")
+        assert pull is not None
+        return pull
+
+    def approves(self, pull: dict[str, Any], user: str) -> None:
+        body = {"event": "APPROVED", "commit_id": pull["head"]["sha"]}
+        self.remote.call("POST", f"/pulls/{pull['number']}/reviews", body, user=user)
+
+
+@pytest.fixture
+def remote(real_forge: Gitea, tmp_path: Path) -> GiteaRemote:
+    return GiteaRemote(tmp_path / "remote", real_forge)
+
+
+@pytest.fixture
+def pulls(sandbox_cluster: SandboxCluster, remote: GiteaRemote, tmp_path: Path) -> Iterator[Pulls]:
+    """The group `store`: v1 serves, v2 is a candidate; policies ask for a second pair of eyes."""
+    with scenario(sandbox_cluster, tmp_path / "agent", remote=remote, **remote.agent_settings()) as world:
+        store = Store(world)
+        remote.write("gitops-bg.yaml", SETTINGS)
+        store.begin()
+        world.publish("Two pairs of eyes", EYES)
+        yield Pulls(store, remote)
+
+
+def test_a_promotion_that_main_refuses_is_approved_squashed_and_carried_out(pulls: Pulls, remote: GiteaRemote) -> None:
+    store = pulls.store
+    remote.protect()
+    assert pulls.asked("v2").branch == pulls.branch
+    pull = pulls.wait("store: v1 → v2 [test]", "pending")
+    assert pull["user"]["login"] == "agent"
+    store.world.advance(31)  # A body is not edited more often.
+    store.world.wake()
+    eventually(lambda: "0 of 1 approvals" in unescape(remote.pulls()[0]["body"]), what="its text counts approvals")
+    body = unescape(remote.pulls()[0]["body"]).replace("<code>", "").replace("</code>", "")
+    for row in ("| cart | cart-v1 | cart-v2 |", "| /new | 404 | cart-v2 |"):
+        assert row in body, body
+    assert pulls.asked("v2").pull == pull["html_url"], "asked again, the answer names it"
+    eventually(lambda: store.status().get("pullRequest", {}).get("url") == pull["html_url"], what="so does the status")
+
+    pulls.approves(pull, "ben")
+    pull = pulls.wait("store: v1 → v2 [test]", "success")
+    remote.merge(pull["number"], "squash", user="ben")
+    store.world.wake()
+    store.wait("v1L v2A")
+    eventually(lambda: remote.head(pulls.branch) is None, what="the branch is gone")
+    eventually(lambda: "pullRequest" not in store.status(), what="so is it in the status")
+    assert [(each["number"], each["merged"]) for each in remote.pulls("all")] == [(pull["number"], True)]
+
+
+def test_an_author_of_a_service_approves_in_vain_and_what_is_merged_without_approval_waits(
+    pulls: Pulls, remote: GiteaRemote
+) -> None:
+    store = pulls.store
+    remote.checkout("release", new=True)
+    store.spec["active"] = "v2"
+    for path, text in store.group().items():
+        remote.write(path, text or "")
+    head = remote.commit("Promote v2", author="ben <ben@localhost>")
+    remote.push()
+    remote.checkout("main")
+    made = {"head": "release", "base": "main", "title": "v2"}
+    pull = remote.call("POST", "/pulls", made, user="ben")
+    pulls.approves({"number": pull["number"], "head": {"sha": head}}, "ana")
+    remote.merge(pull["number"], "squash", user="ben")
+
+    def says(said: str) -> None:
+        def looked() -> bool:
+            store.world.wake()
+            return any(said in each["reason"] for each in store.shut_gates())
+
+        eventually(looked, what=f"a gate says {said!r}, not {store.shut_gates()}")
+
+    says("0 of 1 approvals; ada is an author")
+    assert store.stages() == "v1A v2C"
+    assert store.ask("/cart") == "cart-v1"
