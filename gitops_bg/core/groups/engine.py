@@ -7,7 +7,7 @@ what is live. The record is saved before the actions are carried out, so any of 
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from gitops_bg.core.groups.analysis.answers import measurements_due
+from gitops_bg.core.groups.analysis.answers import latest_start, measurements_due
 from gitops_bg.core.groups.analysis.verdicts import begin_runs, take_measurements
 from gitops_bg.core.groups.decision import ApplyGroup, GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
@@ -117,6 +117,9 @@ def _wake_at(world: GroupWorld) -> datetime | None:
     moments = [*policy_moments(world), *_end_of_suspension(world)]
     moments += (moment for run in world.record.analyses.runs for moment in run_moments(run))
     moments += hook_moments(world)
+    latest = latest_start(world)
+    if latest is not None:
+        moments.append(latest)
     if since is not None:
         moments.append(since + timedelta(seconds=GATEWAY_STATUS_GRACE_SECONDS))
     if moving is not None:

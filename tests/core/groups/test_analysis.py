@@ -449,6 +449,55 @@ def test_a_result_of_another_record_counts_for_nothing() -> None:
     assert (decision.record.transition, decision.record.analyses) == (None, world.record.analyses)
 
 
+def refused_after_the_switch() -> World:
+    """v2 serves, and the Gateway refuses the routes that clear up after its promotion."""
+    world = analysed(POST, finds={POST: GOOD})
+    while world.record.left_at is None:
+        world.step()
+    world.accepts, world.says = False, "no more rules"
+    world.settle()
+    assert (world.stages, world.record.transition) == ("v1L v2A", None)
+    return world
+
+
+def test_routes_that_the_gateway_refuses_after_the_switch_delay_the_analysis_and_do_not_end_it() -> None:
+    """Found: nothing began it, nothing said so, and nobody judged what served."""
+    world = refused_after_the_switch()
+    latest = NOW + timedelta(seconds=600)
+    assert measured(world) == []
+    begins = "begins when the Gateway has taken the routes"
+    said = f"post-promotion analysis of v2 {begins}, and at 2026-11-23 12:10 UTC all the same"
+    assert condition(world, "AnalysisPassed") == (False, "NotBegun", said)
+    assert condition(world, "RoutesAccepted") == (False, "NotAccepted", "store: no more rules")
+    world.versions["v3"] = version(cart="/cart")
+    world.settle()
+    world.active = "v3"
+    waits = f"of what serves now: post-promotion analysis: {begins}"
+    assert (gate(world).reason, gate(world).until) == (waits, latest)
+    world.active = "v2"
+    world.after(599.9).settle()
+    assert (measured(world), world.decide().wake_at) == ([], latest)
+    world.after(0.1).settle()
+    assert condition(world, "AnalysisPassed")[:2] == (True, "Successful")
+
+
+def test_a_version_found_bad_though_its_routes_are_refused_is_left() -> None:
+    world = refused_after_the_switch()
+    world.finds[POST] = BAD
+    world.after(600).settle()
+    assert (world.record.failed is not None, world.record.transition is not None) == (True, True)
+    world.accepts = True
+    world.settle()
+    assert world.stages == "v1A v2C"
+
+
+def test_once_the_gateway_takes_them_the_analysis_begins_at_once() -> None:
+    world = refused_after_the_switch()
+    world.accepts = True
+    world.settle()
+    assert condition(world, "AnalysisPassed")[:2] == (True, "Successful")
+
+
 def test_time_alone_asks_for_the_next_measurement() -> None:
     plan = Plan((replace(ONCE.metrics[0], count=2, interval=30),))
     world = analysed(PRE, before=plan, finds={PRE: GOOD})

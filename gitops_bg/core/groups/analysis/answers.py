@@ -1,5 +1,7 @@
 """What analyses say of a group so far, for its gates and its status. World in, answer out (argo-rollouts.md §3)."""
 
+from datetime import datetime, timedelta
+
 from gitops_bg.core.checks.gating.verdict import verdict_of
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.world import GroupWorld
@@ -10,6 +12,7 @@ from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Plan
 
 PRE, POST = AnalysisStage.PRE, AnalysisStage.POST
 PASSED = "AnalysisPassed"
+_BEGINS = "begins when the Gateway has taken the routes"
 
 
 def plan_of(world: GroupWorld, stage: AnalysisStage) -> Plan | None:
@@ -73,6 +76,16 @@ def live_version_not_being_measured(world: GroupWorld, _: str) -> GateResult | N
     return GateResult(GateKind.ANALYSIS, False, f"of what serves now: {verdict.reason}", verdict.until)
 
 
+def latest_start(world: GroupWorld) -> datetime | None:
+    """When the analysis after promotion begins though the Gateway has not taken all routes: it may refuse them for
+    ever, and nobody would judge what serves. None where nothing waits for that.
+    """
+    run, left = run_after(world), world.record.left_at
+    if run is None or run.started_at is not None or left is None or plan_of(world, POST) is None:
+        return None
+    return left + timedelta(seconds=world.spec.progress_deadline_seconds)
+
+
 def live_verdict(world: GroupWorld) -> GateResult | None:
     """What the analysis after promotion says of the version that serves; None where there was none."""
     run, plan = run_after(world), plan_of(world, POST)
@@ -81,8 +94,8 @@ def live_verdict(world: GroupWorld) -> GateResult | None:
     if run.started_at is not None:
         answer = f"set active: {run.fallback} to go back, promote another version, or remove postPromotionAnalysis"
         return verdict_of(run, answer)
-    begins = (plan.unknown if plan else "") or "begins when the Gateway has taken the routes"
-    return GateResult(GateKind.ANALYSIS, False, f"{POST.called}: {begins}")
+    begins = (plan.unknown if plan else "") or _BEGINS
+    return GateResult(GateKind.ANALYSIS, False, f"{POST.called}: {begins}", latest_start(world))
 
 
 def measurements_due(world: GroupWorld, *, suspended: bool) -> tuple[MeasurementRequest, ...]:
@@ -106,6 +119,10 @@ def passed(world: GroupWorld) -> Condition:
             return Condition(PASSED, False, "NotBegun", f"{PRE.called} of {world.wanted} has not begun")
     if run is None:
         return Condition(PASSED, False, "NoAnalysis", "nothing was analysed")
+    latest = latest_start(world)
+    if run == run_after(world) and latest is not None:
+        said = f"{POST.called} of {version_of(run)} {_BEGINS}, and at {latest:%Y-%m-%d %H:%M} UTC all the same"
+        return Condition(PASSED, False, "NotBegun", said)
     said = f"{run.stage.called} of {version_of(run)}: {run if run.running else why(run)}"
     return Condition(PASSED, run.phase is AnalysisPhase.SUCCESSFUL, run.phase.value, said)
 

@@ -8,6 +8,7 @@ from gitops_bg.core.groups.analysis.answers import (
     POST,
     PRE,
     digest_of,
+    latest_start,
     plan_of,
     run_after,
     run_before,
@@ -126,13 +127,15 @@ def _may_still_stop(world: GroupWorld, version: str) -> bool:
 
 
 def _begin_post(world: GroupWorld) -> GroupWorld:
-    """Begin the run after promotion, once the Gateway has taken the routes that follow it: until then it would measure
-    the former version as well.
+    """Begin the run after promotion, once the Gateway has taken the routes that follow it: until then it might measure
+    the former version as well. It does not wait for ever: requests moved when the step before was taken.
     """
     run, plan = world.record.analyses.run(POST), plan_of(world, POST)
     if run is None or run.started_at or plan is None or plan.unknown or world.wanted == run.fallback:
         return world
-    is_settled = world.record.transition is None and world.record.left_at is None
+    latest = latest_start(world)
+    may_begin = world.record.left_at is None or (latest is not None and world.now >= latest)
+    is_settled = world.record.transition is None and may_begin
     return _begun(world, run, plan, stable=run.fallback) if is_settled else world
 
 
