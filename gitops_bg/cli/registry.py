@@ -215,6 +215,11 @@ GROUP_VERBS = (
         "Show the history of a group, the newest first: what, when, from which version to which, why.",
     ),
     Verb(
+        "approve",
+        "group.approve",
+        "Approve a version of a group with your SSH key, with all that main has in its folder now.",
+    ),
+    Verb(
         "promote",
         "group.change",
         "Promote a version of a group: one commit that names it `active`, for all its services together.",

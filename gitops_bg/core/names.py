@@ -25,6 +25,9 @@ of apps: there, an app of the namespace ``groups`` may have a branch.
 APPROVALS_PREFIX = "gitops-bg/approvals/"
 """Of branches that hold the signed approvals of an app (policies.md §4)."""
 
+GROUP_APPROVALS_PREFIX = "gitops-bg/approvals-groups/"
+"""Of branches that hold the signed approvals of a release group."""
+
 GROUP = "gitops-bg.dev"
 API_VERSION = f"{GROUP}/v1alpha1"
 KIND = "BlueGreenDeployment"

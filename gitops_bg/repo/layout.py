@@ -2,9 +2,10 @@
 
 import re
 
+from gitops_bg.core.groups.branches import AppOrGroup
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.names import APPROVALS_PREFIX, GROUP_PROMOTION_PREFIX, PROMOTION_PREFIX
+from gitops_bg.core.names import APPROVALS_PREFIX, GROUP_APPROVALS_PREFIX, GROUP_PROMOTION_PREFIX, PROMOTION_PREFIX
 from gitops_bg.spec.app.layout import app_of_folder
 from gitops_bg.spec.dns_labels import is_dns_label
 
@@ -50,9 +51,14 @@ def group_of_branch(branch: str) -> GroupKey | None:
     return GroupKey(found.namespace, found.name) if found else None
 
 
-def approvals_app_of(branch: str) -> AppKey | None:
-    """The app whose signed approvals this branch holds, or None."""
-    return _app_named(branch, APPROVALS_PREFIX)
+def approved_on(branch: str) -> AppOrGroup | None:
+    """The app or group whose signed approvals this branch holds, or None.
+
+    >>> approved_on("gitops-bg/approvals/shop/store"), approved_on("gitops-bg/approvals-groups/shop/store")
+    (AppKey(namespace='shop', name='store'), GroupKey(namespace='shop', name='store'))
+    """
+    group = _app_named(branch, GROUP_APPROVALS_PREFIX)
+    return GroupKey(group.namespace, group.name) if group else _app_named(branch, APPROVALS_PREFIX)
 
 
 def _app_named(branch: str, prefix: str) -> AppKey | None:

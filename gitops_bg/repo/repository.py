@@ -29,6 +29,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from types import TracebackType
 
+from gitops_bg.core.groups.branches import AppOrGroup
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.record import GroupLedgerEntry
 from gitops_bg.core.model.desired import LedgerMemory, Problem
@@ -465,13 +466,13 @@ class Repository:
                 self._poller.look_again()
             return changed
 
-    def approval_tips(self) -> Mapping[AppKey, str]:
+    def approval_tips(self) -> Mapping[AppOrGroup, str]:
         """The heads of the branches of signed approvals, in their last fetched state."""
         with self._guarded():
             return self._approvals.tips()
 
-    def approvals(self, app: AppKey) -> Sequence[Statement]:
-        """The statements in an app's branch of signed approvals, newest first, within limits; believes no signature."""
+    def approvals(self, app: AppOrGroup) -> Sequence[Statement]:
+        """The statements in the branch of signed approvals, newest first, within limits; believes no signature."""
         with self._guarded():
             tip = self._approvals.tips().get(app)
             return self._approvals.statements(tip) if tip else ()
@@ -501,12 +502,14 @@ class Repository:
 
     # What is written.
 
-    def approve(self, app: AppKey, digest: str, *, label: str, reason: str = "") -> str:
-        """Append a signed approval to the app's branch; returns the commit. Raises as ``commit_primaries``."""
+    def approve(self, app: AppOrGroup, digest: str, *, label: str, reason: str = "") -> str:
+        """Append a signed approval to the branch of an app or a group; returns the commit. Raises as
+        ``commit_primaries``.
+        """
         with self._guarded(), self._writing():
             return self._approval_writer.approve(app, digest, self._poller.head(), label=label, reason=reason)
 
-    def withdraw_approval(self, app: AppKey, approval: str, *, reason: str = "") -> str:
+    def withdraw_approval(self, app: AppOrGroup, approval: str, *, reason: str = "") -> str:
         """Append a signed withdrawal of an approval; returns the commit. Raises as ``commit_primaries``."""
         with self._guarded(), self._writing():
             return self._approval_writer.withdraw(app, approval, self._poller.head(), reason=reason)

@@ -101,19 +101,25 @@ class PolicingFacts:
         policing = Policing(policies, then, (), troubles, labels, config.annotations)
         source = config.target.source.commit if config.target else ""
         commits = self._commits(tuple(filter(None, (promotion, source))))
-        return self._board.with_peers(replace(policing, commits=commits), app)
+        policing = replace(policing, commits=commits)
+        policing = self._signed.with_overrides(policing, reading.followed.commit, promotion)
+        return self._board.with_peers(policing, app)
 
     def group_people(
-        self, reading: Reading, group: GroupKey, asked: AskedOfPeople, version: Promoted, promotion: str
+        self, reading: Reading, group: GroupKey, asked: AskedOfPeople, version: Promoted, main: str
     ) -> Policing:
-        """Return all that rules ask about people of the version that a group moves to; ``promotion`` is the commit that
-        names it in main, empty before that. A bug in here shuts these rules.
+        """Return all that rules ask about people of the version that a group moves to, by ``main``'s files. A bug in
+        here shuts these rules.
         """
         try:
             with guarded(f"asking who approved what {group} is to serve"):
                 if not version.digest:
                     return Policing(unheard="nobody can read what main has of the version")
-                return self._people.filled(Policing(), asked, self._circumstances(reading, group, version, promotion))
+                about = self._circumstances(reading, group, version, version.promotion)
+                found, wanted = self._people.filled(Policing(), asked, about), frozenset([version.digest])
+                if not asked.approvals:
+                    return found
+                return self._signed.with_approvals(found, group, wanted, main, version.promotion)
         except InternalError as error:
             log_bug(error)
             return Policing(unheard=str(error))

@@ -13,6 +13,7 @@ from gitops_bg.agent.desired.reading import Entry, Reading, unreadable
 from gitops_bg.agent.desired.shared_documents import SharedDocumentUsers
 from gitops_bg.agent.runtime.boundaries import log_bug, quietly
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
+from gitops_bg.core.groups.branches import AppOrGroup
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import PromotionBranch
 from gitops_bg.core.model.version import AppKey, ServicePorts, Source
@@ -60,7 +61,7 @@ class Reader:
         self._settings_problems: tuple[Problem, ...] = ()
         self._good_settings: bytes | None = None
         self._has_signers = False
-        self._approvals: Mapping[AppKey, str] = {}
+        self._approvals: Mapping[AppOrGroup, str] = {}
         self._groups = GroupShelf(self._files_below, self._folder_before)
         self._promotions: Mapping[AppKey, PromotionBranch] = {}
         self._parsed_offers: dict[tuple[AppKey, str], _Offered] = {}
@@ -245,10 +246,12 @@ class Reader:
         return self._policies.view.asks_who_approved and self._has_signers
 
     def read_approvals(self) -> set[AppKey]:
-        """Take over where the branches of signed approvals are; the apps for which that is another place."""
+        """Take over where the branches of signed approvals are; the apps for which that is another place. Groups are
+        looked at after every poll.
+        """
         before, self._approvals = self._approvals, self._repository.approval_tips() if self.follows_approvals() else {}
         touched = (app for app in before.keys() | self._approvals.keys() if before.get(app) != self._approvals.get(app))
-        return {app for app in touched if self._cares_for(app)}
+        return {app for app in touched if isinstance(app, AppKey) and self._cares_for(app)}
 
     # --- promotion branches -----------------------------------------------------------------------------------
 

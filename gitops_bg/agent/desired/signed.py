@@ -14,6 +14,7 @@ from gitops_bg.core.checks.policies.facts import awaits_promotion
 from gitops_bg.core.checks.policies.judge import OVERRIDE
 from gitops_bg.core.checks.policies.match import asked_of_people, asks_for_signed_override
 from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.groups.branches import AppOrGroup, signed_name
 from gitops_bg.core.model.desired import Desired
 from gitops_bg.core.model.policies.facts import Approval, CommitFacts, Policing, SignedBy
 from gitops_bg.core.model.policies.rules import Proof
@@ -42,21 +43,33 @@ class SignedFacts:
 
     def added(self, policing: Policing, app: AppKey, desired: Desired, record: Record) -> Policing:
         """Add the signatures, if a policy asks for them."""
-        policies = policing.all_policies
-        asks_who = asked_of_people(policies).approvals
-        if not (asks_who or asks_for_signed_override(policies)):
-            return policing
         promotion = awaits_promotion(desired, record)
+        policing = self.with_overrides(policing, desired.commit, promotion)
+        if not asked_of_people(policing.all_policies).approvals:
+            return policing
+        return self.with_approvals(policing, app, _wanted(desired, record), desired.commit, promotion)
+
+    def with_overrides(self, policing: Policing, main: str, promotion: str) -> Policing:
+        """Add who signed the promotion, where it overrides a policy that asks for that."""
+        if not asks_for_signed_override(policing.all_policies):
+            return policing
         try:
-            files = tuple(self._files(desired.commit, promotion))
-            if asks_for_signed_override(policies):
-                commits = tuple(self._signed(each, promotion, files) for each in policing.commits)
-                policing = replace(policing, commits=commits)
-            approvals = self._approvals(app, _wanted(desired, record), files) if asks_who else None
+            files = tuple(self._files(main, promotion))
+            commits = tuple(self._signed(each, promotion, files) for each in policing.commits)
+        except GitopsBgError as error:
+            return replace(policing, unheard=_both(policing.unheard, error))
+        return replace(policing, commits=commits)
+
+    def with_approvals(
+        self, policing: Policing, subject: AppOrGroup, wanted: frozenset[str], main: str, promotion: str
+    ) -> Policing:
+        """Add who approved one of the ``wanted`` digests of an app or a group by a signature."""
+        try:
+            files = tuple(self._files(main, promotion))
+            approvals = self._approvals(subject, wanted, files)
             authors = self._authors(policing, approvals or (), files[0])
         except GitopsBgError as error:
-            unheard = "; ".join(filter(None, (policing.unheard, str(error))))
-            return replace(policing, may_be_more=policing.may_be_more or asks_who, unheard=unheard)
+            return replace(policing, may_be_more=True, unheard=_both(policing.unheard, error))
         if approvals is None:
             return policing
         given = (each for each, _ in approvals)
@@ -126,12 +139,13 @@ class SignedFacts:
         return SignedBy(people[0].name, expires=expires), common_groups(people)
 
     def _approvals(
-        self, app: AppKey, wanted: frozenset[str], files: tuple[Trusted, ...]
+        self, subject: AppOrGroup, wanted: frozenset[str], files: tuple[Trusted, ...]
     ) -> tuple[tuple[Approval, str], ...] | None:
         """Return the branch's approvals of these versions, each with its commit; None where main has no signers."""
         if files[0].signers is None:
             return None
-        said = [each for each in self._repository.approvals(app) if each.app == str(app)]
+        name = signed_name(subject)
+        said = [each for each in self._repository.approvals(subject) if each.app == name]
         by_commit = {each.commit: each for each in said}
         for each in said:
             if each.withdraws in by_commit:
@@ -163,6 +177,10 @@ def _wanted(desired: Desired, record: Record) -> frozenset[str]:
     """Return the versions that may be promoted, by the names in main and the record."""
     documents = (each for each in (desired.target, desired.primary) if each)
     return frozenset(name for each in documents for name in (each.snapshot.digest, resolve(record, each.snapshot)))
+
+
+def _both(unheard: str, error: GitopsBgError) -> str:
+    return "; ".join(filter(None, (unheard, str(error))))
 
 
 def _told(approvals: Iterable[tuple[Approval, str]]) -> Iterator[tuple[Approval, str]]:

@@ -41,6 +41,8 @@ class GroupFacts:
     """What its branch asks people to merge, or why that cannot be read; None where there is none, or main says the
     same.
     """
+    has_forge: bool = False
+    """Whether a forge is asked at all."""
     looks: Looks = NO_LOOKS
     """The look at main that it comes from."""
 
@@ -82,7 +84,9 @@ class GroupGatherer:
         desired = replace(config.desired, policing=policing.members, alerts=told.hooks)
         offered = self._offered(reading, group, config.desired, seen.record.state)
         asks = policing.asks or (offered.asks if isinstance(offered, OfferedGroup) else NO_ASKS)
-        return GroupFacts(group, config, desired, seen, observed, asks, offered, self._looks())
+        return GroupFacts(
+            group, config, desired, seen, observed, asks, offered, reading.settings.forge is not None, self._looks()
+        )
 
     def _offered(
         self, reading: Reading, group: GroupKey, main: DesiredGroup, state: GroupState

@@ -88,7 +88,7 @@ class GroupPolicing:
         if unread:
             return PolicingOfGroup({name: _shut(each, unread) for name, each in members.items()})
         of = self._versions.of(group, version, main, promotion=named)
-        people = self._facts.group_people(reading, group, asked, of, named)
+        people = self._facts.group_people(reading, group, asked, of, main)
         promotion = named if asked.approvals or asked.merger else ""
         asks = Asks(asked.approvals, promotion, people.mergers_asked)
         return PolicingOfGroup({name: _with(people, each, of.digest) for name, each in members.items()}, asks)

@@ -25,7 +25,8 @@ def with_heard_gates(decision: Decision, facts: Facts, manifest: Object | None) 
 
 def with_heard_gates_of_group(decision: GroupDecision, facts: GroupFacts) -> GroupDecision:
     """Return the same of a group; its forge is asked about all of its services at once."""
-    return replace(decision, gates=_heard(decision.gates, facts.seen.body)) if facts.asks else decision
+    is_heard = facts.has_forge and bool(facts.asks)
+    return replace(decision, gates=_heard(decision.gates, facts.seen.body)) if is_heard else decision
 
 
 def _heard(gates: tuple[GateResult, ...], manifest: Object | None) -> tuple[GateResult, ...]:

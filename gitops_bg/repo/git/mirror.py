@@ -9,7 +9,7 @@ from types import TracebackType
 
 from cachetools import LRUCache
 
-from gitops_bg.core.names import APPROVALS_PREFIX, GROUP_PROMOTION_PREFIX, PROMOTION_PREFIX
+from gitops_bg.core.groups.branches import APPROVALS_PREFIXES, PROMOTION_PREFIXES
 from gitops_bg.repo.git.commit_objects import CommitObjects
 from gitops_bg.repo.git.directory import MirrorDirectory
 from gitops_bg.repo.git.errors import (
@@ -29,7 +29,7 @@ from gitops_bg.repo.layout import (
     STATE_PREFIX,
     TRACKING_PREFIX,
     app_of_branch,
-    approvals_app_of,
+    approved_on,
     group_of_branch,
     is_commit_id,
 )
@@ -37,7 +37,6 @@ from gitops_bg.repo.settings import RepositorySettings
 from gitops_bg.repo.write.messages import one_line
 
 _HEADS = "refs/heads/"
-_PROMOTIONS = (PROMOTION_PREFIX, GROUP_PROMOTION_PREFIX)
 _REMEMBERED = 10_000
 """How many answers of git are cached: which commit contains which other, and which commits exist."""
 _FETCH = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--filter=blob:none")
@@ -108,8 +107,13 @@ class Mirror:
 
     def advertised(self) -> bytes:
         """The remote's answer about our branches, unparsed: equal bytes mean that nothing moved."""
-        approvals = (f"{APPROVALS_PREFIX}*",) if self._with_approvals else ()
-        wanted = (self.settings.branch, self.settings.state_branch, *(f"{each}*" for each in _PROMOTIONS), *approvals)
+        approvals = tuple(f"{each}*" for each in APPROVALS_PREFIXES) if self._with_approvals else ()
+        wanted = (
+            self.settings.branch,
+            self.settings.state_branch,
+            *(f"{each}*" for each in PROMOTION_PREFIXES),
+            *approvals,
+        )
         return self._asked("ls-remote", "--heads", "origin", *(_HEADS + name for name in wanted))
 
     def remote_branches(self) -> dict[str, str]:
@@ -125,7 +129,7 @@ class Mirror:
     def _is_ours(self, branch: str) -> bool:
         if app_of_branch(branch) is not None or group_of_branch(branch) is not None:
             return True
-        return self._with_approvals and approvals_app_of(branch) is not None
+        return self._with_approvals and approved_on(branch) is not None
 
     def clusters(self) -> list[str]:
         """The clusters that have a ledger on the remote, asked now."""

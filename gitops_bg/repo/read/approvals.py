@@ -1,4 +1,4 @@
-"""Reads the branches of signed approvals: who would approve which version of an app. Believes no signature.
+"""Reads the branches of signed approvals: who would approve which version of an app or a group. Believes no signature.
 
 A branch is a line of empty commits that people append to. Only its newest commits are read, by first parents, and none
 beyond a merge: an approval hidden behind many commits, or beside the line, is not read. A withdrawn approval stays
@@ -12,11 +12,11 @@ from datetime import datetime
 
 from cachetools import LRUCache
 
+from gitops_bg.core.groups.branches import AppOrGroup
 from gitops_bg.core.model.policies.facts import CommitFacts
-from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
-from gitops_bg.repo.layout import WITHDRAWN_PREFIX, approvals_app_of, is_commit_id
+from gitops_bg.repo.layout import WITHDRAWN_PREFIX, approved_on, is_commit_id
 from gitops_bg.repo.read.commits import CommitReader
 
 APP, APPROVES, WITHDRAWS, MAIN = "Bg-App", "Bg-Approves", "Bg-Withdraws", "Bg-Main"
@@ -34,6 +34,7 @@ class Statement:
     at: datetime | None = None
     """Its committer's date."""
     app: str = ""
+    """The app, or the group (`signed_name`)."""
     digest: str = ""
     """The version that it approves; empty if it withdraws an approval."""
     withdraws: str = ""
@@ -55,10 +56,10 @@ class ApprovalBranches:
         self._read: LRUCache[str, tuple[Statement, ...]] = LRUCache(_REMEMBERED)
         self._withdrawn: set[str] | None = None
 
-    def tips(self) -> Mapping[AppKey, str]:
+    def tips(self) -> Mapping[AppOrGroup, str]:
         """Return the heads of all branches."""
         tracked = self._mirror.tracked().items()
-        return {app: commit for name, commit in tracked if (app := approvals_app_of(name)) is not None}
+        return {app: commit for name, commit in tracked if (app := approved_on(name)) is not None}
 
     def statements(self, tip: str) -> tuple[Statement, ...]:
         """Return the statements of the newest commits of a branch, newest first."""

@@ -153,9 +153,10 @@ RULES = {
         asked(Approvals(proof=Proof.MERGE), authors=frozenset(), merge=replace(BEN, proof=Proof.MERGE)),
         True,
     ),
-    "a signature, which nobody can give": (
-        asked(Approvals(proof=Proof.SIGNED), approvals=(BEN,), authors=frozenset()),
-        False,
+    "approved, and not signed": (asked(Approvals(proof=Proof.SIGNED), approvals=(BEN,), authors=frozenset()), False),
+    "approved by a signature": (
+        asked(Approvals(proof=Proof.SIGNED), approvals=(replace(BEN, proof=Proof.SIGNED),), authors=frozenset()),
+        True,
     ),
     "overridden by the commit": (asked(frozen(), commit=OVERRIDE), True),
     "the commit changes its own policy": (asked(then=PoliciesThen(COMMIT.commit, changed_with_it=True)), False),
@@ -203,13 +204,13 @@ UNHEARD = "the forge has not answered yet"
             Approvals(),
             {"approvals": (), "authors": frozenset(), "unheard": "as of noon"},
             "0 of 1 approvals; as of noon",
-            f"let {ANYBODY} approve it; where that is not possible any more, set active: back, and promote it again",
+            f"let {ANYBODY} approve it, or run: gitops-bg group approve shop/store",
         ),
         (
             Approvals(proof=Proof.SIGNED),
-            {},
-            "it asks for signatures, and nobody can sign the promotion of a release group",
-            "ask for proof: forge, or override it",
+            {"approvals": (), "authors": frozenset()},
+            "0 of 1 approvals",
+            f"let {ANYBODY} run: gitops-bg group approve shop/store",
         ),
     ],
 )

@@ -18,6 +18,7 @@ from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.session.user_git import author, signing_key
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.checks.policies.facts import described_by
+from gitops_bg.core.groups.branches import AppOrGroup
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.version import AppKey, Snapshot
 from gitops_bg.core.names import approvals_branch
@@ -81,14 +82,14 @@ def approve(
         repository.poll()
         shown = label(None, choice.digest)
         if withdraw:
-            given = _given(repository, named, choice.digest, by[1])
+            given = given_by(repository, named, choice.digest, shown, by[1])
             made = repository.withdraw_approval(named, given, reason=commit.message)
             done = f"{named}: your approval {given[:10]} of {shown} is withdrawn by commit {made[:10]}"
         else:
             made = repository.approve(named, choice.digest, label=shown, reason=commit.message)
             what = ", ".join(filter(None, [shown, choice.images, choice.what]))
             done = f"{named}: approved {what}; commit {made[:10]} on {approvals_branch(named)}"
-        why_not = _why_not(repository, made)
+        why_not = why_it_does_not_count(repository, made)
     data = {"app": str(named), "digest": choice.digest, "commit": made, "branch": approvals_branch(named)}
     output.both({**data, "withdrawn": withdraw, "counts": not why_not}, done)
     if why_not and not output.json:
@@ -122,7 +123,7 @@ def _chosen(app: AppKey, choices: list[Choice], name: str) -> Choice:
     return next(each for each in choices if each.digest == digest)
 
 
-def _given(repository: Repository, app: AppKey, digest: str, email: str) -> str:
+def given_by(repository: Repository, app: AppOrGroup, digest: str, shown: str, email: str) -> str:
     """Return somebody's newest approval of a version that is not withdrawn. Raises `CommandFailed`."""
     said = repository.approvals(app)
     taken_back = {each.withdraws for each in said} | repository.withdrawn_approvals()
@@ -131,10 +132,10 @@ def _given(repository: Repository, app: AppKey, digest: str, email: str) -> str:
     for commit in mine:
         if commit in facts and facts[commit].committer.email.lower() == email.lower():
             return commit
-    raise CommandFailed(f"{app}: {email} has no approval of {label(None, digest)} to withdraw")
+    raise CommandFailed(f"{app}: {email} has no approval of {shown} to withdraw")
 
 
-def _why_not(repository: Repository, commit: str) -> str:
+def why_it_does_not_count(repository: Repository, commit: str) -> str:
     """Return why the signature does not count by the present main; empty where it does."""
     files = trusted(repository.text_file(SIGNERS_FILE), repository.text_file(PEOPLE_FILE))
     if files.signers is None:

@@ -13,7 +13,6 @@ from gitops_bg.core.model.policies.rules import Approvals, Proof, Role, Separati
 
 _STRENGTH = {Proof.MERGE: 0, Proof.FORGE: 1, Proof.SIGNED: 2}
 _NOBODY_TELLS = "nobody tells who approved: connect a forge, or sign approvals"
-_NOT_SIGNED = "it asks for signatures, and nobody can sign the promotion of a release group"
 _GROUP = "group:"
 
 
@@ -53,8 +52,6 @@ def approvals(rule: Approvals, facts: Facts, now: datetime) -> Answer:
 
     While it is open, ``until`` says when the first approval that it needs becomes too old.
     """
-    if rule.proof is Proof.SIGNED and facts.group:
-        return Answer(False, _NOT_SIGNED, remedy="ask for proof: forge, or override it")
     given = _given(rule, facts)
     if given is None:
         return _unknown(facts, _NOT_KNOWN[Role.MERGER] if rule.proof is Proof.MERGE else _NOBODY_TELLS)
@@ -93,20 +90,13 @@ def _too_old_at(counted: list[Approval], rule: Approvals) -> datetime:
 
 
 def _how(rule: Approvals, facts: Facts) -> str:
-    """A forge may take no review of what is merged; a signature counts then, too, but for a group."""
-    if facts.group:
-        return _how_in_group(rule, facts)
+    """A forge may take no review of what is merged; a signature counts then, too."""
+    sign = f"run: gitops-bg group approve {facts.group}" if facts.group else f"run: gitops-bg approve {facts.app}"
     if rule.proof is Proof.MERGE and not facts.promoted:
-        return f"run: gitops-bg promote {facts.app}"
+        return "merge it" if facts.group else f"run: gitops-bg promote {facts.app}"
     if rule.proof is Proof.SIGNED:
-        return f"run: gitops-bg approve {facts.app}"
-    return f"approve it, or run: gitops-bg approve {facts.app}" if facts.promoted else "approve it"
-
-
-def _how_in_group(rule: Approvals, facts: Facts) -> str:
-    if facts.promoted:
-        return "approve it; where that is not possible any more, set active: back, and promote it again"
-    return "merge it" if rule.proof is Proof.MERGE else "approve it"
+        return sign
+    return f"approve it, or {sign}" if facts.promoted else "approve it"
 
 
 def _ends(approval: Approval, rule: Approvals) -> datetime:
