@@ -243,6 +243,7 @@ def test_where_main_takes_no_commit_the_group_says_so_and_promotes_the_same_cont
     assert condition(world, "Diverged")[:2] == (True, "MainRefusesCommit")
     (hold,) = [each for each in world.decide().gates if each.kind == GateKind.HOLD]
     assert (hold.open, hold.reason) == (False, f"post-promotion analysis failed: {FAILED}")
+    assert hold.remedy == "change a file in v2/, or set active: v1 and back"
     world.finds = {PRE: GOOD, POST: GOOD}
     assert world.after(86_400).settle().phase is Phase.HELD
     world.active = "v1"

@@ -11,7 +11,7 @@ from gitops_bg.core.groups.desired import DesiredVersion
 from gitops_bg.core.groups.members import MemberState
 from gitops_bg.core.groups.model import TransitionStep
 from gitops_bg.core.groups.transition import GATEWAY_STATUS_GRACE_SECONDS
-from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.decision import GateKind, Phase
 from gitops_bg.core.model.http_routes import HttpRoute
 from tests.core.groups.gateway import DENIED, NOBODY
 from tests.core.groups.notation import NOW
@@ -758,6 +758,19 @@ def test_versions_that_leave_keep_their_pods_until_no_route_leads_to_them() -> N
     world.settle()
     assert world.record.leaving == ()
     assert world.member_states()["cart-v3"] is DELETED
+
+
+def test_what_the_gateway_did_not_take_is_held_until_somebody_has_mended_that() -> None:
+    world = store()
+    world.settle()
+    world.active, world.accepts, world.says = "v2", False, "no more rules"
+    world.settle()
+    world.after(600).settle()
+    world.accepts = True
+    world.settle()
+    (hold,) = [each for each in world.decide().gates if each.kind == GateKind.HOLD]
+    assert "store: no more rules" in hold.reason
+    assert hold.remedy == "mend what the Gateway says, then change a file in v2/, or set active: v1 and back"
 
 
 def test_services_follow_the_new_version_at_the_second_step_only() -> None:

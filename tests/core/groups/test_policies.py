@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from gitops_bg.core.model.policies.facts import Approval, CommitFacts, Person, P
 from gitops_bg.core.model.policies.rules import (
     Approvals,
     BreakGlass,
+    Expression,
     Images,
     Message,
     PoliciesThen,
@@ -179,17 +181,60 @@ def test_each_rule_is_judged_by_what_is_known_of_the_service(row: str) -> None:
     assert bool(shut(world)) is not opens
 
 
-def test_the_past_of_the_group_is_known_to_rules() -> None:
+def seen_by_an_expression(world: World, commits: tuple[CommitFacts, ...] = ()) -> dict[str, Any]:
+    """What an expression is given about v2."""
+    given: list[dict[str, Any]] = []
+
+    def program(values: dict[str, Any]) -> bool:
+        given.append(values)
+        return True
+
+    asking = asked(Expression("true", program))
+    to = replace(TO, source_commit="5" * 40)
+    world.policing = {"cart-v2": replace(asking, policing=replace(asking.policing, commits=(COMMIT, *commits)), to=to)}
+    world.active = "v2"
+    world.decide()
+    return given[-1]
+
+
+def test_rules_know_what_happened_to_the_group_and_who_made_the_version() -> None:
     world = two()
     world.settle()
     world.active = "v2"
     world.settle()
     world.active = "v1"
     world.settle()
-    assert [(str(each.kind), each.source, each.target) for each in world.record.moves] == [
-        ("Promotion", "v1", "v2"),
-        ("Rollback", "v2", "v1"),
-    ]
+    source = replace(COMMIT, commit="5" * 40, message="cart 2")
+    found = seen_by_an_expression(world, (source,))
+    past = found["history"]
+    assert [[each["digest"] for each in past[name]] for name in ("promotions", "rollbacks")] == [["v2"], ["v2"]]
+    assert (found["to"]["source"]["message"], found["promotion"]["message"]) == ("cart 2", "Promote v2")
+
+
+@pytest.mark.parametrize(
+    ("count", "names"),
+    [
+        (3, "a-v2, b-v2, c-v2"),
+        (4, "a-v2, b-v2, c-v2 and 1 more"),
+    ],
+)
+def test_what_policies_say_of_many_services_names_a_few(count: int, names: str) -> None:
+    services = {name: f"/{name}" for name in "abcd"[:count]}
+    world = World({"v1": version(**services), "v2": version(**services)})
+    world.settle()
+    world.policing = {f"{name}-v2": asked(frozen()) for name in services}
+    world.active = "v2"
+    (gate,) = shut(world)
+    assert gate.reason.partition(": p: ")[0] == names
+
+
+def test_the_end_of_a_freeze_wakes_nobody_where_nothing_is_to_be_promoted() -> None:
+    world, end = two(), NOW + timedelta(hours=1)
+    world.settle()
+    world.active = "v2"
+    world.settle()
+    world.policing = {"cart-v2": asked(frozen(end))}
+    assert world.decide().wake_at != end
 
 
 ANYBODY = "somebody who did not write it"
