@@ -12,6 +12,7 @@ from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.push import Pusher, Update, Verdict
 from gitops_bg.repo.read.files import Files
 from gitops_bg.repo.read.provenance import revisions_of
+from gitops_bg.repo.write import state_readme
 from gitops_bg.repo.write.commits import Committer, Draft
 from gitops_bg.repo.write.group_ledger_file import (
     GroupDocument,
@@ -52,7 +53,9 @@ class GroupLedger:
             positions = {group: document.position for group, document in documents.items()}
             if not fresh:
                 return positions
-            written = {path_of(group): render(documents[group]) for group, _ in fresh}
+            changed = {group: documents[group] for group, _ in fresh}
+            written = {path_of(group): render(each) for group, each in changed.items()}
+            written[state_readme.PATH] = state_readme.with_groups(self._page(tip), changed, self._cluster)
             [commit] = self._committer.build([Draft(tip or None, written, message(fresh, self._cluster))])
             answer = self._pusher.push([Update(name, tracked, commit)])
             if answer.verdicts[name] is Verdict.TAKEN:
@@ -75,6 +78,10 @@ class GroupLedger:
     @property
     def _cluster(self) -> str:
         return self._mirror.settings.cluster
+
+    def _page(self, commit: str) -> bytes:
+        file = self._files.at(state_readme.PATH, commit) if commit else None
+        return file.content if file is not None and isinstance(file.content, bytes) else b""
 
     def _at(self, group: GroupKey, commit: str) -> GroupDocument:
         file = self._files.at(path_of(group), commit) if commit else None

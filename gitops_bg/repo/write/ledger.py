@@ -184,8 +184,13 @@ class Ledger:
         if not changed:
             return {}
         rows = branch.rows | {app: state_readme.row_of(documents[app]) for app in changed}
-        page = state_readme.render(rows, self._mirror.settings.cluster)
+        page = state_readme.render(rows, self._mirror.settings.cluster, self._page(branch.commit))
         return {state_readme.PATH: page, **{_path(app): text for app, text in changed.items()}}
+
+    def _page(self, commit: str) -> bytes:
+        """The table at a commit; empty where there is none."""
+        node = self._trees.at(commit, [state_readme.PATH]).get(state_readme.PATH, NOTHING) if commit else NOTHING
+        return (self._blobs.read([node.id])[node.id] or b"") if node.mode == _ORDINARY else b""
 
     def _commit(
         self, files: Mapping[str, bytes], fresh: list[tuple[AppKey, LedgerEntry]], anew: Sequence[Problem], parent: str

@@ -178,3 +178,40 @@ def test_a_remote_that_is_down_loses_nothing(repository: Repository, remote: Git
     remote.come_back()
     repository.publish_groups({STORE: batch(entry(1))})
     assert sequences(repository) == [1]
+
+
+STORE_ROW = "| [shop/store](groups/shop/store.json) | v2 | v1 | PromotionFinished 2026-03-01 12:02 UTC |"
+BLOG_ROW = "| [shop/blog](groups/shop/blog.json) | v2 | v1 | RollbackFinished 2026-03-01 12:01 UTC |"
+
+
+def rows(remote: GitRemote) -> list[str]:
+    """The rows of the overview that a forge shows."""
+    page = remote.show(STATE, "README.md") or ""
+    return [line for line in page.splitlines() if line.startswith("| [")]
+
+
+def test_the_overview_has_a_row_for_each_group_beside_those_of_apps_whoever_writes(
+    repository: Repository, remote: GitRemote
+) -> None:
+    repository.publish_groups({STORE: batch(entry(1)), BLOG: batch(entry(1, GroupEvent.ROLLBACK_FINISHED))})
+    repository.publish({AppKey("shop", "store"): app_batch(app_entry(1))})
+    assert [row[:14] for row in rows(remote)] == ["| [shop/store]", "| [shop/blog](", "| [shop/store]"]
+    repository.publish_groups({STORE: batch(entry(1), entry(2))})
+    found = rows(remote)
+    assert (found[0].startswith("| [shop/store](shop/store.json)"), found[1:]) == (True, [BLOG_ROW, STORE_ROW])
+    page = remote.show(STATE, "README.md") or ""
+    assert page.count("## Release groups") == page.count("| Group |") == page.count("| App |") == 1
+    assert page.startswith("# prod\n\nWritten by gitops-bg")
+
+
+def test_what_others_write_into_the_table_of_groups_is_not_kept(repository: Repository, remote: GitRemote) -> None:
+    repository.publish_groups({STORE: batch(entry(1))})
+    page = (remote.show(STATE, "README.md") or "") + "| [evil](https://evil) | x |\n| [a/b](groups/a/c.json) | x |\n"
+    remote.checkout(STATE)
+    remote.write("README.md", page)
+    remote.commit("somebody else")
+    remote.push()
+    remote.checkout("main")
+    repository.poll()
+    repository.publish_groups({STORE: batch(entry(1), entry(2))})
+    assert rows(remote) == [STORE_ROW]
