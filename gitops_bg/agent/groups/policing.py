@@ -87,7 +87,7 @@ class GroupPolicing:
             named, unread = "", str(error)
         if unread:
             return PolicingOfGroup({name: _shut(each, unread) for name, each in members.items()})
-        of = self._versions.of(group, version, main, promotion=named)
+        of = self._versions.of(group, version, main, promotion=named, heard=self._facts.heard(group))
         people = self._facts.group_people(reading, group, asked, of, main)
         promotion = named if asked.approvals or asked.merger else ""
         asks = Asks(asked.approvals, promotion, people.mergers_asked)

@@ -10,6 +10,7 @@ from cachetools import LRUCache
 from gitops_bg.agent.desired.promoted import Written, forged
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.model.policies.facts import CommitFacts
 from gitops_bg.forge.heard import Heard
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.groups.content import active_in, content_of, promoted_by
@@ -29,9 +30,14 @@ class GroupVersions:
         self._missing: dict[str, str] = {}
         """The commits that the remote did not give, each with main's head at that time."""
 
-    def of(self, group: GroupKey, version: str, main: str, *, promotion: str = "") -> "GroupVersion":
-        """Return a version as main has it at a commit; ``promotion`` has brought it, if it waits."""
-        return GroupVersion(self, group, version, main, promotion)
+    def of(
+        self, group: GroupKey, version: str, main: str, *, promotion: str = "", heard: Heard | None = None
+    ) -> "GroupVersion":
+        """Return a version as main has it at a commit; ``promotion`` has brought it, if it waits; ``heard`` is what a
+        forge said of its pull request.
+        """
+        head = heard.pull.head if heard is not None and heard.pull is not None else ""
+        return GroupVersion(self, group, version, main, promotion, head)
 
     def promotion_of(self, group: GroupKey, version: str, main: str) -> str:
         """Return the commit since which ``group.yaml`` names a version: whatever else is edited in it later brings no
@@ -95,6 +101,8 @@ class GroupVersion:
     _version: str
     _main: str
     _promotion: str
+    _head: str
+    """What the pull request holds, or held; empty where there is none."""
 
     @property
     def digest(self) -> str:
@@ -113,13 +121,25 @@ class GroupVersion:
     def written(self, agent: str) -> Written:
         """All who ever changed the folder of the version: whoever names too many takes approvals away, and gives none.
 
-        The agent writes there, too, but it only removes folders.
+        By main's history and by that of the pull request, for a squash may name one author of many. The agent writes
+        there, too, but it only removes folders.
         """
-        folder, repository = f"{group_folder(self._group)}/{self._version}", self._versions.repository
+        folder, found = f"{group_folder(self._group)}/{self._version}", dict[str, CommitFacts]()
+        for head in dict.fromkeys(filter(None, (self._main, self._head))):
+            written = self._written_at(head, folder, agent)
+            if written.commits is None:
+                return written
+            found |= {each.commit: each for each in written.commits}
+        return Written(tuple(found.values()))
+
+    def _written_at(self, head: str, folder: str, agent: str) -> Written:
+        repository = self._versions.repository
         try:
-            commits = repository.changes_below_by(folder, self._main)
+            if not repository.has(head):
+                return Written(None, f"nobody can read {head[:10]}: promote it again")
+            commits = repository.changes_below_by(folder, head)
             own = [each.commit for each in commits or () if each.author.email.lower() == agent]
-            forgery = next((each for each in own if repository.wrote_below(folder, self._main, each)), "")
+            forgery = next((each for each in own if repository.wrote_below(folder, head, each)), "")
         except GitopsBgError as error:
             return Written(None, f"nobody can read who changed {folder}: {error}")
         if commits is None:

@@ -92,7 +92,7 @@ def told(
     versions = GroupVersions(repository)
     promotion = versions.promotion_of(STORE, "v2", repository.head)
     versions.fetch_reviewed(heard, repository.head)
-    version = versions.of(STORE, "v2", repository.head, promotion=promotion)
+    version = versions.of(STORE, "v2", repository.head, promotion=promotion, heard=heard)
     about = Circumstances(version, PEOPLE, agent="gitops-bg@localhost", has_forge=has_forge, heard=heard)
     asked = AskedOfPeople(approvals=True, authors=True, merger=True)
     return version, PeopleFacts(repository).filled(Policing(), asked, about)
@@ -237,6 +237,19 @@ def test_a_squash_of_anybody_s_branch_keeps_its_approvals_though_the_branch_is_g
     assert opens(version, policing) == (True, "1 of 1 approvals: ben")
 
 
+def test_who_wrote_what_a_squash_hides_is_an_author(repository: Repository, team: Team) -> None:
+    """Some forges name whoever opened a pull request as the author of its squash, and nobody else."""
+    team.remote.checkout("release", new=True)
+    team.commits(BEN, {"v2/cart/service.yaml": "b: 1\n"})
+    head = team.names("v2", ADA)
+    team.remote.checkout("main")
+    team.remote.write(f"{FOLDER}/v2/cart/service.yaml", "b: 1\n")
+    commit = squashed(team, "release", ADA)
+    version, policing = told(repository, reviewed(head, "ben", merged=commit, merger="ada"))
+    assert version.digest_at(head) == version.digest
+    assert opens(version, policing) == (False, "0 of 1 approvals; ben is an author")
+
+
 def test_a_review_of_a_commit_that_nobody_has_counts_for_nothing_and_is_asked_for_once_a_head(
     repository: Repository, team: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -244,7 +257,7 @@ def test_a_review_of_a_commit_that_nobody_has_counts_for_nothing_and_is_asked_fo
     opened, reason = opens(*told(repository, reviewed(gone, "ben")))
     assert (opened, reason.partition(";")[0]) == (
         False,
-        "nobody can tell its authors: nobody can read what the pull request promotes: promote it again",
+        f"nobody can tell its authors: nobody can read {gone[:10]}: promote it again",
     )
     asked: list[str] = []
     monkeypatch.setattr(repository, "fetch_commit", lambda commit: bool(asked.append(commit)))
