@@ -6,6 +6,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
+from gitops_bg.cli.clone.user_git import repository_url
 from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.cli.exit_codes import NOT_SO, OK
 from gitops_bg.cli.options.durations import spoken
@@ -13,7 +14,6 @@ from gitops_bg.cli.options.install_options import InstallOptions
 from gitops_bg.cli.session.agent_settings import credentials_for, settings_for
 from gitops_bg.cli.session.live_session import access
 from gitops_bg.cli.session.template import deploy_folder
-from gitops_bg.cli.session.user_git import repository_url
 from gitops_bg.cli.views.output import Output
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.errors import Forbidden

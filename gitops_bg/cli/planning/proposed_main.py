@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from gitops_bg.cli.clone.user_git import answered, asked, said_no
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound, UsageError
 from gitops_bg.cli.options.options import GitOptions
-from gitops_bg.cli.session.user_git import answered, asked, said_no
 from gitops_bg.repo.layout import TRACKING_PREFIX
 from gitops_bg.repo.repository import Repository
 

@@ -6,10 +6,10 @@ Files of this machine become files of a Secret. Applies nothing, and prints no c
 from collections.abc import Mapping
 from pathlib import Path
 
+from gitops_bg.cli.clone.user_git import repository_url
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options.options import GitOptions
 from gitops_bg.cli.session.connect import credential_file, repository_settings
-from gitops_bg.cli.session.user_git import repository_url
 from gitops_bg.cluster.installation.manifests import CREDENTIALS_FOLDER
 from gitops_bg.repo.git.transport import transport_for
 

@@ -8,8 +8,8 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
+from gitops_bg.cli.clone.user_git import asked
 from gitops_bg.cli.options.completion import REST
-from gitops_bg.cli.session.user_git import asked
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import APPS, RELEASE_GROUPS, Kind, Object

@@ -8,9 +8,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from gitops_bg.agent.observability.secrets import mask
+from gitops_bg.cli.clone.user_git import repository_url
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options.options import GitOptions
-from gitops_bg.cli.session.user_git import repository_url
 from gitops_bg.repo.git.errors import DiskProblem, MirrorInUse
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import RepositorySettings

@@ -3,9 +3,9 @@
 It only fast-forwards by the one commit, with the user's own git; otherwise it prints what the user can do.
 """
 
+from gitops_bg.cli.clone.user_git import asked, repository_url, succeeds
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.session.user_git import asked, repository_url, succeeds
 from gitops_bg.cli.views.output import Output
 
 

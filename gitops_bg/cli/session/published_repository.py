@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from gitops_bg.cli.clone.user_git import asked
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options.options import GitOptions
-from gitops_bg.cli.session.user_git import asked
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import APPS
 from gitops_bg.core import names

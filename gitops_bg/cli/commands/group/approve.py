@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from gitops_bg.agent.groups.promoted import GroupVersions
+from gitops_bg.cli.clone.user_git import author, signing_key
 from gitops_bg.cli.commands.group.arguments import Group, a_version_or_none
 from gitops_bg.cli.commands.operate.approve import given_by, why_it_does_not_count
 from gitops_bg.cli.errors import ObjectNotFound
@@ -16,7 +17,6 @@ from gitops_bg.cli.exit_codes import NOT_SO, OK
 from gitops_bg.cli.options.options import CommitOptions, FileOptions
 from gitops_bg.cli.session.group_session import group_in_git
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.session.user_git import author, signing_key
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.groups.branches import approvals_branch_of
 from gitops_bg.core.groups.model import GroupKey

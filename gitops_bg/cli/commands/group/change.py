@@ -2,13 +2,13 @@
 
 from typing import Any
 
+from gitops_bg.cli.clone.user_git import author
 from gitops_bg.cli.commands.group.arguments import Group, Version
 from gitops_bg.cli.edits.commits import Change, commit_change
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound
 from gitops_bg.cli.options.options import AuthorOptions, FileOptions
 from gitops_bg.cli.session.group_session import group_in_git
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.session.user_git import author
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.groups.model import GroupKey

@@ -13,6 +13,7 @@ import typer
 
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.offline import Offline, facts_without_git
+from gitops_bg.cli.clone.user_git import who
 from gitops_bg.cli.errors import CommandFailed, UsageError
 from gitops_bg.cli.exit_codes import OK
 from gitops_bg.cli.options import completion
@@ -22,7 +23,6 @@ from gitops_bg.cli.session.for_each_app import each_of
 from gitops_bg.cli.session.live_session import access
 from gitops_bg.cli.session.operator_requests import Answered, carry_out, facts_of, new_request, now
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.session.user_git import who
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.observed import OperatorCommand, Request

@@ -4,11 +4,11 @@ from typing import Annotated
 
 import typer
 
+from gitops_bg.cli.clone.user_git import author
 from gitops_bg.cli.edits.commits import Change, commit_change
 from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.cli.options.options import ClusterOptions, CommitOptions, GitOptions, OutputOptions
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.session.user_git import author
 from gitops_bg.cli.views.output import Output
 from gitops_bg.cluster.api.kinds import APPS
 from gitops_bg.core.status.conditions import HISTORY_REWRITTEN

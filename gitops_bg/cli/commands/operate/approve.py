@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from gitops_bg.cli.clone.user_git import author, signing_key
 from gitops_bg.cli.edits.named_version import known_as, one_name
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound
 from gitops_bg.cli.exit_codes import NOT_SO, OK
@@ -15,7 +16,6 @@ from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.options import App, CommitOptions, FileOptions
 from gitops_bg.cli.options.version_names import a_version_name, the_one
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.session.user_git import author, signing_key
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.checks.policies.facts import described_by
 from gitops_bg.core.groups.branches import AppOrGroup

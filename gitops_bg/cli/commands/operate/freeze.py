@@ -9,11 +9,11 @@ from typing import Annotated
 
 import typer
 
+from gitops_bg.cli.clone.user_git import author
 from gitops_bg.cli.commands.operate.suspend import moment_option
 from gitops_bg.cli.edits.commits import Change, commit_change
 from gitops_bg.cli.options.options import AuthorOptions, GitOptions, OutputOptions, PlaceOptions
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.session.user_git import author
 from gitops_bg.cli.views.output import Output
 from gitops_bg.spec.app.layout import POLICIES_FOLDER
 

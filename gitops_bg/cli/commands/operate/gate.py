@@ -6,13 +6,13 @@ import typer
 
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.offline import Offline
+from gitops_bg.cli.clone.user_git import who
 from gitops_bg.cli.errors import ObjectNotFound
 from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.options import App, AuthorOptions, LiveOptions, PatienceOptions
 from gitops_bg.cli.session.live_session import access
 from gitops_bg.cli.session.operator_requests import carry_out, facts_of, new_gate_request, now
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.session.user_git import who
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.observed import OperatorCommand

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from gitops_bg.cli.clone.user_git import author, signing_key
 from gitops_bg.cli.edits.named_version import number_named
 from gitops_bg.cli.edits.proposals import change_to, changed_by, content_of, propose, report_proposal
 from gitops_bg.cli.errors import CommandFailed, UsageError
@@ -18,7 +19,6 @@ from gitops_bg.cli.options.options import App, AppOptions, CommitOptions, WaitOp
 from gitops_bg.cli.options.version_names import a_version_name
 from gitops_bg.cli.session.operator_requests import new_request
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.session.user_git import author, signing_key
 from gitops_bg.cli.session.wait_for_traffic import wait_for_traffic
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.checks.gates import shut_after_commit

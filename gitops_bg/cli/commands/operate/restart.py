@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
+from gitops_bg.cli.clone.user_git import author
 from gitops_bg.cli.edits.commits import commit_to_apps
 from gitops_bg.cli.options.durations import seconds, spoken
 from gitops_bg.cli.options.options import Apps, CommitOptions, FileOptions
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.session.user_git import author
 from gitops_bg.cli.views.output import Output
 from gitops_bg.repo.write.edits import Edit
 from gitops_bg.spec.yaml.edit import set_restart

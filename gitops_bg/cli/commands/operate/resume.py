@@ -1,11 +1,11 @@
 """`resume`: ends a suspension and lifts the hold on the target, as one commit."""
 
 from gitops_bg.agent.reconcile.facts import Facts
+from gitops_bg.cli.clone.user_git import author
 from gitops_bg.cli.edits.commits import commit_to_apps
 from gitops_bg.cli.edits.retrying import next_retry
 from gitops_bg.cli.options.options import AppOptions, Apps, CommitOptions
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.session.user_git import author
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.version import AppKey

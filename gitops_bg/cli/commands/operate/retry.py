@@ -1,11 +1,11 @@
 """`retry`: a new, numbered rollout of the target, as a commit. It also lifts a hold on the target."""
 
+from gitops_bg.cli.clone.user_git import author
 from gitops_bg.cli.edits.commits import commit_to_apps
 from gitops_bg.cli.edits.retrying import next_retry
 from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.cli.options.options import AppOptions, Apps, CommitOptions
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.session.user_git import author
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.metrics import AnalysisStage

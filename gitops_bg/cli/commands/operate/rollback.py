@@ -12,6 +12,7 @@ import typer
 
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.offline import Offline
+from gitops_bg.cli.clone.user_git import author, who
 from gitops_bg.cli.edits.named_version import number_named
 from gitops_bg.cli.edits.old_primary import version_in
 from gitops_bg.cli.edits.proposals import change_to, changed_by, content_of, propose, report_proposal
@@ -22,7 +23,6 @@ from gitops_bg.cli.options.version_names import a_version_name
 from gitops_bg.cli.session.live_session import access
 from gitops_bg.cli.session.operator_requests import carry_out, facts_of, new_request, now
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.session.user_git import author, who
 from gitops_bg.cli.session.wait_for_traffic import wait_for_traffic
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.checks.operator_requests import destination

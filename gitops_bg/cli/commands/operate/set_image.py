@@ -4,13 +4,13 @@ from typing import Annotated
 
 import typer
 
+from gitops_bg.cli.clone.user_git import author
 from gitops_bg.cli.edits.commits import commit_change, in_app
 from gitops_bg.cli.edits.soundness import demand_sound
 from gitops_bg.cli.edits.target_file import target_file
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options.options import App, CommitOptions, FileOptions
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.session.user_git import author
 from gitops_bg.cli.views.output import Output
 from gitops_bg.spec.manifests.image import EXAMPLE, trouble_with
 from gitops_bg.spec.yaml import edit

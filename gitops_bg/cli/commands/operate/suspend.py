@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
+from gitops_bg.cli.clone.user_git import author
 from gitops_bg.cli.edits.commits import commit_to_apps
 from gitops_bg.cli.options.durations import seconds
 from gitops_bg.cli.options.options import Apps, AuthorOptions, FileOptions
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.session.user_git import author
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.version import AppKey

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from gitops_bg.agent.reconcile.facts import Facts
+from gitops_bg.cli.clone.user_git import author
 from gitops_bg.cli.edits.commits import Change, commit_change
 from gitops_bg.cli.edits.configuration_content import side_of
 from gitops_bg.cli.edits.named_version import number_named, one_name
@@ -19,7 +20,6 @@ from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.options import App, AppOptions, CommitOptions
 from gitops_bg.cli.options.version_names import a_version_name
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.session.user_git import author
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.version import Version

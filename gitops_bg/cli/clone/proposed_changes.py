@@ -6,7 +6,7 @@ It asks the user's own git, and concludes nothing if that has no main to compare
 from collections.abc import Iterator
 from pathlib import Path
 
-from gitops_bg.cli.session.user_git import asked
+from gitops_bg.cli.clone.user_git import asked
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.app.layout import POLICIES_FOLDER, PRIMARY_FILE, app_of
 from gitops_bg.spec.policies.load import is_policy_file
