@@ -86,6 +86,30 @@ def promote_and_roll_back_under_load(cluster: GatewayCluster, tmp_path: Path) ->
 
 
 @pytest.mark.slow
+def test_archived_and_unknown_versions_are_answered_by_the_active_one(gateway: GatewayCluster, tmp_path: Path) -> None:
+    """Row 43: v1 is archived, v2 legacy, v4 active."""
+    wanted = {("/cart", version): "cart-v4" for version in ("", "v1", "v99", "v4")} | {("/cart", "v2"): "cart-v2"}
+    with scenario(gateway, tmp_path) as world:
+        store = Store(world)
+        _gateway(store)
+        world.start()
+        first, second = store.version("v1", cart="/cart"), store.version("v2", cart="/cart")
+        world.publish("The store", {**store.group(), **first, **second})
+        store.wait("v1A v2C")
+        store.activate("v2")
+        store.wait("v1L v2A")
+        world.publish("The next one", store.version("v4", cart="/cart"))
+        store.wait("v1L v2A v4C")
+        store.activate("v4")
+        store.wait("v1A v2L v4A")
+        load = Load(gateway.gateway_url(world.namespace, "public"), list(wanted))
+        load.until_answered()
+        with load.running():
+            load.until(wanted)
+            load.expect(wanted)
+
+
+@pytest.mark.slow
 def test_no_request_fails_or_goes_astray_whenever_the_agent_dies(cluster: SandboxCluster, tmp_path: Path) -> None:
     """In the n-th promotion and rollback one agent dies after its n-th write, and another one goes on."""
     with used(cluster, tmp_path) as (store, load):
