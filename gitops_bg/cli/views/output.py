@@ -12,6 +12,7 @@ from rich.text import Text
 from gitops_bg.agent.observability.secrets import masked
 from gitops_bg.cli.options.options import Format, OutputOptions
 from gitops_bg.cli.views.listing import ENDLESS, paragraph
+from gitops_bg.core.text.foreign_json import reread_json
 
 if TYPE_CHECKING:
     from gitops_bg.spec.manifests.differences import Difference
@@ -26,9 +27,9 @@ def clean(text: str) -> str:
 
 
 def _as_yaml(text: str) -> str:
-    import yaml
+    from gitops_bg.spec.yaml.emit import to_yaml
 
-    return str(yaml.safe_dump(json.loads(text), sort_keys=False, allow_unicode=True, width=4000))
+    return to_yaml(reread_json(text))
 
 
 def said(text: object, style: str = "") -> Text:
