@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from gitops_bg.cluster.api.access import Access
-from gitops_bg.cluster.api.plain_transport import Plain, plain_of
+from gitops_bg.cluster.api.plain_transport import Plain, plain_of, plain_transport
 
 CLUSTER = {"server": "https://example.com:6443/", "certificate-authority-data": base64.b64encode(b"CA").decode()}
 
@@ -104,3 +104,10 @@ def test_several_files_are_left_to_the_library(tmp_path: Path, monkeypatch: pyte
 def test_text_that_is_no_yaml_is_left_to_the_library(tmp_path: Path) -> None:
     (tmp_path / "kubeconfig").write_text("a: [")
     assert plain_of(Access(kubeconfig=tmp_path / "kubeconfig")) is None
+
+
+def test_a_certificate_that_cannot_be_used_is_left_to_the_library(tmp_path: Path) -> None:
+    garbage = base64.b64encode(b"garbage").decode()
+    content = config(user={"client-certificate-data": garbage, "client-key-data": garbage})
+    assert read(tmp_path, content) is not None
+    assert plain_transport(Access(kubeconfig=tmp_path / "kubeconfig")) is None

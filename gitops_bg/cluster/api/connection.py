@@ -17,7 +17,7 @@ import urllib3
 
 from gitops_bg.cluster.api.access import IN_CLUSTER, Access
 from gitops_bg.cluster.api.errors import border, refusal
-from gitops_bg.cluster.api.plain_transport import PlainTransport, plain_of
+from gitops_bg.cluster.api.plain_transport import plain_transport
 from gitops_bg.cluster.api.skew import Skew
 from gitops_bg.cluster.api.transport import Transport
 
@@ -36,9 +36,9 @@ def own_namespace() -> str:
 
 def transport_of(access: Access) -> Transport:
     """Return what carries the requests of this identity. Raises `NoAccess`."""
-    plain = plain_of(access) if access.plain_first else None
+    plain = plain_transport(access) if access.plain_first else None
     if plain is not None:
-        return PlainTransport(plain, access.pool_size)
+        return plain
     from gitops_bg.cluster.api.library_transport import LibraryTransport
 
     return LibraryTransport(access)

@@ -8,6 +8,7 @@ import base64
 import json
 import os
 import socket
+import ssl
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -80,6 +81,15 @@ class PlainTransport:
     def close(self) -> None:
         """Close every idle connection."""
         self._pool.clear()
+
+
+def plain_transport(access: Access) -> PlainTransport | None:
+    """Return a transport, if a kubeconfig is plain and its certificate can be used; else None, as `plain_of`."""
+    plain = plain_of(access)
+    try:
+        return PlainTransport(plain, access.pool_size) if plain is not None else None
+    except ssl.SSLError:  # No certificate, or one that its key does not fit.
+        return None
 
 
 def plain_of(access: Access) -> Plain | None:
