@@ -152,9 +152,14 @@ def test_the_template_for_gitlab_comments_the_plan(tmp_path: Path) -> None:
     assert "<!-- gitops-bg plan -->" in comment
 
 
+def env_of_pre_commit(home: Path) -> dict[str, str]:
+    """The environment of that tool; all that it keeps is in the test's folder."""
+    return {**locked_down_env(home), "PATH": f"{BIN}:{os.environ['PATH']}", "PRE_COMMIT_HOME": str(home / ".cache")}
+
+
 def pre_commit(here: Path, config: str, code: int) -> str:
     """Run the hook on all files, by the tool that people run."""
-    env = {**locked_down_env(here), "PATH": f"{BIN}:{os.environ['PATH']}", "PRE_COMMIT_HOME": str(here / ".cache")}
+    env = env_of_pre_commit(here)
     (here / ".pre-commit-config.yaml").write_text(config)
     subprocess.run(["git", "add", "--all"], cwd=here, env=env, check=True)
     words = ["pre-commit", "run", "--all-files", "--verbose"]
@@ -172,10 +177,9 @@ def test_the_hook_of_pre_commit_stops_a_commit_with_a_mistake(checkout: Path) ->
     assert "apps/shop/broken/target.yaml:" in shown
 
 
-def test_the_manifest_of_hooks_is_one() -> None:
-    done = subprocess.run(
-        [BIN / "pre-commit", "validate-manifest", ROOT / ".pre-commit-hooks.yaml"], capture_output=True, text=True
-    )
+def test_the_manifest_of_hooks_is_one(tmp_path: Path) -> None:
+    words = ["pre-commit", "validate-manifest", ROOT / ".pre-commit-hooks.yaml"]
+    done = subprocess.run(words, env=env_of_pre_commit(tmp_path), capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 
 
