@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.groups.analysis.answers import version_of
+from gitops_bg.core.groups.analysis.answers import live_verdict, version_of
 from gitops_bg.core.groups.model import TransitionStep
 from gitops_bg.core.model.analyses import MOST_RUNS
 from gitops_bg.core.model.decision import GateKind, GateResult, Phase
@@ -56,6 +56,8 @@ def test_a_group_moves_once_its_analysis_before_promotion_has_passed() -> None:
     assert world.stages == "v1A v2C"
     assert measured(world) == ['pre {"url": "http://cart-v2/v1"}']
     assert (gate(world).open, gate(world).reason) == (False, "pre-promotion analysis: smoke ✔0 ✖0 ?0 ⚠0 of 1")
+    said = "pre-promotion analysis of v2: smoke ✔0 ✖0 ?0 ⚠0 of 1"
+    assert condition(world, "AnalysisPassed") == (False, "Running", said)
     world.finds[PRE] = GOOD
     assert world.settle().phase is Phase.HEALTHY
     assert (world.stages, world.asked) == ("v1L v2A", ())
@@ -100,7 +102,10 @@ def test_a_group_that_does_not_pass_before_its_promotion_stays_and_says_why(
     assert (world.stages, world.answers()) == ("v1A v2C", before)
     assert (gate(world).open, gate(world).reason) == (False, said)
     assert gate(world).remedy == "change a file in v2/, or set active: v1 and back"
-    assert condition(world, "AnalysisPassed")[:2] == (False, found.value)
+    answered = condition(world, "AnalysisPassed")
+    assert answered[:2] == (False, found.value)
+    assert answered[2].startswith("pre-promotion analysis of v2: smoke ✔0 ")
+    assert answered[2].endswith(" of 1: 7 > 5 (measured 7)")
     assert world.after(86_400).settle().phase is phase, "time alone changes nothing"
 
 
@@ -180,6 +185,15 @@ def test_the_first_version_is_not_analysed() -> None:
     world = store(before=ONCE, after_it=ONCE)
     assert world.settle().phase is Phase.HEALTHY
     assert (world.record.analyses.runs, measured(world)) == ((), [])
+    assert condition(world, "AnalysisPassed") == (False, "NoAnalysis", "nothing was analysed")
+
+
+def test_a_candidate_that_nothing_is_measured_of_has_no_analysis_that_has_not_begun() -> None:
+    world = analysed(POST)
+    world.ill = {"cart-v2"}
+    world.settle()
+    assert world.stages == "v1A v2C"
+    assert condition(world, "AnalysisPassed")[1] == "NoAnalysis"
 
 
 def test_a_template_that_cannot_be_used_keeps_the_group_and_stops_no_way_back() -> None:
@@ -474,7 +488,13 @@ def test_routes_that_the_gateway_refuses_after_the_switch_delay_the_analysis_and
     world.settle()
     world.active = "v3"
     waits = f"of what serves now: post-promotion analysis: {begins}"
-    assert (gate(world).reason, gate(world).until) == (waits, latest)
+    assert (gate(world).open, gate(world).reason, gate(world).until) == (False, waits, latest)
+    verdict = live_verdict(world.decided())
+    assert verdict is not None
+    assert not verdict.open
+    world.after_it = Plan(unknown="analysis/smoke.yaml: is broken")
+    assert gate(world).reason == "of what serves now: post-promotion analysis: analysis/smoke.yaml: is broken"
+    world.after_it = ONCE
     world.active = "v2"
     world.after(599.9).settle()
     assert (measured(world), world.decide().wake_at) == ([], latest)
