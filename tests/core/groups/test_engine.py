@@ -561,6 +561,27 @@ def test_what_the_gateway_never_takes_is_taken_back_and_not_tried_again_by_itsel
     assert world.stages == "v1L v2A"
 
 
+@pytest.mark.parametrize("fails_at", TransitionStep)
+def test_row_45_a_promotion_that_fails_midway_leaves_everything_as_it_was(fails_at: TransitionStep) -> None:
+    """Versions, endpoints, registrations and routes; also the candidate that the promotion would have deleted."""
+    world = store()
+    world.versions["v3"] = version(cart="/cart")
+    world.settle()
+    before = (world.record.state, dict(world.routes), dict(world.services), world.answers())
+    world.active = "v2"
+    while world.record.transition is None or world.record.transition.step is not fails_at:
+        world.step()
+    world.accepts, world.says = False, "no more rules"
+    world.settle()
+    assert world.record.transition is not None
+    assert world.record.transition.step is fails_at
+    world.after(600).settle()
+    world.accepts = True
+    assert world.settle().phase is Phase.HELD
+    assert (world.record.state, world.routes, world.services, world.answers()) == before
+    assert (world.stages, world.record.moves) == ("v1A v2C v3C", ())
+
+
 def test_a_gateway_that_never_says_anything_holds_nothing_up_for_long() -> None:
     world = store(accepts=None)
     world.settle()
