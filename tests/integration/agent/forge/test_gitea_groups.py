@@ -7,11 +7,13 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
-from gitops_bg.agent.groups.commands import Asked
 from gitops_bg.core.groups.branches import group_branch
 from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.web.app import application
+from gitops_bg.web.server import WebServer
 from tests.fixtures.repos.texts import policy
 from tests.integration.agent.forge.test_gitea import SETTINGS
 from tests.support.cluster.clusters import SandboxCluster
@@ -23,6 +25,7 @@ from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.real_forge
 
+TOKEN = b"correct horse"
 EYES = {
     "policies/eyes.yaml": policy("eyes", "- approvals: {count: 1}", "- separation: {between: [author, merger]}"),
     "policies/people.yaml": """\
@@ -43,13 +46,18 @@ class Pulls:
         self.remote = remote
         self.branch = group_branch(GroupKey(store.world.namespace, "store"))
 
-    def asked(self, version: str) -> Asked:
-        """What a pipeline asks for over HTTP."""
-        agent = self.store.world.agent
+    def asked(self, version: str) -> dict[str, Any]:
+        """What a pipeline is answered that asks for the promotion of a version over HTTP."""
+        agent, group = self.store.world.agent, f"{self.store.world.namespace}/{self.store.name}"
         assert agent is not None
-        found = agent.group_commands.promote(GroupKey(self.store.world.namespace, "store"), version)
+        agent.api_token = TOKEN
+        with WebServer(application(agent), port=0) as server:
+            url = f"{server.url}/api/v1/groups/{group}/promote/{version}"
+            answer = httpx.post(url, headers={"Authorization": f"Bearer {TOKEN.decode()}"}, timeout=60)
+        assert answer.status_code == 202, answer.text
+        said: dict[str, Any] = answer.json()
         self.store.world.wake()
-        return found
+        return said
 
     def wait(self, title: str, status: str) -> dict[str, Any]:
         """The only open one, once it says so."""
@@ -88,7 +96,7 @@ def pulls(sandbox_cluster: SandboxCluster, remote: GiteaRemote, tmp_path: Path) 
 def test_a_promotion_that_main_refuses_is_approved_squashed_and_carried_out(pulls: Pulls, remote: GiteaRemote) -> None:
     store = pulls.store
     remote.protect()
-    assert pulls.asked("v2").branch == pulls.branch
+    assert pulls.asked("v2")["branch"] == pulls.branch
     pull = pulls.wait("store: v1 → v2 [test]", "pending")
     assert pull["user"]["login"] == "agent"
     store.world.advance(31)  # A body is not edited more often.
@@ -97,7 +105,7 @@ def test_a_promotion_that_main_refuses_is_approved_squashed_and_carried_out(pull
     body = unescape(remote.pulls()[0]["body"]).replace("<code>", "").replace("</code>", "")
     for row in ("| cart | cart-v1 | cart-v2 |", "| /new | 404 | cart-v2 |"):
         assert row in body, body
-    assert pulls.asked("v2").pull == pull["html_url"], "asked again, the answer names it"
+    assert pulls.asked("v2")["pullRequest"] == pull["html_url"], "asked again, the answer names it"
     eventually(lambda: store.status().get("pullRequest", {}).get("url") == pull["html_url"], what="so does the status")
 
     pulls.approves(pull, "ben")
