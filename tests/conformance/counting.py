@@ -1,4 +1,7 @@
-"""Counts pods as Argo Rollouts does: the five numbers that its tests assert after every step."""
+"""Counts pods as Argo Rollouts does: the five numbers that its tests assert after every step.
+
+Only waiting for them is offered. A ReplicaSet's status is its controller's, and may be older than what the agent did.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +31,12 @@ class Counts(NamedTuple):
     """Available pods of that version."""
 
 
-def counts(app: App) -> Counts:
-    """The counts of an app now."""
+def wait_counts(app: App, *expected: int) -> None:
+    """Wait until the counts are (desired, current, updated, ready, available)."""
+    app.wait(lambda: _equal(_counts(app), expected), f"counts {expected}")
+
+
+def _counts(app: App) -> Counts:
     remote = app.scenario.remote
     spec = yaml.safe_load(remote.show(remote.branch, f"{app.folder}/target.yaml") or "")["spec"]
     newest, live = short(snapshot_of(spec["template"]).digest), app.selected()
@@ -41,11 +48,6 @@ def counts(app: App) -> Counts:
         ready=statuses.get(live, {}).get("readyReplicas", 0),
         available=statuses.get(live, {}).get("availableReplicas", 0),
     )
-
-
-def wait_counts(app: App, *expected: int) -> None:
-    """Wait until the counts are (desired, current, updated, ready, available)."""
-    app.wait(lambda: _equal(counts(app), expected), f"counts {expected}")
 
 
 def _equal(found: Counts, expected: tuple[int, ...]) -> bool:

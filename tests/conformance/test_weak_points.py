@@ -5,7 +5,7 @@ import yaml
 
 from gitops_bg.core import names
 from gitops_bg.core.errors import Transient
-from tests.conformance.counting import counts
+from tests.conformance.counting import wait_counts
 from tests.conformance.steps import abort, come_up, go_down, set_ready, sizes, wait_pods, wait_sizes
 from tests.support.cluster.paths import services
 from tests.support.command_line import Cli
@@ -31,7 +31,7 @@ def test_W01_wiped_selector_is_repaired_and_promotes_nothing(web: App, tag: str)
     assert web.record.version(web.digest("v1")).scale_down_at is None
     assert (web.record.routing.traffic, web.record.rollout) == (web.digest("v1"), rollout)
     assert web.ledger_events() == told
-    assert counts(web) == (2, 4, 2, 2, 2)
+    wait_counts(web, 2, 4, 2, 2, 2)
     assert web.primary_digest() == web.digest("v1")
 
 

@@ -5,7 +5,7 @@ promotion of rollout 2. What is Paused there awaits its promotion here, what is 
 """
 
 from gitops_bg.core.model.metrics import AnalysisStage
-from tests.conformance.counting import counts, wait_counts
+from tests.conformance.counting import wait_counts
 from tests.conformance.steps import come_up, promote_full, retry, set_ready, sizes, wait_pods, wait_sizes
 from tests.support.analysis import analysed, made, publish_templates, runs
 from tests.support.scenario import App, Scenario
@@ -51,7 +51,7 @@ def test_argo_06_analysis_before_and_after_promotion(world: Scenario) -> None:
     promotion = web.merge_promotion("v2")
     web.wait_live("v2")
     _wait_runs(web, "2.pre.1", "2.post.1")
-    assert counts(web) == (1, 2, 1, 1, 1)
+    wait_counts(web, 1, 2, 1, 1, 1)
     assert web.phase() == "Progressing"
     web.wait_phase("Healthy")
 
@@ -111,7 +111,7 @@ def test_argo_08_analysis_after_promotion_fails(world: Scenario) -> None:
         web = _failed_after_promotion(world)
     assert runs(web) == ["2.post.1"]
     assert (web.live_tag(), web.preview_tag()) == ("v1", "v2")
-    assert counts(web) == (2, 4, 2, 2, 2)
+    wait_counts(web, 2, 4, 2, 2, 2)
     web.wait_primary("v1")
     assert web.record.held(web.digest("v2"))
     assert [(move.available_at_origin, move.available_there) for move in seen.moves("web")] == [(2, 2), (2, 2)]
@@ -132,7 +132,7 @@ def test_argo_11_promote_full_while_the_analysis_before_promotion_runs(world: Sc
         promote_full(web)
         web.wait_live("v2")
         web.wait_phase("Healthy")
-    assert counts(web) == (2, 4, 2, 2, 2)
+    wait_counts(web, 2, 4, 2, 2, 2)
     assert [(move.available_at_origin, move.available_there) for move in seen.moves("web")] == [(2, 2)]
     web.wait(lambda: runs(web) == [], "its Job is gone")
     world.wait_idle()

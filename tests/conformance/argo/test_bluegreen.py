@@ -3,7 +3,7 @@
 `autoPromotionEnabled: false` is a pause there; here it is an offer that somebody merges (`merge_offer`).
 """
 
-from tests.conformance.counting import counts, wait_counts
+from tests.conformance.counting import wait_counts
 from tests.conformance.steps import come_up, promote_full
 from tests.support.scenario import App, Scenario
 from tests.support.sightings import Sightings
@@ -33,7 +33,7 @@ def test_argo_02_progress_deadline_exceeded_with_pause(world: Scenario) -> None:
     world.advance(61)
     web.wait_phase("Degraded")
     assert "ProgressDeadlineExceeded" in web.condition("Healthy")["message"]
-    assert counts(web) == (2, 4, 2, 2, 2)
+    wait_counts(web, 2, 4, 2, 2, 2)
 
     come_up(web, "bad-2")
     web.wait_phase("AwaitingPromotion")
@@ -55,7 +55,7 @@ def test_argo_03_progress_deadline_exceeded_without_pause(world: Scenario) -> No
     come_up(web, "bad-2")
     web.wait_phase("Healthy")
     assert web.live_tag() == "bad-2"
-    assert counts(web) == (2, 4, 2, 2, 2)
+    wait_counts(web, 2, 4, 2, 2, 2)
 
 
 def test_argo_04_preview_replica_count_until_the_promotion_then_full_size_before_traffic_moves(world: Scenario) -> None:
@@ -74,7 +74,7 @@ def test_argo_04_preview_replica_count_until_the_promotion_then_full_size_before
 
         web.merge_offer()
         web.wait_phase("Healthy")
-        assert counts(web) == (2, 4, 2, 2, 2)
+        wait_counts(web, 2, 4, 2, 2, 2)
     assert [(move.available_at_origin, move.available_there) for move in seen.moves("web")] == [(2, 2)]
     seen.assert_traffic_was_safe("web")
 
@@ -96,7 +96,7 @@ def test_argo_05_preview_replica_count_and_promote_full(world: Scenario) -> None
     web.merge_promotion("v2")
     web.wait_phase("Healthy")
     assert web.live_tag() == "v2"
-    assert counts(web) == (2, 4, 2, 2, 2)
+    wait_counts(web, 2, 4, 2, 2, 2)
 
 
 def _previewed(world: Scenario, **spec: object) -> App:

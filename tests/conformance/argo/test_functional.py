@@ -3,7 +3,7 @@
 import yaml
 
 from gitops_bg.core import names
-from tests.conformance.counting import counts, wait_counts
+from tests.conformance.counting import wait_counts
 from tests.conformance.steps import abort, sizes, wait_sizes
 from tests.support.manifests import service
 from tests.support.scenario import App, Scenario
@@ -36,7 +36,7 @@ def test_argo_12_update_with_the_exact_sequence_of_events(world: Scenario) -> No
         web.push_image("v2")
         web.wait_live("v2")
         web.wait_phase("Healthy")
-        assert counts(web) == (3, 6, 3, 3, 3)
+        wait_counts(web, 3, 6, 3, 3, 3)
         web.wait_told("promoted")
         world.advance(31)
         wait_sizes(web, v1=0, v2=3)
@@ -116,7 +116,7 @@ def test_argo_19_template_beside_the_reference_is_an_error_that_says_so(web: App
     assert f"{web.folder}/app.yaml:" in invalid["message"]
     assert "spec.template" in invalid["message"]
     assert web.phase() == "Invalid"
-    assert counts(web) == (2, 2, 2, 2, 2)
+    wait_counts(web, 2, 2, 2, 2, 2)
     assert web.live_tag() == "v1"
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from gitops_bg.core import names
-from tests.conformance.counting import counts, wait_counts
+from tests.conformance.counting import wait_counts
 from tests.conformance.steps import abort, go_down, resume, retry, rollouts, set_ready, sizes, suspend, wait_sizes
 from tests.support.cluster.paths import replica_sets, services
 from tests.support.manifests import replica_set
@@ -55,7 +55,7 @@ def test_argo_gap_selector_wiped_between_decision_and_switch_moves_traffic_once(
     web.wait_live("v2")
     web.wait_told("promoted")
     assert web.ledger_events().count("promoted") == 1
-    assert counts(web) == (2, 4, 2, 2, 2)
+    wait_counts(web, 2, 4, 2, 2, 2)
 
 
 @pytest.mark.parametrize("delay", [0, 300])
@@ -205,4 +205,4 @@ def test_argo_gap_service_recreated_in_mid_update_comes_back_to_the_version_on_r
     web.wait_live("v2")
     web.wait_told("promoted")
     assert web.ledger_events().count("promoted") == 1
-    assert counts(web) == (2, 4, 2, 2, 2)
+    wait_counts(web, 2, 4, 2, 2, 2)
