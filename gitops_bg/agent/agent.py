@@ -56,9 +56,9 @@ from gitops_bg.cluster.observation.ownership import Allegiance
 from gitops_bg.core.errors import GitopsBgError, Transient
 from gitops_bg.core.groups.members import MemberState
 from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.model.git.main import Main
+from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.hooks import HookType
-from gitops_bg.core.model.main import Main
-from gitops_bg.core.model.pulls import PullRequest
 from gitops_bg.core.model.subject import Subject
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.hooks.caller import HookCaller

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitops_bg.analysis.provider import NoData, Reading
-from gitops_bg.core.model.metrics import AnalysisPhase, Metric
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, Metric
 from gitops_bg.spec.analysis.expressions import BadExpression, NoAnswer, NoValue, is_true
 
 Judgement = tuple[AnalysisPhase, str]

@@ -11,8 +11,8 @@ from gitops_bg.analysis.conditions import evaluate
 from gitops_bg.analysis.provider import Context, Reading, Value
 from gitops_bg.analysis.registry import Registry
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.model.analysis_runs import MeasurementRequest, MeasurementResult, shortened
-from gitops_bg.core.model.metrics import AnalysisPhase
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase
+from gitops_bg.core.model.analysis.runs import MeasurementRequest, MeasurementResult, shortened
 from gitops_bg.core.model.subject import Subject
 from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.outbound.errors import MeasuringFailed

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core.errors import InternalError, guarded
-from gitops_bg.core.model.analysis_runs import MeasurementId, MeasurementRequest, MeasurementResult
-from gitops_bg.core.model.metrics import AnalysisPhase
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase
+from gitops_bg.core.model.analysis.runs import MeasurementId, MeasurementRequest, MeasurementResult
 from gitops_bg.core.model.subject import Subject
 
 LOGGER = logging.getLogger(__name__)

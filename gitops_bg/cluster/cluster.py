@@ -43,13 +43,13 @@ from gitops_bg.core import names
 from gitops_bg.core.errors import GitopsBgError, Refused, WorldChanged
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.actions import ClusterAction
-from gitops_bg.core.model.analyses import RunRecord
-from gitops_bg.core.model.analysis_runs import MeasurementRequest, MeasurementResult
+from gitops_bg.core.model.analysis.history import RunRecord
+from gitops_bg.core.model.analysis.runs import MeasurementRequest, MeasurementResult
 from gitops_bg.core.model.change_set import ActionResult
 from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.decision import Decision
+from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.observed import Observed, Request
-from gitops_bg.core.model.pulls import PullRequest
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.subject import Subject
 from gitops_bg.core.model.version import AppKey, ConfigurationRef

@@ -25,7 +25,7 @@ from gitops_bg.core.model.actions import (
 )
 from gitops_bg.core.model.decision import Decision, Named
 from gitops_bg.core.model.desired import Desired
-from gitops_bg.core.model.main import Knowledge
+from gitops_bg.core.model.git.main import Knowledge
 from gitops_bg.core.model.observed import Observed
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec

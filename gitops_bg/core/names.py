@@ -11,7 +11,7 @@ from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.version import AppKey, ConfigurationRef
 
 if TYPE_CHECKING:
-    from gitops_bg.core.model.analysis_runs import MeasurementId
+    from gitops_bg.core.model.analysis.runs import MeasurementId
     from gitops_bg.core.model.subject import Subject
 
 PROMOTION_PREFIX = "gitops-bg/promote/"
@@ -140,7 +140,7 @@ def pod_base(app: AppKey, digest: str) -> str:
 def job_name(subject: "Subject", measurement: "MeasurementId") -> str:
     """The name of the Job of a measurement: always the same, so that the Job is found again and never created twice.
 
-    >>> from gitops_bg.core.model.analysis_runs import AnalysisStage, MeasurementId
+    >>> from gitops_bg.core.model.analysis.runs import AnalysisStage, MeasurementId
     >>> job_name(AppKey("shop", "web"), MeasurementId("e1", 3, AnalysisStage.PRE, 1, "Smoke test", 0))
     'web-pre-smoke-test-d20c69ec03'
     """

@@ -9,10 +9,10 @@ from datetime import datetime, timedelta
 from functools import cached_property, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.desired import Desired, Missing, Target
 from gitops_bg.core.model.digest import is_genuine, same_snapshot, short
-from gitops_bg.core.model.metrics import AnalysisStage
 from gitops_bg.core.model.observed import AuxiliaryView, Observed, ReplicaSetView, ServiceView
 from gitops_bg.core.model.record import Event, FormerService, LedgerEntry, Part, Record, SwitchKind
 from gitops_bg.core.model.spec import AppSpec

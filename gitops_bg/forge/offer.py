@@ -9,7 +9,7 @@ from datetime import datetime
 from gitops_bg.core.groups.inspect.proposal import Proposal
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.decision import GateResult
-from gitops_bg.core.model.looks import NO_LOOKS, Looks
+from gitops_bg.core.model.git.looks import NO_LOOKS, Looks
 from gitops_bg.core.model.version import AppKey, Source
 from gitops_bg.forge.heard import NO_ASKS, Asks
 
@@ -32,7 +32,7 @@ class Offer:
     app: AppKey
     cluster: str
     id: str
-    """``core.model.pulls.offer_of``."""
+    """``core.model.git.pulls.offer_of``."""
     branch: str
     base: str
     head: str

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 
 from gitops_bg.core.groups.branches import AppOrGroup, branch_of
-from gitops_bg.core.model.looks import Awaited
-from gitops_bg.core.model.pulls import PullRequest, PullView
-from gitops_bg.core.model.pulls import PullState as State
+from gitops_bg.core.model.git.looks import Awaited
+from gitops_bg.core.model.git.pulls import PullRequest, PullView
+from gitops_bg.core.model.git.pulls import PullState as State
 from gitops_bg.forge.known import Known
 from gitops_bg.forge.marker import marker_in
 from gitops_bg.forge.offer import DesiredPull

@@ -12,8 +12,8 @@ from typing import ParamSpec, Protocol, TypeVar
 
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.groups.branches import PROMOTION_PREFIXES, AppOrGroup, branch_of
-from gitops_bg.core.model.looks import Awaited
-from gitops_bg.core.model.pulls import PullView
+from gitops_bg.core.model.git.looks import Awaited
+from gitops_bg.core.model.git.pulls import PullView
 from gitops_bg.forge.asking import Answers, Question
 from gitops_bg.forge.budget import BETWEEN, Budget
 from gitops_bg.forge.errors import HeadMoved, MergeRefused, Nonsense, NoRight, NotAccepted, RateLimited

@@ -8,11 +8,11 @@ import pytest
 from gitops_bg.agent.forge.desired_pull import awaits_look, desired_pull_of
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.core.model.desired import Missing
-from gitops_bg.core.model.looks import Awaited, Looks
+from gitops_bg.core.model.git.looks import Awaited, Looks
+from gitops_bg.core.model.git.pulls import PullRequest, PullState, offer_of
 from gitops_bg.core.model.observed import PromotionBranch
 from gitops_bg.core.model.policies.facts import Policing
 from gitops_bg.core.model.policies.rules import Approvals, Policy, Role, Separation
-from gitops_bg.core.model.pulls import PullRequest, PullState, offer_of
 from gitops_bg.core.model.record import AskedMerge, Cause, Hold, Override
 from gitops_bg.core.model.spec import PromoteVia
 from gitops_bg.core.model.version import Stage

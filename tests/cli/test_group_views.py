@@ -10,6 +10,7 @@ from gitops_bg.cli.views.groups.explanation import Explanation, json_explanation
 from gitops_bg.cli.views.groups.planned_group import json_plan
 from gitops_bg.cli.views.groups.route_differences import route_differences, service_differences
 from gitops_bg.core.groups.observed import LiveRoute, StableService
+from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.http_routes import (
     Backend,
     Deny,
@@ -20,7 +21,6 @@ from gitops_bg.core.model.http_routes import (
     ParentRef,
     as_stored,
 )
-from gitops_bg.core.model.pulls import PullRequest, PullState
 from tests.core.groups.simulation import STORE, store
 from tests.support.group_plans import explain_text, plan_text, planned
 

@@ -17,11 +17,11 @@ from gitops_bg.cli.views.pods import Pod
 from gitops_bg.cli.views.replica_sets import ReplicaSet
 from gitops_bg.cli.views.tree_rows import Branch, root_of, standing_of
 from gitops_bg.cli.views.tree_view import picture_of
-from gitops_bg.core.model.analyses import Analyses
-from gitops_bg.core.model.analysis_runs import AnalysisRun, Measurement, MetricRun
+from gitops_bg.core.model.analysis.history import Analyses
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric
+from gitops_bg.core.model.analysis.runs import AnalysisRun, Measurement, MetricRun
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.digest import short, snapshot_of
-from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric
 from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.record import Hold, Record, Routing
 from gitops_bg.core.model.spec import Strategy

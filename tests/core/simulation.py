@@ -9,16 +9,17 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from gitops_bg.core import names
-from gitops_bg.core.checks.reverts import asks_for_provenance, asks_what_passed
+from gitops_bg.core.checks.git.reverts import asks_for_provenance, asks_what_passed
 from gitops_bg.core.engine import decide
 from gitops_bg.core.model import actions as act
-from gitops_bg.core.model.analysis_runs import MeasurementResult
+from gitops_bg.core.model.analysis.runs import MeasurementResult
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import Desired, LedgerMemory, Missing, Primary, Problem, Provenance, Target
 from gitops_bg.core.model.digest import short, snapshot_of
+from gitops_bg.core.model.git.looks import Awaited, Looks
+from gitops_bg.core.model.git.pulls import Merge, PullRequest, PullState, offer_of
 from gitops_bg.core.model.hooks import HookCall, HookResponse
-from gitops_bg.core.model.looks import Awaited, Looks
 from gitops_bg.core.model.observed import (
     AuxiliaryView,
     ConfigurationView,
@@ -33,7 +34,6 @@ from gitops_bg.core.model.observed import (
 )
 from gitops_bg.core.model.policies.facts import Policing
 from gitops_bg.core.model.policies.rules import Policy, Span, Windows
-from gitops_bg.core.model.pulls import Merge, PullRequest, PullState, offer_of
 from gitops_bg.core.model.record import Event, LedgerEntry, Record
 from gitops_bg.core.model.spec import AppSpec, PromoteVia, Retry, Strategy, Suspension
 from gitops_bg.core.model.version import NO_METADATA, AppKey, ConfigurationRef, PodMetadata, Snapshot, Source

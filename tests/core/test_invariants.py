@@ -13,13 +13,13 @@ from datetime import timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitops_bg.core.checks.hook_queries import awaits_confirmation
+from gitops_bg.core.checks.hooks.queries import awaits_confirmation
 from gitops_bg.core.engine import decide
 from gitops_bg.core.model import actions as act
-from gitops_bg.core.model.analysis_runs import MeasurementResult
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, Metric, Plan
+from gitops_bg.core.model.analysis.runs import MeasurementResult
 from gitops_bg.core.model.decision import Phase
 from gitops_bg.core.model.hooks import Hook, HookType
-from gitops_bg.core.model.metrics import AnalysisPhase, Metric, Plan
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.spec import AppSpec, OnExpire

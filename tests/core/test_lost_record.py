@@ -7,7 +7,7 @@ import pytest
 from gitops_bg.core.engine import decide
 from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.looks import Awaited
+from gitops_bg.core.model.git.looks import Awaited
 from gitops_bg.core.model.record import Cause, Hold, Lift, Record
 from gitops_bg.core.world import World
 from tests.core.simulation import manual, template

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from gitops_bg.core import names
-from gitops_bg.core.model.analysis_runs import MeasurementId
-from gitops_bg.core.model.metrics import AnalysisStage
+from gitops_bg.core.model.analysis.metrics import AnalysisStage
+from gitops_bg.core.model.analysis.runs import MeasurementId
 from gitops_bg.core.model.version import AppKey
 
 DIGEST = "v1:3f9c0123456789abcdef"

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.model.analysis_runs import MeasurementResult
-from gitops_bg.core.model.looks import STAMPS, Awaited, Looks, Stamp
-from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
+from gitops_bg.core.model.analysis.runs import MeasurementResult
+from gitops_bg.core.model.git.looks import STAMPS, Awaited, Looks, Stamp
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Cause, Hold, Lift, Override
 from gitops_bg.core.model.spec import Retry

@@ -6,8 +6,8 @@ import pytest
 
 from gitops_bg.core.model.auxiliary import Autoscaler
 from gitops_bg.core.model.desired import Desired, LedgerMemory, Missing, Problem, Provenance
-from gitops_bg.core.model.looks import Looks
-from gitops_bg.core.model.main import Knowledge
+from gitops_bg.core.model.git.looks import Looks
+from gitops_bg.core.model.git.main import Knowledge
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.version import ServicePorts

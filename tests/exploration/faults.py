@@ -70,7 +70,7 @@ FAULTS = (
     ),
     Fault(
         "rewound main moves traffic",
-        "model.main",
+        "model.git.main",
         "return self in (Knowledge.SAME, Knowledge.NEWER)",
         "return True",
         "main is rewound",
@@ -86,7 +86,7 @@ FAULTS = (
     ),
     Fault(
         "older knowledge counts",
-        "model.main",
+        "model.git.main",
         "return self in (Knowledge.SAME, Knowledge.NEWER)",
         "return self is not Knowledge.REWRITTEN",
         "two agents",
@@ -294,7 +294,7 @@ FAULTS = (
     ),
     Fault(
         "a revert of a push needs no marker",
-        "checks.reverts",
+        "checks.git.reverts",
         "    _says_nothing,\n    _says_something_else,\n",
         "",
         "v2 on probation",
@@ -366,7 +366,7 @@ FAULTS = (
     ),
     Fault(
         "dates say which commit is newer",
-        "checks.reverts",
+        "checks.git.reverts",
         "later = told.source.landed_after(primary.changed_by)",
         "later = str(told.source.date) > str(primary.changed_by.date)",
         "v2 candidate ready",

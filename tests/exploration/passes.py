@@ -11,9 +11,10 @@ from functools import cache
 from typing import NamedTuple
 
 from gitops_bg.core import engine, names
-from gitops_bg.core.checks.reverts import asks_for_provenance, asks_what_passed
+from gitops_bg.core.checks.git.reverts import asks_for_provenance, asks_what_passed
 from gitops_bg.core.model import actions as act
-from gitops_bg.core.model.analysis_runs import MeasurementResult
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase
+from gitops_bg.core.model.analysis.runs import MeasurementResult
 from gitops_bg.core.model.decision import Decision, Phase
 from gitops_bg.core.model.desired import (
     Desired,
@@ -26,9 +27,8 @@ from gitops_bg.core.model.desired import (
     Target,
 )
 from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.looks import Looks
-from gitops_bg.core.model.main import Knowledge
-from gitops_bg.core.model.metrics import AnalysisPhase
+from gitops_bg.core.model.git.looks import Looks
+from gitops_bg.core.model.git.main import Knowledge
 from gitops_bg.core.model.observed import (
     GitView,
     Observed,

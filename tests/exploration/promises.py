@@ -6,8 +6,8 @@ The books are the explorer's own: where traffic went, what was rolled back, what
 from collections.abc import Callable
 
 from gitops_bg.core.model import actions as act
-from gitops_bg.core.model.analysis_runs import AnalysisRun
-from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
+from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.record import Cause, Event, LedgerEntry, Lift, Record, SwitchKind
 from gitops_bg.core.model.version import Stage
 from tests.exploration.passes import SIZE, digest, tag_of

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import NamedTuple
 
-from gitops_bg.core.model.metrics import Metric, Plan
+from gitops_bg.core.model.analysis.metrics import Metric, Plan
 from gitops_bg.core.model.spec import AppSpec
 from tests.core.simulation import automatic, manual
 from tests.exploration.life import Event, Life, Rules

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.model.looks import Awaited
-from gitops_bg.core.model.pulls import PullView
+from gitops_bg.core.model.git.looks import Awaited
+from gitops_bg.core.model.git.pulls import PullView
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.forge.offer import PullSettings
 from gitops_bg.forge.port import CheckStatus, Draft, Forge, Limits, Prefix, Pull, PullState, Review, User

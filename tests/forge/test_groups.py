@@ -15,7 +15,7 @@ from gitops_bg.core.groups.inspect.proposal import Proposal
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.record import TransitionKind
 from gitops_bg.core.model.decision import GateKind, GateResult
-from gitops_bg.core.model.pulls import PullState as State
+from gitops_bg.core.model.git.pulls import PullState as State
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.forge.errors import ForgeDown
 from gitops_bg.forge.group_wanted import LONGEST_TITLE, MOST_ROWS

@@ -18,14 +18,14 @@ from gitops_bg.agent.desired.provenance import Provenances, passed_of
 from gitops_bg.agent.desired.reader import Reader
 from gitops_bg.agent.desired.reading import Entry, Reading
 from gitops_bg.agent.reconcile.rewrite_reports import RewriteReports
-from gitops_bg.core.checks.reverts import asks_for_provenance, asks_what_passed
+from gitops_bg.core.checks.git.reverts import asks_for_provenance, asks_what_passed
 from gitops_bg.core.groups.branches import AppOrGroup
 from gitops_bg.core.groups.members import MemberState
 from gitops_bg.core.model.desired import Desired, Missing, Primary, Target
-from gitops_bg.core.model.looks import Looks
-from gitops_bg.core.model.main import Knowledge, Main
+from gitops_bg.core.model.git.looks import Looks
+from gitops_bg.core.model.git.main import Knowledge, Main
+from gitops_bg.core.model.git.pulls import PullRequest, PullView
 from gitops_bg.core.model.observed import GitView
-from gitops_bg.core.model.pulls import PullRequest, PullView
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.version import AppKey

@@ -11,7 +11,7 @@ of a later generation (`gitops-bg accept-history`).
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from gitops_bg.core.model.main import Knowledge, Main
+from gitops_bg.core.model.git.main import Knowledge, Main
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.read.polling import Poll

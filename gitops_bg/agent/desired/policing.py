@@ -20,9 +20,9 @@ from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.groups.branches import AppOrGroup
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.desired import Desired, Problem
+from gitops_bg.core.model.git.pulls import Merge, PullView
 from gitops_bg.core.model.policies.facts import CommitFacts, Policing
 from gitops_bg.core.model.policies.rules import PoliciesThen, Policy
-from gitops_bg.core.model.pulls import Merge, PullView
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.repository import Repository

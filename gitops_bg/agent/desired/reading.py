@@ -57,7 +57,7 @@ class Reading:
     broken: Mapping[AppKey, InternalError] = field(default_factory=dict)
     """The bug that keeps the files of an app from being read; every poll tries again."""
     look: int = 0
-    """The number of the look that read it (``core.model.looks``)."""
+    """The number of the look that read it (``core.model.git.looks``)."""
 
     @property
     def apps(self) -> frozenset[AppKey]:

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.core.checks.gating.policies import offered_alone
+from gitops_bg.core.checks.git.pulls import is_held_by_closing, is_superseded_in_place
 from gitops_bg.core.checks.policies.facts import awaits_promotion
 from gitops_bg.core.checks.policies.match import asked_of_people
-from gitops_bg.core.checks.pulls import is_held_by_closing, is_superseded_in_place
 from gitops_bg.core.model.actions import CommitPrimary, OfferPromotion, WithdrawPromotion, label
 from gitops_bg.core.model.decision import Decision, GateResult
-from gitops_bg.core.model.pulls import PullState, offer_of
+from gitops_bg.core.model.git.pulls import PullState, offer_of
 from gitops_bg.core.model.spec import PromoteVia
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.names import promotion_branch

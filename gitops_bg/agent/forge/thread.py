@@ -22,8 +22,8 @@ from gitops_bg.core.groups.branches import AppOrGroup
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.decision import Decision
-from gitops_bg.core.model.looks import Awaited, awaited
-from gitops_bg.core.model.pulls import PullView
+from gitops_bg.core.model.git.looks import Awaited, awaited
+from gitops_bg.core.model.git.pulls import PullView
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.forge.heard import Heard
 from gitops_bg.forge.offer import DesiredPull, PullSettings

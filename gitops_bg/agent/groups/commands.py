@@ -15,7 +15,7 @@ from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.groups.branches import group_branch
 from gitops_bg.core.groups.lifecycle import delete, promote, rollback
 from gitops_bg.core.groups.model import GroupKey, GroupState, GroupVersion, PromotionRejected, Rejection, VersionStage
-from gitops_bg.core.model.pulls import PullRequest, PullState
+from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.repo.git.errors import PushRefused
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.edits import EditOrNew

@@ -18,7 +18,7 @@ from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.engine import decide_group
 from gitops_bg.core.groups.model import GroupKey, GroupState
 from gitops_bg.core.groups.observed import ObservedGroup
-from gitops_bg.core.model.looks import NO_LOOKS, Looks
+from gitops_bg.core.model.git.looks import NO_LOOKS, Looks
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.forge.heard import NO_ASKS, Asks
 from gitops_bg.spec.groups.load import GroupConfig

@@ -16,9 +16,9 @@ from gitops_bg import __version__
 from gitops_bg.agent.observability.compact_series import AppGauges, AppHistogram
 from gitops_bg.agent.observability.group_series import GroupSeries
 from gitops_bg.core.checks.milestones import RolloutStage
-from gitops_bg.core.model.analysis_runs import MeasurementResult
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
+from gitops_bg.core.model.analysis.runs import MeasurementResult
 from gitops_bg.core.model.decision import Counts, Phase
-from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.record import Event, RolloutOutcome, SwitchKind
 from gitops_bg.core.model.version import AppKey, Color
 

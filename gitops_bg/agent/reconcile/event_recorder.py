@@ -10,11 +10,11 @@ from datetime import datetime
 from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.checks.milestones import passed
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.change_set import ActionResult
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.events import EVENTS, MOVES, severity_of
 from gitops_bg.core.model.hooks import Severity
-from gitops_bg.core.model.metrics import AnalysisPhase
 from gitops_bg.core.model.record import LedgerEntry, Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.action_events import event_of

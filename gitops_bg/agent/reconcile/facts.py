@@ -13,8 +13,8 @@ from gitops_bg.core.engine import decide
 from gitops_bg.core.groups.members import MemberState
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import Desired
+from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.observed import Observed
-from gitops_bg.core.model.pulls import PullRequest
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec, DeletionPolicy
 from gitops_bg.core.model.version import AppKey

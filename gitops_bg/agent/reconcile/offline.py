@@ -19,7 +19,7 @@ from gitops_bg.core.errors import Transient, WorldChanged
 from gitops_bg.core.model.change_set import ActionResult
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import Desired, Missing
-from gitops_bg.core.model.main import Knowledge
+from gitops_bg.core.model.git.main import Knowledge
 from gitops_bg.core.model.observed import GitView, Request
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey

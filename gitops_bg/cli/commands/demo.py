@@ -37,11 +37,11 @@ def demo(
 
     Example: gitops-bg demo group --report report.json
     """
-    from gitops_bg.cli.demo.day import DAY
     from gitops_bg.cli.demo.demo import run_demo
     from gitops_bg.cli.demo.gitea import gitea_at_hand
-    from gitops_bg.cli.demo.group import GROUP_STORY
-    from gitops_bg.cli.demo.pull_requests import pull_requests
+    from gitops_bg.cli.demo.stories.day import DAY
+    from gitops_bg.cli.demo.stories.group import GROUP_STORY
+    from gitops_bg.cli.demo.stories.pull_requests import pull_requests
 
     assets = gitea_at_hand()
     if story is StoryName.PULL_REQUESTS and assets is None:

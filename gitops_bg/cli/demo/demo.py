@@ -9,7 +9,6 @@ from pathlib import Path
 
 from gitops_bg.cli.demo import ledger
 from gitops_bg.cli.demo.act import DEADLINE, Act, NotAsExpected
-from gitops_bg.cli.demo.day import DAY
 from gitops_bg.cli.demo.git import GitFailed
 from gitops_bg.cli.demo.gitea import GiteaFailed
 from gitops_bg.cli.demo.keep import leave_running
@@ -17,6 +16,7 @@ from gitops_bg.cli.demo.logfile import last_lines
 from gitops_bg.cli.demo.report import Findings, StepResult, TimedSwitch, write
 from gitops_bg.cli.demo.scene import APP, scene
 from gitops_bg.cli.demo.screen import Screen
+from gitops_bg.cli.demo.stories.day import DAY
 from gitops_bg.cli.demo.story import Step, Story
 
 AS_EXPECTED = 0

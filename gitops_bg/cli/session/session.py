@@ -20,7 +20,7 @@ from gitops_bg.cli.session.refused_writes import as_the_agent_knows
 from gitops_bg.cluster.api.kinds import APPS, Object
 from gitops_bg.cluster.api.remedies import no_namespace
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.model.main import Main
+from gitops_bg.core.model.git.main import Main
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.repository import Repository

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from gitops_bg.cli.views.app_view import AppView
-from gitops_bg.core.model.analysis_runs import AnalysisRun, MetricRun, due_at
+from gitops_bg.core.model.analysis.runs import AnalysisRun, MetricRun, due_at
 from gitops_bg.core.model.version import Version
 from gitops_bg.spec.codec import to_json
 

@@ -14,7 +14,7 @@ from gitops_bg.cli.views.pods import Pod, pods_of
 from gitops_bg.cli.views.replica_sets import ReplicaSet, replica_sets_of
 from gitops_bg.cluster.api.kinds import APPS
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.core.model.analysis_runs import AnalysisRun
+from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.record import Record

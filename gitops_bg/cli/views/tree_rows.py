@@ -13,9 +13,9 @@ from gitops_bg.cli.views.app_row import age
 from gitops_bg.cli.views.app_view import AppView
 from gitops_bg.cli.views.pods import Pod
 from gitops_bg.cli.views.replica_sets import ReplicaSet
-from gitops_bg.core.model.analysis_runs import AnalysisRun, MetricRun, due_at
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase
+from gitops_bg.core.model.analysis.runs import AnalysisRun, MetricRun, due_at
 from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.metrics import AnalysisPhase
 from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.version import Stage, Version
 

@@ -33,7 +33,7 @@ from gitops_bg.core.groups.decision import (
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.observed import LiveRoute, Member, ObservedGroup, StableService
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.model.pulls import PullRequest
+from gitops_bg.core.model.git.pulls import PullRequest
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.model import GroupState, GroupVersion, VersionStage
 from gitops_bg.core.groups.record import GroupMove, GroupRecord, Transition
 from gitops_bg.core.groups.world import member_name
-from gitops_bg.core.model.analysis_runs import AnalysisRun
+from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.pulls import PullRequest
+from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.spec.codec import from_json, to_json
 from gitops_bg.spec.groups import status as shown
 from gitops_bg.spec.status import moment_of

@@ -8,7 +8,7 @@ from gitops_bg.cluster.api.kinds import JOBS, Object
 from gitops_bg.cluster.manifests.render import owner_reference, subject_label
 from gitops_bg.core import names
 from gitops_bg.core.errors import Refused
-from gitops_bg.core.model.analysis_runs import MeasurementRequest
+from gitops_bg.core.model.analysis.runs import MeasurementRequest
 from gitops_bg.core.model.subject import Subject
 from gitops_bg.core.text.foreign_json import read_json
 

@@ -13,7 +13,7 @@ from gitops_bg.cluster.observation.states import AppState
 from gitops_bg.cluster.reporting.analysis_status import runs_of
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.decision import Condition, Decision, GateResult, Named, Phase, Wait
-from gitops_bg.core.model.pulls import PullRequest, PullState
+from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.record import Record, Rollout
 from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.status.internal_error import STATUS_WHILE_BROKEN, RecordUnreadable

@@ -4,17 +4,17 @@ from collections.abc import Iterator
 
 from gitops_bg.core.checks.analysis import has_passed_analysis
 from gitops_bg.core.checks.auxiliary import auxiliary_trouble
-from gitops_bg.core.checks.hook_queries import awaits_confirmation, has_passed
+from gitops_bg.core.checks.hooks.queries import awaits_confirmation, has_passed
 from gitops_bg.core.checks.onboarding import leaks
 from gitops_bg.core.checks.ports import unservable
 from gitops_bg.core.checks.sizes import is_scaled_to_zero
 from gitops_bg.core.model.actions import label
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.decision import Phase
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.hooks import (
     HookType,
 )
-from gitops_bg.core.model.metrics import AnalysisPhase
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.model.version import Version

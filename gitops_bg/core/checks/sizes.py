@@ -1,6 +1,6 @@
 """How many pods each version should have. One rule for each role; nothing here changes anything."""
 
-from gitops_bg.core.checks.hook_queries import awaits_confirmation
+from gitops_bg.core.checks.hooks.queries import awaits_confirmation
 from gitops_bg.core.checks.onboarding import leak_to
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.version import Stage, Version

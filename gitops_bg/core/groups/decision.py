@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from gitops_bg.core.groups.events import GroupEvent
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.model.analysis_runs import MeasurementRequest
+from gitops_bg.core.groups.telling.events import GroupEvent
+from gitops_bg.core.model.analysis.runs import MeasurementRequest
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
 from gitops_bg.core.model.hooks import HookCall
 from gitops_bg.core.model.http_routes import HttpRoute

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from gitops_bg.core.groups.model import GroupGateway, RouteMatch
+from gitops_bg.core.model.analysis.metrics import Plan
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.hooks import Hook
-from gitops_bg.core.model.metrics import Plan
 from gitops_bg.core.model.policies.facts import Policing, VersionFacts
 from gitops_bg.core.model.spec import Suspension
 

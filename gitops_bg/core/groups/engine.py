@@ -15,7 +15,6 @@ from gitops_bg.core.groups.gates import gates_of
 from gitops_bg.core.groups.hooks.answers import calls_due
 from gitops_bg.core.groups.hooks.answers import moments as hook_moments
 from gitops_bg.core.groups.hooks.asking import begin_hooks, take_hook_answers
-from gitops_bg.core.groups.ledger import acknowledge_ledger, note_events
 from gitops_bg.core.groups.lost_record import why_unknown
 from gitops_bg.core.groups.model import GroupKey, VersionStage
 from gitops_bg.core.groups.notifications.messages import notified
@@ -30,11 +29,12 @@ from gitops_bg.core.groups.registering import (
     forget_changed,
     register_versions,
 )
-from gitops_bg.core.groups.status import conditions_of, conditions_of_invalid, conditions_of_lost, phase_of
 from gitops_bg.core.groups.suspension import is_suspended
+from gitops_bg.core.groups.telling.ledger import acknowledge_ledger, note_events
+from gitops_bg.core.groups.telling.status import conditions_of, conditions_of_invalid, conditions_of_lost, phase_of
 from gitops_bg.core.groups.transition import GATEWAY_STATUS_GRACE_SECONDS, advance, deadline_of, follow_active, give_up
 from gitops_bg.core.groups.world import GroupWorld, with_served_routes
-from gitops_bg.core.model.analysis_runs import moments as run_moments
+from gitops_bg.core.model.analysis.runs import moments as run_moments
 from gitops_bg.core.model.decision import GateResult, Phase
 
 STEPS: tuple[Callable[[GroupWorld], GroupWorld], ...] = (

@@ -16,7 +16,7 @@ from gitops_bg.core.groups.decision import (
 )
 from gitops_bg.core.groups.lifecycle import promote, rollback
 from gitops_bg.core.groups.model import GroupState, TransitionStep, VersionStage
-from gitops_bg.core.groups.routing import during, render
+from gitops_bg.core.groups.routes.routing import during, render
 from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.http_routes import HttpRoute, as_stored
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gitops_bg.core.groups.desired import DesiredVersion
-from gitops_bg.core.groups.events import GroupEvent
 from gitops_bg.core.groups.lifecycle import delete, promote, register, unregister
 from gitops_bg.core.groups.lost_record import is_lost, never_promoted, newest_followed
 from gitops_bg.core.groups.model import Endpoint, GroupState, Part, PromotionRejected, VersionStage, version_number
 from gitops_bg.core.groups.record import DeletedVersion
+from gitops_bg.core.groups.telling.events import GroupEvent
 from gitops_bg.core.groups.world import GroupWorld, is_in_main
 
 

@@ -11,13 +11,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core.groups.analysis.verdicts import await_verdict
-from gitops_bg.core.groups.events import GroupEvent
 from gitops_bg.core.groups.gates import gates_of
 from gitops_bg.core.groups.hooks.answers import refusal
 from gitops_bg.core.groups.model import PromotionRejected, TransitionStep, VersionStage
 from gitops_bg.core.groups.plan import after_of, is_in_place, wanted_routes
 from gitops_bg.core.groups.record import MOST_MOVES, FailedTransition, GroupMove, Transition, TransitionKind
 from gitops_bg.core.groups.registering import remember_deleted
+from gitops_bg.core.groups.telling.events import GroupEvent
 from gitops_bg.core.groups.world import GroupWorld
 
 GATEWAY_STATUS_GRACE_SECONDS = 5

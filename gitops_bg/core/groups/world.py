@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gitops_bg.core.groups.desired import DesiredGroup, DesiredRoute, GroupSpec
-from gitops_bg.core.groups.events import GroupEvent
 from gitops_bg.core.groups.model import (
     Endpoint,
     GroupKey,
@@ -17,7 +16,8 @@ from gitops_bg.core.groups.model import (
 )
 from gitops_bg.core.groups.observed import Member, ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.model.metrics import AnalysisStage
+from gitops_bg.core.groups.telling.events import GroupEvent
+from gitops_bg.core.model.analysis.metrics import AnalysisStage
 
 UNKNOWN_MEMBER = Member(reason="is not there yet")
 

@@ -5,10 +5,10 @@ from datetime import datetime
 from enum import StrEnum
 
 from gitops_bg.core.model.actions import Action
-from gitops_bg.core.model.analysis_runs import MeasurementRequest
+from gitops_bg.core.model.analysis.runs import MeasurementRequest
 from gitops_bg.core.model.conditions import Condition, Phase
+from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.hooks import HookCall
-from gitops_bg.core.model.pulls import PullRequest
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.stored import NOT_STORED
 

@@ -5,8 +5,8 @@ from enum import Enum
 from typing import Literal
 
 from gitops_bg.core.model.auxiliary import AppRoute, Autoscaler, AuxiliaryObject
-from gitops_bg.core.model.looks import NO_LOOKS, Looks
-from gitops_bg.core.model.main import Knowledge
+from gitops_bg.core.model.git.looks import NO_LOOKS, Looks
+from gitops_bg.core.model.git.main import Knowledge
 from gitops_bg.core.model.policies.facts import Policing
 from gitops_bg.core.model.record import Hold
 from gitops_bg.core.model.spec import Retry
@@ -175,7 +175,7 @@ class Desired:
     passed: tuple[Snapshot, ...] | None = None
     """What ``primary.yaml`` named since the record's look at it, oldest first.
 
-    None where nobody asked, or it is unknown (``core.checks.reverts.asks_what_passed``).
+    None where nobody asked, or it is unknown (``core.checks.git.reverts.asks_what_passed``).
     """
     provenance: Provenance | None = None
     """None where nobody asked: it counts only where the target names a known version (``transitions.git.reverts``)."""

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.hooks import Severity
-from gitops_bg.core.model.metrics import AnalysisPhase
 from gitops_bg.core.model.record import Event, LedgerEntry
 
 INFO, WARN, ERROR = Severity

@@ -1,7 +1,7 @@
 """HTTPRoutes of the Gateway API, as far as rollouts need them: which requests go to which Service, and which to none.
 
-https://gateway-api.sigs.k8s.io/reference/spec/ Pure nouns; `core.groups.routing` makes them from a group's state, and
-`cluster.manifests.http_routes` makes objects from them.
+https://gateway-api.sigs.k8s.io/reference/spec/ Pure nouns; `core.groups.routes.routing` makes them from a group's
+state, and `cluster.manifests.http_routes` makes objects from them.
 """
 
 from dataclasses import dataclass, replace

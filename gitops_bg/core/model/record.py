@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from enum import StrEnum
 
-from gitops_bg.core.model.analyses import Analyses
-from gitops_bg.core.model.analysis_runs import AnalysisRun
+from gitops_bg.core.model.analysis.history import Analyses
+from gitops_bg.core.model.analysis.metrics import AnalysisStage
+from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
+from gitops_bg.core.model.git.looks import Awaited
+from gitops_bg.core.model.git.main import NO_MAIN, Main
 from gitops_bg.core.model.hooks import HookRun, OpenGate, OutboxMessage
-from gitops_bg.core.model.looks import Awaited
-from gitops_bg.core.model.main import NO_MAIN, Main
-from gitops_bg.core.model.metrics import AnalysisStage
 from gitops_bg.core.model.stored import INLINED, STORED_AS
 from gitops_bg.core.model.version import Version
 

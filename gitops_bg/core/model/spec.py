@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from gitops_bg.core.model.analysis.metrics import Plan
 from gitops_bg.core.model.hooks import Hook
-from gitops_bg.core.model.metrics import Plan
 from gitops_bg.core.model.version import NO_METADATA, AppKey, PodMetadata
 
 

@@ -1,7 +1,7 @@
 """The messages to send to hooks and people now."""
 
 from gitops_bg.core.checks.event_text import facts_of
-from gitops_bg.core.checks.hook_timing import listeners, message_due_at, next_messages
+from gitops_bg.core.checks.hooks.timing import listeners, message_due_at, next_messages
 from gitops_bg.core.model.hooks import (
     Alert,
     Hook,

@@ -2,8 +2,8 @@
 
 from gitops_bg.core.checks.availability import is_expired
 from gitops_bg.core.checks.gates import all_open, gates_before_commit, gates_before_first, gates_before_own_commit
+from gitops_bg.core.checks.git.pulls import is_declined, is_held_by_closing, is_superseded_in_place
 from gitops_bg.core.checks.ports import services_of
-from gitops_bg.core.checks.pulls import is_declined, is_held_by_closing, is_superseded_in_place
 from gitops_bg.core.checks.versions import is_old_tag
 from gitops_bg.core.model.actions import CommitPrimary, GitAction, OfferPromotion, PublishLedger, WithdrawPromotion
 from gitops_bg.core.model.desired import Missing

@@ -1,9 +1,9 @@
 """Which hooks to call now."""
 
-from gitops_bg.core.checks.hook_queries import (
+from gitops_bg.core.checks.hooks.queries import (
     next_call,
 )
-from gitops_bg.core.checks.hook_timing import CONFIRM_PROMOTION, asked_about
+from gitops_bg.core.checks.hooks.timing import CONFIRM_PROMOTION, asked_about
 from gitops_bg.core.model.hooks import (
     HookCall,
     HookRun,

@@ -1,7 +1,7 @@
 """The measurements to take now (argo-rollouts.md §3)."""
 
 from gitops_bg.core.checks.analysis import POST
-from gitops_bg.core.model.analysis_runs import MeasurementRequest, due
+from gitops_bg.core.model.analysis.runs import MeasurementRequest, due
 from gitops_bg.core.world import World
 
 

@@ -2,7 +2,7 @@
 
 from gitops_bg.core.checks.analysis import plan_of
 from gitops_bg.core.checks.gates import gates_to_show
-from gitops_bg.core.checks.hook_queries import describe
+from gitops_bg.core.checks.hooks.queries import describe
 from gitops_bg.core.checks.phase import (
     degraded,
     foreign_object,
@@ -16,11 +16,11 @@ from gitops_bg.core.checks.phase import (
 )
 from gitops_bg.core.checks.restart import left_to_restart, refused_pods
 from gitops_bg.core.checks.sizes import is_scaled_to_zero
-from gitops_bg.core.model.analysis_runs import why
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
+from gitops_bg.core.model.analysis.runs import why
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.hooks import Answer, Hook, HookRun, HookType, satisfied
-from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.status.kstatus import kstatus_of
 from gitops_bg.core.status.progress import progress_conditions
 from gitops_bg.core.status.pull_requests import pull_request

@@ -13,14 +13,14 @@ from gitops_bg.core.checks.availability import is_in_flight, progress_deadline
 from gitops_bg.core.checks.draining import drained_at, former_moments, may_still_serve
 from gitops_bg.core.checks.gates import gates_before_commit, standing_gates
 from gitops_bg.core.checks.gating.analyses import live_verdict
-from gitops_bg.core.checks.hook_timing import delivery_deadlines, query_deadlines
-from gitops_bg.core.checks.merges import moments_of_merges
+from gitops_bg.core.checks.git.merges import moments_of_merges
+from gitops_bg.core.checks.hooks.timing import delivery_deadlines, query_deadlines
 from gitops_bg.core.checks.policies.facts import moments as policy_moments
 from gitops_bg.core.checks.restart import recheck_at
 from gitops_bg.core.checks.stabilization import stabilization_ends
-from gitops_bg.core.model.analysis_runs import moments
+from gitops_bg.core.model.analysis.metrics import AnalysisStage
+from gitops_bg.core.model.analysis.runs import moments
 from gitops_bg.core.model.decision import GateKind, GateResult
-from gitops_bg.core.model.metrics import AnalysisStage
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World, answered_once
 

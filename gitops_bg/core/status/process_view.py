@@ -6,7 +6,7 @@ Lease must not overwrite each other's view in turns (DESIGN §5 I5: nothing new,
 """
 
 from gitops_bg.core.model.decision import Condition, Decision, GateResult, Phase, Wait
-from gitops_bg.core.model.pulls import PullRequest
+from gitops_bg.core.model.git.pulls import PullRequest
 
 FIELDS = ("phase", "message", "conditions", "gates", "waits", "pullRequest")
 """The fields of a status that belong to this view."""

@@ -3,10 +3,10 @@
 Reasons are those of Argo Rollouts where it has one (argo-rollouts.md §4). Nothing here decides anything.
 """
 
-from gitops_bg.core.checks.hook_queries import awaits_confirmation
+from gitops_bg.core.checks.hooks.queries import awaits_confirmation
 from gitops_bg.core.model.actions import label
+from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.decision import Condition, GateKind, GateResult
-from gitops_bg.core.model.metrics import AnalysisStage
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World
 

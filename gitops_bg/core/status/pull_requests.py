@@ -1,7 +1,7 @@
 """The condition of the pull request of an app's promotion branch; none where no forge is configured."""
 
 from gitops_bg.core.model.decision import Condition
-from gitops_bg.core.model.pulls import PullState
+from gitops_bg.core.model.git.pulls import PullState
 from gitops_bg.core.world import World
 
 PULL_REQUEST = "PullRequest"

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gitops_bg.core.model.actions import label
-from gitops_bg.core.model.analysis_runs import AnalysisRun, MetricRun, why
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase
+from gitops_bg.core.model.analysis.runs import AnalysisRun, MetricRun, why
 from gitops_bg.core.model.events import NOTICES, Notice, analysis_notice, metric_notice
 from gitops_bg.core.model.hooks import Severity
-from gitops_bg.core.model.metrics import AnalysisPhase
 from gitops_bg.core.model.record import Record, Rollout
 
 

@@ -165,7 +165,7 @@ class FlaggerMetric(Model):
 
 
 MOST_RUNS = 50
-"""The most runs of each kind; ``core.model.analyses`` limits their size as well."""
+"""The most runs of each kind; ``core.model.analysis.history`` limits their size as well."""
 
 RunLimit = Annotated[int, Field(ge=0, le=MOST_RUNS)]
 

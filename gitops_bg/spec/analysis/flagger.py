@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from gitops_bg.core.model.metrics import Metric
+from gitops_bg.core.model.analysis.metrics import Metric
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.analysis.block import Arg, FlaggerAnalysis, FlaggerMetric, ThresholdRange
 from gitops_bg.spec.app.fields import whole_seconds

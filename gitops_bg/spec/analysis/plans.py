@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from gitops_bg.core.model.analysis.metrics import LATEST, STABLE, Plan
+from gitops_bg.core.model.analysis.metrics import Metric as CoreMetric
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.metrics import LATEST, STABLE, Plan
-from gitops_bg.core.model.metrics import Metric as CoreMetric
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.analysis import flagger
 from gitops_bg.spec.analysis.block import (

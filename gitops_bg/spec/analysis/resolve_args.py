@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from gitops_bg.core.model.analysis.metrics import Metric as CoreMetric
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.metrics import Metric as CoreMetric
 from gitops_bg.spec.analysis.args import SECRET, NoValue, filled, left_open, value_of
 from gitops_bg.spec.analysis.block import Arg, DryRun, MeasurementRetention
 from gitops_bg.spec.analysis.flagger import outside

@@ -7,7 +7,7 @@ import pytest
 
 from gitops_bg.core.model.decision import Decision, GateKind
 from gitops_bg.core.model.desired import Missing
-from gitops_bg.core.model.main import Knowledge
+from gitops_bg.core.model.git.main import Knowledge
 from gitops_bg.core.model.observed import PromotionBranch
 from gitops_bg.core.model.policies.facts import Policing
 from gitops_bg.core.model.policies.rules import PoliciesThen, Policy

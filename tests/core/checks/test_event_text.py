@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from gitops_bg.core.checks.event_text import sentence
-from gitops_bg.core.model.analysis_runs import MeasurementResult
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, Metric, Plan
+from gitops_bg.core.model.analysis.runs import MeasurementResult
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.events import severity_of
 from gitops_bg.core.model.hooks import Alert, Hook, HookType, Severity
-from gitops_bg.core.model.metrics import AnalysisPhase, Metric, Plan
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.spec import AppSpec

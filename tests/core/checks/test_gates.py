@@ -12,12 +12,12 @@ from gitops_bg.core.checks.gates import (
     gates_to_show,
     shut_after_commit,
 )
-from gitops_bg.core.model.analysis_runs import AnalysisRun, MetricRun
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.runs import AnalysisRun, MetricRun
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.git.main import Knowledge
 from gitops_bg.core.model.hooks import Hook, HookType
-from gitops_bg.core.model.main import Knowledge
-from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.observed import GitView, PromotionBranch
 from gitops_bg.core.model.record import Hold, Override
 from gitops_bg.core.model.spec import OnExpire, PromoteVia, Suspension

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.checks.reverts import asks_for_provenance, why_not_back
+from gitops_bg.core.checks.git.reverts import asks_for_provenance, why_not_back
 from gitops_bg.core.model.desired import Missing, Provenance
 from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.looks import NO_LOOKS, Awaited, Looks
+from gitops_bg.core.model.git.looks import NO_LOOKS, Awaited, Looks
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Cause, Hold, Override
 from gitops_bg.core.transitions.git.decisions import override

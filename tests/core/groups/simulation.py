@@ -28,18 +28,18 @@ from gitops_bg.core.groups.desired import (
     MemberPolicing,
 )
 from gitops_bg.core.groups.engine import decide_group
-from gitops_bg.core.groups.events import GroupEvent
 from gitops_bg.core.groups.members import MemberState, member_state
 from gitops_bg.core.groups.model import GroupGateway, GroupKey, RouteMatch, VersionStage
 from gitops_bg.core.groups.observed import LedgerPosition, LiveRoute, Member, ObservedGroup, StableService
 from gitops_bg.core.groups.record import GroupLedgerEntry, GroupRecord
+from gitops_bg.core.groups.telling.events import GroupEvent
 from gitops_bg.core.groups.world import GroupWorld, member_name
-from gitops_bg.core.model.analysis_runs import MeasurementRequest, MeasurementResult
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Plan
+from gitops_bg.core.model.analysis.runs import MeasurementRequest, MeasurementResult
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.hooks import Hook, HookCall, HookResponse
 from gitops_bg.core.model.http_routes import Backend, Deny, HttpRoute, ParentRef, as_stored
-from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Plan
-from gitops_bg.core.model.pulls import PullRequest
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.repo.write.group_ledger_file import GroupDocument, GroupLedgerBatch, ledger_batch
 from gitops_bg.repo.write.ledger_entries import Position

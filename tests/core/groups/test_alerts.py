@@ -7,10 +7,10 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.groups.events import GroupEvent
 from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.telling.events import GroupEvent
+from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.hooks import Hook, HookCall, HookResponse, HookType, Severity
-from gitops_bg.core.model.metrics import LATEST, AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.spec import Suspension
 from tests.core.groups.simulation import Died, World, store, version
 

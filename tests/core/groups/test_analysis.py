@@ -9,10 +9,10 @@ import pytest
 
 from gitops_bg.core.groups.analysis.answers import live_verdict, version_of
 from gitops_bg.core.groups.model import TransitionStep
-from gitops_bg.core.model.analyses import MOST_RUNS
+from gitops_bg.core.model.analysis.history import MOST_RUNS
+from gitops_bg.core.model.analysis.metrics import LATEST, STABLE, AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.decision import GateKind, GateResult, Phase
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.metrics import LATEST, STABLE, AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.spec import Suspension
 from tests.core.groups.notation import NOW
 from tests.core.groups.simulation import World, store, version

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gitops_bg.core.groups.lifecycle import promote, register, rollback
 from gitops_bg.core.groups.model import GroupState, PromotionRejected, RouteMatch, VersionStage
-from gitops_bg.core.groups.prohibitions import Prohibition, prohibitions
+from gitops_bg.core.groups.routes.prohibitions import Prohibition, prohibitions
 from tests.core.groups.notation import NOW
 
 SERVICES = ("a", "b", "c")

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.groups.events import GroupEvent
-from gitops_bg.core.groups.ledger import VERBS, acknowledge_ledger
 from gitops_bg.core.groups.observed import LedgerPosition
 from gitops_bg.core.groups.record import GroupLedgerEntry
+from gitops_bg.core.groups.telling.events import GroupEvent
+from gitops_bg.core.groups.telling.ledger import VERBS, acknowledge_ledger
+from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.hooks import Hook, HookType
-from gitops_bg.core.model.metrics import LATEST, AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.repo.write.group_ledger_file import GroupLedgerBatch
 from tests.core.groups.notation import NOW
 from tests.core.groups.simulation import World, store

@@ -18,8 +18,8 @@ from gitops_bg.core.groups.model import (
     GroupState,
     TransitionStep,
 )
-from gitops_bg.core.groups.routing import during, render
-from gitops_bg.core.groups.sharding import MOST_MATCHES, MOST_MATCHES_OF_A_RULE, MOST_RULES
+from gitops_bg.core.groups.routes.routing import during, render
+from gitops_bg.core.groups.routes.sharding import MOST_MATCHES, MOST_MATCHES_OF_A_RULE, MOST_RULES
 from gitops_bg.core.model.http_routes import Backend, Deny, HttpRoute, ParentRef
 from tests.core.groups.gateway import DENIED, NOBODY, Request, answer
 from tests.core.groups.notation import NOW, group

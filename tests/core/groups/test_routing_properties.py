@@ -8,10 +8,10 @@ from unittest.mock import patch
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
-from gitops_bg.core.groups import sharding
 from gitops_bg.core.groups.lifecycle import promote, rollback
 from gitops_bg.core.groups.model import GroupState, PromotionRejected, RouteMatch, TransitionStep, VersionStage
-from gitops_bg.core.groups.routing import during, render
+from gitops_bg.core.groups.routes import sharding
+from gitops_bg.core.groups.routes.routing import during, render
 from gitops_bg.core.model.http_routes import HttpRoute, PathKind
 from tests.core.groups.gateway import DENIED, NOBODY, Request, answer
 from tests.core.groups.notation import NOW, group

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitops_bg.core.groups.model import GroupGateway, GroupKey
-from gitops_bg.core.groups.sharding import MOST_MATCHES_OF_A_RULE, HostRule, sharded
+from gitops_bg.core.groups.routes.sharding import MOST_MATCHES_OF_A_RULE, HostRule, sharded
 from gitops_bg.core.model.http_routes import Backend, HttpMatch, HttpRoute, HttpRule, ParentRef
 
 STORE = GroupKey("shop", "store")

@@ -10,8 +10,8 @@ import pytest
 
 from gitops_bg.core.groups.model import TransitionStep, VersionStage
 from gitops_bg.core.groups.record import TransitionKind
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.hooks import Answer, Hook, HookType
-from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.spec import Suspension
 from tests.core.groups.simulation import Died, World, store, version
 

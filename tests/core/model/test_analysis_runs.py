@@ -5,7 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.model.analysis_runs import (
+from gitops_bg.core.model.analysis.metrics import LATEST, STABLE, AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.runs import (
     AnalysisRun,
     MeasurementResult,
     anew,
@@ -18,7 +19,6 @@ from gitops_bg.core.model.analysis_runs import (
     take,
     why,
 )
-from gitops_bg.core.model.metrics import LATEST, STABLE, AnalysisPhase, AnalysisStage, Metric, Plan
 from tests.core.worlds import NOW, SECOND
 
 FINDINGS = {

@@ -5,6 +5,7 @@ import string
 
 import pytest
 
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.events import (
     EVENTS,
     MOVES,
@@ -16,7 +17,6 @@ from gitops_bg.core.model.events import (
     severity_of,
 )
 from gitops_bg.core.model.hooks import Severity
-from gitops_bg.core.model.metrics import AnalysisPhase
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.transitions.traffic.switching import EVENT_OF
 from tests.core.worlds import NOW

@@ -7,13 +7,13 @@ import pytest
 
 from gitops_bg.core.checks.phase import phase_of
 from gitops_bg.core.engine import decide
-from gitops_bg.core.model.analysis_runs import AnalysisRun, MeasurementResult, MetricRun
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult, MetricRun
 from gitops_bg.core.model.auxiliary import Autoscaler
 from gitops_bg.core.model.decision import Phase
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.hooks import Answer, Hook, HookRun, HookType
-from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.observed import GitView, Observed
 from gitops_bg.core.model.record import Event, Hold, LedgerEntry, Override, Record
 from gitops_bg.core.model.spec import Suspension

@@ -8,8 +8,8 @@ from datetime import datetime
 import pytest
 
 from gitops_bg.core.checks.gates import gates_to_show
-from gitops_bg.core.model.analysis_runs import AnalysisRun, MetricRun
-from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.runs import AnalysisRun, MetricRun
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.version import Stabilization
 from gitops_bg.core.status.deadlines import deadlines_of

@@ -13,8 +13,8 @@ import pytest
 import gitops_bg
 from gitops_bg.cli.registry import commands
 from gitops_bg.core.groups.inspect.meanings import GROUP_MEANINGS
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.decision import Condition, Phase
-from gitops_bg.core.model.metrics import AnalysisPhase
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.meanings import (
     ANY,

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from gitops_bg.core.model.analysis_runs import AnalysisRun
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
+from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.decision import Counts
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.hooks import Hook, HookRun, HookType
-from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Hold
 from gitops_bg.core.model.spec import Suspension

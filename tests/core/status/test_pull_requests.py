@@ -2,8 +2,8 @@
 
 import pytest
 
+from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.observed import GitView
-from gitops_bg.core.model.pulls import PullRequest, PullState
 from gitops_bg.core.status.pull_requests import pull_request
 from tests.core.worlds import active, candidate, world
 

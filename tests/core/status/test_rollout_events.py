@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.model.analysis_runs import AnalysisRun, Measurement, MetricRun
-from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric
+from gitops_bg.core.model.analysis.runs import AnalysisRun, Measurement, MetricRun
 from gitops_bg.core.model.record import Rollout, RolloutOutcome
 from gitops_bg.core.status.rollout_events import ended, rollout_events, waited
 from tests.core.records import record_of

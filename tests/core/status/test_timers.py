@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from gitops_bg.core.checks.availability import DEADLINE_EXCEEDED
-from gitops_bg.core.model.analysis_runs import AnalysisRun, begin
-from gitops_bg.core.model.metrics import AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.metrics import AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.runs import AnalysisRun, begin
 from gitops_bg.core.model.record import Hold, Restart
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.version import Stage, Version

@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.model.analysis_runs import AnalysisRun, MeasurementResult, begin, id_of
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult, begin, id_of
 from gitops_bg.core.model.decision import GateKind, Phase
-from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Hold
 from gitops_bg.core.model.version import Stage, Version

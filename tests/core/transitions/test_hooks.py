@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.checks.hook_queries import describe, goes_forward
-from gitops_bg.core.checks.hook_timing import delivery_deadlines, query_deadlines
+from gitops_bg.core.checks.hooks.queries import describe, goes_forward
+from gitops_bg.core.checks.hooks.timing import delivery_deadlines, query_deadlines
 from gitops_bg.core.checks.phase import FLAGGER_PHASES, flagger_phase
-from gitops_bg.core.model.analysis_runs import AnalysisRun, MeasurementResult
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult
 from gitops_bg.core.model.decision import GateKind, Phase
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.hooks import (
@@ -27,7 +28,6 @@ from gitops_bg.core.model.hooks import (
     key_of,
     take,
 )
-from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Event, LedgerEntry, Outbox, Record
 from gitops_bg.core.model.spec import AppSpec, Suspension

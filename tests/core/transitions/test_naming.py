@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.checks.reverts import asks_what_passed
+from gitops_bg.core.checks.git.reverts import asks_what_passed
 from gitops_bg.core.model.desired import LedgerMemory, Missing
-from gitops_bg.core.model.looks import NO_LOOKS, Awaited, Looks
+from gitops_bg.core.model.git.looks import NO_LOOKS, Awaited, Looks
 from gitops_bg.core.model.record import Cause, Hold, Lift, Record, SeenInGit
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.version import Source

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.checks.operator_requests import destination, is_answered_by
-from gitops_bg.core.model.analysis_runs import AnalysisRun
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
+from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.desired import LedgerMemory, Missing, PassedRetry, Primary, Problem
-from gitops_bg.core.model.looks import Awaited
-from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage
+from gitops_bg.core.model.git.looks import Awaited
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.record import Cause, Event, Hold, Lift, OperatorState, Override, Record
 from gitops_bg.core.model.spec import Retry, Suspension

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.decision import GateKind
-from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.observed import OperatorCommand
 from tests.core.simulation import Simulation, automatic, deployed, manual, template
 from tests.core.transitions.test_analysis import BAD, OPEN, PLAN, POST, PRE, analysed, measure, shut

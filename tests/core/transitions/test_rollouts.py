@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.model.analysis_runs import AnalysisRun, MeasurementResult
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult
 from gitops_bg.core.model.hooks import Hook, HookType
-from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Rollout, RolloutOutcome
 from gitops_bg.core.model.spec import AppSpec

@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.model.analyses import MOST_CHARACTERS, Analyses
-from gitops_bg.core.model.analysis_runs import AnalysisRun, MeasurementResult, MetricRun
-from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.history import MOST_CHARACTERS, Analyses
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult, MetricRun
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.spec.codec import to_json
 from tests.core.simulation import Simulation, manual

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.model.analysis_runs import MeasurementResult
-from gitops_bg.core.model.metrics import AnalysisPhase
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase
+from gitops_bg.core.model.analysis.runs import MeasurementResult
 from tests.integration.analysis.measured import measured
 from tests.integration.analysis.speakers import KEY, SPEAKERS, Speaker
 from tests.support.cluster.pki import Authority

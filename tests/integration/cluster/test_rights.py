@@ -26,9 +26,9 @@ from gitops_bg.core.model.actions import (
     ScaleReplicaSet,
     SyncPodMetadata,
 )
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.decision import Decision, Phase
-from gitops_bg.core.model.metrics import AnalysisPhase
 from gitops_bg.core.model.record import OperatorState, Record, Restart
 from gitops_bg.core.model.version import PodMetadata
 from gitops_bg.core.names import configuration_name, replica_set_name

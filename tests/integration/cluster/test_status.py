@@ -16,10 +16,10 @@ from gitops_bg.cluster.reporting.status import differs_in_process_view_only
 from gitops_bg.core import names
 from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.model.actions import ApplyApp
-from gitops_bg.core.model.analysis_runs import AnalysisRun, MeasurementResult, begin, id_of, take
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult, begin, id_of, take
 from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.decision import Counts, Decision, GateKind, GateResult, Named, Wait
-from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.record import Event, Hold, LedgerEntry, Record, Rollout, RolloutOutcome, Routing
 from gitops_bg.core.model.version import Color, Source, Stage, Version

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from gitops_bg.cli.demo.act import Act
-from gitops_bg.cli.demo.day import DAY
 from gitops_bg.cli.demo.demo import play, run_demo
 from gitops_bg.cli.demo.scene import APP, IMAGE
+from gitops_bg.cli.demo.stories.day import DAY
 from gitops_bg.cli.demo.story import Step
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.cli.demo.day import DAY
 from gitops_bg.cli.demo.demo import play
 from gitops_bg.cli.demo.gitea import gitea_at_hand
-from gitops_bg.cli.demo.group import GROUP_STORY
-from gitops_bg.cli.demo.pull_requests import pull_requests
+from gitops_bg.cli.demo.stories.day import DAY
+from gitops_bg.cli.demo.stories.group import GROUP_STORY
+from gitops_bg.cli.demo.stories.pull_requests import pull_requests
 from gitops_bg.cli.demo.story import Story
 from tests.integration.demo.conftest import nothing_left_behind
 from tests.support.waiting import PATIENCE

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.model.metrics import Plan
+from gitops_bg.core.model.analysis.metrics import Plan
 from gitops_bg.spec.analysis.template_index import Library, load_templates
 from gitops_bg.spec.app.load import load_app
 from gitops_bg.spec.yaml.reader import read_one

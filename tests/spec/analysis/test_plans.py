@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gitops_bg.core.model.metrics import Metric, Plan
+from gitops_bg.core.model.analysis.metrics import Metric, Plan
 from gitops_bg.core.model.spec import Strategy
 from gitops_bg.spec.analysis.expressions import check, is_true
 from gitops_bg.spec.analysis.template_index import load_templates

@@ -23,7 +23,7 @@ from gitops_bg.cli.session.wait_for_traffic import wait_for_traffic
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.checks.gates import shut_after_commit
 from gitops_bg.core.model.actions import label
-from gitops_bg.core.model.metrics import AnalysisStage
+from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.policies.rules import Proof
 from gitops_bg.core.model.record import Event

@@ -8,7 +8,7 @@ from gitops_bg.cli.options.options import AppOptions, Apps, CommitOptions
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.model.actions import label
-from gitops_bg.core.model.metrics import AnalysisStage
+from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.write.edits import Edit

@@ -21,7 +21,7 @@ from gitops_bg.core.groups.inspect.outlook import Outlook, outlook_of, serving_i
 from gitops_bg.core.groups.model import Endpoint, GroupKey, GroupVersion, VersionStage
 from gitops_bg.core.groups.observed import Member, ObservedGroup
 from gitops_bg.core.groups.world import UNKNOWN_MEMBER, member_name
-from gitops_bg.core.model.pulls import PullRequest, PullState
+from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.status.meanings import troubles
 from gitops_bg.spec.codec import to_json
 

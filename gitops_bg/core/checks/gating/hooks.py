@@ -4,7 +4,7 @@ None where nothing serves yet: the first deployment asks nobody. The reason of a
 """
 
 from gitops_bg.core.checks.analysis import SKIPPED
-from gitops_bg.core.checks.hook_queries import describe, hooks_of, is_skipped, run_of
+from gitops_bg.core.checks.hooks.queries import describe, hooks_of, is_skipped, run_of
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.hooks import Hook, HookType, satisfied
 from gitops_bg.core.model.version import Version

@@ -7,7 +7,7 @@ from gitops_bg.core.checks.analysis import SKIPPED
 from gitops_bg.core.checks.availability import expires_at, ready_since
 from gitops_bg.core.checks.versions import is_old_tag
 from gitops_bg.core.model.decision import GateKind, GateResult
-from gitops_bg.core.model.pulls import PullState
+from gitops_bg.core.model.git.pulls import PullState
 from gitops_bg.core.model.spec import OnExpire, PromoteVia
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.names import promotion_branch

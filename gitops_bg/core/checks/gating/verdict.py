@@ -1,6 +1,6 @@
 """What an analysis run says, as a gate: one text for apps and for release groups."""
 
-from gitops_bg.core.model.analysis_runs import AnalysisRun, ends_at, why
+from gitops_bg.core.model.analysis.runs import AnalysisRun, ends_at, why
 from gitops_bg.core.model.decision import GateKind, GateResult
 
 

@@ -5,10 +5,10 @@ from datetime import datetime, timedelta
 from gitops_bg.core.checks.gating.verdict import verdict_of
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.world import GroupWorld
-from gitops_bg.core.model.analysis_runs import AnalysisRun, MeasurementRequest, due, why
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Plan
+from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementRequest, due, why
 from gitops_bg.core.model.decision import Condition, GateKind, GateResult
 from gitops_bg.core.model.hooks import HookRun
-from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Plan
 
 PRE, POST = AnalysisStage.PRE, AnalysisStage.POST
 PASSED = "AnalysisPassed"

@@ -14,17 +14,17 @@ from gitops_bg.core.groups.analysis.answers import (
     run_before,
     version_of,
 )
-from gitops_bg.core.groups.events import GroupEvent
 from gitops_bg.core.groups.gates import members_healthy
 from gitops_bg.core.groups.hooks.answers import have_passed
 from gitops_bg.core.groups.model import TransitionStep, VersionStage
 from gitops_bg.core.groups.record import FailedTransition, TransitionKind
 from gitops_bg.core.groups.suspension import is_suspended
+from gitops_bg.core.groups.telling.events import GroupEvent
 from gitops_bg.core.groups.world import GroupWorld
-from gitops_bg.core.model.analyses import MOST_RUNS
-from gitops_bg.core.model.analysis_runs import AnalysisRun, anew, begin, take, why
+from gitops_bg.core.model.analysis.history import MOST_RUNS
+from gitops_bg.core.model.analysis.metrics import Plan
+from gitops_bg.core.model.analysis.runs import AnalysisRun, anew, begin, take, why
 from gitops_bg.core.model.hooks import HookType
-from gitops_bg.core.model.metrics import Plan
 
 
 def take_measurements(world: GroupWorld) -> GroupWorld:

@@ -1,17 +1,18 @@
 """What the hooks of a group say of the version that it is asked to promote, or has promoted. World in, answer out.
 
-As for an app (`core.checks.hook_queries`); nothing is asked about the first version, nor about a rollback (I6).
+As for an app (`core.checks.hooks.queries`); nothing is asked about the first version, nor about a rollback (I6).
 """
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
-from gitops_bg.core.checks.hook_text import answer_text, what_next
+from gitops_bg.core.checks.hooks.text import answer_text, what_next
 from gitops_bg.core.groups.analysis.answers import digest_of, run_after, run_before, version_of
 from gitops_bg.core.groups.model import TransitionStep, VersionStage
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.suspension import is_suspended
 from gitops_bg.core.groups.world import GroupWorld
+from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.hooks import (
     Answer,
@@ -26,7 +27,6 @@ from gitops_bg.core.model.hooks import (
     key_of,
     satisfied,
 )
-from gitops_bg.core.model.metrics import AnalysisStage
 
 FORWARD = (HookType.PRE_ROLLOUT, HookType.ROLLOUT, HookType.CONFIRM_PROMOTION)
 """The types that lead forward, in the order in which they are asked."""

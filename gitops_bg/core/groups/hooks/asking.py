@@ -7,10 +7,9 @@ answer promotes nothing, and takes nothing back.
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gitops_bg.core.checks.hook_text import answer_text
+from gitops_bg.core.checks.hooks.text import answer_text
 from gitops_bg.core.groups.analysis.answers import digest_of, pre_promotion, version_of
 from gitops_bg.core.groups.analysis.verdicts import go_back, rollout_of
-from gitops_bg.core.groups.events import GroupEvent
 from gitops_bg.core.groups.gates import members_healthy
 from gitops_bg.core.groups.hooks.answers import (
     FORWARD,
@@ -24,6 +23,7 @@ from gitops_bg.core.groups.hooks.answers import (
 )
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.suspension import is_suspended
+from gitops_bg.core.groups.telling.events import GroupEvent
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.hooks import Hook, HookRun, HookType, expires_at, id_of, take
 

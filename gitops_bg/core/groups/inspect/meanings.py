@@ -5,7 +5,14 @@ As `core.status.meanings` for apps; `{app}` in a command is the group.
 
 from collections.abc import Mapping
 
-from gitops_bg.core.groups.status import DIVERGED, MAIN_REFUSES, PROMOTION_REJECTED, RECORD_LOST, ROUTES_ACCEPTED, VALID
+from gitops_bg.core.groups.telling.status import (
+    DIVERGED,
+    MAIN_REFUSES,
+    PROMOTION_REJECTED,
+    RECORD_LOST,
+    ROUTES_ACCEPTED,
+    VALID,
+)
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.status.meanings import (
     ANY,

@@ -9,20 +9,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from gitops_bg.core.checks.hook_timing import message_due_at, message_ends_at, oldest_of_each
+from gitops_bg.core.checks.hooks.timing import message_due_at, message_ends_at, oldest_of_each
 from gitops_bg.core.checks.phase import FLAGGER_PHASES
 from gitops_bg.core.groups.analysis.answers import version_in, version_of
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.events import WARNINGS, GroupEvent
 from gitops_bg.core.groups.hooks.answers import refused_in
 from gitops_bg.core.groups.model import GroupKey, VersionStage
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord, TransitionKind
-from gitops_bg.core.groups.status import DIVERGED, MAIN_REFUSES, PROMOTION_REJECTED, VALID
+from gitops_bg.core.groups.telling.events import WARNINGS, GroupEvent
+from gitops_bg.core.groups.telling.status import DIVERGED, MAIN_REFUSES, PROMOTION_REJECTED, VALID
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
 from gitops_bg.core.model.hooks import Alert, Hook, HookCall, HookType, OutboxMessage, Severity
-from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.record import Outbox
 from gitops_bg.core.plan.deliveries import event_metadata
 from gitops_bg.core.transitions.notifications.outbox import answered, failing, given_up, only_known, queued

@@ -4,9 +4,9 @@
 
 from dataclasses import replace
 
-from gitops_bg.core.checks.reverts import asks_what_passed
+from gitops_bg.core.checks.git.reverts import asks_what_passed
 from gitops_bg.core.model.desired import Primary
-from gitops_bg.core.model.looks import awaited
+from gitops_bg.core.model.git.looks import awaited
 from gitops_bg.core.model.record import Cause, Event, Lift, Override, Record
 from gitops_bg.core.model.version import Source, Stage, Version
 from gitops_bg.core.transitions.git.naming import note_named

@@ -7,7 +7,7 @@ ends nothing and lifts nothing, however new it is to the agent. Only later chang
 from dataclasses import replace
 
 from gitops_bg.core.checks.operator_requests import is_answered_by
-from gitops_bg.core.model.looks import Awaited
+from gitops_bg.core.model.git.looks import Awaited
 from gitops_bg.core.model.record import Cause, Hold, Override
 from gitops_bg.core.transitions.git.decisions import override
 from gitops_bg.core.transitions.git.naming import note_named

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gitops_bg.core.model.desired import Desired
     from gitops_bg.core.model.record import Record
     from gitops_bg.core.world import World
-from gitops_bg.core.model.main import Knowledge, Main
+from gitops_bg.core.model.git.main import Knowledge, Main
 
 
 def note_lost(world: "World") -> "World":

@@ -6,8 +6,8 @@ forge does not answer in time, the entry says that this is unknown.
 
 from dataclasses import replace
 
-from gitops_bg.core.checks.merges import given_up_at
-from gitops_bg.core.model.pulls import Merge
+from gitops_bg.core.checks.git.merges import given_up_at
+from gitops_bg.core.model.git.pulls import Merge
 from gitops_bg.core.model.record import AskedMerge, Event, Switch, SwitchKind
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World

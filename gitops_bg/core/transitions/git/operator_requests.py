@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from gitops_bg.core.checks.operator_requests import destination, is_answered_by
 from gitops_bg.core.model.desired import PassedRetry
+from gitops_bg.core.model.git.looks import awaited
 from gitops_bg.core.model.hooks import OpenGate
-from gitops_bg.core.model.looks import awaited
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.record import Cause, Event, Lift, Record, SwitchKind
 from gitops_bg.core.model.spec import AppSpec

@@ -4,8 +4,8 @@ A closing counts once main has been looked at after it was seen: what main says 
 answers one offer only, so it holds nothing that was promoted, superseded or retried since.
 """
 
-from gitops_bg.core.checks.pulls import is_declined, is_held_by_closing
-from gitops_bg.core.model.pulls import PullRequest, PullState, offer_of
+from gitops_bg.core.checks.git.pulls import is_declined, is_held_by_closing
+from gitops_bg.core.model.git.pulls import PullRequest, PullState, offer_of
 from gitops_bg.core.model.record import Cause, Lift
 from gitops_bg.core.transitions.traffic.holds import lift_hold, put_hold
 from gitops_bg.core.world import World

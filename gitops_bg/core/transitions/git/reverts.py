@@ -7,7 +7,7 @@ revert came into main after ``primary.yaml`` was last changed.
 
 from dataclasses import replace
 
-from gitops_bg.core.checks.reverts import named_by_target, revert_objection
+from gitops_bg.core.checks.git.reverts import named_by_target, revert_objection
 from gitops_bg.core.model.desired import Provenance
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.record import Cause, Lift

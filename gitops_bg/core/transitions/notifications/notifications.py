@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gitops_bg.core.checks.event_text import sentence, subject_of
-from gitops_bg.core.checks.hook_queries import hooks_of
-from gitops_bg.core.checks.hook_timing import listeners, next_messages
+from gitops_bg.core.checks.hooks.queries import hooks_of
+from gitops_bg.core.checks.hooks.timing import listeners, next_messages
 from gitops_bg.core.checks.phase import flagger_phase, phase_of
+from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.decision import Phase
 from gitops_bg.core.model.events import severity_of
 from gitops_bg.core.model.hooks import Hook, HookResponse, HookType, OutboxMessage, Severity
-from gitops_bg.core.model.metrics import AnalysisStage
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.plan.deliveries import message_id
 from gitops_bg.core.transitions.notifications.outbox import answered, failing, given_up, only_known, queued

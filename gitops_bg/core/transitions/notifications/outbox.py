@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import datetime
 
-from gitops_bg.core.checks.hook_timing import message_ends_at
+from gitops_bg.core.checks.hooks.timing import message_ends_at
 from gitops_bg.core.model.hooks import Answer, Hook, HookResponse, OutboxMessage, Severity, answer_of, is_retried
 from gitops_bg.core.model.record import Outbox
 

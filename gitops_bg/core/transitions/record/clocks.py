@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
-from gitops_bg.core.model.analysis_runs import AnalysisRun, MetricRun
+from gitops_bg.core.model.analysis.runs import AnalysisRun, MetricRun
 from gitops_bg.core.model.hooks import HookRun, OutboxMessage
 from gitops_bg.core.model.record import Record, Restart
 from gitops_bg.core.model.version import Retirement, Stabilization, Version

@@ -8,8 +8,8 @@ from datetime import datetime
 
 from gitops_bg.core.checks.gates import gates_to_show
 from gitops_bg.core.checks.milestones import reached
+from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.decision import ASKS_PEOPLE
-from gitops_bg.core.model.metrics import AnalysisStage
 from gitops_bg.core.model.record import Event, Lift, Rollout, RolloutOutcome, SwitchKind
 from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.world import World

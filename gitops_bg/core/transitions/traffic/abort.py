@@ -5,7 +5,7 @@ present state, not at what just happened, so a field that is set later also appl
 """
 
 from gitops_bg.core.checks.availability import is_expired, is_in_flight
-from gitops_bg.core.model.looks import awaited
+from gitops_bg.core.model.git.looks import awaited
 from gitops_bg.core.model.record import Cause, Event, SwitchKind
 from gitops_bg.core.model.spec import OnExpire
 from gitops_bg.core.model.version import Version

@@ -6,7 +6,7 @@ fact goes only once live traffic has come to the digest again (decision 16).
 
 from dataclasses import replace
 
-from gitops_bg.core.model.looks import Awaited
+from gitops_bg.core.model.git.looks import Awaited
 from gitops_bg.core.model.record import Cause, Event, Hold, Lift, Record
 from gitops_bg.core.model.version import Source, Version
 from gitops_bg.core.world import World

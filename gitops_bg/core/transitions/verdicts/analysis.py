@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from gitops_bg.core.checks.analysis import POST, PRE, is_in_preview, plan_of
 from gitops_bg.core.checks.draining import arrived_at
-from gitops_bg.core.checks.hook_queries import has_passed
-from gitops_bg.core.model.analysis_runs import AnalysisRun, anew, begin, take, why
+from gitops_bg.core.checks.hooks.queries import has_passed
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Plan
+from gitops_bg.core.model.analysis.runs import AnalysisRun, anew, begin, take, why
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.hooks import HookType
-from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Plan
 from gitops_bg.core.model.record import Cause, Event, SwitchKind
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.transitions.git.decisions import override

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from gitops_bg.core.checks.analysis import has_passed_analysis, is_in_preview
 from gitops_bg.core.checks.gates import waits_only_for_hooks
-from gitops_bg.core.checks.hook_queries import (
+from gitops_bg.core.checks.hooks.queries import (
     answered,
     describe,
     goes_forward,
@@ -18,7 +18,7 @@ from gitops_bg.core.checks.hook_queries import (
     is_skipped,
     run_of,
 )
-from gitops_bg.core.checks.hook_timing import CONFIRM_PROMOTION, ROLLBACK, asked_about
+from gitops_bg.core.checks.hooks.timing import CONFIRM_PROMOTION, ROLLBACK, asked_about
 from gitops_bg.core.model.hooks import (
     Answer,
     Hook,

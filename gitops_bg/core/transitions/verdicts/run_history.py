@@ -1,4 +1,4 @@
-"""The step that forgets analysis runs that are over (`core.model.analyses`)."""
+"""The step that forgets analysis runs that are over (`core.model.analysis.history`)."""
 
 from gitops_bg.core.world import World
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from gitops_bg.core.checks.availability import DEADLINE_EXCEEDED, is_available, is_in_flight, progress_deadline
-from gitops_bg.core.checks.hook_queries import awaits_confirmation
+from gitops_bg.core.checks.hooks.queries import awaits_confirmation
 from gitops_bg.core.checks.onboarding import leak_to
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import Version

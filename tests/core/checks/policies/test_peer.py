@@ -8,8 +8,8 @@ import pytest
 
 from gitops_bg.core.checks.policies.facts import LAST
 from gitops_bg.core.checks.policies.peer import is_moving, peer_of
-from gitops_bg.core.model.analysis_runs import AnalysisRun
-from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
+from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.policies.facts import Peer, Policing
 from gitops_bg.core.model.policies.rules import Concurrency, Policy, Span, Windows
 from gitops_bg.core.model.record import Switch, SwitchKind

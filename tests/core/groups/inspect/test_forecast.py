@@ -8,8 +8,8 @@ from gitops_bg.core.groups.desired import DesiredGroup, GroupSpec
 from gitops_bg.core.groups.inspect.answers import SampleRequest
 from gitops_bg.core.groups.inspect.forecast import Ahead, Forecast, forecast
 from gitops_bg.core.groups.record import TransitionKind
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.http_routes import as_stored
-from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from tests.core.groups.simulation import STORE, World, store, version
 from tests.support.group_plans import explain_text, planned
 

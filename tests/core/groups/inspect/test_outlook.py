@@ -9,9 +9,9 @@ import pytest
 from gitops_bg.core.groups.inspect.outlook import Outlook, outlook_of
 from gitops_bg.core.groups.model import TransitionStep
 from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.metrics import LATEST, AnalysisPhase, AnalysisStage, Metric, Plan
-from gitops_bg.core.model.pulls import PullRequest, PullState
+from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from tests.core.groups.simulation import STORE, World, store
 
 

@@ -9,9 +9,9 @@ import pytest
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.inspect.proposal import Proposal, proposal_of
 from gitops_bg.core.groups.observed import ObservedGroup
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
-from gitops_bg.core.model.pulls import PullRequest, PullState
+from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.spec import Suspension
 from tests.core.groups.simulation import STORE, World, store, version
 from tests.core.groups.test_policies import asked, frozen

@@ -11,7 +11,7 @@ import pytest
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.core.errors import Transient
 from gitops_bg.core.model.desired import Desired
-from gitops_bg.core.model.main import Knowledge
+from gitops_bg.core.model.git.main import Knowledge
 from gitops_bg.core.model.record import Record
 from gitops_bg.repo.repository import Repository
 from tests.fixtures.repos import texts

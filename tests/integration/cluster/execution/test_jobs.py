@@ -13,9 +13,9 @@ import pytest
 
 from gitops_bg.core import names
 from gitops_bg.core.model.actions import ApplyApp
-from gitops_bg.core.model.analyses import Analyses
-from gitops_bg.core.model.analysis_runs import AnalysisRun, MeasurementResult, MetricRun, due, take
-from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric
+from gitops_bg.core.model.analysis.history import Analyses
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric
+from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult, MetricRun, due, take
 from gitops_bg.core.model.record import Record
 from tests.integration.cluster.scene import Scene, watching
 from tests.support.cluster.clusters import TestCluster

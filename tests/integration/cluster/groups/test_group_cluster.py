@@ -29,8 +29,9 @@ from gitops_bg.core.groups.decision import (
 from gitops_bg.core.groups.model import GroupGateway, GroupKey, TransitionStep
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.record import DeletedVersion, GroupRecord, Transition, TransitionKind
-from gitops_bg.core.groups.routing import render
+from gitops_bg.core.groups.routes.routing import render
 from gitops_bg.core.model.conditions import Condition, Phase
+from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.http_routes import (
     Backend,
     Deny,
@@ -42,7 +43,6 @@ from gitops_bg.core.model.http_routes import (
     PathKind,
     as_stored,
 )
-from gitops_bg.core.model.pulls import PullRequest, PullState
 from tests.core.groups.notation import NOW, group
 from tests.support.cluster.clusters import TestCluster
 from tests.support.cluster.gateway_api import install_gateway_api

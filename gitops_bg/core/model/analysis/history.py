@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
 
-from gitops_bg.core.model.analysis_runs import AnalysisRun, MetricRun, terminated
-from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
+from gitops_bg.core.model.analysis.runs import AnalysisRun, MetricRun, terminated
 from gitops_bg.core.model.stored import STORED_AS
 
 MOST_CHARACTERS = 64 * 1024

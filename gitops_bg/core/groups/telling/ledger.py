@@ -7,8 +7,8 @@ that a crash loses none and doubles none (I4).
 from collections.abc import Mapping
 from dataclasses import replace
 
-from gitops_bg.core.groups.events import GroupEvent
 from gitops_bg.core.groups.record import GroupLedgerEntry, Transition
+from gitops_bg.core.groups.telling.events import GroupEvent
 from gitops_bg.core.groups.world import GroupWorld
 
 VERBS: Mapping[GroupEvent, str] = {

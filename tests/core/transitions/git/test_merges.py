@@ -2,8 +2,8 @@
 
 import pytest
 
-from gitops_bg.core.checks.merges import PATIENCE
-from gitops_bg.core.model.pulls import Merge
+from gitops_bg.core.checks.git.merges import PATIENCE
+from gitops_bg.core.model.git.pulls import Merge
 from gitops_bg.core.model.record import Event
 from tests.core.simulation import Simulation, deployed, manual, template
 

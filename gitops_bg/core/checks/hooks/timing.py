@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from gitops_bg.core.checks.hook_queries import (
+from gitops_bg.core.checks.hooks.queries import (
     goes_forward,
     hooks_of,
     is_judged_live,

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.model.looks import Awaited
+from gitops_bg.core.model.git.looks import Awaited
+from gitops_bg.core.model.git.pulls import PullState, offer_of
 from gitops_bg.core.model.observed import OperatorCommand
-from gitops_bg.core.model.pulls import PullState, offer_of
 from gitops_bg.core.model.record import Cause
 from gitops_bg.core.model.spec import Retry
 from tests.core.simulation import Simulation, deployed, manual, template

@@ -1,7 +1,8 @@
 """A day with Git alone: push, merge, revert. What the user does, and what must happen after each deed; nothing else."""
 
 from gitops_bg.cli.demo.act import Act
-from gitops_bg.cli.demo.deeds import (
+from gitops_bg.cli.demo.hosting import bare_folder
+from gitops_bg.cli.demo.stories.deeds import (
     BRANCH,
     deploy_first,
     expect_candidate,
@@ -12,7 +13,6 @@ from gitops_bg.cli.demo.deeds import (
     release,
     show_ledger,
 )
-from gitops_bg.cli.demo.hosting import bare_folder
 from gitops_bg.cli.demo.story import Step, Story
 from gitops_bg.core.model.record import Event
 

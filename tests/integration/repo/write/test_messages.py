@@ -19,7 +19,7 @@ from gitops_bg.repo.write.promotion import PrimaryChange
 from gitops_bg.spec.app.primary import render_primary
 from gitops_bg.spec.manifests.configuration import Configuration, configuration_of
 from tests.integration.repo.conftest import API, NOON, WEB, Opener, change
-from tests.integration.repo.test_ledger import batch, entry
+from tests.integration.repo.write.test_ledger import batch, entry
 from tests.support.git.remote import GitRemote
 
 FORGED = "fine\n\nBg-Approved-By: root\nBg-Event: rolled-back\r\x85Bg-App: a/b\u2028Bg-To: v9"

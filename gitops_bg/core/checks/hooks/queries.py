@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from gitops_bg.core.checks.hook_text import answer_text, what_next
+from gitops_bg.core.checks.hooks.text import answer_text, what_next
+from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.hooks import Hook, HookRun, HookType, due_at, satisfied
-from gitops_bg.core.model.metrics import AnalysisStage
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.world import World

@@ -17,8 +17,8 @@ from gitops_bg.core.groups.model import (
     TransitionStep,
     VersionStage,
 )
-from gitops_bg.core.groups.prohibitions import Prohibition, prohibitions
-from gitops_bg.core.groups.sharding import HostRule, sharded
+from gitops_bg.core.groups.routes.prohibitions import Prohibition, prohibitions
+from gitops_bg.core.groups.routes.sharding import HostRule, sharded
 from gitops_bg.core.model.http_routes import Backend, Deny, HttpMatch, HttpRoute, HttpRule
 
 

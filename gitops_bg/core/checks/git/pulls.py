@@ -1,6 +1,6 @@
 """Whether somebody rejected a promotion by closing its pull request (decision 32)."""
 
-from gitops_bg.core.model.pulls import PullState, offer_of
+from gitops_bg.core.model.git.pulls import PullState, offer_of
 from gitops_bg.core.model.record import Cause
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World

@@ -10,8 +10,8 @@ from gitops_bg.core.groups.record import FailedTransition, TransitionKind
 from gitops_bg.core.groups.suspension import is_suspended
 from gitops_bg.core.groups.transition import waits_for
 from gitops_bg.core.groups.world import GroupWorld
+from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
-from gitops_bg.core.model.metrics import AnalysisStage
 from gitops_bg.core.status.kstatus import kstatus_of
 
 VALID, PROMOTION_REJECTED, ROUTES_ACCEPTED = "SpecValid", "PromotionRejected", "RoutesAccepted"

@@ -21,7 +21,7 @@ from gitops_bg.repo.git.errors import (
 from gitops_bg.repo.repository import Repository
 from tests.fixtures.repos.build import FIXTURES, advance, build
 from tests.integration.repo.conftest import API, WEB, Opener, change, git_calls
-from tests.integration.repo.test_ledger import batch, entry
+from tests.integration.repo.write.test_ledger import batch, entry
 from tests.support.git.remote import GitRemote
 
 
@@ -279,7 +279,7 @@ class TestFixtures:
         assert repository.poll().rewritten == ""
 
     def test_the_description_names_every_fixture(self) -> None:
-        readme = Path(__file__).parents[2] / "fixtures" / "repos" / "README.md"
+        readme = Path(__file__).parents[3] / "fixtures" / "repos" / "README.md"
         text = readme.read_text()
         assert all(f"| `{name}` |" in text for name in FIXTURES)
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from gitops_bg.cli.demo import gitea
 from gitops_bg.cli.demo.act import Act, NotAsExpected
-from gitops_bg.cli.demo.deeds import (
+from gitops_bg.cli.demo.hosting import CLUSTER, gitea_server
+from gitops_bg.cli.demo.stories.deeds import (
     BRANCH,
     deploy_first,
     expect_candidate,
@@ -17,7 +18,6 @@ from gitops_bg.cli.demo.deeds import (
     release,
     show_ledger,
 )
-from gitops_bg.cli.demo.hosting import CLUSTER, gitea_server
 from gitops_bg.cli.demo.story import Step, Story
 from gitops_bg.core.model.record import Event
 

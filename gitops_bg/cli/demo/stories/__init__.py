@@ -1,0 +1,1 @@
+"""The days that the demo plays, step by step."""

@@ -1,0 +1,1 @@
+"""Hooks: which are called now, with what, and when again."""
