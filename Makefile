@@ -4,6 +4,9 @@ BIN    := .venv/bin
 # Four test processes for two cores: they wait for a cluster as often as they compute. A test never shares a port, a
 # folder or a process with another.
 WORKERS ?= 4
+# Images of containers often set it. Every test process, and every command that a test runs, would compile all modules
+# again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-all test-fast lint docs bench coverage explore histories faults mutants clean
 

@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from tests.conformance.document import pages
+from tests.conformance.document import PAGES
 
 
 def main() -> None:
@@ -11,7 +11,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
     parser.add_argument("--write-docs", action="store_true", help="write them instead of printing them")
     writes = parser.parse_args().write_docs
-    for page, text in pages().items():
+    for page, write in PAGES.items():
+        text = write()
         if writes:
             page.write_text(text)
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from tests.conformance import fields
@@ -33,11 +33,6 @@ _HEAD_OF_FIELDS = f"""\
 Written by `{COMMAND}` from the models that `gitops-bg check` checks with. `[]` is each item of a list. The same
 texts are in the cluster: `kubectl explain bgd.spec.strategy.blueGreen`.
 """
-
-
-def pages() -> dict[Path, str]:
-    """Every page that is written, whole."""
-    return {_DOCS / "conformance.md": _conformance(), _DOCS / "fields.md": _fields()}
 
 
 def _fields() -> str:
@@ -136,3 +131,7 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:
 
 def _cell(value: object) -> str:
     return " ".join(str(value).replace("|", "\\|").split())
+
+
+PAGES: dict[Path, Callable[[], str]] = {_DOCS / "conformance.md": _conformance, _DOCS / "fields.md": _fields}
+"""Every page that is written, and what makes it, whole."""

@@ -51,15 +51,21 @@ def is_proven(scenario: str) -> bool:
 
 
 def _proofs_in(path: Path) -> Iterator[Proof]:
-    for found in ast.walk(ast.parse(path.read_text())):
-        if not isinstance(found, ast.FunctionDef) or not found.name.startswith("test_"):
-            continue
-        scenarios, words = split(found.name)
-        scenarios += tuple(each.id for each in EVERY.values() if each.test == found.name)
-        if scenarios:
+    text = path.read_text()
+    if not any(_scenarios(name) for name in re.findall(r"def (test_\w+)", text)):
+        return  # Parsing takes longer than all the rest.
+    for found in ast.walk(ast.parse(text)):
+        if isinstance(found, ast.FunctionDef) and found.name.startswith("test_") and _scenarios(found.name):
             paragraph = " ".join((ast.get_docstring(found) or "").partition("\n\n")[0].split())
+            words = split(found.name)[1]
             asserts = paragraph or f"{words[:1].upper()}{words[1:]}."
-            yield Proof(str(path.relative_to(TESTS.parent)), found.name, asserts, bool(paragraph), scenarios)
+            file = str(path.relative_to(TESTS.parent))
+            yield Proof(file, found.name, asserts, bool(paragraph), _scenarios(found.name))
+
+
+def _scenarios(name: str) -> tuple[str, ...]:
+    """Those that a test proves: by its name, or because a scenario names it."""
+    return split(name)[0] + tuple(each.id for each in EVERY.values() if each.test == name)
 
 
 def split(name: str) -> tuple[tuple[str, ...], str]:
@@ -105,6 +111,12 @@ def names_in_this_suite() -> set[str]:
 def mentions(field: str) -> list[str]:
     """The test files that mention a field, by its name in app.yaml or in Python; a plain word only as a key."""
     snake = re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", field).lower()
-    plain = rf"""["']{field}["']\]?[:,\]]|\b{field}: ?\{{"""
-    pattern = re.compile(plain if field == snake else rf"\b(?:{field}|{snake})\b")
-    return [file for file, text in _sources().items() if pattern.search(text)]
+    if field != snake:
+        return [file for file, words in _words().items() if field in words or snake in words]
+    as_key = re.compile(rf"""["']{field}["']\]?[:,\]]|\b{field}: ?\{{""")
+    return [file for file, words in _words().items() if field in words and as_key.search(_sources()[file])]
+
+
+@cache
+def _words() -> dict[str, frozenset[str]]:
+    return {file: frozenset(re.findall(r"\w+", text)) for file, text in _sources().items()}

@@ -8,7 +8,7 @@ import pytest
 from gitops_bg.core.model.decision import Phase
 from gitops_bg.core.model.record import RolloutOutcome
 from tests.conformance import fields, survey
-from tests.conformance.document import COMMAND, pages
+from tests.conformance.document import COMMAND, PAGES
 from tests.conformance.reference import EVERY, SECTIONS, Scenario
 from tests.conformance.survey import is_proven, proofs
 from tests.conformance.words import ENDINGS, PHASES
@@ -64,9 +64,9 @@ def test_names_are_split_as_the_examples_say() -> None:
     assert doctest.testmod(survey).failed == 0
 
 
-@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_page_is_as_the_tests_and_the_models_are(page: Path) -> None:
-    assert page.read_text() == pages()[page], f"docs/{page.name} is stale: run `{COMMAND}`"
+    assert page.read_text() == PAGES[page](), f"docs/{page.name} is stale: run `{COMMAND}`"
 
 
 def test_every_field_has_a_meaning() -> None:
