@@ -49,9 +49,10 @@ from gitops_bg.repo.read.history import Committed, History
 from gitops_bg.repo.read.index.app_index import AppIndex
 from gitops_bg.repo.read.index.groups import groups_at
 from gitops_bg.repo.read.mainline import Mainline
+from gitops_bg.repo.read.near_changes import NearChanges
 from gitops_bg.repo.read.polling import Poll, Poller
 from gitops_bg.repo.read.promotion_branches import Promotion, PromotionBranches
-from gitops_bg.repo.read.provenance import LANDINGS, Details, Sources
+from gitops_bg.repo.read.provenance import Details, Sources
 from gitops_bg.repo.read.reverts import Change, Reverts, TakenBack
 from gitops_bg.repo.read.signatures import Signature, Signatures
 from gitops_bg.repo.read.since import Says, changes_of, contents, landing_of
@@ -98,12 +99,13 @@ class Repository:
         self._trees = trees = Trees(mirror)
         self._index = AppIndex(mirror, trees)
         self._details = details = Details(mirror)
-        self._sources, self._landings = Sources(mirror, details), Sources(mirror, details, LANDINGS)
+        near = NearChanges(mirror, trees)
+        self._sources, self._landings = (Sources(mirror, near, details, landings=one) for one in (False, True))
         self._commits = CommitReader(mirror)
         self._beside = Beside(mirror, trees, self._index)
         self._changes = Changes(mirror, self._commits, self._index)
         self._mainline = Mainline(mirror)
-        self._reverts = Reverts(mirror, self._mainline)
+        self._reverts = Reverts(mirror, near, self._mainline)
         self._poller = Poller(mirror, trees, self._index, (self._sources, self._landings))
         self._blobs = blobs = Blobs(mirror)
         self._files = Files(trees, blobs, self._index)
@@ -115,7 +117,7 @@ class Repository:
         self._group_branches = GroupBranches(mirror, trees, self._edits, committer, pusher)
         self._ledger = Ledger(mirror, trees, blobs, committer, pusher)
         self._group_ledger = GroupLedger(mirror, self._files, committer, pusher, self._ledger.tip)
-        self._history = History(mirror, blobs, self._index)
+        self._history = History(mirror, near, blobs, self._index)
         self._signatures = Signatures(mirror)
         self._approvals = ApprovalBranches(mirror, self._commits)
         self._approval_writer = ApprovalWriter(mirror, committer, pusher)

@@ -66,6 +66,25 @@ class MirrorDirectory:
         except (OSError, UnicodeDecodeError):
             return ""
 
+    def set_ref(self, name: str, commit: str) -> None:
+        """Set a ref as git does: through a lock beside it, which a reader never sees half written.
+
+        Raises ``DiskProblem``. https://git-scm.com/docs/gitrepository-layout (refs)
+        """
+        file = self.mirror / name
+        lock = file.with_name(f"{file.name}.lock")
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with lock.open("x", encoding="ascii") as written:
+                try:
+                    written.write(f"{commit}\n")
+                    written.close()
+                    lock.replace(file)
+                finally:
+                    lock.unlink(missing_ok=True)
+        except OSError as error:
+            raise DiskProblem(f"cannot write {file}: {error.strerror}") from error
+
     def wipe(self) -> None:
         """Delete the mirror, whatever its state. Raises ``DiskProblem``."""
         try:

@@ -296,14 +296,18 @@ class Mirror:
 
     def between(self, before: str, head: str) -> Mapping[str, tuple[str, ...]]:
         """The commits that ``head`` contains and ``before`` does not, with their parents. Raises as `local`."""
-        try:
-            near = self._commits.between(before, head)
-        except GitFailed as error:
-            raise self.broken(error) from error
+        near = self.near(before, head)
         if near is not None:
             return near
         printed = lines(self.local("rev-list", "--parents", f"^{before}", head, "--"))
         return {commit: tuple(parents) for commit, *parents in (text(line).split(" ") for line in printed)}
+
+    def near(self, before: str, head: str) -> Mapping[str, tuple[str, ...]] | None:
+        """As `between`, without a process; None where they are not near. Raises as `local`."""
+        try:
+            return self._commits.between(before, head)
+        except GitFailed as error:
+            raise self.broken(error) from error
 
     def broken(self, error: GitFailed) -> Exception:
         """The error for a failed local command."""
@@ -361,7 +365,7 @@ class Mirror:
 
     def remember_seen(self, commit: str) -> None:
         """Keep ``commit`` as seen, and safe from gc."""
-        self.local("update-ref", SEEN_REF, commit)
+        self._directory.set_ref(SEEN_REF, commit)
         self._seen = commit
 
     def forget_seen(self) -> None:

@@ -10,6 +10,7 @@ from gitops_bg.repo.git.blobs import Blobs
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
 from gitops_bg.repo.read.index.app_index import AppIndex
+from gitops_bg.repo.read.near_changes import NearChanges
 from gitops_bg.repo.read.provenance import revisions_of
 from gitops_bg.repo.write.ledger_entries import PublishedEntry, Revision, each_once
 from gitops_bg.repo.write.ledger_file import parse
@@ -32,8 +33,9 @@ class Committed:
 class History:
     """Walks the history of one file at a time."""
 
-    def __init__(self, mirror: Mirror, blobs: Blobs, index: AppIndex) -> None:
+    def __init__(self, mirror: Mirror, near: NearChanges, blobs: Blobs, index: AppIndex) -> None:
         self._mirror = mirror
+        self._near = near
         self._blobs = blobs
         self._index = index
 
@@ -68,10 +70,13 @@ class History:
         """
         if not self._mirror.is_ancestor(since, commit):
             return []
-        revisions = revisions_of(
-            self._mirror, self._index.places.file(app, PRIMARY_FILE), "--full-history", f"^{since}", commit
-        )
-        blobs = [blob for _, blob in revisions[:_PAGE]]
+        path = self._index.places.file(app, PRIMARY_FILE)
+        near = self._near.between(path, since, commit)
+        if near is None:
+            blobs = [blob for _, blob in revisions_of(self._mirror, path, "--full-history", f"^{since}", commit)]
+        else:
+            blobs = [node.id for _, node in near if node is not None and node.is_file]
+        blobs = blobs[:_PAGE]
         contents = self._blobs.read(list(dict.fromkeys(blobs)))
         return [content for content in map(contents.__getitem__, blobs) if content is not None]
 

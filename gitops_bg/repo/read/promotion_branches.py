@@ -8,8 +8,9 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.names import PROMOTION_PREFIX
 from gitops_bg.repo.git.blobs import Blobs, blobs_in_tree
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.git.output import lines, text
+from gitops_bg.repo.git.output import text
 from gitops_bg.repo.layout import app_of_branch
+from gitops_bg.repo.read.departures import Departures
 from gitops_bg.repo.read.files import Entry, File, Files
 from gitops_bg.repo.read.index.app_index import AppIndex
 from gitops_bg.repo.read.trees import Trees
@@ -48,6 +49,7 @@ class PromotionBranches:
     def __init__(self, mirror: Mirror, trees: Trees, blobs: Blobs, files: Files, index: AppIndex) -> None:
         self._mirror = mirror
         self._index = index
+        self._departures = Departures(mirror)
         self._trees = trees
         self._blobs = blobs
         self._files = files
@@ -103,7 +105,7 @@ class PromotionBranches:
     def _looked_up(self, heads: Mapping[AppKey, str], main: str) -> dict[AppKey, OfferedBlobs]:
         if not heads:
             return {}
-        bases = self._bases(heads.values(), main)
+        bases = self._departures.of(heads.values(), main)
         roots = self._trees.roots(filter(None, (*heads.values(), *bases.values())))
         folder_of = self._index.places.folder
         names = [f"{roots[one]}:{folder_of(app)}" for app, head in heads.items() for one in (head, bases[head]) if one]
@@ -114,24 +116,6 @@ class PromotionBranches:
             return blobs_in_tree(trees.get(f"{roots.get(commit)}:{folder_of(app)}", b""), id_bytes).get(PRIMARY_FILE)
 
         return {app: OfferedBlobs(head, primary(app, head), primary(app, bases[head])) for app, head in heads.items()}
-
-    def _bases(self, heads: Iterable[str], main: str) -> dict[str, str]:
-        """For every head the commit where it leaves main, by first parents; empty where they share no history."""
-        wanted = list(heads)
-        asked = "".join(f"{head}\n" for head in wanted) + (f"^{main}\n" if main else "")
-        output = self._mirror.local("rev-list", "--parents", "--stdin", stdin=asked.encode())
-        own = {commit: parents[:1] for commit, *parents in (text(line).split(" ") for line in lines(output))}
-        return {head: _left_at(head, own) for head in wanted}
-
-
-def _left_at(head: str, own: Mapping[str, list[str]]) -> str:
-    """Follow the first parents to the first commit that is not the branch's own."""
-    commit = head
-    while commit in own:
-        if not own[commit]:
-            return ""
-        commit = own[commit][0]
-    return commit
 
 
 def _file(files: Mapping[str, File], path: str, blob: str | None) -> File | None:

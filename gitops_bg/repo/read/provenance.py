@@ -15,6 +15,7 @@ from gitops_bg.core.model.version import Source
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import parts, subject_of, text
 from gitops_bg.repo.git.runner import GitFailed
+from gitops_bg.repo.read.near_changes import NearChanges
 from gitops_bg.repo.write.messages import one_line
 
 _FEW = 100
@@ -22,7 +23,7 @@ _REMEMBERED = 1000
 """How many commits are cached."""
 _SUBMODULE = b"160000"
 WALK = ("log", "-z", "--raw", "-c", "--root", "--no-renames", "--no-abbrev", "--topo-order", "--format=%H")
-LANDINGS = ("log", "-z", "--raw", "--first-parent", "-m", "--root", "--no-renames", "--no-abbrev", "--format=%H")
+_LANDINGS = ("log", "-z", "--raw", "--first-parent", "-m", "--root", "--no-renames", "--no-abbrev", "--format=%H")
 _DETAILS = "--format=%H%x00%an%x00%ae%x00%at%x00%s%x00"
 _LONGEST = 4096
 """Bytes of a name or a subject; far fewer are shown."""
@@ -75,10 +76,11 @@ class Details:
 class Sources:
     """Answers from a cache for a path whose content has not changed since it was asked for."""
 
-    def __init__(self, mirror: Mirror, details: Details, walk: tuple[str, ...] = WALK) -> None:
+    def __init__(self, mirror: Mirror, near: NearChanges, details: Details, *, landings: bool = False) -> None:
         self._mirror = mirror
+        self._near = near
         self._details = details
-        self._walk = walk
+        self._landings = landings
         self._known: defaultdict[str, dict[str, tuple[str, Source]]] = defaultdict(dict)  # by folder, by path
 
     def of(self, wanted: Wanted, commit: str) -> dict[str, Source]:
@@ -103,11 +105,21 @@ class Sources:
             # A file without an origin means an unreadable history; its head is the best true answer.
             self._in_folder(path)[path] = (blob, details[origins.get(path, commit)])
 
-    def _origins(self, unknown: Wanted, commit: str) -> dict[str, str]:
+    def _origins(self, wanted: Wanted, commit: str) -> dict[str, str]:
+        found = self._near_origins(wanted, commit) if len(wanted) <= _FEW else {}
+        unknown = {path: blob for path, blob in wanted.items() if path not in found}
+        return found | (self._walked(unknown, commit) if unknown else {})
+
+    def _near_origins(self, wanted: Wanted, commit: str) -> dict[str, str]:
+        near = {path: self._near.last([path], commit, first_parents=self._landings) for path in wanted}
+        return {path: found[0] for path, found in near.items() if found is not None}
+
+    def _walked(self, unknown: Wanted, commit: str) -> dict[str, str]:
         few = list(unknown) if len(unknown) <= _FEW else []
         found: dict[str, str] = {}
+        walk = _LANDINGS if self._landings else WALK
         try:
-            with self._mirror.git.parts(*self._walk, commit, "--", *few) as walked:
+            with self._mirror.git.parts(*walk, commit, "--", *few) as walked:
                 for origin, path, blob in changes(walked):
                     if unknown.get(path) == blob:
                         found.setdefault(path, origin)

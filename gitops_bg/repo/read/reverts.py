@@ -10,6 +10,7 @@ from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines_of, text
 from gitops_bg.repo.read.mainline import Mainline
 from gitops_bg.repo.read.markers import Markers, markers_in, requests_of
+from gitops_bg.repo.read.near_changes import NearChanges
 
 _FORMAT = "--format=%H%x00%P%x00%B%x00"
 _LONGEST = 64 * 1024
@@ -41,13 +42,18 @@ class TakenBack:
 class Reverts:
     """Reads messages of main's history."""
 
-    def __init__(self, mirror: Mirror, mainline: Mainline) -> None:
+    def __init__(self, mirror: Mirror, near: NearChanges, mainline: Mainline) -> None:
         self._mirror = mirror
+        self._near = near
         self._mainline = mainline
 
     def last_change(self, paths: Sequence[str], start: str) -> Change | None:
         """The commit that made these files what they are at ``start``; a merge only where it changed them itself."""
-        return next(self._log("-1", start, "--", *paths), None)
+        near = self._near.last(paths, start)
+        if near is None:
+            return next(self._log("-1", start, "--", *paths), None)
+        commit, read = near
+        return Change(commit, read.parents[0] if read.parents else "", read.message)
 
     def taken_back(self, change: Change, paths: Sequence[str], head: str) -> TakenBack:
         """What the commit says it reverts, or else the merge that brought it into main."""

@@ -43,6 +43,11 @@ class Node:
         """Its id if it is a folder, otherwise empty; a link to a folder is no folder."""
         return self.id if self.mode == FOLDER else ""
 
+    @property
+    def is_file(self) -> bool:
+        """Whether it has content of its own: no folder and no submodule."""
+        return self.mode not in (FOLDER, SUBMODULE)
+
 
 NOTHING = Node("", "")
 
@@ -107,6 +112,14 @@ class Trees:
             nodes = (part.partition(b"\t") for part in self._mirror.stream("ls-tree", "-z", root, *large))
             there = {text(path): Node(text(facts[:6]), text(facts.split(b" ")[2])) for facts, _, path in nodes}
             found |= {path: there.get(path, NOTHING) for path in large}
+        return {path: node for path, node in found.items() if node is not None and node != NOTHING}
+
+    def at_hand(self, commit: str, paths: Iterable[str]) -> dict[str, Node] | None:
+        """As `at`, from what is read without a process; None where a folder on the way is large."""
+        root = self.root(commit)
+        found = {path: self._below(root, path) for path in paths}
+        if None in found.values():
+            return None
         return {path: node for path, node in found.items() if node is not None and node != NOTHING}
 
     def _below(self, folder: str, path: str) -> Node | None:

@@ -63,6 +63,23 @@ def _progressing(web: App) -> None:
     web.wait(lambda: "bad" in web.versions(), "the candidate is there")
 
 
+def _merge(web: App, git_commands: list[str]) -> None:
+    web.push_image("v2")
+    web.wait_offered("v2")
+    web.scenario.wait_idle()
+    git_commands.clear()
+    web.merge_offer()
+    web.wait_told("promoted")
+
+
+def _revert(web: App, git_commands: list[str]) -> None:
+    promotion = web.promote("v2")
+    web.scenario.wait_idle()
+    git_commands.clear()
+    web.revert(promotion)
+    web.wait_told("rolled-back")
+
+
 STATES = [_healthy, _awaiting, _held, _archived, _suspended, _invalid, _orphaned, _progressing]
 
 
@@ -82,20 +99,43 @@ def test_restarted_agent_writes_nothing(web: App, state: Callable[[App], None]) 
     assert (world.writes(), world.remote.branches()) == before
 
 
+@pytest.fixture
+def git_commands(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The name of every git process that the agent has started since this was last cleared, in order."""
+    commands: list[str] = []
+    execute = Git.execute
+
+    def recorded(git: Git, command: list[str], *arguments: Any, **named: Any) -> Any:
+        words = command[command.index("git") + 1 :]
+        while words[0] == "-c":
+            words = words[2:]
+        commands.append(words[0])
+        return execute(git, command, *arguments, **named)
+
+    monkeypatch.setattr(Git, "execute", recorded)
+    return commands
+
+
+@pytest.mark.parametrize("move", [_merge, _revert], ids=["a promotion", "a rollback"])
+def test_git_is_started_three_times_from_the_webhook_until_traffic_has_moved(
+    web: App, move: Callable[[App, list[str]], None], git_commands: list[str]
+) -> None:
+    """What main is now, its commits, and the one file that is new; of a revert that is known already. The rest follows
+    the switch.
+    """
+    move(web, git_commands)
+
+    until_it_writes = min(map(git_commands.index, {"push", "fast-import"} & set(git_commands)))
+    assert git_commands[:until_it_writes] in (["ls-remote", "fetch", "fetch"], ["ls-remote", "fetch"])
+
+
 def test_idle_agent_asks_git_one_question_a_tick_and_the_cluster_none(
-    web: App, own_sandbox: SandboxCluster, monkeypatch: pytest.MonkeyPatch
+    web: App, own_sandbox: SandboxCluster, git_commands: list[str]
 ) -> None:
     world = web.scenario
     web.promote("v2")
     world.wait_idle()
-    commands: list[list[str]] = []
-    execute = Git.execute
-
-    def recorded(git: Git, command: list[str], *arguments: Any, **named: Any) -> Any:
-        commands.append(command)
-        return execute(git, command, *arguments, **named)
-
-    monkeypatch.setattr(Git, "execute", recorded)
+    git_commands.clear()
     own_sandbox.sandbox.requests.clear()
     before = world.remote.branches()
 
@@ -103,7 +143,7 @@ def test_idle_agent_asks_git_one_question_a_tick_and_the_cluster_none(
         world.wake()
         world.wait_idle()
 
-    assert [command[command.index("git") + 1] for command in commands] == ["ls-remote"] * 20
+    assert git_commands == ["ls-remote"] * 20
     asked = [request for request in own_sandbox.sandbox.requests.all() if request.user_agent.startswith("gitops-bg")]
     assert not [request for request in asked if request.verb != "watch"]
     assert world.remote.branches() == before

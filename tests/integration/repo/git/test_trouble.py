@@ -18,7 +18,11 @@ from gitops_bg.repo.git.errors import (
     RemoteTimedOut,
     RemoteUnreachable,
 )
+from gitops_bg.repo.git.mirror import Mirror
+from gitops_bg.repo.git.output import text
+from gitops_bg.repo.layout import SEEN_REF
 from gitops_bg.repo.repository import Repository
+from gitops_bg.repo.settings import RepositorySettings
 from tests.fixtures.repos.build import FIXTURES, advance, build
 from tests.integration.repo.conftest import API, WEB, Opener, change, git_calls
 from tests.integration.repo.write.test_ledger import batch, entry
@@ -282,6 +286,36 @@ class TestFixtures:
         readme = Path(__file__).parents[3] / "fixtures" / "repos" / "README.md"
         text = readme.read_text()
         assert all(f"| `{name}` |" in text for name in FIXTURES)
+
+
+def test_what_was_seen_is_a_ref_that_git_knows_and_packs(remote: GitRemote, tmp_path: Path) -> None:
+    with Mirror(RepositorySettings(url=remote.url, cluster="test", directory=tmp_path / "mirrored")) as mirror:
+        mirror.fetch(["main"])
+        first, second = mirror.tracked()["main"], remote.publish("More", {"README.md": "more"})
+        mirror.remember_seen(first)
+        assert text(mirror.local("rev-parse", SEEN_REF)).strip() == first
+        mirror.local("pack-refs", "--all", "--prune")
+        mirror.fetch(["main"])
+        mirror.remember_seen(second)
+        assert text(mirror.local("rev-parse", SEEN_REF)).strip() == second
+        mirror.forget_seen()
+        assert mirror.git.attempt("rev-parse", "--verify", "--quiet", SEEN_REF).status == 1
+
+
+def test_what_was_seen_is_not_half_written_where_git_has_locked_it(remote: GitRemote, tmp_path: Path) -> None:
+    with Mirror(RepositorySettings(url=remote.url, cluster="test", directory=tmp_path / "mirrored")) as mirror:
+        mirror.fetch(["main"])
+        commit = mirror.tracked()["main"]
+        lock = tmp_path / "mirrored" / "mirror.git" / f"{SEEN_REF}.lock"
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        lock.touch()
+        with pytest.raises(DiskProblem, match="File exists"):
+            mirror.remember_seen(commit)
+        assert lock.exists(), "it is not ours"
+        lock.unlink()
+        mirror.remember_seen(commit)
+        assert text(mirror.local("rev-parse", SEEN_REF)).strip() == commit
+        assert not lock.exists()
 
 
 def test_no_process_and_no_open_file_is_left(

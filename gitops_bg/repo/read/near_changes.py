@@ -1,0 +1,92 @@
+"""Which of the newest few commits changed a file: read from objects, without a process, as ``git log`` would say.
+
+A push or a merge is rarely more than a few commits away from what it changed. Every method answers None where git must
+be asked: further away, in large folders, or for commits in an unusual form.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from gitops_bg.repo.git.mirror import Mirror
+from gitops_bg.repo.git.output import Commit
+from gitops_bg.repo.read.trees import Node, Trees
+
+_STEPS = 4
+"""How many commits are compared before git is asked, which compares thousands faster than this does."""
+
+
+class NearChanges:
+    """Changes of files near a commit."""
+
+    def __init__(self, mirror: Mirror, trees: Trees) -> None:
+        self._mirror = mirror
+        self._trees = trees
+
+    def last(self, paths: Iterable[str], head: str, *, first_parents: bool = False) -> tuple[str, Commit] | None:
+        """The commit that made these files what they are at ``head``.
+
+        A merge only where it changed them itself: git follows the first parent that has the same files ("History
+        Simplification" in its manual for ``log``). ``first_parents``: the merge, wherever its own first parent has
+        other files.
+        """
+        wanted, at = tuple(paths), head
+        nodes = self._nodes(at, wanted)
+        for _ in range(_STEPS):
+            commit = self._mirror.commits([at]).get(at)
+            if commit is None or nodes is None:
+                return None
+            equal, known = self._equal(commit.parents[:1] if first_parents else commit.parents, wanted, nodes)
+            if not known:
+                return None
+            if not equal:  # To git, nothing is no change of the very first commit either.
+                return (at, commit) if nodes or commit.parents else None
+            at = equal
+        return None
+
+    def between(self, path: str, before: str, head: str) -> list[tuple[str, Node | None]] | None:
+        """The commits that changed a file after ``before``, newest first, with what they left there; of a merge, only
+        what no parent has.
+        """
+        family = self._mirror.near(before, head)
+        if family is None or len(family) > _STEPS:
+            return None
+        found = []
+        for commit in _newest_first(head, family):
+            versions = [self._nodes(each, (path,)) for each in (commit, *family[commit])]
+            if any(version is None for version in versions):
+                return None
+            now, *earlier = ((version or {}).get(path) for version in versions)
+            if now not in earlier:
+                found.append((commit, now))
+        return found
+
+    def _equal(self, parents: Iterable[str], paths: tuple[str, ...], nodes: Mapping[str, Node]) -> tuple[str, bool]:
+        """The first parent with the same files, empty without one; and whether all that were compared could be read."""
+        for parent in parents:
+            theirs = self._nodes(parent, paths)
+            if theirs is None:
+                return "", False
+            if theirs == nodes:
+                return parent, True
+        return "", True
+
+    def _nodes(self, commit: str, paths: tuple[str, ...]) -> Mapping[str, Node] | None:
+        return self._trees.at_hand(commit, paths)
+
+
+def _newest_first(head: str, family: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """The commits, each before its parents and a merged line at once after its merge, as ``--topo-order`` has it."""
+    children = dict.fromkeys(family, 0)
+    for parents in family.values():
+        for parent in parents:
+            if parent in children:
+                children[parent] += 1
+    order, ready = [], [head] if head in family else []
+    while ready:
+        commit = ready.pop()
+        order.append(commit)
+        for parent in family[commit]:
+            if parent in children:
+                children[parent] -= 1
+                if not children[parent]:
+                    ready.append(parent)
+    return order
