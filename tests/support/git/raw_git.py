@@ -28,7 +28,7 @@ class RawGit:
             env=locked_down_env(self.remote.folder),
             input=stdin,
             capture_output=True,
-            timeout=60,
+            timeout=600,  # of a git that hangs: a busy machine is slow
         )
         assert done.returncode == 0, (arguments, done.stderr)
         return done.stdout.strip()

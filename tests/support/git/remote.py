@@ -134,7 +134,7 @@ class GitRemote:
             cwd=cwd or self.clone,
             env=locked_down_env(self.folder, **(env or {})),
             capture_output=True,
-            timeout=60,
+            timeout=600,  # of a git that hangs: a busy machine is slow
         )
         if done.returncode != 0:
             raise GitRefused(f"git {' '.join(arguments)}: exit {done.returncode}\n{done.stderr.decode()}")
