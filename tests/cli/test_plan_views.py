@@ -40,6 +40,19 @@ def test_each_problem_and_each_shut_gate_is_a_result_where_it_is_written() -> No
     ]
 
 
+NOWHERE = PlannedApp(WEB, "Degraded", ("create v1",), refused="no namespace shop: kubectl create namespace shop")
+
+
+def test_what_the_cluster_refuses_is_an_error_of_the_app_and_a_word_in_its_row() -> None:
+    planned = Planned("a" * 40, (NOWHERE,))
+    assert told(sarif(planned)) == [("refused", "error", "apps/shop/web/app.yaml", {"startLine": 1})]
+    assert check_sarif(sarif(planned))[0]["message"]["text"] == f"shop/web: {NOWHERE.refused}"
+    text = markdown(planned)
+    assert "1 app: 1 to be changed, 1 refused." in text
+    assert "| <code>create v1</code> | **refused** |" in text
+    assert "- **refused** <code>no namespace shop" in text
+
+
 def test_a_result_says_of_which_app_and_what_to_do() -> None:
     texts = [result["message"]["text"] for result in check_sarif(sarif(PLANNED))]
     assert texts[0] == "shop/web: calm: weekend: shut, until 2026-11-23 00:00 UTC (wait)"

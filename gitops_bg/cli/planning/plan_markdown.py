@@ -13,7 +13,7 @@ _MOST_SHOWN = 3
 
 def markdown(planned: Planned) -> str:
     """Return the whole text; if it is too long, leave out the last folds, then rows of the table."""
-    busy = [each for each in planned.apps if each.actions or each.shut or each.problems]
+    busy = [each for each in planned.apps if each.actions or each.shut or each.problems or each.refused]
     head = f"### gitops-bg plan at {code(planned.commit[:10])}\n\n{_summary(planned, busy)}\n"
     rows = [_row(each) for each in busy]
     table = ["", "| App | Phase | Would do | Waits for |", "|---|---|---|---|", *rows] if rows else []
@@ -36,6 +36,7 @@ def _summary(planned: Planned, busy: list[PlannedApp]) -> str:
         (sum(bool(each.actions) for each in busy), "to be changed"),
         (sum(bool(each.shut) for each in busy), "waiting"),
         (sum(bool(each.problems) for each in busy), "with problems"),
+        (sum(bool(each.refused) for each in busy), "refused"),
         (len(planned.apps) - len(busy), "with nothing to do"),
     ]
     said = ", ".join(f"{number} {what}" for number, what in counts if number)
@@ -46,13 +47,14 @@ def _summary(planned: Planned, busy: list[PlannedApp]) -> str:
 def _row(planned: PlannedApp) -> str:
     waits = [f"{code(gate.kind)} {_and_until(until(gate))}".strip() for gate in planned.shut]
     problems = [f"**{len(planned.problems)} problem{'' if len(planned.problems) == 1 else 's'}**"]
+    refused = ["**refused**"] if planned.refused else []
     does = [code(each) for each in planned.actions[:_MOST_SHOWN]]
     more = len(planned.actions) - _MOST_SHOWN
     cells = [
         code(str(planned.app)),
         code(planned.phase),
         "<br>".join([*does, *([f"and {more} more"] if more > 0 else [])]) or "–",
-        "<br>".join([*(problems if planned.problems else []), *waits]) or "–",
+        "<br>".join([*refused, *(problems if planned.problems else []), *waits]) or "–",
     ]
     return f"| {' | '.join(cells)} |"
 
@@ -62,7 +64,8 @@ def _and_until(moment: str) -> str:
 
 
 def _fold(planned: PlannedApp) -> str:
-    lines = [f"- **problem** {code(clean(str(each)), 500)}" for each in planned.problems]
+    lines = [f"- **refused** {code(clean(planned.refused), 500)}"] if planned.refused else []
+    lines += [f"- **problem** {code(clean(str(each)), 500)}" for each in planned.problems]
     lines += [f"{number}. {code(clean(each), 500)}" for number, each in enumerate(planned.actions, 1)]
     if planned.gates:
         lines += ["", "| Gate | | Why | Until |", "|---|---|---|---|"]

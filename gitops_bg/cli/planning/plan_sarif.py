@@ -14,6 +14,7 @@ from gitops_bg.spec.app.layout import APP_FILE, DEFAULT_TARGET_FILE, folder_of
 from gitops_bg.spec.lint.finding import PROBLEM
 
 _INVALID = SarifRule(PROBLEM.name, "error", PROBLEM.says)
+_REFUSED = SarifRule("refused", "error", "The cluster does not take what the plan would do.")
 _POLICY = SarifRule("gate-policy", "warning", "A promotion policy keeps live traffic from moving.")
 
 
@@ -25,6 +26,8 @@ def sarif(planned: Planned) -> Log:
 def _results(planned: Planned, app: PlannedApp) -> Iterator[SarifResult]:
     for problem in app.problems:
         yield SarifResult(_INVALID, problem_text(problem), problem.file, problem.line, problem.column)
+    if app.refused:
+        yield SarifResult(_REFUSED, f"{app.app}: {app.refused}", _file_in(app, APP_FILE))
     for gate in app.shut:
         place = planned.place_of(gate) or Place(_file_of(app, gate))
         yield SarifResult(_rule(gate), f"{app.app}: {_why(gate)}", place.file, place.line)
@@ -50,5 +53,8 @@ def _why(gate: GateResult) -> str:
 
 def _file_of(app: PlannedApp, gate: GateResult) -> str:
     """Return the file that the version comes from, or, for a suspension, the file that has it."""
-    name = APP_FILE if gate.kind == GateKind.SUSPENSION else DEFAULT_TARGET_FILE
+    return _file_in(app, APP_FILE if gate.kind == GateKind.SUSPENSION else DEFAULT_TARGET_FILE)
+
+
+def _file_in(app: PlannedApp, name: str) -> str:
     return f"{app.folder or folder_of(app.app)}/{name}"

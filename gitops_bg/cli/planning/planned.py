@@ -28,6 +28,8 @@ class PlannedApp:
     problems: tuple[Problem, ...] = ()
     folder: str = ""
     """The app's folder; empty: that of an app in no release group."""
+    refused: str = ""
+    """Why the cluster takes none of it, and the command that mends that; empty where nothing stands in the way."""
 
     @property
     def shut(self) -> tuple[GateResult, ...]:

@@ -99,6 +99,7 @@ def _planned(session: Session, catalog: Catalog, plans: Sequence[PlanOfApp]) -> 
             each.last.gates,
             each.facts.desired.problems,
             session.repository.places.folder(each.app),
+            each.facts.observed.refused,
         )
         for each in plans
     )

@@ -7,6 +7,8 @@ from gitops_bg.agent.reconcile.peer_facts import note_peers
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound, UsageError
 from gitops_bg.cli.options.app_names import app_name
 from gitops_bg.cli.session.session import Session
+from gitops_bg.cluster.api.errors import NamespaceMissing
+from gitops_bg.cluster.api.remedies import no_namespace
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.core.groups.model import GroupKey
 
@@ -28,7 +30,9 @@ def group_in_git(session: Session, name: str, namespace: str = "") -> GroupKey:
 
 
 def group_facts(session: Session, group: GroupKey) -> GroupFacts:
-    """Return all facts about a group now. Raises `CommandFailed` where main does not count."""
+    """Return all facts about a group now. Raises `CommandFailed` where main does not count, `NamespaceMissing`."""
+    if session.lacks_namespace(group.namespace):
+        raise NamespaceMissing(no_namespace(group.namespace))
     facts = _gathered(session, session.catalog([group.namespace]), group)
     return _knowing_peers(session, group) if facts.wants_peers else facts
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,13 @@ from gitops_bg.agent.runtime import awaited_namespaces, failures
 from tests.integration.cli.conftest import Cli
 from tests.support.scenario import App, Scenario
 from tests.support.waiting import eventually
+
+GROUP = """\
+apiVersion: gitops-bg.dev/v1alpha1
+kind: ReleaseGroup
+metadata: {{name: store, namespace: {namespace}}}
+spec: {{active: v1, gateway: {{parentRefs: [{{name: public}}]}}}}
+"""
 
 
 @pytest.fixture
@@ -32,6 +41,18 @@ def test_every_screen_names_it_with_the_command(homeless: App, cli: Cli) -> None
     (condition,) = (each for each in cli.json("explain", str(homeless.key))["conditions"] if each["type"] == "Refused")
     assert (condition["status"], condition["message"]) == (True, said)
     assert said in cli("get", "-n", namespace, code=5)
+    comment = html.unescape(cli("plan", "-o", "markdown"))
+    assert f"- **refused** <code>{said}</code>" in comment
+    refused = next(iter(json.loads(cli("plan", "-o", "sarif"))["runs"][0]["results"]))
+    assert (refused["ruleId"], refused["message"]["text"]) == ("refused", f"{homeless.key}: {said}")
+
+
+@pytest.mark.parametrize("verb", ["plan", "explain"])
+def test_a_group_there_is_told_of_it_too(homeless: App, cli: Cli, verb: str) -> None:
+    namespace = homeless.key.namespace
+    homeless.scenario.publish("A group", {f"groups/{namespace}/store/group.yaml": GROUP.format(namespace=namespace)})
+    said = f"namespace {namespace} does not exist: kubectl create namespace {namespace}"
+    assert said in cli("group", verb, f"{namespace}/store", code=5)
 
 
 def test_check_live_names_the_line_that_asks_for_it(homeless: App, cli: Cli, tmp_path: Path) -> None:
