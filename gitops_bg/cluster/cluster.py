@@ -157,7 +157,7 @@ class Cluster:
     ) -> "Cluster":
         writer, settled = Writer(client, memory), AppliedStates()
         guards, pods = Guards(reader, memory, writer, us), Pods(client)
-        beside = AuxiliaryObjects(client, writer.anchors)
+        beside = AuxiliaryObjects(client, writer.anchors, reader)
         workloads = ReplicaSets(reader, writer, guards, settled, pods)
         router = Services(reader, writer, guards, settled, workloads)
         executor = Executor(reader, writer, guards, settled, Parts(router, workloads, pods, beside), us)

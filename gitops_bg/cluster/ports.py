@@ -87,7 +87,7 @@ class SeenWorkloads(Protocol):
 
 
 class Workloads(Protocol):
-    """Runs the pods of an app's versions: one workload for each version, named by its digest.
+    """Runs the pods of an app's versions: one workload for each version, found by its digest.
 
     All methods raise the errors of `core.errors`; foreign objects are never changed (``ForeignObject``).
     """
@@ -95,7 +95,7 @@ class Workloads(Protocol):
     def current(self, app: AppKey) -> SeenWorkloads:
         """The workloads of the app, from the caches."""
 
-    def require_available(self, app: AppKey, digest: str, needed: int) -> None:
+    def require_available(self, app: AppKey, number: int, digest: str, needed: int) -> None:
         """Check I1 live: raise `WorldChanged` where a version has fewer available pods than ``needed``."""
 
     def create(self, app: AppKey, action: CreateReplicaSet, spare: Spare) -> Entries:

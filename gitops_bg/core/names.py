@@ -69,6 +69,10 @@ APART_FROM = f"{GROUP}/apart-from"
 
 # Kubernetes: label values and most names are limited to 63 characters (concepts/overview/working-with-objects).
 LONGEST_NAME = 63
+LONGEST_BEFORE_RANDOM = LONGEST_NAME - len("-") - 5
+"""Of the name of a ReplicaSet: a dash and five random characters follow it in the names of pods, and nothing is cut."""
+
+_FORMS = re.compile(r"-(?:v(?P<number>[1-9][0-9]*)|primary)-(?P<digest>[0-9a-f]{10})\Z")
 
 
 def promotion_branch(app: AppKey) -> str:
@@ -92,8 +96,8 @@ def approvals_branch(app: AppKey) -> str:
 def fit(name: str) -> str:
     """Return ``name``, or, where it would exceed 63 characters, its start and a hash of the whole.
 
-    >>> fit("web-primary-3f9c012345")
-    'web-primary-3f9c012345'
+    >>> fit("web")
+    'web'
     """
     if len(name) <= LONGEST_NAME:
         return name
@@ -101,17 +105,63 @@ def fit(name: str) -> str:
     return f"{name[: LONGEST_NAME - len(tail) - 1].rstrip('-.')}-{tail}"
 
 
-def replica_set_name(app: AppKey, digest: str) -> str:
-    """The name of the ReplicaSet that runs a version.
+def replica_set_name(app: AppKey, number: int, digest: str) -> str:
+    """The name that the ReplicaSet of a version is created with.
 
-    >>> replica_set_name(AppKey("shop", "web"), "v1:3f9c0123456789")
+    One that exists keeps its name, whatever that is: `live_name` of the checks, `LiveNames` of the cluster.
+
+    >>> replica_set_name(AppKey("shop", "web"), 5, "v1:3f9c0123456789")
+    'web-v5-3f9c012345'
+    """
+    return _ending_in(app, f"-v{number}-{short(digest)}", LONGEST_BEFORE_RANDOM)
+
+
+def former_replica_set_name(app: AppKey, digest: str) -> str:
+    """The name that older releases gave to the ReplicaSet of a version. Such ones live on; none is created any more.
+
+    >>> former_replica_set_name(AppKey("shop", "web"), "v1:3f9c0123456789")
     'web-primary-3f9c012345'
     """
-    suffix = f"-primary-{short(digest)}"
-    if len(app.name) + len(suffix) <= LONGEST_NAME:
+    return _ending_in(app, f"-primary-{short(digest)}", LONGEST_NAME)
+
+
+def short_digest_in(app: AppKey, name: str) -> str:
+    """The short digest in the name of a ReplicaSet of the app, in today's form or the former one; empty where the name
+    has neither.
+
+    >>> short_digest_in(AppKey("shop", "web"), "web-v5-3f9c012345"), short_digest_in(AppKey("shop", "web"), "web")
+    ('3f9c012345', '')
+    """
+    found = _FORMS.search(name)
+    if found is None:
+        return ""
+    number, digest = found["number"], found["digest"]
+    made = replica_set_name(app, int(number), digest) if number else former_replica_set_name(app, digest)
+    return digest if name == made else ""
+
+
+def is_of_version(app: AppKey, digest: str, name: str) -> bool:
+    """Whether a name is that of a ReplicaSet of a version, in either form, or of its pods without the five random
+    characters at the end.
+
+    Kubernetes cuts what precedes those to 58 characters, which the former form may exceed:
+    https://github.com/kubernetes/apiserver/blob/master/pkg/storage/names/generate.go
+
+    >>> [is_of_version(AppKey("shop", "web"), "v1:3f9c0123456789", f"web-v5-{end}") for end in ("3f9c012345-", "0")]
+    [True, False]
+    """
+    if not digest:
+        return False
+    cut = f"{former_replica_set_name(app, digest)}-"[: LONGEST_BEFORE_RANDOM + 1]
+    return name == cut or short_digest_in(app, name.removesuffix("-")) == short(digest)
+
+
+def _ending_in(app: AppKey, suffix: str, longest: int) -> str:
+    """The name of an app before a suffix; where both are too long, the app's is cut and hashed."""
+    if len(app.name) + len(suffix) <= longest:
         return app.name + suffix
     hashed = hashlib.sha256(app.name.encode()).hexdigest()[:8]
-    room = LONGEST_NAME - len(suffix) - len(hashed) - 1
+    room = longest - len(suffix) - len(hashed) - 1
     return f"{app.name[:room].rstrip('-.')}-{hashed}{suffix}"
 
 
@@ -124,17 +174,6 @@ def configuration_name(app: AppKey, configuration: ConfigurationRef) -> str:
     identity = "\0".join((configuration.kind, app.namespace, app.name, configuration.name, configuration.digest))
     tail = hashlib.sha256(identity.encode()).hexdigest()[:10]
     return f"{configuration.name[: LONGEST_NAME - len(tail) - 1].rstrip('-.')}-{tail}"
-
-
-def pod_base(app: AppKey, digest: str) -> str:
-    """The start of the names of a version's pods; five random characters follow.
-
-    https://github.com/kubernetes/apiserver/blob/master/pkg/storage/names/generate.go
-
-    >>> pod_base(AppKey("shop", "web"), "v1:3f9c0123456789")
-    'web-primary-3f9c012345-'
-    """
-    return f"{replica_set_name(app, digest)}-"[: LONGEST_NAME - 5]
 
 
 def job_name(subject: "Subject", measurement: "MeasurementId") -> str:

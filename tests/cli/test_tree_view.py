@@ -62,7 +62,7 @@ RUN = AnalysisRun(AnalysisStage.PRE, NEXT.digest, 8, attempt=2, started_at=ago(7
 
 
 def replica_set(of: Version, desired: int, available: int) -> ReplicaSet:
-    name = f"web-primary-{short(of.digest)}"
+    name = f"web-v{of.number}-{short(of.digest)}"
     return ReplicaSet(name, short(of.digest), desired, desired, available, available, stamp(90))
 
 
@@ -114,16 +114,16 @@ def test_the_whole_picture() -> None:
         "NAME KIND STATUS AGE INFO",
         "⟳ web App AwaitingPromotion 1h",
         f"├─ # v8 ({short(NEXT.digest)}) green Version candidate 1m40s preview, of c8",
-        f"│ ├─ ⧉ web-primary-{short(NEXT.digest)} ReplicaSet Progressing 1m30s 1/2 available",
+        f"│ ├─ ⧉ web-v8-{short(NEXT.digest)} ReplicaSet Progressing 1m30s 1/2 available",
         "│ │ ├─ □ web-8-a Pod Running 1m ready:1/1, restarts:3",
         "│ │ └─ □ web-8-b Pod ImagePullBackOff 1m ready:0/1",
         "│ └─ α pre-promotion analysis #2 AnalysisRun Running 1m15s ✔2 ✖1 ?1 ⚠1",
         "│ ├─ errors Metric Running ✔2 ✖1 ?0 ⚠1 of 5, last 0.01, next in 12s",
         "│ └─ latency Metric Inconclusive ✔0 ✖0 ?1 ⚠0 of 1, dry run",
         f"├─ # v7 ({short(LIVE.digest)}) blue Version active 3m20s live, of c7",
-        f"│ └─ ⧉ web-primary-{short(LIVE.digest)} ReplicaSet Healthy 1m30s 2/2 available",
+        f"│ └─ ⧉ web-v7-{short(LIVE.digest)} ReplicaSet Healthy 1m30s 2/2 available",
         f"├─ # v6 ({short(OLD.digest)}) green Version legacy 5m of c6",
-        f"│ └─ ⧉ web-primary-{short(OLD.digest)} ReplicaSet Healthy 1m30s 2/2 available, delay:21s",
+        f"│ └─ ⧉ web-v6-{short(OLD.digest)} ReplicaSet Healthy 1m30s 2/2 available, delay:21s",
         "├─ ⇄ web Service active → v7 (blue), 2 ready endpoints",
         "├─ ⊞ availability Gate open its pods are available",
         "├─ ⊞ pause Gate shut autoPromotionSeconds: 60, 42s left",

@@ -40,7 +40,10 @@ def app(**metadata: Any) -> Any:
 
 
 def replica_set(**action: Any) -> Any:
-    return live(replica_set_manifest(APP, UID, create(ONE, **action)), availableReplicas=1)
+    return live(
+        replica_set_manifest(APP, UID, names.replica_set_name(APP, 1, ONE.digest), create(ONE, **action)),
+        availableReplicas=1,
+    )
 
 
 def service(name: str = "web") -> Any:
@@ -229,7 +232,7 @@ def test_what_the_server_made_of_our_apply_is_settled_until_one_of_both_changes(
 
 def test_long_names_keep_their_label() -> None:
     app = AppKey("shop", "w" * 80)
-    manifest = replica_set_manifest(app, UID, create(ONE))
+    manifest = replica_set_manifest(app, UID, "any", create(ONE))
     assert manifest["metadata"]["labels"][names.APP] == names.app_label(app)
     assert replica_set_state(live(manifest)).intact
 

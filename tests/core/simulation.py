@@ -266,7 +266,11 @@ class Simulation:
         """So many pods are wanted: the autoscaler, where there is one, scales what it aims at, unless that is at 0."""
         aim = self.auxiliary_objects.get(COPY, "")
         for pods in self.pods.values():
-            if self.autoscaler and pods.replicas and names.replica_set_name(APP, pods.snapshot.digest) == aim:
+            if (
+                self.autoscaler
+                and pods.replicas
+                and names.replica_set_name(APP, pods.number, pods.snapshot.digest) == aim
+            ):
                 pods.replicas = self.autoscaler.within(wanted)
                 pods.available = min(pods.available, pods.replicas)
 
@@ -361,7 +365,7 @@ class Simulation:
         )
 
     def _replica_set(self, pods: Pods) -> ReplicaSetView:
-        name = names.replica_set_name(APP, pods.snapshot.digest)
+        name = names.replica_set_name(APP, pods.number, pods.snapshot.digest)
         ours = not pods.foreign
         view = ReplicaSetView(name, pods.snapshot, pods.replicas, pods.available, pods.number, ours, pods.foreign)
         return replace(view, metadata=pods.metadata, pods_outdated=pods.worn != pods.metadata)
@@ -499,7 +503,8 @@ class Simulation:
             case act.MarkService():
                 self.marks[action.name] = action.withdrawn
             case act.ApplyAuxiliaryObject():
-                self.auxiliary_objects[action.auxiliary_object] = names.replica_set_name(APP, action.digest)
+                named = names.replica_set_name(APP, action.number or 0, action.digest)
+                self.auxiliary_objects[action.auxiliary_object] = named
             case act.DeleteAuxiliaryObject():
                 del self.auxiliary_objects[action.auxiliary_object]
             case act.CommitPrimary():

@@ -474,7 +474,7 @@ def test_autoscaler_aims_at_what_serves_and_its_size_is_nobody_elses(spec, event
     if world.autoscaler is None or not world.in_git or not world.record.routing.traffic:
         return
     live, aim = world.pods[world.record.routing.traffic], world.auxiliary_objects[world.autoscaler.copy]
-    assert aim == replica_set_name(APP, world.record.routing.traffic)
+    assert aim == replica_set_name(APP, live.number, world.record.routing.traffic)
     world.load(wanted)
     size = live.replicas
     world.settle()

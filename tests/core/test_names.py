@@ -10,37 +10,98 @@ from gitops_bg.core.model.analysis.runs import MeasurementId
 from gitops_bg.core.model.version import AppKey
 
 DIGEST = "v1:3f9c0123456789abcdef"
-LONGEST_THAT_FITS = 63 - len("-primary-3f9c012345")
+SUFFIX = "-v5-3f9c012345"
+LONGEST_THAT_FITS = "a" * (57 - len(SUFFIX))
 
 NAMES = {
-    "a short one": ("web", "web-primary-3f9c012345"),
-    "the longest that fits": ("a" * LONGEST_THAT_FITS, "a" * LONGEST_THAT_FITS + "-primary-3f9c012345"),
-    "one character more is cut and hashed": ("a" * 45, "a" * 35 + "-52789e34-primary-3f9c012345"),
-    "no dash is left where it is cut": ("a" * 34 + "-" + "b" * 20, "a" * 34 + "-b97bbc1c-primary-3f9c012345"),
+    "a short one": ("web", 5, "web-v5-3f9c012345"),
+    "its number, however long": ("web", 1234, "web-v1234-3f9c012345"),
+    "the longest that fits": (LONGEST_THAT_FITS, 5, LONGEST_THAT_FITS + SUFFIX),
+    "one character more is cut and hashed": ("a" * 44, 5, "a" * 34 + "-16849877" + SUFFIX),
+    "no dash is left where it is cut": ("a" * 33 + "-" + "b" * 20, 5, "a" * 33 + "-c90ee561" + SUFFIX),
 }
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_replica_set_is_named(name):
-    app, expected = NAMES[name]
-    assert names.replica_set_name(AppKey("shop", app), DIGEST) == expected
+    app, number, expected = NAMES[name]
+    assert names.replica_set_name(AppKey("shop", app), number, DIGEST) == expected
+
+
+LONGEST_OF_FORMER = "a" * (63 - len("-primary-3f9c012345"))
+FORMER_NAMES = {
+    "a short one": ("web", "web-primary-3f9c012345"),
+    "the longest that fits": (LONGEST_OF_FORMER, LONGEST_OF_FORMER + "-primary-3f9c012345"),
+    "one character more is cut and hashed": ("a" * 45, "a" * 35 + "-52789e34-primary-3f9c012345"),
+    "no dash is left where it is cut": ("a" * 34 + "-" + "b" * 20, "a" * 34 + "-b97bbc1c-primary-3f9c012345"),
+}
+
+
+@pytest.mark.parametrize("name", FORMER_NAMES)
+def test_replica_set_of_an_older_release_is_named(name):
+    app, expected = FORMER_NAMES[name]
+    assert names.former_replica_set_name(AppKey("shop", app), DIGEST) == expected
 
 
 LONG = ["a" * length for length in range(40, 64)] + ["a" * 60 + "-" + letter for letter in "bc"]
+MADE = (names.replica_set_name, lambda app, _number, digest: names.former_replica_set_name(app, digest))
 
 
-def test_every_name_fits_and_is_a_dns_label():
-    for app in LONG:
-        name = names.replica_set_name(AppKey("shop", app), DIGEST)
-        assert len(name) <= 63
+@pytest.mark.parametrize(("made", "longest"), [(MADE[0], 57), (MADE[1], 63)], ids=["today", "former"])
+def test_every_name_fits_is_a_dns_label_and_tells_its_version(made, longest):
+    for app in (AppKey("shop", each) for each in LONG):
+        name = made(app, 987, DIGEST)
+        assert len(name) <= longest
         assert re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", name)
+        assert names.short_digest_in(app, name) == "3f9c012345"
+        assert names.is_of_version(app, DIGEST, f"{name}-"[:58])
 
 
-def test_different_apps_and_versions_have_different_names():
-    made = {
-        names.replica_set_name(AppKey("shop", app), digest) for app in LONG for digest in (DIGEST, "v1:" + "0" * 64)
-    }
-    assert len(made) == 2 * len(LONG)
+@pytest.mark.parametrize("made", MADE, ids=["today", "former"])
+def test_different_apps_and_versions_have_different_names(made):
+    of = {made(AppKey("shop", app), 5, digest) for app in LONG for digest in (DIGEST, "v1:" + "0" * 64)}
+    assert len(of) == 2 * len(LONG)
+
+
+OF_VERSION = {
+    "web-v5-3f9c012345": True,
+    "web-v6-3f9c012345": True,
+    "web-v1234-3f9c012345": True,
+    "web-primary-3f9c012345": True,
+    "web-v5-0123456789": False,
+    "web-primary-0123456789": False,
+    "web-v0-3f9c012345": False,
+    "web-v05-3f9c012345": False,
+    "web-v-3f9c012345": False,
+    "web-preview-3f9c012345": False,
+    "web-v5-3f9c01234": False,
+    "web-v5-3f9c012345a": False,
+    "web-v5-3f9c012345\n": False,
+    "shop-v5-3f9c012345": False,
+    "web-v5-v5-3f9c012345": False,
+    "web-primary-v5-3f9c012345": False,
+    "my-web-v5-3f9c012345": False,
+    "web": False,
+    "": False,
+}
+
+
+@pytest.mark.parametrize("name", OF_VERSION, ids=repr)
+def test_name_of_a_version_is_known_in_both_forms_and_so_are_its_pods(name):
+    web = AppKey("shop", "web")
+    assert names.is_of_version(web, DIGEST, name) is OF_VERSION[name]
+    assert names.is_of_version(web, DIGEST, f"{name}-") is OF_VERSION[name]
+    assert not names.is_of_version(web, DIGEST, f"{name}--")
+    assert names.is_of_version(web, "3f9c012345", name) is OF_VERSION[name], "a short digest does as well"
+    assert not names.is_of_version(web, "", name)
+
+
+def test_pods_whose_names_kubernetes_cut_are_known():
+    app = AppKey("shop", LONGEST_OF_FORMER)
+    cut = names.former_replica_set_name(app, DIGEST)[:58]
+    assert names.is_of_version(app, DIGEST, cut)
+    assert not names.is_of_version(app, DIGEST, cut[:57])
+    assert not names.is_of_version(app, "v1:" + "0" * 64, cut)
 
 
 def test_apps_that_differ_only_beyond_the_cut_have_different_labels():
@@ -67,11 +128,6 @@ def test_a_selector_names_the_app_and_the_version():
         "gitops-bg.dev/app": "web",
         "gitops-bg.dev/digest": "3f9c012345",
     }
-
-
-def test_pods_of_an_app_with_a_long_name_begin_with_what_leaves_room_for_five_characters():
-    app = AppKey("shop", "a" * LONGEST_THAT_FITS)
-    assert names.pod_base(app, DIGEST) == names.replica_set_name(app, DIGEST)[:58]
 
 
 def test_job_of_a_long_metric_has_a_name_of_63_characters():

@@ -84,7 +84,7 @@ def archived(number: int, **changes: Any) -> Version:
 
 def pods(of: int, replicas: int = 3, available: int | None = None, **changes: Any) -> ReplicaSetView:
     """The ReplicaSet of version ``of``."""
-    name = names.replica_set_name(APP, digest(of))
+    name = names.replica_set_name(APP, of, digest(of))
     ready = replicas if available is None else available
     return replace(ReplicaSetView(name, template(str(of)), replicas, ready, of), **changes)
 

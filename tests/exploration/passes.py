@@ -343,7 +343,7 @@ def _observed(agent: Agent, cluster: Cluster, drifted: bool) -> Observed:
         app_going=cluster.going,
         replica_sets=tuple(
             ReplicaSetView(
-                names.replica_set_name(APP, digest(one.tag)),
+                names.replica_set_name(APP, one.number, digest(one.tag)),
                 snapshot(one.tag),
                 one.replicas,
                 one.available,

@@ -8,7 +8,6 @@ from typing import Any
 
 import yaml
 
-from gitops_bg.core.names import replica_set_name
 from tests.support.cluster.clusters import TestCluster
 from tests.support.cluster.paths import collection, custom_resource_definitions, replica_sets
 from tests.support.cluster.rawapi import Json
@@ -73,7 +72,7 @@ def aim(app: App, kind: str = HPA, name: str = "web-primary") -> str:
     reference = found["spec"]["scaleTargetRef"] if found else {}
     if (reference.get("apiVersion"), reference.get("kind")) != ("apps/v1", "ReplicaSet"):
         return ""
-    names = {replica_set_name(app.key, app.digest(tag)): tag for tag in app.versions()}
+    names = {version.name: tag for tag, version in app.versions().items()}
     return names.get(reference["name"], f"not a version: {reference['name']}")
 
 
@@ -84,7 +83,7 @@ def wait_aim(app: App, tag: str, kind: str = HPA, name: str = "web-primary") -> 
 
 def autoscale(app: App, tag: str, replicas: int) -> None:
     """What an autoscaler does: it writes the scale of the ReplicaSet of a tag."""
-    name = replica_set_name(app.key, app.digest(tag))
+    name = app.versions()[tag].name
     app.scenario.cluster.patch(f"{replica_sets(app.key.namespace)}/{name}/scale", {"spec": {"replicas": replicas}})
 
 

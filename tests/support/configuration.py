@@ -47,8 +47,6 @@ def held(web: App) -> list[Json]:
 
 def read_by(web: App, digest: str) -> Json:
     """What the pods of a version read from `settings`, as its ReplicaSet says."""
-    replica_set = web.scenario.live("replicasets", names.replica_set_name(web.key, digest))
-    assert replica_set is not None
-    (container,) = replica_set["spec"]["template"]["spec"]["containers"]
+    (container,) = web.replica_set(digest)["spec"]["template"]["spec"]["containers"]
     data: Json = copies(web)[container["envFrom"][0]["configMapRef"]["name"]]["data"]
     return data

@@ -277,6 +277,12 @@ class App:
         found = self.scenario.cluster.list(replica_sets(self.scenario.namespace), labelSelector=labels)
         return {version.tag: version for version in map(version_of, found)}
 
+    def replica_set(self, digest: str) -> Json:
+        """The one ReplicaSet of a version, whatever its name."""
+        labels = ",".join(f"{key}={value}" for key, value in names.selector(self.key, digest).items())
+        (found,) = self.scenario.cluster.list(replica_sets(self.scenario.namespace), labelSelector=labels)
+        return found
+
     def live_tag(self) -> str:
         """The image tag that live traffic goes to; empty where nothing serves."""
         return self._tag_of(self.selected())

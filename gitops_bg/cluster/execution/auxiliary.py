@@ -27,9 +27,10 @@ from gitops_bg.cluster.manifests.auxiliary import (
     sentence,
 )
 from gitops_bg.cluster.observation.gateways import refusal_of
+from gitops_bg.cluster.observation.live_names import live_name
 from gitops_bg.cluster.observation.ownership import owner_of
+from gitops_bg.cluster.observation.reader import Reader
 from gitops_bg.cluster.observation.states import meta_of
-from gitops_bg.core import names
 from gitops_bg.core.errors import Refused, Transient, WorldChanged
 from gitops_bg.core.model.actions import ApplyAuxiliaryObject, DeleteAuxiliaryObject
 from gitops_bg.core.model.auxiliary import ROUTES, AuxiliaryObject
@@ -47,8 +48,9 @@ Given = Mapping[str, Any]
 class AuxiliaryObjects:
     """The auxiliary objects of a cluster's apps. Thread-safe as long as each app has one thread at a time."""
 
-    def __init__(self, client: Client, anchors: Anchors) -> None:
+    def __init__(self, client: Client, anchors: Anchors, reader: Reader) -> None:
         self._client = client
+        self._reader = reader
         self._anchors = anchors
         self._kinds = AuxiliaryKinds(client)
         self._settled: dict[tuple[AppKey, AuxiliaryObject], tuple[str, str]] = {}
@@ -98,7 +100,7 @@ class AuxiliaryObjects:
         given = config.auxiliary_objects.manifests.get(auxiliary_object) if config is not None else None
         kind = self._kind(auxiliary_object, given)
         live = self._own(kind, app, auxiliary_object.name)
-        scale_target = names.replica_set_name(app, action.digest) if action.digest else ""
+        scale_target = self._scale_target(app, action)
         if given is None:
             return self._retarget(kind, app, live, auxiliary_object, scale_target)
         if auxiliary_object.kind in ROUTES:
@@ -112,6 +114,9 @@ class AuxiliaryObjects:
             answer = self._client.merge_patch(kind, app.namespace, auxiliary_object.name, extra)
         self._settled[app, auxiliary_object] = _content(answer)
         return entry_between(kind, live, answer)
+
+    def _scale_target(self, app: AppKey, action: ApplyAuxiliaryObject) -> str:
+        return live_name(self._reader, app, action.number, action.digest) if action.number and action.digest else ""
 
     def _delete(self, app: AppKey, auxiliary_object: AuxiliaryObject) -> tuple[ChangeSetEntry, ...]:
         kind = self._kind(auxiliary_object, None)

@@ -129,7 +129,7 @@ class Executor:
             case PointPreview():
                 written = router.point(app, action)
             case SwitchTraffic():
-                self._parts.workloads.require_available(app, action.digest, action.needs_available)
+                self._parts.workloads.require_available(app, action.number, action.digest, action.needs_available)
                 written = router.switch(app, config, action, decided_on)
             case MarkService():
                 written = router.mark(app, action, decided_on)

@@ -27,10 +27,20 @@ class Guards:
             return None
         if not self._memory.version(kind, app.namespace, name):
             self._memory.found(kind, app, name)
-        owner = app_owner_of(app_state(body), app, self._us) if kind == APPS else owner_of(kind, meta_of(body), app)
+        owner = self._owner_of(kind, app, body)
         if owner:
             raise ForeignObject(owner)
         return body
+
+    def own_if_ours(self, kind: Kind, app: AppKey, name: str) -> Object | None:
+        """As `own`, for a name that the app does not need: None where the object is somebody else's."""
+        body = self._writer.get(kind, app.namespace, name)
+        return None if body is None or self._owner_of(kind, app, body) else body
+
+    def _owner_of(self, kind: Kind, app: AppKey, body: Object) -> str:
+        if kind == APPS:
+            return app_owner_of(app_state(body), app, self._us)
+        return owner_of(kind, meta_of(body), app)
 
     def existing(self, kind: Kind, app: AppKey, name: str) -> Object:
         """As `own`; raises `WorldChanged` where there is none."""

@@ -10,6 +10,7 @@ from gitops_bg.cluster.manifests import anti_affinity, ephemeral_metadata
 from gitops_bg.cluster.manifests.patches import change_annotation, change_replicas
 from gitops_bg.cluster.manifests.render import replica_set_manifest
 from gitops_bg.cluster.observation.applied_states import AppliedStates
+from gitops_bg.cluster.observation.live_names import live_name
 from gitops_bg.cluster.observation.pods import Pods
 from gitops_bg.cluster.observation.project import replica_set_state
 from gitops_bg.cluster.observation.reader import Reader
@@ -42,7 +43,8 @@ class ReplicaSets:
 
     def create(self, app: AppKey, action: CreateReplicaSet, spare: Spare) -> Entries:
         """Create the ReplicaSet of a version, or repair it."""
-        existing = self._guards.own(REPLICA_SETS, app, names.replica_set_name(app, action.snapshot.digest))
+        name = self._name(app, action.number, action.snapshot.digest)
+        existing = self._guards.own(REPLICA_SETS, app, name) or self._of_former_name(app, action)
         worn = None
         if existing is not None:
             refuse_if_deleting(REPLICA_SETS, existing)
@@ -51,7 +53,8 @@ class ReplicaSets:
             before = replica_set_state(existing)
             action = replace(action, anti_affinity=anti_affinity.read(before.anti_affinity))
             worn = ephemeral_metadata.read(before.worn).changed(action.metadata)
-        manifest = replica_set_manifest(app, self._guards.uid(app), action, worn)
+            name = before.meta.name
+        manifest = replica_set_manifest(app, self._guards.uid(app), name, action, worn)
         written = self._writer.apply(REPLICA_SETS, manifest, existing)
         state = replica_set_state(written.body)
         if not state.intact:
@@ -60,14 +63,14 @@ class ReplicaSets:
 
     def scale(self, app: AppKey, action: ScaleReplicaSet, spare: Spare) -> Entries:
         """Set its replicas, by compare-and-swap on those seen."""
-        name = names.replica_set_name(app, action.digest)
+        name = self._name(app, action.number, action.digest)
         if action.replicas < action.current and not action.serving:
             _spare(self._guards.existing(REPLICA_SETS, app, name), spare)
         return (self._writer.json_patch(REPLICA_SETS, app.namespace, name, change_replicas(app, action)).entry,)
 
     def sync_pod_metadata(self, app: AppKey, action: SyncPodMetadata) -> Entries:
         """Update the live pods, once the controller has seen the template and so creates no pods of the old one."""
-        body = self._guards.existing(REPLICA_SETS, app, names.replica_set_name(app, action.digest))
+        body = self._guards.existing(REPLICA_SETS, app, self._name(app, action.number, action.digest))
         state = replica_set_state(body)
         worn = ephemeral_metadata.read(state.worn)
         if worn.metadata != action.metadata or not state.seen:
@@ -88,15 +91,22 @@ class ReplicaSets:
         _spare(body, spare)
         return (self._writer.delete(REPLICA_SETS, body),)
 
-    def require_available(self, app: AppKey, digest: str, needed: int) -> None:
+    def require_available(self, app: AppKey, number: int, digest: str, needed: int) -> None:
         """Check I1 live: the controller has seen the present ReplicaSet, and counts enough available pods."""
-        body = self._guards.existing(REPLICA_SETS, app, names.replica_set_name(app, digest))
+        body = self._guards.existing(REPLICA_SETS, app, self._name(app, number, digest))
         refuse_if_deleting(REPLICA_SETS, body)
         state = replica_set_state(body)
         if needed and not state.seen:
             raise WorldChanged(f"the controller has not looked at ReplicaSet {state.meta.name} since it changed")
         if state.available < needed:
             raise WorldChanged(f"ReplicaSet {state.meta.name} has {state.available} available pods, not {needed}")
+
+    def _name(self, app: AppKey, number: int, digest: str) -> str:
+        return live_name(self._reader, app, number, digest)
+
+    def _of_former_name(self, app: AppKey, action: CreateReplicaSet) -> Object | None:
+        """The ReplicaSet that an older release created, where no cache shows it: a version never has two."""
+        return self._guards.own_if_ours(REPLICA_SETS, app, names.former_replica_set_name(app, action.snapshot.digest))
 
 
 def _spare(replica_set: Object, spare: Spare) -> None:

@@ -43,7 +43,11 @@ def app_manifest(app: AppKey, body: Mapping[str, Any], us: Allegiance = NOBODYS)
 
 
 def replica_set_manifest(
-    app: AppKey, app_uid: str, action: CreateReplicaSet, worn: ephemeral_metadata.EphemeralMetadata | None = None
+    app: AppKey,
+    app_uid: str,
+    name: str,
+    action: CreateReplicaSet,
+    worn: ephemeral_metadata.EphemeralMetadata | None = None,
 ) -> Object:
     """The ReplicaSet of a version: its pods are the snapshot, with our labels and those of its role added.
 
@@ -52,7 +56,7 @@ def replica_set_manifest(
     """
     digest = action.snapshot.digest
     labels = version_labels(app, digest, str(action.color), str(action.number))
-    manifest = _head(REPLICA_SETS, app, names.replica_set_name(app, digest))
+    manifest = _head(REPLICA_SETS, app, name)
     manifest["metadata"] |= {
         "labels": {names.MANAGED_BY: names.MANAGER, **labels},
         "annotations": {

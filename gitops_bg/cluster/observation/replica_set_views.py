@@ -12,7 +12,7 @@ from gitops_bg.cluster.observation.states import ReplicaSetState
 from gitops_bg.core import names
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import ReplicaSetView
-from gitops_bg.core.model.version import Color, Version
+from gitops_bg.core.model.version import AppKey, Color, Version
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +56,16 @@ def _view(look: Look, state: ReplicaSetState) -> ReplicaSetView:
 
 
 def _version(look: Look, state: ReplicaSetState) -> Version | None:
-    """The version that a ReplicaSet runs: by its annotation, else (where somebody changed that) by its name."""
-    known = look.record.version(state.full_digest) if state.full_digest else None
-    by_name = (
-        each for each in look.record.versions if names.replica_set_name(look.app, each.digest) == state.meta.name
-    )
-    return known or next(by_name, None)
+    """The version that a ReplicaSet runs."""
+    return next((each for each in look.record.versions if runs(look.app, state, each.digest)), None)
+
+
+def runs(app: AppKey, state: ReplicaSetState, digest: str) -> bool:
+    """Whether a ReplicaSet runs the version of a digest: by its name, which nobody can change, as it cannot the
+    selector of its pods; by its annotation where the name says nothing of a version.
+    """
+    named = names.short_digest_in(app, state.meta.name)
+    return named == short(digest) if named else state.full_digest == digest
 
 
 def _drifted(look: Look, state: ReplicaSetState, version: Version | None) -> bool:

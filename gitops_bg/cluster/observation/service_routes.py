@@ -63,8 +63,8 @@ class ServiceRoutes:
         return wanted is not None and look.unsettled(state, wanted, service_drifted)
 
     def _has_others(self, app: AppKey, service: str, digest: str) -> bool:
-        ours = names.pod_base(app, digest)
-        return any(base != ours for each in self.slices if each.service == service for base in each.bases)
+        bases = (base for each in self.slices if each.service == service for base in each.bases)
+        return not all(names.is_of_version(app, digest, base) for base in bases)
 
     def _ready(self, service: str, ports: list[Object]) -> int:
         """The number of pods that receive the traffic of every port: that of the worst port."""

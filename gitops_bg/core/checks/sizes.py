@@ -2,9 +2,9 @@
 
 from gitops_bg.core.checks.hooks.queries import awaits_confirmation
 from gitops_bg.core.checks.onboarding import leak_to
+from gitops_bg.core.checks.versions import live_name
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.version import Stage, Version
-from gitops_bg.core.names import replica_set_name
 from gitops_bg.core.world import World, answered_once
 
 
@@ -64,7 +64,7 @@ def _is_being_scaled(world: World, version: Version) -> bool:
     """Whether the autoscaler still scales a version that traffic has left: the agent must not scale it as well (I5)."""
     autoscaler = world.record.autoscaler
     view = world.auxiliary_object(autoscaler.copy) if autoscaler else None
-    return view is not None and view.scale_target == replica_set_name(world.spec.app, version.digest)
+    return view is not None and view.scale_target == live_name(world, version)
 
 
 def needed_to_switch(world: World) -> int:

@@ -1,8 +1,15 @@
-"""Facts about a version: whether it is live, whether it is an old tag, the colour of the next one."""
+"""Facts about a version: the name of its ReplicaSet, whether it is live or an old tag, the colour of the next one."""
 
+from gitops_bg.core import names
 from gitops_bg.core.model.record import Lift
 from gitops_bg.core.model.version import Color, Version
 from gitops_bg.core.world import World
+
+
+def live_name(world: World, version: Version) -> str:
+    """The name of the ReplicaSet of a version: of the one that exists, else the one that it is created with."""
+    view = world.replica_set(version.digest)
+    return view.name if view else names.replica_set_name(world.spec.app, version.number, version.digest)
 
 
 def is_live(world: World, digest: str) -> bool:

@@ -8,11 +8,11 @@ follows a switch or a rollback, and never leads one.
 from collections.abc import Iterator
 
 from gitops_bg.core.checks.auxiliary import may_be_live
+from gitops_bg.core.checks.versions import live_name
 from gitops_bg.core.model.actions import ApplyAuxiliaryObject, ClusterAction, DeleteAuxiliaryObject
 from gitops_bg.core.model.auxiliary import CONFIGURATION, ROUTES, AuxiliaryObject
 from gitops_bg.core.model.observed import AuxiliaryView
 from gitops_bg.core.model.version import Snapshot, Version
-from gitops_bg.core.names import replica_set_name
 from gitops_bg.core.plan.app_route import route_actions
 from gitops_bg.core.world import World
 
@@ -88,7 +88,7 @@ def _scaling_what_serves(world: World, copy: AuxiliaryObject, view: AuxiliaryVie
 
 
 def _aims_at(world: World, view: AuxiliaryView, version: Version) -> bool:
-    return view.scale_target == replica_set_name(world.spec.app, version.digest)
+    return view.scale_target == live_name(world, version)
 
 
 def _difference(view: AuxiliaryView | None) -> str:

@@ -7,12 +7,11 @@ rollback.
 from gitops_bg.core.checks.ephemeral_metadata import metadata_for
 from gitops_bg.core.checks.onboarding import leak_to
 from gitops_bg.core.checks.sizes import wanted_size
-from gitops_bg.core.checks.versions import is_live
+from gitops_bg.core.checks.versions import is_live, live_name
 from gitops_bg.core.model.actions import ClusterAction, CreateReplicaSet, DeleteReplicaSet, ScaleReplicaSet
 from gitops_bg.core.model.observed import ReplicaSetView
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.version import AntiAffinityTerm, Stage, Version
-from gitops_bg.core.names import replica_set_name
 from gitops_bg.core.world import World
 
 
@@ -56,7 +55,7 @@ def manageable(world: World) -> tuple[Version, ...]:
 def _grow(world: World, version: Version) -> tuple[ClusterAction, ...]:
     view, size = world.replica_set(version.digest), wanted_size(world, version)
     if view is None:
-        return () if _in_the_way(world, version.digest) else _create(world, version, size)
+        return () if _in_the_way(world, version) else _create(world, version, size)
     if _needs_repair(world, version, view):
         return _repair(world, version, max(size, view.replicas))
     if view.replicas < size:
@@ -133,7 +132,10 @@ def _delete_unknown(world: World) -> list[ClusterAction]:
     ]
 
 
-def _in_the_way(world: World, digest: str) -> bool:
-    """Whether the name of a version's ReplicaSet is taken, by one that is being deleted or is not ours."""
-    name = replica_set_name(world.spec.app, digest)
-    return any(view.name == name for view in world.observed.replica_sets)
+def _in_the_way(world: World, version: Version) -> bool:
+    """Whether a version without a ReplicaSet must wait for one: a former one of it that is being deleted, or one that
+    is not ours and has its name.
+    """
+    name = live_name(world, version)
+    leaving = (view.ours and view.snapshot.digest == version.digest for view in world.observed.replica_sets)
+    return any(leaving) or any(view.name == name for view in world.observed.replica_sets)

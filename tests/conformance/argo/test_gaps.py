@@ -156,7 +156,7 @@ def test_argo_gap_suspend_and_abort_after_the_cutover_go_back(web: App) -> None:
 def test_argo_gap_name_collision_is_a_conflict_that_says_whose_it_is_and_ends_with_it(web: App) -> None:
     """The name of the next ReplicaSet is taken: Conflict names it, v1 serves; when it is gone, the update goes on."""
     world = web.scenario
-    taken = names.replica_set_name(web.key, web.digest("v2"))
+    taken = names.replica_set_name(web.key, 2, web.digest("v2"))
     world.cluster.apply(replica_set(world.namespace, taken, image="registry.example/theirs:v9"), manager="them")
     web.push_image("v2")
     conflict = web.wait_condition("Conflict")

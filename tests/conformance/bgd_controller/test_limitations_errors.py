@@ -77,7 +77,7 @@ def test_L13_error_of_one_app_is_tried_again_and_stops_neither_the_agent_nor_the
         failed.append(number)
         raise error
 
-    _before_each(web, "apply", fail, times=3, only=f"{web.name}-primary-")
+    _before_each(web, "apply", fail, times=3, only=f"{web.name}-v2-")
     web.push_image("v2")
     web.wait(lambda: failed, "the write failed")
     other.promote("v2")

@@ -132,7 +132,7 @@ def test_L14_two_apps_of_one_namespace_and_strangers_with_a_colour_do_not_meet(w
     assert (web.live_tag(), shop.live_tag()) == ("v2", "v1")
     for app, tag in ((web, "v2"), (shop, "v1")):
         app.wait(lambda app=app: len(world.cluster.ready_addresses(world.namespace, app.name)) == 2, "two endpoints")
-        assert app.versions()[tag].name.startswith(f"{app.name}-primary-")
+        assert app.versions()[tag].name.startswith(f"{app.name}-{tag}-")
     found = world.live("replicasets", "blue-rs")
     assert found is not None
     assert "ownerReferences" not in found["metadata"]
@@ -140,7 +140,7 @@ def test_L14_two_apps_of_one_namespace_and_strangers_with_a_colour_do_not_meet(w
 
 def test_L15_replica_set_of_our_name_that_is_not_ours_is_never_adopted(world: Scenario) -> None:
     web = world.app()
-    taken = names.replica_set_name(web.key, web.digest("v1"))
+    taken = names.replica_set_name(web.key, 1, web.digest("v1"))
     world.cluster.apply(replica_set(world.namespace, taken, image="registry.example/theirs:v9"), manager="them")
     world.start()
     web.add("v1")

@@ -145,7 +145,8 @@ def moving(*versions, **more):
     desired = replace(state.desired, ports=(ServicePorts("web", to("web")),), **wanted)
     view = replace(service("web", 1), digest=live.digest[3:13], ports=to("http"))
     sets = tuple(
-        replace(pods(one.number), name=replica_set_name(APP, one.digest), snapshot=one.snapshot) for one in versions
+        replace(pods(one.number), name=replica_set_name(APP, one.number, one.digest), snapshot=one.snapshot)
+        for one in versions
     )
     observed = replace(state.observed, active_service=view, replica_sets=sets)
     return replace(state, record=record, desired=desired, observed=observed)

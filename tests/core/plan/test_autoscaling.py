@@ -39,7 +39,12 @@ MANUAL = manual(preview_service="web-preview")
 
 def aimed(number: int, copy: AuxiliaryObject = COPY, **changes) -> AuxiliaryView:
     """The copy as it is live, aimed at a version."""
-    return replace(AuxiliaryView(copy, scale_target=replica_set_name(APP, digest(number))), **changes)
+    return replace(AuxiliaryView(copy, scale_target=replica_set_name(APP, number, digest(number))), **changes)
+
+
+FORMER = "web-primary-0123456789"
+AT_FORMER = {"auxiliary_objects": (aimed(1, scale_target=FORMER),)}
+"""The copy aims at what an older release made."""
 
 
 def scaled(*versions, by: Autoscaler = HPA, aim: int = 1, **fields):
@@ -121,6 +126,11 @@ WANTED = {
         1,
         2,
     ),
+    "a warm version that the autoscaler still aims at under the name of an older release": (
+        scaled(legacy(1), active(2), aim=1, sets=(pods(1, 2, name=FORMER), pods(2, 6)), observed=AT_FORMER),
+        1,
+        2,
+    ),
     "a version that traffic returns to: today's load": (
         scaled(legacy(1), active(2), aim=2, names_=1, sets=(pods(1, 2), pods(2, 6))),
         1,
@@ -196,6 +206,14 @@ S1, S2 = short(digest(1)), short(digest(2))
 THERE_NOW = f"apply {COPY} -> v2 ({S2}): live traffic goes there now"
 AIM = {
     "at what serves: nothing to do": (scaled(active(1)), []),
+    "at what serves under the name of an older release: nothing to do": (
+        scaled(active(1), sets=(pods(1, name=FORMER),), observed=AT_FORMER),
+        [],
+    ),
+    "at what serves under another name now, after somebody deleted what an older release made": (
+        scaled(active(1), observed=AT_FORMER),
+        [f"apply {COPY} -> v1 ({S1}): live traffic goes there now"],
+    ),
     "at nothing before anything serves": (
         scaled(rising(1), observed={"auxiliary_objects": ()}, sets=(pods(1, 3, 0),), names_=0),
         [],
@@ -392,4 +410,6 @@ def sizes(sim: Simulation) -> dict[str, int]:
 def aim(sim: Simulation) -> str:
     """The tag that the live copy scales."""
     named = sim.auxiliary_objects.get(COPY, "")
-    return next((sim.tag(each) for each in sim.pods if replica_set_name(APP, each) == named), "")
+    return next(
+        (sim.tag(each) for each, pods in sim.pods.items() if replica_set_name(APP, pods.number, each) == named), ""
+    )

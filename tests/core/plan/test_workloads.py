@@ -98,6 +98,18 @@ GROWN = {
         [f"scale {named(1)} from 1 to 3: the active version needs 3"],
     ),
     "one that is going away is waited for": (world(active(1), sets=(pods(1, deleting=True),)), []),
+    "one that is going away is waited for under whatever name": (
+        world(active(1), sets=(pods(1, name="web-primary-0123456789", deleting=True),)),
+        [],
+    ),
+    "one of another version that is going away is in nobody's way": (
+        world(active(1), sets=(pods(2, deleting=True),)),
+        [f"create the blue ReplicaSet of {named(1)} at 3"],
+    ),
+    "one of another version number is the version's all the same": (
+        world(active(1), sets=(pods(1, 1, name="web-v9-0123456789"),)),
+        [f"scale {named(1)} from 1 to 3: the active version needs 3"],
+    ),
     "somebody else's of that name is left alone": (world(active(1), sets=(pods(1, ours=False),)), []),
     "somebody else's of another name hides none of ours": (
         world(active(1), sets=(pods(1, ours=False, name="theirs"), pods(1, 1))),
@@ -185,6 +197,6 @@ def test_shrink(name):
 
 
 def test_a_tampered_snapshot_is_never_what_is_created():
-    tampered = pods(1, deleting=True, name="old", snapshot=Snapshot(digest(1), template("9").text))
+    tampered = pods(1, ours=False, name="theirs", snapshot=Snapshot(digest(1), template("9").text))
     state = world(bare(active(1)), sets=(tampered,), desired={"primary": Missing.ABSENT, "target": Missing.ABSENT})
     assert grow(state, manageable(state)) == ()

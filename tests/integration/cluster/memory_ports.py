@@ -109,13 +109,14 @@ class MemoryWorkloads:
     def current(self, app: AppKey) -> SeenMemory:
         return SeenMemory(tuple(self.made.values()))
 
-    def require_available(self, app: AppKey, digest: str, needed: int) -> None:
+    def require_available(self, app: AppKey, number: int, digest: str, needed: int) -> None:
         available = self.made[digest].available if digest in self.made else 0
         if available < needed:
             raise WorldChanged(f"{short(digest)} has {available} available pods, not {needed}")
 
     def create(self, app: AppKey, action: CreateReplicaSet, spare: Spare) -> Entries:
-        name, digest = replica_set_name(app, action.snapshot.digest), action.snapshot.digest
+        digest = action.snapshot.digest
+        name = replica_set_name(app, action.number, digest)
         available = min(self.pods, action.replicas)
         self.made[digest] = ReplicaSetView(name, action.snapshot, action.replicas, available, action.number)
         return (ChangeSetEntry("Workload", app.namespace, name, Change.CREATED),)

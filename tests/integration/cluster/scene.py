@@ -24,7 +24,7 @@ from gitops_bg.core.model.observed import Observed
 from gitops_bg.core.model.record import Record, SwitchKind
 from gitops_bg.core.model.spec import AppSpec, Strategy
 from gitops_bg.core.model.version import AppKey, Color, Snapshot, Source
-from gitops_bg.core.names import configuration_name, replica_set_name, selector
+from gitops_bg.core.names import configuration_name, selector
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.manifests.configuration import Configuration, configuration_of
 from tests.support.cluster.clusters import TestCluster
@@ -110,8 +110,7 @@ class Scene:
 
     def available(self, of: Snapshot, pods: int = 1) -> None:
         """Wait until the version has so many available pods."""
-        name = replica_set_name(self.app, of.digest)
-        self.until(lambda seen: any(each.name == name and each.available >= pods for each in seen.replica_sets))
+        self.until(lambda seen: any(each.snapshot == of and each.available >= pods for each in seen.replica_sets))
 
     def serve(self, of: Snapshot) -> None:
         """The app exists, and live traffic goes to this version."""

@@ -58,7 +58,7 @@ class Bench:
         return Services(self.reader, self.writer, self.guards, self.settled, workloads)
 
     def cluster(self, router: TrafficRouter, workloads: Workloads) -> Cluster:
-        beside = AuxiliaryObjects(self.client, Anchors(self.client))
+        beside = AuxiliaryObjects(self.client, Anchors(self.client), self.reader)
         parts = Parts(router, workloads, self.pods, beside)
         executor = Executor(self.reader, self.writer, self.guards, self.settled, parts, NOBODYS)
         sources = Sources(self.reader, router, workloads, self.pods, beside, self.writer.anchors)
@@ -125,21 +125,21 @@ WORKLOADS: dict[str, Callable[[Bench], Workloads]] = {
 @pytest.mark.parametrize("kind", WORKLOADS)
 def test_workloads_are_made_counted_and_spared(kind: str, bench: Bench) -> None:
     scene, workloads = bench.scene, WORKLOADS[kind](bench)
-    app, name = scene.app, replica_set_name(scene.app, ONE.digest)
+    app, name = scene.app, replica_set_name(scene.app, 1, ONE.digest)
     look = Look(app, bench.reader.app(app), scene.config, Record(), bench.settled)
 
     def serves(spared: str, labels: object) -> None:
         raise WorldChanged(f"{spared} serves")
 
     with pytest.raises(WorldChanged):
-        workloads.require_available(app, ONE.digest, 1)
+        workloads.require_available(app, 1, ONE.digest, 1)
     [made] = workloads.create(app, create(ONE), serves)
     assert (made.name, made.change) == (name, "created")
     if kind == "replica sets":
         scene.available(ONE)
-    workloads.require_available(app, ONE.digest, 1)
+    workloads.require_available(app, 1, ONE.digest, 1)
     with pytest.raises(WorldChanged):
-        workloads.require_available(app, ONE.digest, 2)
+        workloads.require_available(app, 1, ONE.digest, 2)
     [view] = workloads.current(app).views(look)
     assert (view.name, view.snapshot, view.replicas) == (name, ONE, 1)
     assert workloads.current(app).snapshots() == {short(ONE.digest): ONE.text}
@@ -156,7 +156,7 @@ def test_workloads_are_made_counted_and_spared(kind: str, bench: Bench) -> None:
 
 def test_an_app_serves_through_another_router_and_no_service_is_made(bench: Bench) -> None:
     scene, router = bench.scene, MemoryRouter()
-    cluster, name = bench.cluster(router, bench.replica_sets), replica_set_name(scene.app, ONE.digest)
+    cluster, name = bench.cluster(router, bench.replica_sets), replica_set_name(scene.app, 1, ONE.digest)
     cluster.carry_out(scene.app, scene.config, create(ONE))
     scene.available(ONE)
     cluster.carry_out(scene.app, scene.config, switch(ONE, create=True))

@@ -114,7 +114,7 @@ def test_all_the_agent_does_is_allowed(agent: Scene) -> None:
     agent.do(create(two, number=2), ApplyService("preview", "web-preview", two.digest, "told to"))
     agent.available(two)
     agent.do(switch(two, agent.selector(one), number=2), ScaleReplicaSet(one.digest, 1, 1, 0, "told to"))
-    agent.do(DeleteReplicaSet(replica_set_name(agent.app, one.digest), one.digest, "told to"))
+    agent.do(DeleteReplicaSet(replica_set_name(agent.app, 1, one.digest), one.digest, "told to"))
     metadata = PodMetadata((("role", "active"),))
     agent.do(create(two, number=2, repair=True, metadata=metadata))
     agent.until(lambda seen: any(each.pods_outdated for each in seen.replica_sets))

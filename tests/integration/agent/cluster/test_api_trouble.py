@@ -83,7 +83,7 @@ def test_refusals_for_one_app_leave_the_others_alone(world: Scenario, own_sandbo
     web, other = world.app("web").deploy("v1"), world.app("other").deploy("v1")
 
     def refuse_web(call: Call) -> None:
-        if call.is_write and call.name.startswith("web-primary-"):
+        if call.is_write and call.name.startswith("web-v2-"):
             raise forbidden("replicasets.apps", call.name, "told to")
 
     own_sandbox.sandbox.faults.before(refuse_web)

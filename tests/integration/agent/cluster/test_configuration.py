@@ -133,9 +133,7 @@ def test_what_is_taken_out_of_tracking_is_read_as_it_is(web: App) -> None:
 
 
 def _template(web: App, digest: str) -> dict:
-    live = web.scenario.live("replicasets", names.replica_set_name(web.key, digest))
-    assert live is not None
-    return dict(live["spec"]["template"])
+    return dict(web.replica_set(digest)["spec"]["template"])
 
 
 def test_two_versions_with_the_same_content_share_a_copy_and_apps_never_do(web: App) -> None:

@@ -52,7 +52,7 @@ def _preview(web: App) -> Json:
 
 
 def _replica_set(web: App) -> Json:
-    return replica_set(web.key.namespace, names.replica_set_name(web.key, web.digest("v1")), image="theirs/web:v0")
+    return replica_set(web.key.namespace, names.replica_set_name(web.key, 1, web.digest("v1")), image="theirs/web:v0")
 
 
 def _object(web: App) -> Json:

@@ -47,7 +47,7 @@ def test_new_pods_keep_off_the_live_ones_without_drift_and_a_repair_keeps_it_so(
         template["spec"]["affinity"] = own_term(weight is None)
     two = snapshot_of(template)
     scene.do(ApplyApp(), create(two, anti_affinity=AntiAffinityTerm(one.digest, weight)))
-    name = names.replica_set_name(scene.app, two.digest)
+    name = names.replica_set_name(scene.app, 1, two.digest)
 
     def rules() -> list[dict[str, Any]]:
         affinity_rules = scene.live("replicasets", name)["spec"]["template"]["spec"]["affinity"]["podAntiAffinity"]
@@ -77,7 +77,7 @@ def test_replica_set_made_before_the_annotation_had_its_name_is_no_drift_and_get
 ) -> None:
     one, two = snapshot("v1"), snapshot("v2")
     scene.do(ApplyApp(), create(two, anti_affinity=AntiAffinityTerm(one.digest, 9)))
-    name = names.replica_set_name(scene.app, two.digest)
+    name = names.replica_set_name(scene.app, 1, two.digest)
     written = scene.live("replicasets", name)["metadata"]["annotations"][names.ANTI_AFFINITY]
     before = {names.ANTI_AFFINITY: None, names.APART_FROM: written}
     scene.cluster.patch(f"{replica_sets(scene.app.namespace)}/{name}", {"metadata": {"annotations": before}}, MERGE)

@@ -86,7 +86,7 @@ def test_what_was_applied_is_as_git_says_also_for_an_agent_that_has_just_begun(s
     assert seen(scene, manifest) is None
     apply(scene, manifest, V1.digest if manifest["kind"] == HPA else "")
     view = seen(scene, manifest)
-    aim = replica_set_name(scene.app, V1.digest) if manifest["kind"] == HPA else ""
+    aim = replica_set_name(scene.app, 1, V1.digest) if manifest["kind"] == HPA else ""
     assert view == AuxiliaryView(auxiliary_object_of(manifest), scale_target=aim)
     owner = live(scene, manifest)["metadata"]["ownerReferences"][0]
     assert (owner["kind"], owner["name"], owner["controller"]) == ("BlueGreenDeployment", "web", True)
@@ -173,13 +173,13 @@ def test_an_autoscaler_that_git_does_not_describe_just_now_is_only_aimed_anew(sc
         ApplyAuxiliaryObject(copy, "told to", V1.digest, 1), config=replace(scene.config, auxiliary_objects=UNKNOWN)
     )
     after = live(scene, DETAILED)
-    assert after["spec"].pop("scaleTargetRef")["name"] == replica_set_name(scene.app, V1.digest)
+    assert after["spec"].pop("scaleTargetRef")["name"] == replica_set_name(scene.app, 1, V1.digest)
     before["spec"].pop("scaleTargetRef")
     assert after["spec"] == before["spec"]
     views = scene.observe(
         replace(scene.config, auxiliary_objects=UNKNOWN), Record(auxiliary_objects=(copy,))
     ).auxiliary_objects
-    assert views == (AuxiliaryView(copy, scale_target=replica_set_name(scene.app, V1.digest)),)
+    assert views == (AuxiliaryView(copy, scale_target=replica_set_name(scene.app, 1, V1.digest)),)
 
 
 def test_what_is_not_ours_is_neither_overwritten_nor_deleted(scene: Scene) -> None:
@@ -216,7 +216,7 @@ def test_a_kind_that_the_server_does_not_have_is_named_until_it_has_it(scene: Sc
         assert seen(scene, scaled_object()) is None
         apply(scene, scaled_object(), V1.digest)
         view = seen(scene, scaled_object())
-        assert (view.trouble, view.drifted, view.scale_target) == ("", False, replica_set_name(scene.app, V1.digest))
+        assert (view.trouble, view.drifted, view.scale_target) == ("", False, replica_set_name(scene.app, 1, V1.digest))
     assert seen(scene, scaled_object()).trouble
     assert missing in seen(scene, scaled_object()).trouble
     assert (

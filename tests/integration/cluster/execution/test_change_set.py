@@ -24,7 +24,7 @@ def done(scene: Scene, action: ClusterAction) -> list[str]:
 
 
 def test_each_action_says_what_it_created_configured_left_unchanged_and_deleted(scene: Scene) -> None:
-    first, second = (replica_set_name(scene.app, each.digest) for each in (ONE, TWO))
+    first, second = (replica_set_name(scene.app, number, each.digest) for number, each in ((1, ONE), (2, TWO)))
     assert done(scene, ApplyApp()) == ["BlueGreenDeployment web created"]
     assert done(scene, ApplyApp()) == ["BlueGreenDeployment web unchanged"]
     assert done(scene, create(ONE)) == [f"ReplicaSet {first} created"]

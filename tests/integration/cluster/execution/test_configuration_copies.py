@@ -133,7 +133,7 @@ def test_a_replica_set_says_what_it_uses_and_its_pods_read_the_copies(there: Sce
     there.copied(SETTINGS)
     uses = reading_settings()
     there.do(create(uses))
-    found = there.live("replicasets", replica_set_name(there.app, uses.digest))
+    found = there.live("replicasets", replica_set_name(there.app, 1, uses.digest))
     (container,) = found["spec"]["template"]["spec"]["containers"]
     assert container["envFrom"] == [{"configMapRef": {"name": configuration_name(there.app, SETTINGS.ref)}}]
     (view,) = there.until(lambda now: now.replica_sets).replica_sets
@@ -153,7 +153,7 @@ def test_a_replica_set_that_was_told_to_use_something_else_has_drifted(there: Sc
     there.copied(SETTINGS)
     uses = reading_settings()
     there.do(create(uses))
-    name = replica_set_name(there.app, uses.digest)
+    name = replica_set_name(there.app, 1, uses.digest)
     replica_sets = f"/apis/apps/v1/namespaces/{there.app.namespace}/replicasets/{name}"
     forged = f'[["ConfigMap","settings","{OTHER.ref.digest}"]]'
     for annotation in (forged, None):
@@ -170,7 +170,7 @@ def test_one_that_a_replica_set_uses_is_never_deleted(there: Scene) -> None:
     there.until(lambda now: now.replica_sets)
     with pytest.raises(WorldChanged, match=f"a ReplicaSet uses ConfigMap {name}"):
         there.do(DeleteConfiguration("ConfigMap", name))
-    there.do(DeleteReplicaSet(replica_set_name(there.app, uses.digest), uses.digest, "told to"))
+    there.do(DeleteReplicaSet(replica_set_name(there.app, 1, uses.digest), uses.digest, "told to"))
     there.until(lambda now: not now.replica_sets)
     there.do(DeleteConfiguration("ConfigMap", name), DeleteConfiguration("ConfigMap", name))
     there.until(lambda now: not now.configurations)

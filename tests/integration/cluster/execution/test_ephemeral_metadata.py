@@ -124,7 +124,7 @@ def test_it_is_taken_away_also_where_the_agent_died_in_between(scene: Scene, one
     scene.do(dressing(one, NO_METADATA))
 
     assert carried(scene, *KEYS) == [{}] * 2
-    live = scene.live("replicasets", names.replica_set_name(scene.app, one.digest))
+    live = scene.live("replicasets", names.replica_set_name(scene.app, 1, one.digest))
     assert names.POD_METADATA not in live["metadata"]["annotations"]
     assert "role" not in live["spec"]["template"]["metadata"]["labels"]
 
@@ -146,7 +146,7 @@ def test_template_gets_its_own_label_back_and_what_others_put_on_pods_stays(scen
 
 
 def test_repair_of_a_template_keeps_it(scene: Scene, one: Snapshot) -> None:
-    path = f"{replica_sets(scene.app.namespace)}/{names.replica_set_name(scene.app, one.digest)}"
+    path = f"{replica_sets(scene.app.namespace)}/{names.replica_set_name(scene.app, 1, one.digest)}"
     scene.cluster.patch(path, {"spec": {"template": {"metadata": {"labels": {"role": "hand"}}}}}, MERGE)
     scene.until(lambda seen: view(seen).drifted)
     scene.do(create(one, replicas=2, repair=True, metadata=PREVIEW))

@@ -34,7 +34,7 @@ def scale(of: object, current: int, to: int) -> ScaleReplicaSet:
 
 
 def name_of(scene: Scene, of: object) -> str:
-    return names.replica_set_name(scene.app, of.digest)  # type: ignore[attr-defined]
+    return names.replica_set_name(scene.app, 2 if of is TWO else 1, of.digest)  # type: ignore[attr-defined]
 
 
 # The BlueGreenDeployment.
