@@ -17,6 +17,7 @@ from gitops_bg.core.model.observed import AuxiliaryView, Observed, ReplicaSetVie
 from gitops_bg.core.model.record import Event, FormerService, LedgerEntry, Part, Record, SwitchKind
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.version import Snapshot, Source, Stage, Version
+from gitops_bg.core.text.images import tags_between
 from gitops_bg.core.way_back import leads_back, may_return_without_gates
 
 P = ParamSpec("P")
@@ -241,6 +242,11 @@ class World:
         text = next(filter(None, self._texts(version.digest)), "")
         return replace(version.snapshot, text=text) if text else version.snapshot
 
+    def tags_between(self, origin: Version | None, to: Version | None) -> tuple[str, str]:
+        """The image tags that tell two versions apart, see `core.text.images`; None: there is no such version."""
+        before, after = (self.snapshot(version).text if version else "" for version in (origin, to))
+        return tags_between(before, after)
+
     def _texts(self, digest: str) -> Iterator[str]:
         documents = (self.desired.primary, self.desired.target)
         yield from (one.snapshot.text for one in documents if one and self.resolve(one.snapshot) == digest)
@@ -335,6 +341,8 @@ class World:
             reason=reason,
             approved_by=approved_by,
         )
+        from_tag, to_tag = self.tags_between(origin, to)
+        entry = replace(entry, from_tag=from_tag, to_tag=to_tag)
         record = replace(self.record, sequence=entry.sequence, ledger=(*self.record.ledger, entry))
         return self.with_record(record)
 

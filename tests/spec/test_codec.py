@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
@@ -21,7 +22,7 @@ from gitops_bg.core.model.decision import Decision, GateResult, Phase
 from gitops_bg.core.model.desired import Desired, LedgerMemory
 from gitops_bg.core.model.observed import Observed
 from gitops_bg.core.model.policies.facts import Policing
-from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.record import Event, LedgerEntry, Record
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.version import AppKey, Color, Retirement, Snapshot, Source, Stage, Version
 from gitops_bg.spec.codec import from_json, to_json
@@ -31,6 +32,15 @@ st.register_type_strategy(datetime, st.datetimes(timezones=st.just(UTC)))
 st.register_type_strategy(Policing, st.just(Policing()))  # programs and zones cannot be drawn, and are in no file
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def test_an_entry_of_the_ledger_is_read_by_a_release_that_knows_no_image_tags_and_read_of_one() -> None:
+    entry = LedgerEntry(1, NOW, Event.PROMOTED, from_version=1, to_version=2, from_tag="1.0.0", to_tag="1.1.0")
+    known = [each for each in dataclasses.fields(LedgerEntry) if not each.name.endswith("_tag")]
+    former = dataclasses.make_dataclass("Former", [(each.name, each.type, each) for each in known], frozen=True)
+    read = from_json(former, to_json(entry))
+    assert (read.sequence, read.to_version) == (1, 2)  # type: ignore[attr-defined]
+    assert from_json(LedgerEntry, to_json(read)) == replace(entry, from_tag="", to_tag="")
 
 
 @pytest.mark.parametrize("kind", [Record, Observed, Decision, Desired, AppSpec])

@@ -199,6 +199,8 @@ def _change(
         from_digest=action.from_digest,
         to_version=version.number,
         to_digest=version.digest,
+        from_tag=action.from_tag,
+        to_tag=action.to_tag,
         source_commit=version.source.commit,
         rollout=version.rollout,
         by=action.by,

@@ -62,6 +62,7 @@ def change_to(  # noqa: PLR0913 - by keyword
     ``overrides`` are the policies that the request overrides.
     """
     active = world.active
+    from_tag, to_tag = world.tags_between(active, version)
     movement = Movement(
         app=facts.app,
         event=event,
@@ -69,6 +70,8 @@ def change_to(  # noqa: PLR0913 - by keyword
         from_digest=active.digest if active else "",
         to_version=version.number,
         to_digest=version.digest,
+        from_tag=from_tag,
+        to_tag=to_tag,
         source_commit=version.source.commit,
         rollout=version.rollout,
         by=by,

@@ -1,6 +1,6 @@
 """The text of alerts: rows of the table of events, filled in (flagger.md §3.7)."""
 
-from gitops_bg.core.model.actions import label
+from gitops_bg.core.model.actions import titled
 from gitops_bg.core.model.events import EVENTS
 from gitops_bg.core.model.hooks import OutboxMessage
 from gitops_bg.core.model.record import Event, LedgerEntry
@@ -15,7 +15,8 @@ def sentence(world: World, entry: LedgerEntry) -> str:
     The sentence does not repeat what its reason already says.
     """
     row, app = EVENTS[entry.event], world.spec.app
-    origin = label(entry.from_version, entry.from_digest) if entry.from_digest else "the version before"
+    before = titled(entry.from_version, entry.from_digest, entry.from_tag)
+    origin = before if entry.from_digest else "the version before"
     what = row.sentence.format(to=_named(entry), origin=origin)
     by = f" (by {entry.by.partition(' <')[0]})" if entry.by else ""
     because = f": {entry.reason}" if entry.reason else ""
@@ -27,7 +28,7 @@ def sentence(world: World, entry: LedgerEntry) -> str:
 def _named(entry: LedgerEntry) -> str:
     if not entry.to_digest:
         return "the app"
-    return label(entry.to_version, entry.to_digest) + of_commit(entry.source_commit)
+    return titled(entry.to_version, entry.to_digest, entry.to_tag) + of_commit(entry.source_commit)
 
 
 def subject_of(entry: LedgerEntry) -> str:

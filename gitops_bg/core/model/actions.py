@@ -31,6 +31,15 @@ def label(number: int | None, digest: str) -> str:
     return f"v{number} ({short(digest)})" if number else short(digest)
 
 
+def titled(number: int | None, digest: str, tag: str) -> str:
+    """The name of a version in a title: what its author calls it first, where that is known.
+
+    >>> titled(7, "v1:3f9c0123456789", "1.1.0"), titled(7, "v1:3f9c0123456789", "")
+    ('1.1.0 (v7)', 'v7 (3f9c012345)')
+    """
+    return f"{tag} ({f'v{number}' if number else short(digest)})" if tag else label(number, digest)
+
+
 @dataclass(frozen=True, slots=True)
 class ApplyApp:
     """Create the BlueGreenDeployment, or repair its spec where it differs from Git."""
@@ -285,6 +294,9 @@ class CommitPrimary:
     by: str = ""
     services: tuple[ServicePorts, ...] = ()
     """The ports that live traffic gets with this version."""
+    from_tag: str = ""
+    to_tag: str = ""
+    """As of a `LedgerEntry`."""
 
     def __str__(self) -> str:
         return f"commit primary.yaml = {label(self.version.number, self.version.digest)} to main: {self.reason}"
@@ -302,6 +314,9 @@ class OfferPromotion:
     by: str = ""
     services: tuple[ServicePorts, ...] = ()
     """The ports that live traffic gets with this version."""
+    from_tag: str = ""
+    to_tag: str = ""
+    """As of a `LedgerEntry`."""
 
     def __str__(self) -> str:
         return f"offer {label(self.version.number, self.version.digest)} on the promotion branch: {self.reason}"

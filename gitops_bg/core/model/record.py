@@ -88,6 +88,9 @@ class LedgerEntry:
     reason: str = ""
     approved_by: tuple[str, ...] = ()
     """Who approved it, by name; of `Event.MERGED`."""
+    from_tag: str = ""
+    to_tag: str = ""
+    """The image tags that tell the two versions apart; empty where nothing in the images does, or nobody noted it."""
 
 
 class Cause(StrEnum):

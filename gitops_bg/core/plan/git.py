@@ -83,8 +83,8 @@ def _promotion_of_candidate(world: World) -> GitAction | None:
         return _own_promotion(world, candidate, reason)
     if world.spec.promote_via is PromoteVia.COMMIT and not strategy.auto_promotion_enabled:
         return None
-    ports = services_of(world, candidate)
-    return OfferPromotion(candidate, Event.PROMOTED, *_origin(world.active), reason, services=ports)
+    ports, tags = services_of(world, candidate), world.tags_between(world.active, candidate)
+    return OfferPromotion(candidate, Event.PROMOTED, *_origin(world.active), reason, "", ports, *tags)
 
 
 def _own_promotion(world: World, candidate: Version, reason: str) -> GitAction | None:
@@ -107,10 +107,10 @@ def _promotes_on_expiry(world: World, candidate: Version) -> bool:
 
 def _write(world: World, to: Version, event: Event, origin: Version | None, reason: str, by: str) -> GitAction:
     """Write to main, or, where main refuses the agent, offer the commit on the promotion branch."""
-    ports = services_of(world, to)
+    ports, tags = services_of(world, to), world.tags_between(origin, to)
     if world.observed.git.main_refused:
-        return OfferPromotion(to, event, *_origin(origin), reason, by, ports)
-    return CommitPrimary(to, event, *_origin(origin), reason, by, ports)
+        return OfferPromotion(to, event, *_origin(origin), reason, by, ports, *tags)
+    return CommitPrimary(to, event, *_origin(origin), reason, by, ports, *tags)
 
 
 def _origin(version: Version | None) -> tuple[str, int | None]:

@@ -13,7 +13,7 @@ from gitops_bg.core.groups.record import GroupLedgerEntry, GroupRecord
 from gitops_bg.core.groups.telling.ledger import VERBS
 from gitops_bg.core.text.foreign_json import UNIQUE, NotJson, read_json
 from gitops_bg.repo.write.ledger_entries import MOST_SEQUENCE, NOWHERE, Position, PublishedEntry, take
-from gitops_bg.repo.write.messages import one_line
+from gitops_bg.repo.write.messages import one_line, title_of_batch
 from gitops_bg.spec.codec import from_json, to_json
 
 FOLDER = "groups"
@@ -96,18 +96,15 @@ def _text(value: object) -> str:
 
 def message(fresh: Sequence[tuple[GroupKey, GroupLedgerEntry]], cluster: str) -> str:
     """Return the message of a commit: a subject for people, a line and a block of trailers for each entry."""
-    groups = {group for group, _ in fresh}
-    if len(fresh) == 1:
-        subject = _sentence(*fresh[0])
-    else:
-        subject = f"{len(fresh)} events of {len(groups)} group{'s' if len(groups) > 1 else ''}"
+    groups = list(dict.fromkeys(group for group, _ in fresh))
+    subject = _sentence(*fresh[0]) if len(fresh) == 1 else title_of_batch(len(fresh), groups)
     lines = [f"{group.namespace}/{_sentence(group, entry)}: {one_line(entry.message)}" for group, entry in fresh]
     blocks = [line for group, entry in fresh for line in _trailers(group, entry)]
     return "\n\n".join([f"{subject} [{one_line(cluster)}]", "\n".join(lines), "\n".join(blocks)]) + "\n"
 
 
 def _sentence(group: GroupKey, entry: GroupLedgerEntry) -> str:
-    span = f" {entry.source} -> {entry.target}" if entry.source and entry.target else ""
+    span = f" {entry.source} → {entry.target}" if entry.source and entry.target else ""
     return f"{group.name}: {VERBS.get(entry.event, entry.event)}{span}"
 
 

@@ -2,12 +2,14 @@
 a trailer.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gitops_bg.core.model.actions import label
+from gitops_bg.core.model.actions import label, titled
 from gitops_bg.core.model.events import EVENTS
 from gitops_bg.core.model.record import Event, LedgerEntry
+from gitops_bg.core.model.subject import Subject
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.output import lines_of
 
@@ -24,6 +26,9 @@ class Movement:
     from_digest: str = ""
     to_version: int | None = None
     to_digest: str = ""
+    from_tag: str = ""
+    to_tag: str = ""
+    """The image tags that tell the two versions apart, for the subject; empty: the digests do."""
     source_commit: str = ""
     """The commit that brought the template."""
     commit: str = ""
@@ -38,6 +43,8 @@ class Movement:
 
 
 _MOST_IN_SUBJECT = 3
+_LONGEST_TITLE = 72
+"""Of a batch, without the cluster: `git log --oneline` and the pages of forges show about as much."""
 _EVENT = "Bg-Event: "
 
 
@@ -50,6 +57,8 @@ def of_entry(app: AppKey, entry: LedgerEntry) -> Movement:
         from_digest=entry.from_digest,
         to_version=entry.to_version,
         to_digest=entry.to_digest,
+        from_tag=entry.from_tag,
+        to_tag=entry.to_tag,
         source_commit=entry.source_commit,
         commit=entry.commit,
         rollout=entry.rollout,
@@ -84,12 +93,30 @@ def ledger_message(movements: Sequence[Movement], cluster: str, anew: Sequence[o
 
 
 def _many(movements: Sequence[Movement]) -> str:
-    """All sentences where they are few and of one app, so that `git log --oneline` shows them; else their number."""
-    apps = {movement.app for movement in movements}
+    """All sentences where they are few and of one app, so that `git log --oneline` shows them; else their number and
+    the apps, as many as fit in a title.
+    """
+    apps = list(dict.fromkeys(movement.app for movement in movements))
     if len(apps) > 1 or len(movements) > _MOST_IN_SUBJECT:
-        return f"{len(movements)} events of {len(apps)} app{'s' if len(apps) > 1 else ''}"
+        return title_of_batch(len(movements), apps)
     first, *others = (_sentence(movement, EVENTS[movement.event].verb) for movement in movements)
     return ", ".join([first, *(other.removeprefix(f"{movements[0].app.name}: ") for other in others)])
+
+
+def title_of_batch(events: int, subjects: Sequence[Subject]) -> str:
+    """How many events, and of which apps or groups: as many names as fit in a title, at least one.
+
+    >>> title_of_batch(3, [AppKey("shop", "web"), AppKey("shop", "api")])
+    '3 events of web, api'
+    """
+    counts = Counter(subject.name for subject in subjects)
+    names = [subject.name if counts[subject.name] == 1 else str(subject) for subject in subjects]
+    titles = [_title(events, names[:shown], len(names) - shown) for shown in range(len(names), 0, -1)]
+    return next((title for title in titles if len(title) <= _LONGEST_TITLE), titles[-1])
+
+
+def _title(events: int, names: Sequence[str], more: int) -> str:
+    return f"{events} events of {', '.join(names)}" + (f" and {more} more" if more else "")
 
 
 def trailers(movement: Movement) -> list[str]:
@@ -144,10 +171,19 @@ def _message(movement: Movement, verb: str, cluster: str, changes: Sequence[obje
 
 
 def _sentence(movement: Movement, verb: str) -> str:
-    origin = _short(movement.from_version, movement.from_digest)
-    goal = label(movement.to_version, movement.to_digest) if movement.to_digest else ""
-    span = f" {origin} -> {goal}" if origin and goal else f" {goal or origin}".rstrip()
-    return f"{movement.app.name}: {verb}{span}"
+    return f"{movement.app.name}: {verb} {_span(movement)}".rstrip()
+
+
+def _span(movement: Movement) -> str:
+    """From which version to which, by their image tags where these tell them apart; empty without any version."""
+    origin, old = _short(movement.from_version, movement.from_digest), one_line(movement.from_tag)
+    goal, new = _short(movement.to_version, movement.to_digest), one_line(movement.to_tag)
+    if origin and goal:
+        shown = label(movement.to_version, movement.to_digest)
+        return f"{old} → {new} ({origin} → {goal})" if old and new else f"{origin} → {shown}"
+    if goal:
+        return titled(movement.to_version, movement.to_digest, new)
+    return f"{old} ({origin})" if old else origin
 
 
 def _short(version: int | None, digest: str) -> str:

@@ -101,7 +101,7 @@ def test_initialised_new_version_and_success_are_info_with_all_that_is_known():
     commit = world.record.numbered(2).source.commit[:10]
     lines = [text for severity, text in said(told) if severity == "info"]
     assert len(lines) == len(told)
-    assert lines[1].startswith("shop/web: v1 (")
+    assert lines[1].startswith("shop/web: 1 (v1) of commit ")
     assert "is live, the first version" in lines[1]
     assert f"of commit {commit}" in lines[2]
     assert "comes up, live traffic is untouched" in lines[2]
@@ -200,7 +200,7 @@ def breaks(world: Simulation) -> None:
 ENDINGS: list[tuple[Callable[[Simulation], None], str]] = [
     (late, "failed: ProgressDeadlineExceeded: not available within 600 s; live traffic is untouched"),
     (late_and_aborted, "was aborted: ProgressDeadlineExceeded: not available within 600 s (progressDeadlineAbort)"),
-    (fails_after_promotion, "live traffic went back from v2"),
+    (fails_after_promotion, "live traffic went back from 2 (v2) to 1 (v1)"),
     (breaks, "its files are invalid, the last good state keeps serving: apps/shop/web/target.yaml:6"),
 ]
 

@@ -192,6 +192,22 @@ def test_a_commit_says_where_traffic_comes_from():
     assert (first.event, first.from_digest, first.from_number) == (Event.DEPLOYED, "", None)
 
 
+def test_a_commit_and_an_offer_say_by_which_image_tags_people_tell_the_versions_apart():
+    said = {
+        "a promotion": world(active(1), candidate(2), spec=AUTO),
+        "an offer": world(active(1), candidate(2)),
+        "a way back": world(active(1), legacy(2), names_=2, record=BACK),
+        "the first": world(candidate(1)),
+    }
+    found = {name: write_to_git(state)[0] for name, state in said.items()}
+    assert {name: (each.from_tag, each.to_tag) for name, each in found.items()} == {
+        "a promotion": ("1", "2"),
+        "an offer": ("1", "2"),
+        "a way back": ("2", "1"),
+        "the first": ("", "1"),
+    }
+
+
 # --- whose offer it is ---
 
 DOWN = {"unreachable": "connection refused"}

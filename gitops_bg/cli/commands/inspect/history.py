@@ -15,7 +15,7 @@ from gitops_bg.cli.options.options import NAME, AppOptions
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.listing import Column, Line, Listing
 from gitops_bg.cli.views.output import Output, said
-from gitops_bg.core.model.actions import label
+from gitops_bg.core.model.actions import titled
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.events import MOVES
 from gitops_bg.core.model.record import Event, LedgerEntry
@@ -141,8 +141,8 @@ class Row:
             return origin, to, change.by or "-", change.commit[:10], ", ".join(change.changed) or "-"
         entry = self.said.entry
         return (
-            label(entry.from_version, entry.from_digest) if entry.from_digest else "-",
-            label(entry.to_version, entry.to_digest) if entry.to_digest else "-",
+            titled(entry.from_version, entry.from_digest, entry.from_tag) if entry.from_digest else "-",
+            titled(entry.to_version, entry.to_digest, entry.to_tag) if entry.to_digest else "-",
             entry.by or "-",
             entry.commit[:10] or "-",
             "\n".join([entry.reason or "-", *map(str, _changes(entry, self.held))]),

@@ -21,8 +21,9 @@ from gitops_bg.cli.options.options import App, AppOptions, CommitOptions
 from gitops_bg.cli.options.version_names import a_version_name
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
-from gitops_bg.core.model.actions import label
+from gitops_bg.core.model.actions import label, titled
 from gitops_bg.core.model.version import Version
+from gitops_bg.core.text.images import tags_between
 from gitops_bg.core.world import World
 
 
@@ -100,5 +101,6 @@ def _commit(session: Session, output: Output, facts: Facts, version: Version, wh
     path = repository.places.folder(facts.app)
     folder = Folder(facts.app, path, facts.config.target_file, repository.files(facts.app), past)
     contents = side_of(session, facts, version.snapshot, commit).contents
-    subject = f"{facts.app.name}: undo to {label(version.number, version.digest)}"
+    _, tag = tags_between("", version.snapshot.text)
+    subject = f"{facts.app.name}: undo to {titled(version.number, version.digest, tag)}"
     return commit_change(session, output, Change(edits_back(folder, version, tuple(contents)), subject, why))

@@ -44,7 +44,7 @@ def test_one_entry_is_a_commit_that_says_it_in_its_subject_and_trailers(
 ) -> None:
     positions = repository.publish_groups({STORE: batch(entry(1, message="promoted v2\nBg-Group: forged"))})
     assert positions == {STORE: Position("life-1", 1)}
-    assert remote.log(STATE)[0].subject == "store: promoted v1 -> v2 [prod]"
+    assert remote.log(STATE)[0].subject == "store: promoted v1 → v2 [prod]"
     trailers = remote.run("log", "-1", "--format=%(trailers:unfold)", STATE, cwd=remote.bare)
     assert trailers.splitlines() == [
         "Bg-Group: shop/store",
@@ -83,9 +83,9 @@ def test_several_groups_are_one_commit_with_a_line_and_a_block_of_trailers_each(
     repository: Repository, remote: GitRemote
 ) -> None:
     repository.publish_groups({STORE: batch(entry(1)), BLOG: batch(entry(1), entry(2))})
-    assert [each.subject for each in remote.log(STATE)] == ["3 events of 2 groups [prod]"]
+    assert [each.subject for each in remote.log(STATE)] == ["3 events of blog, store [prod]"]
     text = remote.run("log", "-1", "--format=%B", STATE, cwd=remote.bare)
-    assert "shop/blog: promoted v1 -> v2: promoted v3" in text
+    assert "shop/blog: promoted v1 → v2: promoted v3" in text
     assert text.count("Bg-Group: ") == 3
 
 

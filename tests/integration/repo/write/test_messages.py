@@ -10,7 +10,7 @@ import pytest
 
 from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.record import Event
-from gitops_bg.core.model.version import Color, Source, Stage, Version
+from gitops_bg.core.model.version import AppKey, Color, Source, Stage, Version
 from gitops_bg.repo.read.markers import markers_in
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.commits import blob_id
@@ -30,7 +30,7 @@ def test_the_commit_on_main_asks_and_says_why(repository: Repository, remote: Gi
     wanted = change(repository, **facts)
     repository.commit_primaries([wanted])
     digest = wanted.movement.to_digest
-    assert remote.log()[0].subject == f"web: promote v1 -> v2 ({digest[3:13]}) [prod]"
+    assert remote.log()[0].subject == f"web: promote v1 → v2 ({digest[3:13]}) [prod]"
     assert "\nReason: all gates are open\n" in remote.message()
     output = remote.run("log", "-1", "--format=%(trailers:key=Bg-By,valueonly)", "main", cwd=remote.bare)
     assert output.split() == ["ada"]
@@ -62,6 +62,70 @@ def test_every_event_has_words_in_both_kinds_of_commit(event: Event) -> None:
     told = ledger_message([movement], "prod").splitlines()
     assert told[0].endswith("v2 (abcdef0123) [prod]")
     assert told[-3:] == trailers(movement)
+
+
+ONE, TWO = "v1:1111111111222222", "v1:abcdef0123456789"
+BOTH = {"from_version": 1, "from_digest": ONE, "to_version": 2, "to_digest": TWO}
+SUBJECTS = {
+    "from tag to tag": (BOTH | {"from_tag": "1.0.0", "to_tag": "1.1.0"}, "web: promoted 1.0.0 → 1.1.0 (v1 → v2)"),
+    "versions with one tag": (BOTH, "web: promoted v1 → v2 (abcdef0123)"),
+    "where one tag is unknown": (BOTH | {"to_tag": "1.1.0"}, "web: promoted v1 → v2 (abcdef0123)"),
+    "the first version": (
+        {"to_version": 1, "to_digest": ONE, "to_tag": "1.0.0"},
+        "web: promoted 1.0.0 (v1)",
+    ),
+    "a version alone, without a tag": ({"to_version": 1, "to_digest": ONE}, "web: promoted v1 (1111111111)"),
+    "one that is left": ({"from_version": 1, "from_digest": ONE, "from_tag": "1.0.0"}, "web: promoted 1.0.0 (v1)"),
+    "one that is left, without a tag": ({"from_version": 1, "from_digest": ONE}, "web: promoted v1"),
+    "versions without numbers": (
+        {"from_digest": ONE, "to_digest": TWO, "from_tag": "1.0.0", "to_tag": "1.1.0"},
+        "web: promoted 1.0.0 → 1.1.0 (1111111111 → abcdef0123)",
+    ),
+    "no version": ({}, "web: promoted"),
+    "a tag that would be a line": (
+        BOTH | {"from_tag": "1\nBg-Event: x", "to_tag": "2"},
+        "web: promoted 1 Bg-Event: x → 2 (v1 → v2)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_subject_says_the_versions_as_people_know_them(name: str) -> None:
+    facts, said = SUBJECTS[name]
+    assert (
+        ledger_message([Movement(app=WEB, event=Event.PROMOTED, **facts)], "prod").splitlines()[0] == f"{said} [prod]"
+    )
+
+
+def named(*apps: str) -> list[Movement]:
+    """An event of each app."""
+    return [Movement(app=AppKey(*app.split("/")), event=Event.PROMOTED, **BOTH) for app in apps]
+
+
+BATCHES = {
+    "few events of one app": (
+        named("shop/web", "shop/web"),
+        "web: promoted v1 → v2 (abcdef0123), promoted v1 → v2 (abcdef0123)",
+    ),
+    "many events of one app": (named(*["shop/web"] * 4), "4 events of web"),
+    "several apps, each once": (named("shop/web", "shop/api", "shop/web"), "3 events of web, api"),
+    "apps with one name": (named("a/web", "b/web", "b/api"), "3 events of a/web, b/web, api"),
+    "as many apps as fit in 72 characters": (
+        named("shop/app-000000", *(f"shop/app-000000{number}" for number in range(1, 5))),
+        "5 events of app-000000, app-0000001, app-0000002, app-0000003 and 1 more",
+    ),
+    "and none that would be the 73rd": (
+        named(*(f"shop/app-000000{number}" for number in range(5))),
+        "5 events of app-0000000, app-0000001, app-0000002 and 2 more",
+    ),
+    "one app at least": (named("shop/" + "a" * 63, "shop/web"), f"2 events of {'a' * 63} and 1 more"),
+}
+
+
+@pytest.mark.parametrize("name", BATCHES)
+def test_subject_of_a_batch_says_which_apps(name: str) -> None:
+    movements, said = BATCHES[name]
+    assert ledger_message(movements, "prod").splitlines()[0] == f"{said} [prod]"
 
 
 def test_an_event_without_versions_reads_well() -> None:
