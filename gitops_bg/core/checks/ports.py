@@ -29,7 +29,18 @@ def ports_of(world: World, version: Version, service: str) -> str:
     known = version if version.snapshot.text else replace(version, snapshot=world.snapshot(version))
     is_preview = service == world.spec.strategy.preview_service
     routed = world.record.routing.preview if is_preview else world.record.routing.traffic
-    return choose(sources_of(world.desired, known, service, live, serving=routed == version.digest))
+    sources = sources_of(world.desired, known, service, live, serving=routed == version.digest)
+    if is_preview and sources.git == "" and not derived_ports(sources.template):
+        sources = replace(sources, git=_of_active(world))
+    return choose(sources)
+
+
+def _of_active(world: World) -> str:
+    """The ports that a preview Service copies where Git has neither of the two: those of the first active one that has
+    any. Only where the template implies none, which the active one gets as well (`core.model.desired.Desired.ports`).
+    """
+    live = (view.ports for _, view in world.active_services if view)
+    return next((copied_ports(ports) for ports in live if ports not in ("", NONE)), "")
 
 
 @answered_once
@@ -193,6 +204,19 @@ def written(ports: Iterable[Mapping[str, Any]]) -> str:
     '[{"port":80}]'
     """
     return json.dumps(list(ports), separators=(",", ":"))
+
+
+_COPIED = ("name", "port", "protocol", "appProtocol", "targetPort")
+
+
+def copied_ports(ports: str) -> str:
+    """The ports that a second Service has to be called as the first one is: without what only one Service can have.
+
+    >>> copied_ports('[{"name":"http","nodePort":30080,"port":80}]')
+    '[{"name":"http","port":80}]'
+    """
+    kept = [{key: port[key] for key in _COPIED if key in port} for port in _listed(ports)]
+    return written(kept) if kept else ""
 
 
 def _declared(template: str) -> Iterator[Mapping[str, Any]]:

@@ -171,7 +171,10 @@ class Desired:
     (``core.transitions.git.operator_requests.asks_for_retries``).
     """
     ports: tuple[ServicePorts, ...] = ()
-    """The ports of each Service of the app that Git describes; empty where they are those of the template."""
+    """The ports of each Service of the app that Git describes; empty where they are those of the template.
+
+    A preview Service without a manifest has those of an active one with a manifest.
+    """
     passed: tuple[Snapshot, ...] | None = None
     """What ``primary.yaml`` named since the record's look at it, oldest first.
 

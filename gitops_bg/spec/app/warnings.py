@@ -26,9 +26,11 @@ def notes_of(config: AppConfig, app: Document | None, others: Iterable[Document]
     yield from _reaching_no_candidate(config, anchor)
     for document in others:
         yield from _without_effect(document, {name for name, _, _ in named}, config, member_of(config.folder))
+    copied = {each.service: each.ports for each in config.ports}
     for name, field, carries in named:
         if name not in config.services:
-            message = f"Service {name} ({carries}) is not in Git: the agent makes it of the pods' ports"
+            made = "with the ports of the active one" if copied.get(name) else "of the pods' ports"
+            message = f"Service {name} ({carries}) is not in Git: the agent makes it {made}"
             remedy = "one that the cluster has already is taken only if it has the label gitops-bg.dev/app"
             yield anchor.problem(field, message, remedy)
 

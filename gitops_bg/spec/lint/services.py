@@ -68,8 +68,9 @@ def _without_ports(folder: AppFolder) -> Iterator[Problem]:
     """A Service that the agent would have to make of the pods' ports, and there are none (`render`)."""
     if folder.config.primary or not folder.template or derived_ports(json.dumps(folder.template)):
         return
+    known = {each.service: each.ports for each in folder.config.ports}
     for name, path, carries in folder.named_services():
-        if name not in folder.config.services:
+        if name not in folder.config.services and not known.get(name):
             message = f"Service {name} ({carries}) is not in Git, and no container declares a port to make it of"
             remedy = f"declare a containerPort, or add a manifest of Service {name} to the folder"
             yield folder.app.problem(path, message, remedy)

@@ -6,7 +6,7 @@ digest that names the candidate as well is filled in when the route is applied.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from gitops_bg.core.checks.ports import derived_ports, service_ports, written
@@ -36,7 +36,9 @@ def port_of(
     routes = blue_green.routes
     assert routes is not None
     problems = [*_of_member(app)]
-    ports = {name: _ports(name, manifests, template) for name in _services(blue_green)}
+    ports = {
+        name: _ports(_copied_by(name, blue_green, manifests), manifests, template) for name in _services(blue_green)
+    }
     if None in ports.values():
         return None, tuple(problems)  # A broken target is a problem of its own.
     chosen = routes.port
@@ -86,12 +88,22 @@ def _services(blue_green: models.BlueGreen) -> Iterator[str]:
         yield blue_green.preview_service
 
 
-def _ports(name: str, manifests: Mapping[Named, Document], template: Any) -> frozenset[int] | None:
-    """The ports of a Service; None where they would be those of a target that cannot be read."""
-    document = manifests.get(("Service", name))
-    spec = document.value.get("spec") if document else None
-    if isinstance(spec, Mapping) and spec.get("ports"):
-        return service_ports(written(spec["ports"]))
+def _copied_by(name: str, blue_green: models.BlueGreen, manifests: Mapping[Named, Document]) -> tuple[str, ...]:
+    """The Services whose manifests may say the ports of a Service: its own; of a preview without one, the active ones
+    (`spec.manifests.service_ports`).
+    """
+    copies = name == blue_green.preview_service and ("Service", name) not in manifests
+    return tuple(blue_green.live_services) if copies else (name,)
+
+
+def _ports(names: Iterable[str], manifests: Mapping[Named, Document], template: Any) -> frozenset[int] | None:
+    """The ports of the first of these Services that Git says any of, else those of the target; None where that cannot
+    be read.
+    """
+    for document in filter(None, (manifests.get(("Service", name)) for name in names)):
+        spec = document.value.get("spec")
+        if isinstance(spec, Mapping) and spec.get("ports"):
+            return service_ports(written(spec["ports"]))
     return service_ports(derived_ports(json.dumps(template))) if template is not None else None
 
 

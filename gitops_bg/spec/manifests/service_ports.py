@@ -6,7 +6,7 @@ The core decides which of them live traffic gets, and when (``core.transitions.t
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gitops_bg.core.checks.ports import container_ports, unservable, written
+from gitops_bg.core.checks.ports import NONE, container_ports, copied_ports, unservable, written
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.spec import Strategy
 from gitops_bg.core.model.version import ServicePorts
@@ -22,11 +22,19 @@ def ports_in_git(
 ) -> Iterator[ServicePorts]:
     """The ports of each Service of an app and of its folder; empty where they are derived from its pods.
 
+    A preview Service without a manifest has those of the active one: who tries a version there calls it as clients do.
     Unless the whole folder could be read (``whole``), a Service that is missing there is left out.
     """
     named = {*strategy.active_services, strategy.preview_service} if whole else set()
     for name in sorted({name for name in named if name} | services.keys()):
-        yield ServicePorts(name, _ports(services.get(name) or {}))
+        copies = name == strategy.preview_service and name not in services
+        yield ServicePorts(name, _copied(strategy, services) if copies else _ports(services.get(name) or {}))
+
+
+def _copied(strategy: Strategy, services: Mapping[str, Mapping[str, Any]]) -> str:
+    """The ports of the first active Service that has a manifest with ports; empty where none has."""
+    of_active = (_ports(services.get(name) or {}) for name in strategy.active_services)
+    return next((copied_ports(ports) for ports in of_active if ports not in ("", NONE)), "")
 
 
 def _ports(manifest: Mapping[str, Any]) -> str:

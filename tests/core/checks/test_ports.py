@@ -7,6 +7,7 @@ import pytest
 from gitops_bg.core.checks.ports import (
     Sources,
     choose,
+    copied_ports,
     derived_ports,
     ports_of,
     promoted_ports,
@@ -191,6 +192,54 @@ def test_template_that_the_record_does_not_keep_is_looked_up():
     state = replace(state, observed=replace(state.observed, active_service=None))
     bare = replace(state.record.numbered(1), snapshot=Snapshot(V1.digest, ""))
     assert ports_of(state, bare, "web") == derived_ports(HTTP)
+
+
+V_BARE, NUMBER = calling(), '[{"name":"http","port":80,"protocol":"TCP","targetPort":9090}]'
+OF_NODE = '[{"name":"http","nodePort":30080,"port":80,"protocol":"TCP","targetPort":9090}]'
+OF_PREVIEW = {
+    "those that the live active Service has, where no container declares any": ({}, NUMBER),
+    "its own manifest's": ({"git": to(8081)}, to(8081)),
+    "none, as its own manifest says": ({"git": "[]"}, "[]"),
+    "those of the template, where it declares some": ({"snapshot": V1}, derived_ports(HTTP)),
+    "unknown, where the live one has none": ({"live": "[]"}, ""),
+    "unknown, where there is no live one": ({"live": None}, ""),
+    "unknown, where main cannot be read": ({"git": None}, ""),
+}
+
+
+@pytest.mark.parametrize("name", OF_PREVIEW)
+def test_preview_service_has(name):
+    """Where Git has no manifest of an active Service to copy; those are in `Desired.ports` already."""
+    facts, ports = OF_PREVIEW[name]
+    of = replace(active(1), snapshot=facts.get("snapshot", V_BARE))
+    state = world(of, spec=manual(preview_service="web-preview"), sets=())
+    git, live = facts.get("git", ""), facts.get("live", OF_NODE)
+    listed = () if git is None else (ServicePorts("web", ""), ServicePorts("web-preview", git))
+    view = replace(service("web", 1), ports=live) if live else None
+    observed = replace(state.observed, active_service=view)
+    state = replace(state, observed=observed, desired=replace(state.desired, ports=listed, target=Missing.ABSENT))
+    assert ports_of(state, of, "web-preview") == ports
+    assert ports_of(state, of, "web") != NUMBER, "the active one copies from nobody"
+
+
+COPIED = {
+    "what every Service may have": (
+        '[{"appProtocol":"http","name":"a","nodePort":30080,"port":80,"protocol":"UDP","targetPort":"http"}]',
+        '[{"name":"a","port":80,"protocol":"UDP","appProtocol":"http","targetPort":"http"}]',
+    ),
+    "each of several": (
+        '[{"name":"a","port":1},{"name":"b","port":2}]',
+        '[{"name":"a","port":1},{"name":"b","port":2}]',
+    ),
+    "none of none": ("[]", ""),
+    "none of nothing": ("", ""),
+}
+
+
+@pytest.mark.parametrize("name", COPIED)
+def test_copied(name):
+    ports, copied = COPIED[name]
+    assert copied_ports(ports) == copied
 
 
 MEANT_FOR = {

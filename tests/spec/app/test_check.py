@@ -260,6 +260,14 @@ def test_a_service_that_is_not_in_git_is_a_note_at_the_field_that_names_it() -> 
     assert "the agent makes it of the pods' ports" in note
 
 
+def test_a_preview_service_that_is_not_in_git_is_made_as_the_active_one_is() -> None:
+    text = APP.replace("activeService: web", "activeService: web\n      previewService: web-preview")
+    [note] = notes(**{"apps/shop/web/app.yaml": text})
+    assert (
+        "Service web-preview (the candidate) is not in Git: the agent makes it with the ports of the active one" in note
+    )
+
+
 def test_an_app_with_errors_has_no_notes() -> None:
     assert notes(**{"apps/shop/web/map.yaml": CONFIG_MAP, "apps/shop/web/target.yaml": "kind: [\n"}) == []
 

@@ -432,7 +432,10 @@ WITHOUT_PORTS = (
 
 def test_a_service_that_nothing_could_be_made_of_is_said_once() -> None:
     files = changed("target.yaml", (f"          {PORTS}\n          {PROBE}\n", f"          {NUMBER}\n"))
-    files["services.yaml"] = SERVICES.partition("---")[0].replace(", targetPort: http", "")
+    headless = SERVICES.partition("---")[0].replace(
+        "ports: [{name: http, port: 80, targetPort: http}]", "clusterIP: None"
+    )
+    files["services.yaml"] = headless
     assert found(files) == [f"service-without-ports: {WITHOUT_PORTS}"]
 
 

@@ -48,6 +48,11 @@ def header(value: str = "candidate", name: str = "X-Version") -> Any:
     return {"headers": [{"type": "Exact", "name": name, "value": value}]}
 
 
+def test_preview_without_a_manifest_has_the_port_of_the_live_service() -> None:
+    config = load(web="{port: 80, targetPort: http}")
+    assert config.auxiliary_objects.route == AppRoute(AuxiliaryObject("HTTPRoute", "web"), 80)
+
+
 EVERYTHING = {"path": {"type": "PathPrefix", "value": "/"}}
 PUBLIC = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "public"}
 
@@ -125,7 +130,11 @@ def test_the_port_is(which: str) -> None:
 
 TWO = "{name: a, port: 80}, {name: b, port: 81}"
 WRONG = {
-    "no port in common": (f"{ROUTES}}}", {"web": "{port: 80}"}, "the Services have no ports in common"),
+    "no port in common": (
+        f"{ROUTES}}}",
+        {"web": "{port: 80}", "web_preview": "{port: 81}"},
+        "the Services have no ports in common",
+    ),
     "several ports": (f"{ROUTES}}}", {"web": TWO, "web_preview": TWO}, "have 2 ports in common, so port is needed"),
     "a port that is not there": (f"{ROUTES}, port: 9}}", {}, "routes.port: the Service web has no port 9 (write 8080)"),
     "no Gateway": ("routes: {parentRefs: []}", {}, "spec.strategy.blueGreen.routes.parentRefs"),

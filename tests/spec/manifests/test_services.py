@@ -66,6 +66,35 @@ def two_ports(*targets: str) -> str:
     return f"apiVersion: v1\nkind: Service\nmetadata: {{name: web}}\nspec:\n  ports:\n{ports}"
 
 
+def service_of(name: str, ports: str) -> str:
+    return f"apiVersion: v1\nkind: Service\nmetadata: {{name: {name}}}\nspec: {{ports: [{ports}]}}\n"
+
+
+EIGHTY = "{name: http, port: 80, targetPort: 8080, nodePort: 30080, appProtocol: h2c}"
+COPY = '[{"name":"http","port":80,"appProtocol":"h2c","targetPort":8080}]'
+OF_PREVIEW = {
+    "a copy of the active one's": ({"web": EIGHTY}, COPY),
+    "its own": ({"web": EIGHTY, "web-preview": "{port: 81}"}, '[{"port":81}]'),
+    "none, where its own manifest has none": ({"web": EIGHTY, "web-preview": ""}, "[]"),
+    "those of its pods, where the active one has none": ({"web": ""}, ""),
+    "those of its pods, where the active one has no manifest": ({}, ""),
+    "those of its pods, whatever another Service has": ({"other": EIGHTY}, ""),
+    "a copy of the first active one that has any": ({"web": "", "web-b": EIGHTY}, COPY),
+}
+
+
+@pytest.mark.parametrize("name", OF_PREVIEW)
+def test_ports_of_the_preview_service(name: str) -> None:
+    services, ports = OF_PREVIEW[name]
+    named = "activeServices: [web, web-b]" if "web-b" in services else "activeService: web"
+    app = APP.replace("activeService: web", f"{named}\n      previewService: web-preview")
+    files = {f"{each}.yaml": service_of(each, its) for each, its in services.items()}
+    files |= {"app.yaml": app, "target.yaml": TARGET}
+    config = load_app(WEB, {file: text.encode() for file, text in files.items()}, source_of)
+    assert config.spec is not None
+    assert {each.service: each.ports for each in config.ports}["web-preview"] == ports
+
+
 PORTS = "ports: [{name: http, containerPort: 8080}, {name: metrics, containerPort: 9090}]"
 DANGLING = {
     "htp": "service.yaml:7: spec.ports[1].targetPort: no container of target.yaml has a TCP port named htp, so no "

@@ -55,6 +55,21 @@ def promoted_ports(web: App, ref: str = "") -> object:
     return yaml.safe_load(text)["services"]["web"]["ports"]
 
 
+def test_preview_that_the_agent_makes_is_called_as_the_live_service_is(web: App) -> None:
+    """Also where a candidate calls its port by another name, and where the live Service gets another port."""
+    assert ports(web, "web-preview") == ports(web) == [(80, "http")]
+    rename_port(web, "web", "v2")
+    web.wait_preview("v2")
+    assert (ports(web), ports(web, "web-preview")) == ([(80, "http")], [(80, "web")])
+    web.merge_promotion("v2")
+    web.wait_live("v2")
+    web.push_object("services.yaml", manifest(web, "web", "web"))
+    web.wait(lambda: len(ports(web)) == 2, "the live Service has a second port")
+    web.wait(lambda: ports(web, "web-preview") == ports(web), "the preview as well")
+    web.scenario.wait_idle()
+    assert web.condition("ServicesInGit")["status"] == "True"
+
+
 def test_renamed_port_moves_with_traffic_in_one_write_and_back_in_one(web: App) -> None:
     world = web.scenario
     rename_port(web, "web", "v2")
