@@ -8,7 +8,7 @@ from gitops_bg.core.model.subject import Subject
 from gitops_bg.notify.message import Destination, title_of
 
 WORDS = {Severity.INFO: "good", Severity.WARN: "warning", Severity.ERROR: "danger"}
-"""Slack's names of colours."""
+"""Slack's names of colors."""
 
 
 def payload(

@@ -31,7 +31,7 @@ class Message:
 Format = Callable[[Subject, Alert, Destination], Message]
 
 HEX = {Severity.INFO: "#0076D7", Severity.WARN: "#FFA500", Severity.ERROR: "#FF0000"}
-"""Colours for chats without colour names; blue and red are Flagger's."""
+"""Colors for chats without color names; blue and red are Flagger's."""
 
 
 def title_of(subject: Subject) -> str:

@@ -1,4 +1,4 @@
-"""Rocket.Chat: an incoming webhook accepts Slack's attachments, with hexadecimal colours as in Flagger.
+"""Rocket.Chat: an incoming webhook accepts Slack's attachments, with hexadecimal colors as in Flagger.
 
 https://docs.rocket.chat/docs/integrations
 """

@@ -54,7 +54,7 @@ _APP = _Kind(
     Status,
     (
         ("Active", "string", ".status.active.version"),
-        ("Colour", "string", ".status.active.color"),
+        ("Color", "string", ".status.active.color"),
         ("Candidate", "string", ".status.candidate.version"),
         ("Phase", "string", ".status.phase"),
         ("Desired", "integer", ".status.desiredReplicas"),

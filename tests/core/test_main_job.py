@@ -62,7 +62,7 @@ def test_preview_waits_until_the_candidate_is_ready():
     assert world.shown == "1"
 
 
-def test_candidate_takes_the_other_colour():
+def test_candidate_takes_the_other_color():
     world = promoted()
     colors = {version.number: version.color.value for version in world.record.versions}
     assert colors == {1: "blue", 2: "green"}

@@ -67,7 +67,7 @@ TABLE = (
         Stage.CANDIDATE,
         ("choose_candidate", "follow_primary", "restore_memory"),
         "The target names a new snapshot, or `primary.yaml` names one that the record does not know, or a ReplicaSet "
-        "of a lost record is found that never served. It gets a number, a colour and a rollout.",
+        "of a lost record is found that never served. It gets a number, a color and a rollout.",
     ),
     Row(
         NOWHERE,

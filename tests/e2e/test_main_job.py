@@ -33,7 +33,7 @@ def test_push_merge_and_revert_with_the_least_rights(web: App) -> None:
         assert columns(web) | {"AGE": "", "COMMIT": ""} == {
             "NAME": "web",
             "ACTIVE": "1",
-            "COLOUR": "blue",
+            "COLOR": "blue",
             "CANDIDATE": "",
             "PHASE": "Healthy",
             "DESIRED": "2",
@@ -52,7 +52,7 @@ def test_push_merge_and_revert_with_the_least_rights(web: App) -> None:
         promotion = web.merge_promotion("v2")
         web.wait_live("v2")
         kubectl(web, "wait", "--for=condition=Healthy", "bgd/web", "--timeout=20s")
-        assert (columns(web)["ACTIVE"], columns(web)["COLOUR"]) == ("2", "green")
+        assert (columns(web)["ACTIVE"], columns(web)["COLOR"]) == ("2", "green")
 
         web.revert(promotion)
         web.wait_live("v1")

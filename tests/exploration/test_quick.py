@@ -21,4 +21,4 @@ def test_it_is_what_it_replaces(value: object) -> None:
 
 def test_it_refuses_what_is_no_field() -> None:
     with pytest.raises(KeyError):
-        quick.replace(RECORD, colour="green")
+        quick.replace(RECORD, color="green")

@@ -184,7 +184,7 @@ def test_an_index_finds_objects_by_label_and_selectors_by_object() -> None:
 @pytest.mark.parametrize(
     ("path", "found"),
     [
-        (".spec.colour", "blue"),
+        (".spec.color", "blue"),
         ('.status.conditions[?(@.type=="Ready")].status', "True"),
         (".status.conditions[0].type", "Synced"),
         (".metadata.labels['a.b/c']", "x"),
@@ -194,7 +194,7 @@ def test_an_index_finds_objects_by_label_and_selectors_by_object() -> None:
 def test_printer_columns_follow_simple_json_paths(path: str, found: str | None) -> None:
     obj = {
         "metadata": {"labels": {"a.b/c": "x"}},
-        "spec": {"colour": "blue"},
+        "spec": {"color": "blue"},
         "status": {"conditions": [{"type": "Synced"}, {"type": "Ready", "status": "True"}]},
     }
     assert lookup(obj, path) == found

@@ -119,7 +119,7 @@ def test_a_cluster_takes_it_and_kubectl_shows_the_columns(cluster: TestCluster, 
     listed = cluster.kubectl("get", "bgd", "-n", namespace, "-o", "wide")
     header, row = listed.stdout.splitlines()
     assert header.split() == [
-        *("NAME", "ACTIVE", "COLOUR", "CANDIDATE", "PHASE", "DESIRED", "AVAILABLE", "COMMIT", "IMAGE", "AGE")
+        *("NAME", "ACTIVE", "COLOR", "CANDIDATE", "PHASE", "DESIRED", "AVAILABLE", "COMMIT", "IMAGE", "AGE")
     ], listed.stderr
     assert row.split()[:-1] == ["web", "7", "blue", "8", "Healthy", "3", "2", "9be1c0d", "web:1.0.0"]
     waited = cluster.kubectl("wait", "bgd/web", "-n", namespace, "--for=condition=Available", "--timeout=5s")

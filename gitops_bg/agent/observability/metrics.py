@@ -107,7 +107,7 @@ class Metrics:
     def app_info(
         self, app: AppKey, phase: Phase, color: Color | None, version: int | None, candidate: int | None
     ) -> None:
-        """The state of the app: its phase, the serving colour and version, the candidate's version."""
+        """The state of the app: its phase, the serving color and version, the candidate's version."""
         self._apps.describe(app, phase, color or "", _number(version), _number(candidate))
 
     def replicas(self, app: AppKey, counts: Counts) -> None:
@@ -233,7 +233,7 @@ class _AppSeries:
         )
         self.info = Gauge(
             "gitops_bg_app_info",
-            "Always 1; the labels say where the app is: phase, active colour and version, candidate version.",
+            "Always 1; the labels say where the app is: phase, active color and version, candidate version.",
             (*_APP, "phase", "color", "version", "candidate"),
             registry=registry,
         )

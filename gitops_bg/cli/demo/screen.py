@@ -13,7 +13,7 @@ from rich.table import Table
 from gitops_bg.cli.demo.report import Findings
 
 _BAR = 24
-_COLOURS = ("blue", "green", "magenta", "cyan", "yellow")
+_COLORS = ("blue", "green", "magenta", "cyan", "yellow")
 
 
 class Screen:
@@ -109,14 +109,14 @@ class Screen:
         table = Table(box=None, padding=(0, 1), show_header=False)
         for version in self._ordered(answered):
             bar = "█" * max(1, round(_BAR * answered[version] / answered.total()))
-            table.add_row(self._painted(version), f"[{self._colour(version)}]{bar}[/]", _percent(answered, version))
+            table.add_row(self._painted(version), f"[{self._color(version)}]{bar}[/]", _percent(answered, version))
         return Group("", f"[dim]who answered {answered.total()} requests in the last second[/]", table)
 
     def _painted(self, version: str) -> str:
-        return f"[{self._colour(version)}]{escape(version)}[/]"
+        return f"[{self._color(version)}]{escape(version)}[/]"
 
-    def _colour(self, version: str) -> str:
-        return self._known.setdefault(version, _COLOURS[len(self._known) % len(_COLOURS)])
+    def _color(self, version: str) -> str:
+        return self._known.setdefault(version, _COLORS[len(self._known) % len(_COLORS)])
 
     def _ordered(self, answered: Counter[str]) -> list[str]:
         return sorted(version for version in answered)

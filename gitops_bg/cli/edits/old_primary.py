@@ -12,7 +12,7 @@ from gitops_bg.spec.yaml.reader import read_one
 def version_in(content: bytes, app: AppKey, folder: str) -> Version:
     """Return the version in the text. ``folder`` is the app's, named in errors.
 
-    Its colour and times mean nothing: the agent sets new ones. Raises `InvalidInput`.
+    Its color and times mean nothing: the agent sets new ones. Raises `InvalidInput`.
     """
     document, problems = read_one(f"{folder}/{PRIMARY_FILE}", content)
     primary = None

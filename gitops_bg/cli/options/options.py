@@ -142,7 +142,7 @@ class OutputOptions:
             rich_help_panel=OUTPUT,
         ),
     ] = Format.TEXT
-    no_color: Annotated[bool, typer.Option("--no-color", help="Print without colours.", rich_help_panel=OUTPUT)] = False
+    no_color: Annotated[bool, typer.Option("--no-color", help="Print without colors.", rich_help_panel=OUTPUT)] = False
 
 
 class PlanFormat(StrEnum):
@@ -168,7 +168,7 @@ class PlanOutputOptions:
             rich_help_panel=OUTPUT,
         ),
     ] = PlanFormat.TEXT
-    no_color: Annotated[bool, typer.Option("--no-color", help="Print without colours.", rich_help_panel=OUTPUT)] = False
+    no_color: Annotated[bool, typer.Option("--no-color", help="Print without colors.", rich_help_panel=OUTPUT)] = False
 
     @property
     def ordinary(self) -> OutputOptions:
@@ -201,7 +201,7 @@ class CheckOutputOptions:
             rich_help_panel=OUTPUT,
         ),
     ] = CheckFormat.TEXT
-    no_color: Annotated[bool, typer.Option("--no-color", help="Print without colours.", rich_help_panel=OUTPUT)] = False
+    no_color: Annotated[bool, typer.Option("--no-color", help="Print without colors.", rich_help_panel=OUTPUT)] = False
 
     @property
     def ordinary(self) -> OutputOptions:

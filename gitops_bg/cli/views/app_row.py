@@ -115,7 +115,7 @@ _COLUMNS = (
     Column("PHASE"),
     Column("ACTIVE"),
     Column("DIGEST", 8, wide=True),
-    Column("COLOUR", 6),
+    Column("COLOR", 5),
     Column("IMAGE", 5),
     Column("CANDIDATE", 1),
     Column("CANDIDATE IMAGE", 2),

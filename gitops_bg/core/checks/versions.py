@@ -1,4 +1,4 @@
-"""Facts about a version: the name of its ReplicaSet, whether it is live or an old tag, the colour of the next one."""
+"""Facts about a version: the name of its ReplicaSet, whether it is live or an old tag, the color of the next one."""
 
 from gitops_bg.core import names
 from gitops_bg.core.model.record import Lift
@@ -20,7 +20,7 @@ def is_live(world: World, digest: str) -> bool:
 
 
 def next_color(world: World) -> Color:
-    """The colour that the active version does not have; blue for the first (DESIGN §2)."""
+    """The color that the active version does not have; blue for the first (DESIGN §2)."""
     serving = world.active or world.record.version(world.desired_digest)
     return serving.color.other if serving else Color.BLUE
 

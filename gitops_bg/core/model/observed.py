@@ -30,7 +30,7 @@ class ReplicaSetView:
     deleting: bool = False
     min_ready_seconds: int = 0
     color: Color | None = None
-    """The colour of its label; None where the label is missing."""
+    """The color of its label; None where the label is missing."""
     drifted: bool = False
     """Labels, annotations or template differ from what the version renders to."""
     pods: int = 0

@@ -1,4 +1,4 @@
-"""The nouns of DESIGN §2: app, colour, stage, snapshot, version. Frozen data, no behaviour that decides."""
+"""The nouns of DESIGN §2: app, color, stage, snapshot, version. Frozen data, no behaviour that decides."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,14 +19,14 @@ class AppKey:
 
 
 class Color(StrEnum):
-    """The two names by which people tell stacks apart; the digest decides, never the colour."""
+    """The two names by which people tell stacks apart; the digest decides, never the color."""
 
     BLUE = "blue"
     GREEN = "green"
 
     @property
     def other(self) -> "Color":
-        """The other colour."""
+        """The other color."""
         return Color.GREEN if self is Color.BLUE else Color.BLUE
 
 

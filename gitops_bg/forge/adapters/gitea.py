@@ -10,7 +10,7 @@ from gitops_bg.forge.errors import HeadMoved, MergeRefused, StillChecking
 from gitops_bg.forge.port import CheckState, CheckStatus, Limits, Pull, PullState, Review, User, Verdict
 
 HEADERS = (("Accept", "application/json"),)
-_COLOUR = "#0e8a16"
+_COLOR = "#0e8a16"
 _METHODS = (
     ("merge", "allow_merge_commits"),
     ("rebase-merge", "allow_rebase_explicit"),
@@ -47,7 +47,7 @@ class Gitea(IssueForge):
         """
         known = {label["name"].text(): label["id"].number() for label in self._labels()}
         for name in missing(names, known):
-            body = {"name": name, "color": _COLOUR}
+            body = {"name": name, "color": _COLOR}
             made = self._api.write("POST", f"{self._path}/labels", f"make the label {name}", body)
             known[name] = made["id"].number()
         ids = {name.casefold(): number for name, number in known.items()}

@@ -25,7 +25,7 @@ MAX_SNAPSHOT_BYTES = 200_000
 APPS_KINDS = ("Deployment", "ReplicaSet", "StatefulSet")
 POD_TEMPLATE = "PodTemplate"
 IMPOSSIBLE = {
-    "DaemonSet": "runs one pod on every node, which no second colour fits beside",
+    "DaemonSet": "runs one pod on every node, which no second color fits beside",
     "Job": "ends, and live traffic needs pods that do not",
     "CronJob": "ends, and live traffic needs pods that do not",
 }

@@ -1,7 +1,7 @@
 """L6, and the rest of G7: the agent is killed after every single write, to the API server or to Git.
 
 bgd-controller wrote its status first; a crash after that deleted the serving ReplicaSet, or left the Service on an
-empty colour. Here a switch is decided in the record, carried out by one write, and told once, whatever dies between.
+empty color. Here a switch is decided in the record, carried out by one write, and told once, whatever dies between.
 """
 
 import pytest
@@ -33,7 +33,7 @@ def test_L6_G7_crash_after_every_write_ends_in_the_same_state_and_tells_every_sw
 @pytest.mark.parametrize("step", ["put_status", "json_patch Service"])
 @pytest.mark.slow
 def test_L6_crash_after_status_write_or_switch_loses_and_repeats_nothing(world: Scenario, step: str) -> None:
-    """The two moments at which bgd-controller was lost: after it noted the new colour, after it moved the Service."""
+    """The two moments at which bgd-controller was lost: after it noted the new color, after it moved the Service."""
     world.start()
     web = world.app().deploy("v1")
     web.push_image("v2")

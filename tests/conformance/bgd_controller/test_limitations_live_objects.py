@@ -118,7 +118,7 @@ def test_L8_change_of_replicas_scales_without_a_rollout_and_manual_scaling_is_re
         web.wait(lambda: web.versions()["v1"].replicas == 4, "v1 has its size back")
 
 
-def test_L14_two_apps_of_one_namespace_and_strangers_with_a_colour_do_not_meet(world: Scenario) -> None:
+def test_L14_two_apps_of_one_namespace_and_strangers_with_a_color_do_not_meet(world: Scenario) -> None:
     stranger = replica_set(world.namespace, "blue-rs")
     labels = {"app": "stranger", "color": "blue"}
     stranger["spec"] |= {"selector": {"matchLabels": labels}}

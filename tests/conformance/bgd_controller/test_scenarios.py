@@ -1,6 +1,6 @@
 """G1 to G7: what Google's bgd-controller promises, kept (bgd-controller.md §2).
 
-Its two fixed ReplicaSets are ours by digest; its colours are the colours of versions. Crashes at every write (the
+Its two fixed ReplicaSets are ours by digest; its colors are the colors of versions. Crashes at every write (the
 rest of G7) are in `test_bgd_limitations_crashes.py`.
 """
 

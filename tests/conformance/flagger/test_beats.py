@@ -158,7 +158,7 @@ def test_flagger_beat_i_suspension_ends_by_itself(web: App) -> None:
 
 
 def test_flagger_beat_j_status_says_what_serves_since_which_commit_and_why(web: App) -> None:
-    """Commit, version, digest, colour, image of both sides, generation, reasons, gates, rollouts; a ledger."""
+    """Commit, version, digest, color, image of both sides, generation, reasons, gates, rollouts; a ledger."""
     pushed = web.push_image("v2")
     web.wait_phase("AwaitingPromotion")
     status = web.status

@@ -116,14 +116,14 @@ def test_two_replica_sets_of_one_number_are_not_both_taken_back():
     assert len(restore_memory(reborn(sets=(pods(1), pods(2, number=1)))).record.versions) == 1
 
 
-def test_a_version_taken_back_keeps_its_colour_and_the_commit_that_main_says_brought_it():
+def test_a_version_taken_back_keeps_its_color_and_the_commit_that_main_says_brought_it():
     record = restore_memory(reborn(sets=(pods(2, color=Color.GREEN), pods(4)))).record
     assert record.numbered(2).color is Color.GREEN
     assert record.numbered(2).source == primary(2).source
     assert record.numbered(4).source == target(4).source
 
 
-def test_the_candidate_does_not_take_the_colour_of_the_primary_taken_back_beside_it():
+def test_the_candidate_does_not_take_the_color_of_the_primary_taken_back_beside_it():
     record = decided(reborn(sets=(pods(2, color=Color.GREEN), pods(4)))).record
     assert record.numbered(2).color is not record.numbered(4).color
 

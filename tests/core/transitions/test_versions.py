@@ -1,4 +1,4 @@
-"""The life of versions: numbers, colours, stages, which are forgotten, when, and what is remembered of them."""
+"""The life of versions: numbers, colors, stages, which are forgotten, when, and what is remembered of them."""
 
 from dataclasses import replace
 
@@ -64,12 +64,12 @@ COLORS = {
 
 
 @pytest.mark.parametrize("name", COLORS)
-def test_the_colour_of_a_candidate_is(name):
+def test_the_color_of_a_candidate_is(name):
     state, color = COLORS[name]
     assert next_color(state) is color
 
 
-def test_an_old_version_rolled_out_again_takes_the_colour_that_the_live_one_does_not_have():
+def test_an_old_version_rolled_out_again_takes_the_color_that_the_live_one_does_not_have():
     state = world(legacy(1), legacy(2), active(3))
     assert start_rollout(state, state.record.numbered(1)).record.numbered(1).color is Color.GREEN
 

@@ -96,7 +96,7 @@ HEAD = {"channel": "deployments", "username": "bot", "icon_emoji": ":rocket:"}
 @pytest.mark.parametrize(
     ("severity", "color"), [(Severity.INFO, "good"), (Severity.WARN, "warning"), (Severity.ERROR, "danger")]
 )
-def test_slack_gets_an_attachment_in_the_colour_of_the_severity(server, severity, color):
+def test_slack_gets_an_attachment_in_the_color_of_the_severity(server, severity, color):
     assert sent(server, "slack", severity=severity) == {**HEAD, "attachments": [attachment(color, ESCAPED)]}
 
 
@@ -105,7 +105,7 @@ def test_discord_gets_slacks_format_at_its_own_address(server):
     assert server.asked[0].path == "/api/webhooks/1/t/slack"
 
 
-def test_rocket_chat_gets_attachments_with_colours_in_hexadecimal(server):
+def test_rocket_chat_gets_attachments_with_colors_in_hexadecimal(server):
     assert sent(server, "rocket") == {**HEAD, "attachments": [attachment("#FF0000", TEXT)]}
 
 

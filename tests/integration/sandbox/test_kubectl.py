@@ -14,11 +14,11 @@ from tests.support.waiting import eventually
 DEFINITION: dict[str, Any] = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
-    "metadata": {"name": "colours.demo.dev"},
+    "metadata": {"name": "colors.demo.dev"},
     "spec": {
         "group": "demo.dev",
         "scope": "Namespaced",
-        "names": {"plural": "colours", "singular": "colour", "kind": "Colour", "shortNames": ["col"]},
+        "names": {"plural": "colors", "singular": "color", "kind": "Color", "shortNames": ["col"]},
         "versions": [
             {
                 "name": "v1",
@@ -59,8 +59,8 @@ DEFINITION: dict[str, Any] = {
 }
 
 
-def colour(shade: str) -> dict[str, Any]:
-    return {"apiVersion": "demo.dev/v1", "kind": "Colour", "metadata": {"name": "red"}, "spec": {"shade": shade}}
+def color(shade: str) -> dict[str, Any]:
+    return {"apiVersion": "demo.dev/v1", "kind": "Color", "metadata": {"name": "red"}, "spec": {"shade": shade}}
 
 
 def test_apply_creates_then_leaves_alone_then_configures(kubectl: Kubectl) -> None:
@@ -111,10 +111,10 @@ def test_scale_and_get_show_the_numbers(kubectl: Kubectl, sandbox: Sandbox) -> N
 
 def test_a_definition_serves_its_kind_with_columns_scale_status_and_validation(kubectl: Kubectl) -> None:
     kubectl("apply", "-f", "-", manifest=DEFINITION)
-    kubectl("wait", "crd/colours.demo.dev", "--for=condition=Established", "--timeout=10s")
-    refused = kubectl("apply", "-f", "-", manifest=colour("loud"), fails=True)
+    kubectl("wait", "crd/colors.demo.dev", "--for=condition=Established", "--timeout=10s")
+    refused = kubectl("apply", "-f", "-", manifest=color("loud"), fails=True)
     assert 'spec.shade: Unsupported value: "loud": supported values: "light", "dark"' in refused.stderr
-    kubectl("apply", "-f", "-", manifest=colour("dark"))
+    kubectl("apply", "-f", "-", manifest=color("dark"))
     status = '{"status":{"conditions":[{"type":"Ready","status":"True"}]}}'
     kubectl("patch", "col", "red", "--subresource=status", "--type=merge", "-p", status)
     kubectl("scale", "col", "red", "--replicas=4")
@@ -125,7 +125,7 @@ def test_a_definition_serves_its_kind_with_columns_scale_status_and_validation(k
 
 def test_an_unknown_field_of_a_custom_object_is_named(kubectl: Kubectl) -> None:
     kubectl("apply", "-f", "-", manifest=DEFINITION)
-    wrong = {**colour("dark"), "spec": {"shade": "dark", "shda": 1}}
+    wrong = {**color("dark"), "spec": {"shade": "dark", "shda": 1}}
     assert 'unknown field "spec.shda"' in kubectl("apply", "-f", "-", manifest=wrong, fails=True).stderr
 
 

@@ -15,7 +15,7 @@ from tests.support.waiting import eventually
 
 @pytest.fixture
 def live(tmp_path: Path) -> Iterator[Stage]:
-    """The app `web`, whose pods tell the colour that their ConfigMap says: blue."""
+    """The app `web`, whose pods tell the color that their ConfigMap says: blue."""
     with stage(tmp_path) as made:
         made.world.start()
         reading(made.web).objects[SETTINGS] = config_map(shade="blue")

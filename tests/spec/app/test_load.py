@@ -137,7 +137,7 @@ WRONG_TARGET = {
     ("  replicas: 3", "  replicas: 3\n  minReadySecond: 5"): "target.yaml:8: spec.minReadySecond: there is no such "
     "field (did you mean minReadySeconds?)",
     ("kind: Deployment", "kind: DaemonSet"): "target.yaml:2: kind: a DaemonSet runs one pod on every node, which no "
-    "second colour fits beside (write a Deployment)",
+    "second color fits beside (write a Deployment)",
     ("kind: Deployment", "kind: Job"): "target.yaml:2: kind: a Job ends, and live traffic needs pods that do not "
     "(write a Deployment)",
     ("apps/v1", "apps/v1beta1"): "target.yaml:1: apiVersion: a Deployment is of apps/v1, "

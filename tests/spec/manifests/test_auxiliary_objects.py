@@ -230,7 +230,7 @@ BUDGETS = {
     "labels of the template": (budget("{selector: {matchLabels: {app: web}}, maxUnavailable: 1}"), []),
     "our label of the app": (budget("{selector: {matchLabels: {gitops-bg.dev/app: web}}}"), []),
     "an expression": (budget("{selector: {matchExpressions: [{key: app, operator: In, values: [web, api]}]}}"), []),
-    "the colour, which differs from version to version": (
+    "the color, which differs from version to version": (
         budget("{selector: {matchLabels: {app: web, gitops-bg.dev/color: blue}}}"),
         [],
     ),

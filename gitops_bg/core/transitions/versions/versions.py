@@ -20,7 +20,7 @@ PAST_DIGESTS = 100
 
 
 def register(world: World, snapshot: Snapshot, source: Source, number: int = 0) -> World:
-    """Give a snapshot that the record does not know a version, a colour and a rollout of its own.
+    """Give a snapshot that the record does not know a version, a color and a rollout of its own.
 
     ``number``, or the one that the ledger knows, is kept where it is free, so that Git and a rebuilt cluster agree.
     """

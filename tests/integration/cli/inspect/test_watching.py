@@ -103,7 +103,7 @@ def test_get_watch_of_an_unknown_app_is_not_found(cli: Cli, web: App) -> None:
     assert "runs no app" in cli("get", f"{web.key.namespace}/nobody", "-w", code=5)
 
 
-@pytest.mark.parametrize("more", [[], ["--no-color"]], ids=["colours", "no colours"])
+@pytest.mark.parametrize("more", [[], ["--no-color"]], ids=["colors", "no colors"])
 def test_on_a_terminal_one_picture_is_drawn_over_and_over(cli: Cli, web: App, more: list[str]) -> None:
     ours, theirs = pty.openpty()
     env = {**os.environ, **cli.env, "TERM": "xterm-256color"}

@@ -33,12 +33,12 @@ def waiting(web: App) -> App:
 
 def test_set_image_changes_one_value_and_is_a_commit_of_the_person(cli: Cli, web: App) -> None:
     before = web.scenario.remote.show("main", f"{web.folder}/target.yaml") or ""
-    shown = cli("set-image", str(web.key), "web=registry.example/web:v2", "-m", "new colours")
+    shown = cli("set-image", str(web.key), "web=registry.example/web:v2", "-m", "new colors")
     assert "committed" in shown
     after = web.scenario.remote.show("main", f"{web.folder}/target.yaml")
     assert after == before.replace("registry.example/web:v1", "registry.example/web:v2")
     assert author_of(web.scenario) == AUTHOR
-    assert "Reason: new colours" in web.scenario.remote.message()
+    assert "Reason: new colors" in web.scenario.remote.message()
     web.scenario.wake()
     web.wait_preview("v2")
 
