@@ -37,7 +37,7 @@ def ports_of(world: World, version: Version, service: str) -> str:
 
 def _of_active(world: World) -> str:
     """The ports that a preview Service copies where Git has neither of the two: those of the first active one that has
-    any. Only where the template implies none, which the active one gets as well (`core.model.desired.Desired.ports`).
+    any. Only where the template implies none, which the active one gets as well (`Desired.ports`).
     """
     live = (view.ports for _, view in world.active_services if view)
     return next((copied_ports(ports) for ports in live if ports not in ("", NONE)), "")

@@ -83,7 +83,9 @@ class BlueGreen(Model):
         "decision. A switch has happened when all of them have moved.",
     )
     preview_service: ServiceName | None = Field(
-        None, description="The Service that reaches the candidate before it is live."
+        None,
+        description="The Service that reaches the candidate before it is live. Without a manifest in the folder it has "
+        "the ports of the active one.",
     )
     routes: Routes | None = Field(
         None,
