@@ -92,7 +92,12 @@ def test_the_timeline_shows_what_the_user_typed(told: Told) -> None:
 
 
 def test_the_timeline_ends_with_the_ledger_and_a_summary(told: Told) -> None:
-    for said in ("web: promoted v1 → v2", "Bg-Event: rolled-back", "8 steps in ", "everything was as expected"):
+    for said in (
+        "web: promoted 1.0.0 → 1.1.0 (v1 → v2)",
+        "Bg-Event: rolled-back",
+        "8 steps in ",
+        "everything was as expected",
+    ):
         assert said in told.screen
 
 
