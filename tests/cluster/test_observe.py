@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from gitops_bg.core import names
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import Observed, OperatorCommand, Request
 from gitops_bg.core.model.record import Record
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, Color, Source, Stage, Version
 from tests.integration.cluster.scene import BODY, config, create, snapshot
 
 APP = AppKey("shop", "web")
@@ -188,12 +189,20 @@ def test_endpoints_are_those_of_the_worst_port(name: str) -> None:
 
 
 def test_a_request_is_read_from_its_annotation() -> None:
-    from datetime import UTC, datetime
-
     request = Request("1", OperatorCommand.ROLLBACK, "alice", datetime(2026, 1, 2, tzinfo=UTC), "it burns", 3)
     assert look(bgd=app(annotations={names.REQUEST: annotation_of(request)})).request == request
     assert look(bgd=app(annotations={names.REQUEST: "{"})).request is None
     assert look(bgd=app(annotations={names.REQUEST: "{}"})).request is None
+
+
+def test_replica_set_of_a_forgotten_version_passes_for_none_that_is_known() -> None:
+    """Whatever somebody wrote on it: its pods have the labels of the forgotten one."""
+    known = Version(1, ONE, Color.BLUE, Stage.ACTIVE, Source("c0ffee"), 1, datetime(2026, 1, 2, tzinfo=UTC))
+    ours, former = replica_set(), replica_set()
+    former["metadata"]["name"] = "web-v9-0123456789"
+    seen = SeenReplicaSets((replica_set_state(former), replica_set_state(ours)))
+    views = observe(APP, Contents(app_state(app()), seen), config(APP), Record(versions=(known,))).replica_sets
+    assert [view.snapshot.digest for view in views] == ["0123456789", ONE.digest]
 
 
 def test_endpoints_of_another_version_are_told_from_those_of_the_selected_one() -> None:

@@ -32,7 +32,7 @@ class SeenReplicaSets:
 
 def _view(look: Look, state: ReplicaSetState) -> ReplicaSetView:
     version = _version(look, state)
-    digest = state.full_digest if version is None else version.digest
+    digest = _claimed(look.app, state) if version is None else version.digest
     owner = owner_of(REPLICA_SETS, state.meta, look.app)
     worn = ephemeral_metadata.read(state.worn)
     return ReplicaSetView(
@@ -58,6 +58,14 @@ def _view(look: Look, state: ReplicaSetState) -> ReplicaSetView:
 def _version(look: Look, state: ReplicaSetState) -> Version | None:
     """The version that a ReplicaSet runs."""
     return next((each for each in look.record.versions if runs(look.app, state, each.digest)), None)
+
+
+def _claimed(app: AppKey, state: ReplicaSetState) -> str:
+    """The digest that a ReplicaSet of no known version runs; the short one of its name where its annotation says
+    another, which may be that of a known version.
+    """
+    named = names.short_digest_in(app, state.meta.name)
+    return state.full_digest if named in ("", short(state.full_digest)) else named
 
 
 def runs(app: AppKey, state: ReplicaSetState, digest: str) -> bool:
