@@ -124,6 +124,7 @@ class Agent:
         self.catalog.member_state_of = self.groups.member_state
         self._reconciler = self._wired_reconciler()
         self._workers = Workers(self.queue, self._work_on, settings.workers, self._crashed)
+        self.metrics.ask_at_each_scrape(self.readiness_problems, self.queue)
 
     def _watched_cluster(self) -> Cluster:
         """A cluster on the machine's clock, even where a test sets the agent's clock forward: its cluster does not
@@ -251,7 +252,7 @@ class Agent:
         self.git.poll_soon()
         self.leadership.start()
         if self.settings.lease is None:
-            self.lead()
+            self._led(holds=True, holder="")
 
     def lead(self) -> None:
         """Begin to work: look at every app, and write to the cluster and to Git, until `stand_by`.
@@ -363,7 +364,6 @@ class Agent:
         """Put apps on the queue."""
         for app in apps:
             self.queue.add(app)
-        self.metrics.queue_depth(len(self.queue))
 
     def _wake_later(self, apps: Iterable[AppKey], seconds: float) -> None:
         moment = self._clock() + timedelta(seconds=seconds)

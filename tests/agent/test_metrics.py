@@ -97,18 +97,43 @@ def test_an_app_that_never_rolled_has_no_histogram(metrics: Metrics) -> None:
 
 def test_each_verb_about_the_agent_moves_its_series(metrics: Metrics) -> None:
     metrics.apps(2)
-    metrics.queue_depth(7)
     metrics.polled("unchanged", 0.03)
     metrics.git_wrote("ledger", 5, 0.3)
     metrics.kubernetes_request("patch", 409, 0.01)
     metrics.kubernetes_request("patch", "timeout", 30)
-    assert (value(metrics, "apps"), value(metrics, "queue_depth")) == (2, 7)
+    assert value(metrics, "apps") == 2
     assert value(metrics, "git_poll_seconds_count", outcome="unchanged") == 1
     assert value(metrics, "git_commits_total", kind="ledger") == 5
     assert value(metrics, "git_push_seconds_count", kind="ledger") == 1
     assert value(metrics, "kubernetes_requests_total", verb="patch", code="409") == 1
     assert value(metrics, "kubernetes_requests_total", verb="patch", code="timeout") == 1
     assert value(metrics, "kubernetes_request_seconds_count", verb="patch") == 2
+
+
+def test_whether_it_is_ready_and_how_many_wait_is_asked_at_each_scrape(metrics: Metrics) -> None:
+    problems, queue = ["the repository was not read yet"], [WEB, API]
+    metrics.ask_at_each_scrape(lambda: problems, queue)
+    assert (value(metrics, "ready"), value(metrics, "queue_depth")) == (0, 2)
+    problems.clear()
+    queue.pop()
+    assert (value(metrics, "ready"), value(metrics, "queue_depth")) == (1, 1)
+
+
+def test_git_is_reachable_while_the_last_poll_was_answered(metrics: Metrics) -> None:
+    metrics.poll_failed("Transient", 1.0)
+    assert value(metrics, "git_reachable") == 0
+    metrics.polled("quiet", 0.03)
+    assert value(metrics, "git_reachable") == 1
+    metrics.poll_failed("Transient", 1.0)
+    assert value(metrics, "git_reachable") == 0
+    assert value(metrics, "git_poll_seconds_count", outcome="Transient") == 2
+
+
+def test_entries_that_wait_for_git_go_with_the_app(metrics: Metrics) -> None:
+    metrics.ledger_waits(WEB, 3)
+    assert value(metrics, "app_ledger_entries_waiting", **OF_WEB) == 3
+    metrics.forget(WEB)
+    assert value(metrics, "app_ledger_entries_waiting", **OF_WEB) is None
 
 
 def info(phase: str, color: str, version: str, candidate: str) -> dict[str, str]:

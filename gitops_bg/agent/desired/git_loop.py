@@ -207,7 +207,7 @@ class GitLoop(BackgroundThread):
                 refresh = self._refresh()
         except GitopsBgError as error:
             self._away(error)
-            self._metrics.polled(error.reason, (self._clock() - started).total_seconds())
+            self._metrics.poll_failed(error.reason, (self._clock() - started).total_seconds())
             return
         self._metrics.polled("moved" if refresh.moved else "quiet", (self._clock() - started).total_seconds())
         self._back(refresh.dirty)

@@ -6,7 +6,7 @@ requests, 2,000 apps would be 100,000 series.
 """
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sized
 from datetime import datetime
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
@@ -56,6 +56,11 @@ class Metrics:
         self._process.lease_holder.clear()
         if holder:
             self._process.lease_holder.labels(holder).set(1)
+
+    def ask_at_each_scrape(self, readiness_problems: Callable[[], list[str]], queue: Sized) -> None:
+        """Show whether the agent is ready, as /readyz says, and how many apps wait for a worker, as of each scrape."""
+        self._process.ready.set_function(lambda: 0 if readiness_problems() else 1)
+        self._process.queue_depth.set_function(lambda: len(queue))
 
     def decided(self, app: AppKey, phase: Phase, seconds: float) -> None:
         """The engine decided within ``seconds``, and ended in ``phase``; actions are counted elsewhere."""
@@ -117,6 +122,10 @@ class Metrics:
             app, (counts.desired, counts.current, counts.updated, counts.ready, counts.available, unavailable)
         )
 
+    def ledger_waits(self, app: AppKey, entries: int) -> None:
+        """This many ledger entries of the app have not reached Git yet."""
+        self._apps.ledger_waits.set(app, (entries,))
+
     def suspended_since(self, app: AppKey, when: datetime | None) -> None:
         """The app has been suspended since ``when``; None where it is not."""
         if when is None:
@@ -132,13 +141,15 @@ class Metrics:
         """The agent manages this many apps."""
         self._process.apps.set(count)
 
-    def queue_depth(self, count: int) -> None:
-        """This many apps wait for a worker."""
-        self._process.queue_depth.set(count)
-
     def polled(self, outcome: str, seconds: float) -> None:
-        """Git was polled; ``outcome`` is one of a few words, for example ``unchanged``, ``changed``, ``failed``."""
+        """Git was polled, and answered; ``outcome`` is ``quiet`` or ``moved``."""
+        self._process.git_reachable.set(1)
         self._process.poll_seconds.labels(outcome).observe(seconds)
+
+    def poll_failed(self, reason: str, seconds: float) -> None:
+        """Git was polled in vain; ``reason`` is that of a ``GitopsBgError``."""
+        self._process.git_reachable.set(0)
+        self._process.poll_seconds.labels(reason).observe(seconds)
 
     def git_wrote(self, kind: str, count: int, seconds: float) -> None:
         """The remote accepted ``count`` new commits for ``kind``: ``main``, ``offer`` or ``ledger``."""
@@ -225,6 +236,10 @@ class _AppSeries:
         self.replicas = AppGauges(
             [(f"gitops_bg_app_replicas_{name}", what) for name, what in _REPLICAS.items()], registry
         )
+        self.ledger_waits = AppGauges(
+            [("gitops_bg_app_ledger_entries_waiting", "Ledger entries of the app that have not reached Git yet.")],
+            registry,
+        )
         self.suspended = Gauge(
             "gitops_bg_app_suspended_since_timestamp_seconds",
             "When the app was suspended, in seconds since 1970; absent while it is not.",
@@ -257,7 +272,7 @@ class _AppSeries:
             self._described.pop(app, None)
             for family in self._families():
                 family.remove_by_labels(_names(app))
-        for series in (self.replicas, self.stages, self.rollouts, self.waits):
+        for series in (self.replicas, self.ledger_waits, self.stages, self.rollouts, self.waits):
             series.forget(app)
 
     def _families(self) -> Iterator[MetricWrapperBase]:
@@ -284,6 +299,8 @@ class _ProcessSeries:
         self.lease_holder = Gauge(
             "gitops_bg_lease_holder", "Always 1; who holds the lease.", ["holder"], registry=registry
         )
+        self.ready = gauge("ready", "1 while /readyz says that the agent is ready.")
+        self.git_reachable = gauge("git_reachable", "1 where the last poll of Git was answered, 0 where it was not.")
         self.apps = gauge("apps", "Apps the agent looks after.")
         self.queue_depth = gauge("queue_depth", "Apps that wait for a worker.")
         self.commits = counter("git_commits", "Commits pushed, by what they were for.", "kind")

@@ -52,6 +52,7 @@ class EventRecorder:
         """Report the present state of the app."""
         self._record_history(app, decision)
         self._metrics.replicas(app, decision.counts)
+        self._metrics.ledger_waits(app, len(decision.record.ledger))
         self._metrics.suspended_since(app, self._cluster.since(app, SUSPENDED) if _is_suspended(decision) else None)
         record = decision.record
         active, candidate = record.version(record.routing.traffic), record.version(record.routing.preview)
