@@ -23,6 +23,12 @@ def test_the_templates_of_the_chart_are_those_made_from_deploy() -> None:
     assert written.keys() - made.keys() == {"settings.yaml", "NOTES.txt"}
 
 
+def test_the_chart_and_the_kustomization_have_the_same_dashboard() -> None:
+    assert (CHART / "dashboard.json").read_text() == (DEPLOY / "monitoring" / "dashboard.json").read_text(), (
+        "run: make docs"
+    )
+
+
 def test_the_chart_has_the_version_the_image_and_the_resources_of_deploy() -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())

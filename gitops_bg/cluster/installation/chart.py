@@ -3,6 +3,9 @@
 ``python -m gitops_bg.cluster.installation.chart deploy`` (part of ``make docs``) writes them. What a value of the chart
 sets is a placeholder in the objects; settings.yaml and NOTES.txt are written by hand. Helm makes the namespace itself.
 
+What watches the agent is rendered with ``monitoring.enabled``, because its kinds are the Prometheus operator's; the
+dashboard is a file of the chart, so that its braces stay Grafana's.
+
 Helm keeps the CustomResourceDefinitions when the chart is uninstalled, and upgrades them with it: they are templates,
 because helm never upgrades what is in a folder `crds`.
 """
@@ -14,9 +17,18 @@ from pathlib import Path
 from typing import Any
 
 from gitops_bg.cluster.api.kinds import DEFINITIONS, DEPLOYMENTS, NAMESPACES, Object
-from gitops_bg.cluster.installation.manifests import SETTINGS_DIGEST, Installation, objects_of
+from gitops_bg.cluster.installation.manifests import (
+    MONITORING,
+    NAME,
+    SETTINGS_DIGEST,
+    Installation,
+    monitoring_of,
+    objects_of,
+)
 from gitops_bg.spec.yaml.emit import to_yaml
 
+DASHBOARD = "dashboard.json"
+"""The file of Grafana's dashboard, in ``deploy/monitoring`` and in the chart."""
 KEEP = {"helm.sh/resource-policy": "keep"}
 """The annotation by which helm leaves an object where it is when the chart is uninstalled."""
 
@@ -27,6 +39,7 @@ _VALUES = {
     "namespace": '"{{ .Release.Namespace }}"',
     "image": '"{{ .Values.image }}"',
     "replicas": "{{ .Values.replicas }}",
+    "dashboard": f'{{{{ .Files.Get "{DASHBOARD}" | toJson }}}}',
     "resources": "{{- toYaml .Values.resources | nindent 12 }}",
 }
 _BLOCKS = {
@@ -36,6 +49,7 @@ _BLOCKS = {
         f"  {SETTINGS_DIGEST}: {{{{ toJson . | sha256sum | trunc 16 | quote }}}}",
         "{{- end }}",
     ),
+    "labels": ("{{- with .Values.monitoring.labels }}", "{{- toYaml . | nindent 4 }}", "{{- end }}"),
     "pod": ("{{- with .Values.pod }}", "{{- toYaml . | nindent 6 }}", "{{- end }}"),
 }
 """What stands for a whole field, with lines of its own."""
@@ -47,7 +61,21 @@ def templates(folder: Path) -> Mapping[str, str]:
     for body in objects_of(folder, _ANYWHERE):
         if body["kind"] != NAMESPACES.name:
             found.setdefault(_file_of(body), []).append(_text(_open(body)))
-    return {name: _HEADER + "---\n".join(texts) for name, texts in found.items()}
+    made = {name: _HEADER + "---\n".join(texts) for name, texts in found.items()}
+    return made | {f"{MONITORING}.yaml": _monitoring(folder)}
+
+
+def _monitoring(folder: Path) -> str:
+    """The template of what watches the agent, which is empty unless the values enable it."""
+    metadata = {"name": f"{NAME}-dashboard", "namespace": _ANYWHERE.namespace, "labels": {"grafana_dashboard": "1"}}
+    dashboard = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {DASHBOARD: "@dashboard@"}}
+    texts = [_text(_labelled(body)) for body in (*monitoring_of(folder, _ANYWHERE), dashboard)]
+    return "".join((_HEADER, "{{- if .Values.monitoring.enabled }}\n", "---\n".join(texts), "{{- end }}\n"))
+
+
+def _labelled(body: Object) -> Object:
+    """An object with room for the labels by which an operator selects."""
+    return {**body, "metadata": {**body["metadata"], "labels": {**body["metadata"]["labels"], "@labels@": ""}}}
 
 
 def _file_of(body: Object) -> str:
@@ -85,9 +113,10 @@ def _line(line: str) -> str:
 
 
 def main(folder: Path) -> None:
-    """Write the templates into the chart of ``folder``."""
+    """Write the templates, and the dashboard, into the chart of ``folder``."""
     for name, text in templates(folder).items():
         (folder / "chart" / "templates" / name).write_text(text)
+    (folder / "chart" / DASHBOARD).write_text((folder / MONITORING / DASHBOARD).read_text())
 
 
 if __name__ == "__main__":

@@ -28,6 +28,9 @@ CREDENTIALS_FOLDER = "/etc/gitops-bg/git"
 SETTINGS_DIGEST = f"{names.GROUP}/settings"
 """The annotation of the agent's pods by which a change of their settings restarts them."""
 
+MONITORING = "monitoring"
+"""The folder of what watches an installation; it has a kustomization of its own."""
+
 _KUSTOMIZATION = "kustomization.yaml"
 
 
@@ -55,6 +58,11 @@ def objects_of(folder: Path, wanted: Installation) -> tuple[Object, ...]:
     own = tuple(_own_objects(wanted))
     before = [each["kind"] for each in found].index(DEPLOYMENTS.name)
     return found[:before] + own + found[before:]
+
+
+def monitoring_of(folder: Path, wanted: Installation) -> tuple[Object, ...]:
+    """The objects of ``folder`` by which the Prometheus operator watches an installation: none that the agent needs."""
+    return tuple(_placed(each, wanted) for each in _written(folder / MONITORING))
 
 
 def settings_digest(settings: Mapping[str, str]) -> str:

@@ -77,6 +77,18 @@ def test_more_settings_and_fields_of_the_pod_reach_the_agent(helm: Helm) -> None
     assert found["Deployment", "gitops-bg"]["spec"]["template"]["spec"]["nodeSelector"] == {"disk": "ssd"}
 
 
+def test_monitoring_by_the_chart_has_the_objects_of_its_kustomization(helm: Helm, cluster: TestCluster) -> None:
+    """Braces of Prometheus and Grafana are not helm's; the labels are what an operator selects by."""
+    built = cluster.kubectl("kustomize", str(DEPLOY / "monitoring"))
+    assert built.returncode == 0, built.stderr
+    plain = objects(helm("template", *PLACE))
+    by_chart = objects(helm("template", *PLACE, "--set", "monitoring.enabled=true"))
+    assert {key: each for key, each in by_chart.items() if key not in plain} == objects(built.stdout)
+    labelled = objects(helm("template", *PLACE, "--set", "monitoring.enabled=true,monitoring.labels.release=kube"))
+    more = [each["metadata"]["labels"].get("release") for key, each in labelled.items() if key not in plain]
+    assert more == ["kube"] * len(objects(built.stdout)) == ["kube"] * 3
+
+
 @pytest.mark.parametrize(
     ("value", "said"),
     [
@@ -86,6 +98,8 @@ def test_more_settings_and_fields_of_the_pod_reach_the_agent(helm: Helm) -> None
         ("replicas=two", "/replicas"),
         ("pod.containers=x", "containers"),
         ("settings.POLL=10s", "settings"),
+        ("monitoring.enabled=yes-please", "/monitoring/enabled"),
+        ("monitoring.rules=x", "rules"),
     ],
 )
 def test_the_schema_refuses_other_values_and_names_the_field(helm: Helm, value: str, said: str) -> None:

@@ -14,6 +14,7 @@ from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.cluster.api.lease import LeaseSettings
 from tests.fixtures.repos.texts import policy
 from tests.forge.fake import FakeForge
+from tests.monitoring.queries import dashboard_queries, exported, rules, unknown
 from tests.support.analysis import analysed, publish_templates
 from tests.support.cluster.clusters import SandboxCluster
 from tests.support.groups import Store
@@ -70,6 +71,16 @@ def test_every_documented_series_gets_a_sample(world: Scenario, own_sandbox: San
     web.configure()
     web.wait_condition("Suspended")
     eventually(lambda: all_sampled(agent), what="every series has a sample")
+    queries = [*dashboard_queries(), *(rule["expr"] for rule in rules())]
+    assert unknown(queries, exported(agent.metrics.registry)) == [], "alerts and dashboard use what nobody exports"
+    assert (
+        len(
+            unknown(
+                ["gitops_bg_ready{no='x'}", "sum by (no) (gitops_bg_ready)", "no"], exported(agent.metrics.registry)
+            )
+        )
+        == 3
+    )
 
 
 def test_every_series_is_documented() -> None:
