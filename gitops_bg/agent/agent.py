@@ -61,6 +61,7 @@ from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.hooks import HookType
 from gitops_bg.core.model.subject import Subject
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.forge.detect import commit_url
 from gitops_bg.hooks.caller import HookCaller
 from gitops_bg.repo.git.address import repository_name
 from gitops_bg.repo.repository import Repository
@@ -106,7 +107,7 @@ class Agent:
         self.catalog = Catalog(self.repository, settings.namespaces, self._remembered_mains)
         self.catalog.board.wake = self.wake_apps
         self.git = self._git_loop()
-        composers = {HookType.ALERT: alert_composer(settings.repository.cluster)}
+        composers = {HookType.ALERT: alert_composer(settings.repository.cluster, self._commit_url)}
         self.hooks = HookCaller(secret_reader(self.cluster), self._look_soon, clock, composers)
         self.measurements = MeasurementRunner(
             cluster=self.cluster,
@@ -166,6 +167,12 @@ class Agent:
             beside=Background(self.measurements, self.hooks, self.forge),
             clock=self._clock,
         )
+
+    def _commit_url(self, commit: str) -> str:
+        """The page of a commit, as far as the repository's URL and its settings say which forge it is on."""
+        forge = self.catalog.reading.settings.forge
+        kind, address = (forge.type or "", forge.url or "") if forge else ("", "")
+        return commit_url(self.settings.repository.url, commit, kind=kind, address=address)
 
     def _group_thread(self) -> GroupThread:
         beside = GroupBackground(self.measurements, self.hooks, self.group_commits, self.forge, self.group_ledger)

@@ -1,4 +1,4 @@
-"""Which forge a repository is on, and where its API is: from the remote's URL, from settings, or by one probe.
+"""Which forge a repository is on, where its API and its pages are: by the remote's URL, by settings, or by one probe.
 
 Pure except for the function that `probed` asks with.
 """
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.text.foreign_json import NotJson, read_json
@@ -61,6 +61,7 @@ _KNOWN = {
 }
 _OTHER_NAMES = {"ssh.github.com": "github.com", "altssh.gitlab.com": "gitlab.com", "www.github.com": "github.com"}
 _API_PATHS = {Kind.GITHUB: "/api/v3", Kind.GITLAB: "/api/v4", Kind.GITEA: "/api/v1"}
+_COMMIT_PAGES = {Kind.GITHUB: "commit", Kind.GITEA: "commit", Kind.GITLAB: "-/commit"}
 _DATA_RESIDENCY = ".ghe.com"
 
 
@@ -155,6 +156,38 @@ def _without_api(path: str) -> str:
     for ending in _API_PATHS.values():
         path = path.removesuffix(ending.strip("/"))
     return path.strip("/")
+
+
+def commit_url(url: str, commit: str, *, kind: str = "", address: str = "") -> str:
+    """The page of a commit of the repository with this remote URL; empty where nothing says which forge that is on.
+
+    ``kind`` and ``address`` are `forge.type` and `forge.url` of the settings.
+
+    >>> commit_url("https://bot:s3cret@github.com/shop/config.git", "645138c7f9")
+    'https://github.com/shop/config/commit/645138c7f9'
+    >>> commit_url("git@git.example.com:a/b/config.git", "645138c7f9", kind="gitlab")
+    'https://git.example.com/a/b/config/-/commit/645138c7f9'
+    >>> commit_url("https://git.example.com/shop/config.git", "645138c7f9")
+    ''
+    """
+    try:
+        found = _on_its_forge(url, kind, address)
+    except NoForge:
+        return ""
+    if found is None:
+        return ""
+    forge, there = found
+    return f"{there.root}/{quote(there.path)}/{_COMMIT_PAGES[forge]}/{quote(commit)}"
+
+
+def _on_its_forge(url: str, kind: str, address: str) -> tuple[Kind, Remote] | None:
+    """The forge, and the repository on it. Raises ``NoForge``."""
+    remote = remote_of(url)
+    if remote is None:
+        return None
+    there = at(address, remote)
+    place = told(kind, address, remote) if kind else known(there)
+    return None if place is None else (place.kind, there)
 
 
 def probed(remote: Remote, ask: Ask) -> Place:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 from gitops_bg.core.model.hooks import Alert, Severity
 from gitops_bg.core.model.subject import Subject
@@ -32,6 +33,28 @@ Format = Callable[[Subject, Alert, Destination], Message]
 
 HEX = {Severity.INFO: "#0076D7", Severity.WARN: "#FFA500", Severity.ERROR: "#FF0000"}
 """Colors for chats without color names; blue and red are Flagger's."""
+
+
+_OF_A_LINK = ":/?#[]@!$&'*+,;=%~-._"
+"""What stays in the address of a link; the rest, such as ``)`` and ``|``, would end it in one chat or another."""
+
+
+def linkable(url: str) -> str:
+    """The address of a page as every chat takes it; empty where it is none of the web.
+
+    >>> linkable("https://git.example.com/shop/config/pulls/7?a=(b|c)"), linkable("javascript:alert(1)")
+    ('https://git.example.com/shop/config/pulls/7?a=%28b%7Cc%29', '')
+    """
+    return quote(url, safe=_OF_A_LINK) if url.startswith(("https://", "http://")) else ""
+
+
+def markdown_link(title: str, url: str) -> str:
+    """A link as Discord and Rocket.Chat write it.
+
+    >>> markdown_link("Commit 645138c7f9", "https://git.example.com/shop/config/commit/645138c7f9")
+    '[Commit 645138c7f9](https://git.example.com/shop/config/commit/645138c7f9)'
+    """
+    return f"[{title}]({url})"
 
 
 def title_of(subject: Subject) -> str:

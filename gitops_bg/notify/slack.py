@@ -16,7 +16,7 @@ BAD_REQUEST, TOO_MANY_REQUESTS = 400, 429
 
 def slack(subject: Subject, alert: Alert, to: Destination) -> Message:
     """The message for Slack; with a token, and no address, for its Web API."""
-    body = payload(subject, alert, to, write=escaped)
+    body = payload(subject, alert, to, write=escaped, link=_link)
     if not to.token:
         return Message(to.address, body)
     headers = {"Authorization": f"Bearer {to.token}"}
@@ -30,6 +30,10 @@ def escaped(text: str) -> str:
     '1 &lt; 2 &amp; 3'
     """
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _link(title: str, url: str) -> str:
+    return f"<{escaped(url)}|{escaped(title)}>"
 
 
 def status_of(status: int, body: str) -> int:

@@ -42,13 +42,16 @@ def message_card(subject: Subject, alert: Alert) -> dict[str, Any]:
         "activitySubtitle": title_of(subject),
         "facts": [{"name": title, "value": value} for title, value in alert.facts],
     }
+    links = [
+        {"@type": "OpenUri", "name": title, "targets": [{"os": "default", "uri": url}]} for title, url in alert.links
+    ]
     return {
         "@type": "MessageCard",
         "@context": "http://schema.org/extensions",
         "themeColor": HEX[alert.severity].removeprefix("#"),
         "summary": title_of(subject),
         "sections": [section],
-    }
+    } | ({"potentialAction": links} if links else {})
 
 
 def adaptive_card(subject: Subject, alert: Alert) -> dict[str, Any]:
@@ -56,12 +59,13 @@ def adaptive_card(subject: Subject, alert: Alert) -> dict[str, Any]:
     title = {"type": "TextBlock", "text": title_of(subject), "size": "large", "weight": "bolder", "wrap": True}
     text = {"type": "TextBlock", "text": alert.text, "color": STYLES[alert.severity], "wrap": True}
     facts = {"type": "FactSet", "facts": [{"title": title, "value": value} for title, value in alert.facts]}
+    links = [{"type": "Action.OpenUrl", "title": title, "url": url} for title, url in alert.links]
     content = {
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
         "type": "AdaptiveCard",
         "version": CARD_VERSION,
         "body": [title, text, facts],
         "msteams": {"width": "Full"},
-    }
+    } | ({"actions": links} if links else {})
     attachment = {"contentType": "application/vnd.microsoft.card.adaptive", "contentUrl": None, "content": content}
     return {"type": "message", "attachments": [attachment]}

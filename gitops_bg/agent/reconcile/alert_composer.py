@@ -1,17 +1,17 @@
 """Turns a due alert into a request: reads the provider's Secret, applies its format."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from gitops_bg.core.model.hooks import HookCall
+from gitops_bg.core.model.hooks import Alert, HookCall
 from gitops_bg.core.model.subject import Subject
 from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.hooks.request import Compose, HookRequest
 from gitops_bg.notify.formats import FORMATS
-from gitops_bg.notify.message import Destination
+from gitops_bg.notify.message import Destination, linkable
 from gitops_bg.outbound.http import Trust
 from gitops_bg.outbound.secrets import Secrets
 
@@ -19,8 +19,16 @@ TIMEOUT = 10.0
 """Seconds for one attempt."""
 
 
-def alert_composer(cluster: str) -> Compose:
-    """Return the function that composes requests of alerts, which name ``cluster`` as their origin."""
+COMMIT = "Commit"
+"""The title of the fact that is a commit of the repository."""
+SHORT = 10
+
+
+def alert_composer(cluster: str, commit_url: Callable[[str], str] = lambda _: "") -> Compose:
+    """Return the function that composes requests of alerts, which name ``cluster`` as their origin.
+
+    ``commit_url`` gives the address of a commit's page, or nothing where that is not known.
+    """
 
     def compose(subject: Subject, call: HookCall, secrets: Secrets) -> HookRequest:
         provider, alert = reread_json(call.hook.request), call.alert
@@ -28,7 +36,8 @@ def alert_composer(cluster: str) -> Compose:
             raise ValueError(f"{call.hook.title} has nothing to say")
         more = (("Target", provider.get("target", "")), ("Cluster", cluster))
         facts = (*alert.facts, *((title, value) for title, value in more if value))
-        message = FORMATS[provider["type"]](subject, replace(alert, facts=facts), _destination(provider, secrets))
+        whole = replace(alert, facts=facts, links=_links(alert, commit_url))
+        message = FORMATS[provider["type"]](subject, whole, _destination(provider, secrets))
         return HookRequest(
             url=message.url,
             body=json.dumps(message.body).encode(),
@@ -40,6 +49,13 @@ def alert_composer(cluster: str) -> Compose:
         )
 
     return compose
+
+
+def _links(alert: Alert, commit_url: Callable[[str], str]) -> tuple[tuple[str, str], ...]:
+    """The pages that a chat may lead to: that of the commit, and those of the alert."""
+    commit = dict(alert.facts).get(COMMIT, "")
+    every = ((f"Commit {commit[:SHORT]}", commit_url(commit) if commit else ""), *alert.links)
+    return tuple((title, address) for title, url in every if (address := linkable(url)))
 
 
 def _headers(call: HookCall) -> tuple[tuple[str, str], ...]:

@@ -47,8 +47,17 @@ def facts_of(world: World, told: OutboxMessage) -> tuple[tuple[str, str], ...]:
         ("Digest", told.checksum),
         ("Commit", source.commit if source else ""),
         ("Author", source.author if source else ""),
+        ("Explain", f"gitops-bg explain {world.spec.app}"),
     )
     return tuple((title, value) for title, value in every if value)
+
+
+def links_of(world: World, told: OutboxMessage) -> tuple[tuple[str, str], ...]:
+    """The pages of a message, by title: the pull request, where it offers the version that the message is about."""
+    pull = world.observed.git.pull
+    if pull is None or not pull.url or not told.checksum or not pull.offer.startswith(f"{told.checksum}@"):
+        return ()
+    return ((f"Pull request #{pull.number}", pull.url),)
 
 
 def of_commit(commit: str) -> str:

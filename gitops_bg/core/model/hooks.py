@@ -117,12 +117,13 @@ def answer_of(status: int) -> Answer:
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """The content of an alert: one sentence, and facts by title."""
+    """The content of an alert: one sentence, facts by title, and addresses of pages by title."""
 
     severity: Severity
     text: str
     at: datetime
     facts: tuple[tuple[str, str], ...] = ()
+    links: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The messages to send to hooks and people now."""
 
-from gitops_bg.core.checks.event_text import facts_of
+from gitops_bg.core.checks.event_text import facts_of, links_of
 from gitops_bg.core.checks.hooks.timing import listeners, message_due_at, next_messages
 from gitops_bg.core.model.hooks import (
     Alert,
@@ -31,8 +31,12 @@ def message_id(world: World, one: OutboxMessage) -> str:
 
 def _call(world: World, hook: Hook, one: OutboxMessage) -> HookCall:
     metadata = event_metadata(one) if hook.type is HookType.EVENT else ()
-    alert = Alert(one.severity, one.message, one.at, facts_of(world, one)) if hook.type is HookType.ALERT else None
+    alert = _alert(world, one) if hook.type is HookType.ALERT else None
     return HookCall(message_id(world, one), _key(world, one), hook, one.phase, one.checksum, metadata, alert)
+
+
+def _alert(world: World, one: OutboxMessage) -> Alert:
+    return Alert(one.severity, one.message, one.at, facts_of(world, one), links_of(world, one))
 
 
 def event_metadata(one: OutboxMessage) -> tuple[tuple[str, str], ...]:

@@ -9,17 +9,18 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.checks.event_text import sentence
+from gitops_bg.core.checks.event_text import links_of, sentence
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, Metric, Plan
 from gitops_bg.core.model.analysis.runs import MeasurementResult
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.events import severity_of
-from gitops_bg.core.model.hooks import Alert, Hook, HookType, Severity
+from gitops_bg.core.model.git.pulls import PullRequest, PullState
+from gitops_bg.core.model.hooks import Alert, Hook, HookType, OutboxMessage, Severity
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.spec import AppSpec
 from tests.core.simulation import START, Simulation, automatic, deployed, manual
-from tests.core.worlds import NOW, world
+from tests.core.worlds import NOW, digest, world
 
 INFO, WARN, ERROR = Severity
 
@@ -114,7 +115,32 @@ def test_initialised_new_version_and_success_are_info_with_all_that_is_known():
         "Digest": version.digest,
         "Commit": version.source.commit,
         "Author": version.source.author,
+        "Explain": "gitops-bg explain shop/web",
     }
+    assert told[2].links == (), "no forge is known"
+
+
+URL = "https://git.example.com/shop/config/pulls/7"
+
+
+@pytest.mark.parametrize(
+    ("about", "pull", "links"),
+    [
+        (digest(2), PullRequest(7, URL, offer=f"{digest(2)}@abc#0"), (("Pull request #7", URL),)),
+        (digest(2), PullRequest(7, URL, PullState.MERGED, f"{digest(2)}@abc#0"), (("Pull request #7", URL),)),
+        (digest(2), PullRequest(7, URL, offer=f"{digest(3)}@abc#0"), ()),  # it offers another version by now
+        (digest(2), PullRequest(7, URL), ()),
+        (digest(2), PullRequest(7, "", offer=f"{digest(2)}@abc#0"), ()),
+        ("", PullRequest(7, URL, offer="@abc#0"), ()),  # the message is about no version
+        (digest(2), None, ()),
+    ],
+)
+def test_an_alert_leads_to_the_pull_request_that_offers_its_version(
+    about: str, pull: PullRequest | None, links: tuple[tuple[str, str], ...]
+) -> None:
+    state = world()
+    state = replace(state, observed=replace(state.observed, git=replace(state.observed.git, pull=pull)))
+    assert links_of(state, OutboxMessage("alert/chat", 1, NOW, "Promoting", about)) == links
 
 
 def test_waiting_for_a_merge_is_said_once_for_a_rollout():

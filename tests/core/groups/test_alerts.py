@@ -10,6 +10,7 @@ import pytest
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.telling.events import GroupEvent
 from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.hooks import Hook, HookCall, HookResponse, HookType, Severity
 from gitops_bg.core.model.spec import Suspension
 from tests.core.groups.simulation import Died, World, store, version
@@ -51,6 +52,28 @@ def texts(world: World, status: int = 200) -> list[str]:
 def only_call(world: World) -> HookCall:
     (call,) = world.decide().calls
     return call
+
+
+@pytest.mark.parametrize(
+    ("pull", "links"),
+    [
+        (None, ()),
+        (PullRequest(7, "https://git.example.com/pulls/7"), (("Pull request #7", "https://git.example.com/pulls/7"),)),
+        (PullRequest(7, "https://git.example.com/pulls/7", PullState.CLOSED), ()),
+        (PullRequest(7), ()),
+    ],
+)
+def test_an_alert_leads_to_the_pull_request_that_people_decide_about(
+    pull: PullRequest | None, links: tuple[tuple[str, str], ...]
+) -> None:
+    world = at_rest(ALL)
+    world.pull = pull
+    world.active = "v2"
+    world.settle()
+    alert = only_call(world).alert
+    assert alert is not None
+    assert alert.links == links
+    assert dict(alert.facts)["Explain"] == "gitops-bg group explain shop/store"
 
 
 def test_without_alerts_nothing_is_kept() -> None:

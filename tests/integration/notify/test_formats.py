@@ -54,12 +54,36 @@ def provider(type_: str, **more: Any) -> dict[str, Any]:
     return {"type": type_, "channel": "deployments", "username": "bot", "target": "apps/shop/web/target.yaml", **more}
 
 
-def told(type_: str, severity: Severity = Severity.ERROR, namespace: str = "", **more: Any) -> HookResponse:
+def commit_url(commit: str) -> str:
+    return f"https://git.example.com/shop/config/commit/{commit}"
+
+
+COMMIT = "645138c7f91372dbaa319adbdd8db49bbecf95ee"
+OF_COMMIT, PULL = (
+    ("Commit 645138c7f9", commit_url(COMMIT)),
+    ("Pull request #7", "https://git.example.com/pulls/7?a=(|)&b"),
+)
+SAFE = "https://git.example.com/pulls/7?a=%28%7C%29&b"
+"""No part of an address may end the link in any chat."""
+
+
+def linked(server: HookServer, type_: str) -> dict[str, Any]:
+    """The message about a commit that is offered by a pull request."""
+    alert = Alert(Severity.INFO, TEXT, NOW, (("Commit", COMMIT),), (PULL, ("Bad", "javascript:alert(1)")))
+    assert told(type_, alert=alert, address=server.url("/hook")).status == 200
+    return dict(server.asked[0].payload)
+
+
+def told(
+    type_: str, severity: Severity = Severity.ERROR, namespace: str = "", alert: Alert | None = None, **more: Any
+) -> HookResponse:
     """What comes of one alert."""
     hook = Hook("team", HookType.ALERT, json.dumps(provider(type_, **more)), namespace=namespace)
-    call = HookCall("1", "key-1", hook, "Failed", "v1:d763", alert=Alert(severity, TEXT, NOW, FACTS))
+    alert = alert or Alert(severity, TEXT, NOW, FACTS)
+    call = HookCall("1", "key-1", hook, "Failed", "v1:d763", alert=alert)
     heard = threading.Event()
-    caller = HookCaller(read_secret, lambda _: heard.set(), lambda: NOW, {HookType.ALERT: alert_composer("blue")})
+    composers = {HookType.ALERT: alert_composer("blue", commit_url)}
+    caller = HookCaller(read_secret, lambda _: heard.set(), lambda: NOW, composers)
     try:
         caller.take(WEB, [call])
         assert heard.wait(10)
@@ -149,6 +173,54 @@ def test_google_chat_gets_a_card(server):
     assert text["textParagraph"]["text"].startswith('<font color="#FF0000"><b>ERROR</b></font> ')
     assert "9 &lt; 10 &amp; falling" in text["textParagraph"]["text"]
     assert app == {"decoratedText": {"topLabel": "App", "text": "shop/web", "wrapText": True}}
+
+
+# --- links ---
+
+
+@pytest.mark.parametrize(
+    ("type_", "links", "formatted"),
+    [
+        (
+            "slack",
+            f"<{commit_url(COMMIT)}|Commit 645138c7f9> · <{SAFE.replace('&', '&amp;')}|Pull request #7>",
+            ["text", "fields"],
+        ),
+        ("discord", f"[Commit 645138c7f9]({commit_url(COMMIT)}) · [Pull request #7]({SAFE})", ["text", "fields"]),
+        ("rocket", f"[Commit 645138c7f9]({commit_url(COMMIT)}) · [Pull request #7]({SAFE})", ["text", "fields"]),
+    ],
+)
+def test_attachments_have_one_field_of_links(server: HookServer, type_: str, links: str, formatted: list[str]) -> None:
+    (attachment,) = linked(server, type_)["attachments"]
+    assert attachment["fields"][-1] == {"title": "Links", "value": links, "short": False}
+    assert attachment["mrkdwn_in"] == formatted
+
+
+def test_a_card_of_teams_has_buttons(server: HookServer) -> None:
+    (card,) = linked(server, "msteams")["attachments"]
+    assert card["content"]["actions"] == [
+        {"type": "Action.OpenUrl", "title": OF_COMMIT[0], "url": OF_COMMIT[1]},
+        {"type": "Action.OpenUrl", "title": PULL[0], "url": SAFE},
+    ]
+
+
+def test_a_message_card_has_actions() -> None:
+    alert = Alert(Severity.ERROR, TEXT, NOW, links=(OF_COMMIT,))
+    message = teams(WEB, alert, Destination("https://shop.webhook.office.com/webhookb2/1"))
+    target = {"os": "default", "uri": OF_COMMIT[1]}
+    assert message.body["potentialAction"] == [{"@type": "OpenUri", "name": OF_COMMIT[0], "targets": [target]}]
+
+
+def test_a_card_of_google_chat_has_buttons(server: HookServer) -> None:
+    (card,) = linked(server, "gchat")["cardsV2"]
+    assert card["card"]["sections"][0]["widgets"][-1] == {
+        "buttonList": {
+            "buttons": [
+                {"text": OF_COMMIT[0], "onClick": {"openLink": {"url": OF_COMMIT[1]}}},
+                {"text": PULL[0], "onClick": {"openLink": {"url": SAFE}}},
+            ]
+        }
+    }
 
 
 # --- Slack's Web API ---

@@ -22,6 +22,7 @@ from gitops_bg.core.groups.telling.events import WARNINGS, GroupEvent
 from gitops_bg.core.groups.telling.status import DIVERGED, MAIN_REFUSES, PROMOTION_REJECTED, VALID
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
+from gitops_bg.core.model.git.pulls import PullState
 from gitops_bg.core.model.hooks import Alert, Hook, HookCall, HookType, OutboxMessage, Severity
 from gitops_bg.core.model.record import Outbox
 from gitops_bg.core.plan.deliveries import event_metadata
@@ -229,12 +230,26 @@ def _calls(
 
 
 def _call(key: GroupKey, desired: DesiredGroup, observed: ObservedGroup, hook: Hook, one: OutboxMessage) -> HookCall:
-    facts = (("Group", str(key)), ("Phase", one.phase), ("Commit", desired.commit))
+    facts = (
+        ("Group", str(key)),
+        ("Phase", one.phase),
+        ("Commit", desired.commit),
+        ("Explain", f"gitops-bg group explain {key}"),
+    )
     is_alert = hook.type is HookType.ALERT
-    alert = Alert(one.severity, one.message, one.at, tuple(each for each in facts if each[1])) if is_alert else None
+    said = tuple(each for each in facts if each[1])
+    alert = Alert(one.severity, one.message, one.at, said, _links(observed)) if is_alert else None
     metadata = event_metadata(one) if hook.type is HookType.EVENT else ()
     sent = (_id(key, observed, one), _key(key, observed, one), hook, one.phase, one.checksum)
     return HookCall(*sent, metadata, alert)
+
+
+def _links(observed: ObservedGroup) -> tuple[tuple[str, str], ...]:
+    """Return the pages of a message by title: the pull request that people are to decide about."""
+    pull = observed.pull
+    if pull is None or not pull.url or pull.state is not PullState.OPEN:
+        return ()
+    return ((f"Pull request #{pull.number}", pull.url),)
 
 
 def _key(key: GroupKey, observed: ObservedGroup, one: OutboxMessage) -> str:
