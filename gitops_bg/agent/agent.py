@@ -9,6 +9,7 @@ Nothing here knows a rule about rollouts.
 """
 
 import logging
+import os
 import random
 import threading
 from collections.abc import Callable, Iterable
@@ -33,8 +34,10 @@ from gitops_bg.agent.groups.reconciler import GroupReconciler
 from gitops_bg.agent.groups.thread import GroupThread
 from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.agent.observability.secrets import mask
+from gitops_bg.agent.observability.tracing import tracer_from
 from gitops_bg.agent.reconcile.alert_composer import alert_composer
 from gitops_bg.agent.reconcile.background import Background
+from gitops_bg.agent.reconcile.event_recorder import EventRecorder
 from gitops_bg.agent.reconcile.measurements import MeasurementRunner
 from gitops_bg.agent.reconcile.reconciler import Reconciler
 from gitops_bg.agent.reconcile.secret_reading import secret_reader
@@ -123,6 +126,7 @@ class Agent:
         self.groups = self._group_thread()
         self.group_commands = self._group_commands()
         self.catalog.member_state_of = self.groups.member_state
+        self._tracer = tracer_from(os.environ, settings.repository.cluster)
         self._reconciler = self._wired_reconciler()
         self._workers = Workers(self.queue, self._work_on, settings.workers, self._crashed)
         self.metrics.ask_at_each_scrape(self.readiness_problems, self.queue)
@@ -163,7 +167,7 @@ class Agent:
             cluster=self.cluster,
             git=self.git,
             timers=self._timers,
-            metrics=self.metrics,
+            recorder=EventRecorder(self.cluster, self.metrics, self._clock, self._tracer),
             beside=Background(self.measurements, self.hooks, self.forge),
             clock=self._clock,
         )
@@ -296,6 +300,7 @@ class Agent:
         self.hooks.stop()
         self.leadership.stop()
         self.cluster.stop()
+        self._tracer.stop(self._left(until))
         self.repository.close()
 
     def wait(self) -> None:

@@ -1,4 +1,4 @@
-"""Reports what the agent did, by Kubernetes Events and metrics, from the record before and after it was saved.
+"""Reports what the agent did, by Kubernetes Events, metrics and traces, from the record before and after it was saved.
 
 Everything in the record has been reported, so a restart reports nothing twice. Best effort, and never blocking; nothing
 here decides.
@@ -8,6 +8,8 @@ from collections.abc import Callable
 from datetime import datetime
 
 from gitops_bg.agent.observability.metrics import Metrics
+from gitops_bg.agent.observability.tracing import Tracer
+from gitops_bg.agent.runtime.boundaries import quietly
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.checks.milestones import passed
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
@@ -25,9 +27,10 @@ from gitops_bg.core.status.rollout_events import ended, rollout_events, runs, wa
 class EventRecorder:
     """Reports about one app at a time, from any thread. ``clock`` gives UTC."""
 
-    def __init__(self, cluster: Cluster, metrics: Metrics, clock: Callable[[], datetime]) -> None:
+    def __init__(self, cluster: Cluster, metrics: Metrics, clock: Callable[[], datetime], tracer: Tracer) -> None:
         self._cluster = cluster
-        self._metrics = metrics
+        self.metrics = metrics
+        self._tracer = tracer
         self._clock = clock
         self._rewritten: set[AppKey] = set()
 
@@ -39,11 +42,13 @@ class EventRecorder:
         for one in rollout_events(before, after):
             self.event(app, one.reason, one.message, warning=one.warning)
         self._measure(app, before, after)
+        with quietly(f"tracing the rollout of {app}", app):
+            self._tracer.saved(app, before, after, self._clock())
 
     def acted(self, app: AppKey, result: ActionResult) -> None:
         """Report an action that was carried out, or refused for the first time."""
         if not result.refused:
-            self._metrics.acted(app, type(result.action).__name__)
+            self.metrics.acted(app, type(result.action).__name__)
         said = event_of(result)
         if said is not None:
             self.event(app, said.reason, said.message, warning=said.warning)
@@ -51,12 +56,12 @@ class EventRecorder:
     def stands(self, app: AppKey, decision: Decision) -> None:
         """Report the present state of the app."""
         self._record_history(app, decision)
-        self._metrics.replicas(app, decision.counts)
-        self._metrics.ledger_waits(app, len(decision.record.ledger))
-        self._metrics.suspended_since(app, self._cluster.since(app, SUSPENDED) if _is_suspended(decision) else None)
+        self.metrics.replicas(app, decision.counts)
+        self.metrics.ledger_waits(app, len(decision.record.ledger))
+        self.metrics.suspended_since(app, self._cluster.since(app, SUSPENDED) if _is_suspended(decision) else None)
         record = decision.record
         active, candidate = record.version(record.routing.traffic), record.version(record.routing.preview)
-        self._metrics.app_info(
+        self.metrics.app_info(
             app,
             decision.phase,
             active.color if active else None,
@@ -66,7 +71,7 @@ class EventRecorder:
 
     def event(self, app: AppKey, reason: str, message: str, *, warning: bool = False) -> None:
         """Record and count one Kubernetes Event."""
-        self._metrics.kubernetes_event(app, "Warning" if warning else "Normal", reason)
+        self.metrics.kubernetes_event(app, "Warning" if warning else "Normal", reason)
         self._cluster.record_event(app, reason, message, self._clock(), warning=warning)
 
     def _record_history(self, app: AppKey, decision: Decision) -> None:
@@ -82,9 +87,9 @@ class EventRecorder:
 
     def _record_entry(self, app: AppKey, before: Record, entry: LedgerEntry) -> None:
         """Record each new ledger entry as a Kubernetes Event, a count, and, for a switch, a duration."""
-        self._metrics.event(app, entry.event)
+        self.metrics.event(app, entry.event)
         if before.routing.switch and entry.event in MOVES:
-            self._metrics.moved(
+            self.metrics.moved(
                 app, before.routing.switch.switch_kind, (entry.at - before.routing.switch.decided_at).total_seconds()
             )
         message = f"{entry.event}: {entry.reason}" if entry.reason else str(entry.event)
@@ -92,14 +97,14 @@ class EventRecorder:
 
     def _measure(self, app: AppKey, before: Record, after: Record) -> None:
         for duration in passed(before, after):
-            self._metrics.rollout_passed(app, duration.stage, duration.seconds)
+            self.metrics.rollout_passed(app, duration.stage, duration.seconds)
         for rollout in ended(before, after):
             if rollout.outcome and rollout.finished_at:
                 seconds = (rollout.finished_at - rollout.started_at).total_seconds()
-                self._metrics.rollout_ended(app, rollout.outcome, max(0.0, seconds), waited(rollout))
+                self.metrics.rollout_ended(app, rollout.outcome, max(0.0, seconds), waited(rollout))
         for old, run in runs(before, after):
             if run.phase is not AnalysisPhase.RUNNING and (old is None or old.running):
-                self._metrics.analysed(app, run.stage, run.phase)
+                self.metrics.analysed(app, run.stage, run.phase)
 
 
 def _is_suspended(decision: Decision) -> bool:

@@ -14,7 +14,6 @@ from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.git_loop import GitLoop
 from gitops_bg.agent.desired.git_writes import GitChange
 from gitops_bg.agent.observability.logs import fields, log_decision
-from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.agent.reconcile.act import GIT_ACTIONS, REFUSALS, Acted, act
 from gitops_bg.agent.reconcile.background import Background
 from gitops_bg.agent.reconcile.configuration_content import contents_for
@@ -52,7 +51,7 @@ class Reconciler:
         cluster: Cluster,
         git: GitLoop,
         timers: Timers,
-        metrics: Metrics,
+        recorder: EventRecorder,
         beside: Background,
         clock: Callable[[], datetime],
     ) -> None:
@@ -60,10 +59,9 @@ class Reconciler:
         self._cluster = cluster
         self._git = git
         self._timers = timers
-        self._metrics = metrics
+        self._recorder, self._metrics = recorder, recorder.metrics
         self._beside = beside
         self._clock = clock
-        self._recorder = EventRecorder(cluster, metrics, clock)
         self._contradictions: ContradictionBackoff[ProcessView] = ContradictionBackoff(FIRST_SECONDS, MOST_SECONDS)
         self._refused: dict[AppKey, str] = {}
         self._bugs: dict[AppKey, InternalError] = {}

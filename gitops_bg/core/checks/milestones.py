@@ -59,7 +59,7 @@ def reached(world: World, rollout: Rollout) -> Rollout:
 
 def passed(before: Record, after: Record) -> Iterator[StageDuration]:
     """The stages that ended between two records of an app, oldest rollout first."""
-    known = {rollout.number: _milestones(rollout) for rollout in before.rollouts}
+    known = {rollout.number: milestones(rollout) for rollout in before.rollouts}
     for rollout in after.rollouts:
         yield from _passed(rollout, known.get(rollout.number, {}))
 
@@ -70,7 +70,7 @@ def _passed(rollout: Rollout, known: dict[RolloutStage, datetime]) -> Iterator[S
     A milestone out of order (somebody merged before the pods were available) ends a stage of length 0.
     """
     begun = rollout.started_at
-    for stage, moment in _milestones(rollout).items():
+    for stage, moment in milestones(rollout).items():
         if stage not in known:
             yield StageDuration(rollout.number, stage, max(0.0, (moment - begun).total_seconds()))
         begun = max(begun, moment)
@@ -80,7 +80,8 @@ def _passed(rollout: Rollout, known: dict[RolloutStage, datetime]) -> Iterator[S
         )
 
 
-def _milestones(rollout: Rollout) -> dict[RolloutStage, datetime]:
+def milestones(rollout: Rollout) -> dict[RolloutStage, datetime]:
+    """When each stage of a rollout ended, in their order; without those that have not."""
     moments = {
         RolloutStage.AVAILABLE: rollout.available_at,
         RolloutStage.PROMOTED: rollout.promoted_at,
