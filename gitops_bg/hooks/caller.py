@@ -9,6 +9,7 @@ import logging
 import threading
 import traceback
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from types import MappingProxyType
 
@@ -164,6 +165,9 @@ class HookCaller:
     async def _in_time(self, request: HookRequest) -> tuple[int, bytes]:
         try:
             async with asyncio.timeout(request.timeout):
+                if request.send is not None:
+                    status, text = await _apart(request.send)
+                    return status, text.encode()
                 return await self._poster.post(
                     request.url,
                     list(request.headers),
@@ -174,6 +178,32 @@ class HookCaller:
                 )
         except TimeoutError as error:
             raise TimeoutError(f"no answer within {request.timeout:g} s") from error
+
+
+async def _apart(send: Callable[[], tuple[int, str]]) -> tuple[int, str]:
+    """Run a function that blocks, in a thread that nobody waits for at the end, and that no other call needs."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[tuple[int, str]] = loop.create_future()
+
+    def finish(result: tuple[int, str] | None, error: Exception | None) -> None:
+        if done.done():
+            return  # The call was ended meanwhile.
+        if error is not None:
+            done.set_exception(error)
+        elif result is not None:
+            done.set_result(result)
+
+    def run() -> None:
+        result, failure = None, None
+        try:
+            result = send()
+        except Exception as error:  # its caller says what becomes of it
+            failure = error
+        with suppress(RuntimeError):  # The loop has ended meanwhile.
+            loop.call_soon_threadsafe(finish, result, failure)
+
+    threading.Thread(target=run, name="sender", daemon=True).start()
+    return await done
 
 
 def _cut(text: str) -> str:

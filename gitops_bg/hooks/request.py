@@ -17,7 +17,7 @@ from gitops_bg.outbound.secrets import Secrets
 
 @dataclass(frozen=True, slots=True)
 class HookRequest:
-    """One POST; ``timeout`` is in seconds, for the whole of it."""
+    """One POST, or a function that sends by itself; ``timeout`` is in seconds, for the whole of it."""
 
     url: str = field(repr=False)
     body: bytes = field(repr=False)
@@ -27,6 +27,8 @@ class HookRequest:
     proxy: str = field(default="", repr=False)
     status: Callable[[int, str], int] = lambda status, _body: status
     """Translates a status, for backends that report success in the body."""
+    send: Callable[[], tuple[int, str]] | None = field(default=None, repr=False)
+    """Sends instead of the POST, in a thread of its own; returns a status and a text."""
 
 
 Compose = Callable[[Subject, HookCall, Secrets], HookRequest]

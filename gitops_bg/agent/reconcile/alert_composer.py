@@ -1,15 +1,16 @@
 """Turns a due alert into a request: reads the provider's Secret, applies its format."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from gitops_bg.core.model.hooks import Alert, HookCall
 from gitops_bg.core.model.subject import Subject
 from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.hooks.request import Compose, HookRequest
+from gitops_bg.notify.apprise_sender import APPRISE, sender
 from gitops_bg.notify.formats import FORMATS
 from gitops_bg.notify.message import Destination, linkable
 from gitops_bg.outbound.http import Trust
@@ -22,6 +23,8 @@ TIMEOUT = 10.0
 COMMIT = "Commit"
 """The title of the fact that is a commit of the repository."""
 SHORT = 10
+SHORTEST_SECRET = 8
+"""Characters of a part of a URL that is hidden: shorter ones are words."""
 
 
 def alert_composer(cluster: str, commit_url: Callable[[str], str] = lambda _: "") -> Compose:
@@ -37,6 +40,8 @@ def alert_composer(cluster: str, commit_url: Callable[[str], str] = lambda _: ""
         more = (("Target", provider.get("target", "")), ("Cluster", cluster))
         facts = (*alert.facts, *((title, value) for title, value in more if value))
         whole = replace(alert, facts=facts, links=_links(alert, commit_url))
+        if provider["type"] == APPRISE:
+            return _by_apprise(subject, whole, provider, secrets)
         message = FORMATS[provider["type"]](subject, whole, _destination(provider, secrets))
         return HookRequest(
             url=message.url,
@@ -49,6 +54,24 @@ def alert_composer(cluster: str, commit_url: Callable[[str], str] = lambda _: ""
         )
 
     return compose
+
+
+def _by_apprise(subject: Subject, alert: Alert, provider: Mapping[str, Any], secrets: Secrets) -> HookRequest:
+    """The request that apprise sends. Raises ``NoSuchKey``, and ``ValueError`` for a URL that is not used."""
+    url = secrets.value(provider["secret"], "url")
+    for part in _secret_parts(url):
+        secrets.hide(part)
+    return HookRequest("", b"", (), TIMEOUT, Trust(), send=sender(url, subject, alert))
+
+
+def _secret_parts(url: str) -> Iterator[str]:
+    """The parts of a URL of apprise that may be credentials: all but the scheme, and words too short to hide."""
+    parts = urlsplit(url)
+    user, _, password = parts.netloc.rpartition("@")[0].partition(":")
+    for text in (user, password, *parts.path.split("/"), *(value for _, value in parse_qsl(parts.query))):
+        if len(text) >= SHORTEST_SECRET:
+            yield text
+            yield unquote(text)
 
 
 def _links(alert: Alert, commit_url: Callable[[str], str]) -> tuple[tuple[str, str], ...]:

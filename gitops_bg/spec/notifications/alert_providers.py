@@ -43,13 +43,17 @@ Address = Annotated[WebAddress, AfterValidator(_no_placeholder)]
 class SecretRef(Model):
     """A Secret in the namespace of the provider, else in that of the app; read only when an alert is sent."""
 
-    name: SecretName = Field(description="The Secret; its key address is where to send, its key token Slack's token.")
+    name: SecretName = Field(
+        description="The Secret; its key address is where to send, its key token Slack's token, its key url apprise's."
+    )
 
 
 class ProviderSpec(Model):
     """The destination of alerts."""
 
-    type: Literal["slack", "msteams", "discord", "rocket", "gchat"] = Field(description="Which chat it is.")
+    type: Literal["slack", "msteams", "discord", "rocket", "gchat", "apprise"] = Field(
+        description="Which chat it is; apprise for any other service, by a URL."
+    )
     channel: Text = Field("general", description="The channel. Default general; Teams and Google Chat know their own.")
     username: Text = Field("gitops-bg", description="Who says it. Default gitops-bg; not for Teams and Google Chat.")
     address: Address | None = Field(None, description="The address of the webhook, where it is not in secretRef.")
@@ -60,8 +64,19 @@ class ProviderSpec(Model):
 
     @model_validator(mode="after")
     def _has_an_address(self) -> Self:
+        if self.type == "apprise":
+            return self._has_only_a_secret()
         if self.address is None and self.secret_ref is None:
             raise Conflict("", "has neither address nor secretRef", "add secretRef: {name: ...}, with the key address")
+        return self
+
+    def _has_only_a_secret(self) -> Self:
+        if self.address is not None:
+            raise Conflict("address", "is not for apprise, whose URLs hold credentials", "put it into a Secret as url")
+        if self.secret_ref is None:
+            raise Conflict("", "has no secretRef", "add secretRef: {name: ...}, with the key url")
+        if self.proxy is not None:
+            raise Conflict("proxy", "is not for apprise", "set HTTPS_PROXY for the agent")
         return self
 
 
@@ -90,6 +105,8 @@ class Alerting:
     providers: Providers = field(default_factory=Providers)
     defaults: tuple[Alert, ...] = ()
     document: Document = Document(SETTINGS_FILE, None)  # noqa: RUF009 - it is frozen
+    unavailable: Mapping[str, str] = field(default_factory=dict)
+    """The types of providers that this process cannot send by, each with what to do about it; `check` asks nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +159,9 @@ def _wrong(
     elif provider.namespace not in (None, ref.namespace or app.namespace):
         message = f"AlertProvider {ref.name} is of the namespace {provider.namespace}"
         yield document.problem(path, message, f"add namespace: {provider.namespace} beside its name")
+    elif provider.spec is not None and (remedy := alerting.unavailable.get(provider.spec.type)):
+        message = f"AlertProvider {ref.name} is of the type {provider.spec.type}, which this agent cannot send by"
+        yield document.problem(path, message, remedy)
 
 
 def _missing(alert: Alert, alerting: Alerting, document: Document, path: Path) -> Problem:

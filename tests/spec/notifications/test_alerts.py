@@ -156,7 +156,7 @@ WRONG = {
     "unknown type": (
         alerts(TOLD),
         provider(spec="type: irc, address: https://chat.test/"),
-        "alerts/0.yaml:4: spec.type: 'irc' is not allowed (write slack, msteams, discord, rocket or gchat)",
+        "alerts/0.yaml:4: spec.type: 'irc' is not allowed (write slack, msteams, discord, rocket, gchat or apprise)",
     ),
     "neither address nor Secret": (
         alerts(TOLD),
@@ -177,6 +177,21 @@ WRONG = {
         alerts(TOLD),
         provider(spec='type: slack, address: "https://chat.test/{{secret:a/b}}"'),
         "alerts/0.yaml:4: spec.address: holds {{…}}, which nothing fills in here (put it into a Secret, and name that)",
+    ),
+    "apprise by an address": (
+        alerts(TOLD),
+        provider(spec='type: apprise, address: "https://ntfy.test/", secretRef: {name: phone}'),
+        "alerts/0.yaml:4: spec.address: is not for apprise, whose URLs hold credentials (put it into a Secret as url)",
+    ),
+    "apprise without a Secret": (
+        alerts(TOLD),
+        provider(spec="type: apprise"),
+        "alerts/0.yaml:4: spec: has no secretRef (add secretRef: {name: ...}, with the key url)",
+    ),
+    "apprise by a proxy": (
+        alerts(TOLD),
+        provider(spec='type: apprise, secretRef: {name: phone}, proxy: "http://proxy.test:3128"'),
+        "alerts/0.yaml:4: spec.proxy: is not for apprise (set HTTPS_PROXY for the agent)",
     ),
     "unknown field": (
         alerts(TOLD),

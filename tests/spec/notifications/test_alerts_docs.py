@@ -11,17 +11,31 @@ import yaml
 from gitops_bg.core.model.events import EVENTS
 from gitops_bg.core.model.hooks import Severity
 from gitops_bg.core.model.record import Event
+from gitops_bg.notify.apprise_sender import SERVICES
 from gitops_bg.spec.analysis.block import FlaggerAnalysis
 from gitops_bg.spec.app.settings import read_settings
 from gitops_bg.spec.notifications.alert_providers import load_providers
 
 PAGE = (Path(__file__).parents[3] / "docs" / "alerts.md").read_text()
-PROVIDER, APP, SETTINGS = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+PROVIDER, APP, SETTINGS, BY_APPRISE = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 
 
 def test_the_provider_is_one() -> None:
     providers = load_providers({"alerts/on-call.yaml": PROVIDER.encode()})
     assert (set(providers.items), providers.all_problems()) == ({"on-call"}, ())
+
+
+def test_the_provider_of_another_service_is_one() -> None:
+    (loaded,) = load_providers({"alerts/phone.yaml": BY_APPRISE.encode()}).items.values()
+    assert not loaded.problems
+    assert loaded.spec is not None
+    assert loaded.spec.type == "apprise"
+
+
+def test_the_services_are_those_that_are_used() -> None:
+    [listed] = re.findall(r"These are used: (.*?), each with", PAGE, re.DOTALL)
+    named = set(re.findall(r"`([a-z]+)`", listed))
+    assert named <= SERVICES <= named | {f"{name}s" for name in named}
 
 
 def test_the_alerts_are_some() -> None:

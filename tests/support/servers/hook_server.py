@@ -35,6 +35,7 @@ class HookServer:
         """Lets go of the requests that hang."""
         self._replies: dict[str, tuple[int, bytes]] = {}
         self._hanging: set[str] = set()
+        self._elsewhere: dict[str, str] = {}
         self._server = _Server(("127.0.0.1", 0), _handler(self))
         if certificate:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -51,6 +52,10 @@ class HookServer:
 
     def reply(self, path: str, status: int, body: str | bytes = b"") -> None:
         self._replies[path] = (status, body.encode() if isinstance(body, str) else body)
+
+    def redirect(self, path: str, to: str) -> None:
+        """Say that it is elsewhere."""
+        self._elsewhere[path] = to
 
     def hang(self, path: str) -> None:
         """Never answer, until `released`."""
@@ -72,7 +77,10 @@ class HookServer:
         if handler.path in self._hanging:
             self.released.wait(120)
         status, body = self._replies.get(handler.path, (200, b""))
-        handler.send_response(status)
+        elsewhere = self._elsewhere.get(handler.path)
+        handler.send_response(307 if elsewhere else status)
+        if elsewhere:
+            handler.send_header("Location", elsewhere)
         if status != 204:
             handler.send_header("Content-Length", str(len(body)))
         handler.end_headers()
