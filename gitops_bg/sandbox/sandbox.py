@@ -118,6 +118,11 @@ class Sandbox:
         self.stop()
 
     @property
+    def version(self) -> int:
+        """The number of the last write: as long as it stays, so does every object."""
+        return self._store.version
+
+    @property
     def url(self) -> str:
         """Return the address of the API server."""
         assert self._socket is not None, "the sandbox is not running"

@@ -355,7 +355,7 @@ class App:
             )
 
         try:
-            eventually(probe, timeout, what=what)
+            eventually(probe, timeout, what=what, heard=self.scenario.cluster.heard)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{story()}") from error
 

@@ -27,16 +27,26 @@ def stretched(seconds: float) -> float:
 _SAMPLE = 0.1
 _FIRST, _GROWTH = 0.01, 1.3
 """Seconds until the second look; each pause is longer: who looks all the time slows down what is looked at."""
+_NO_NEWS = 0.25
+"""Seconds between two looks while nothing new is heard: a probe may look at more than that."""
 
 
-def eventually(probe: Callable[[], T], timeout: float = PATIENCE, every: float = 0.08, what: str = "") -> T:
+def eventually(
+    probe: Callable[[], T],
+    timeout: float = PATIENCE,
+    every: float = 0.08,
+    what: str = "",
+    heard: Callable[[], object] | None = None,
+) -> T:
     """Call `probe` until what it returns is true, and return that; its AssertionErrors count as "not yet".
 
-    No two looks are more than `every` seconds apart. After `timeout` seconds: an AssertionError that names `what`, and
-    the last answer or error.
+    No two looks are more than `every` seconds apart; with `heard`, whose answer costs nothing and changes with most of
+    what `probe` looks at, there is one look after each change. After `timeout` seconds: an AssertionError that names
+    `what`, and the last answer or error.
     """
     deadline, pause = time.monotonic() + timeout, _FIRST
     while True:
+        before = heard() if heard else None
         try:
             answer = probe()
             last: object = answer
@@ -49,3 +59,6 @@ def eventually(probe: Callable[[], T], timeout: float = PATIENCE, every: float =
             raise AssertionError(f"not within {timeout} s: {what or 'the condition'}; last: {last!r}") from cause
         time.sleep(pause)
         pause = min(every, pause * _GROWTH)
+        until = time.monotonic() + _NO_NEWS
+        while heard and heard() == before and time.monotonic() < until:
+            time.sleep(_FIRST)

@@ -70,6 +70,9 @@ class TestCluster(RawApi):
         self.create("/api/v1/namespaces", {"metadata": {"name": name}})
         return name
 
+    heard: Callable[[], int] | None = None
+    """Where that costs nothing: a number that changes with every object (see `eventually`)."""
+
     def apply(self, manifest: Json, *, manager: str = "tests", force: bool = True) -> Json:
         """Server-side apply; the path follows from the manifest."""
         return self.patch(path_of(manifest), manifest, APPLY, fieldManager=manager, force="true" if force else "false")
@@ -222,6 +225,9 @@ class SandboxCluster(TestCluster):
         if answer is None:
             raise urllib3.exceptions.ProtocolError("the sandbox cut the connection")
         return answer.status, decoded(answer.body)
+
+    def heard(self) -> int:
+        return self.sandbox.version
 
     def set_ready(self, namespace: str, selector: Mapping[str, str], ready: bool) -> None:
         self.sandbox.kubelet.set_ready(namespace, dict(selector), ready)
