@@ -26,7 +26,7 @@ def problem_line(problem: Problem) -> str:
 
 
 def report(error: GitopsBgError, *, for_programs: bool = False) -> None:
-    """Print an error, or, for programs, write it as an object (docs/cli.md)."""
+    """Print an error, or, for programs, write it as an object (docs/reference/cli.md)."""
     problems = error.problems if isinstance(error, InvalidInput) else ()
     if for_programs:
         report_object(error.reason, str(error), code_of(error), problems)

@@ -29,7 +29,7 @@ class NoRight(Refused):
     def __init__(self, place: str, doing: str, words: str = "") -> None:
         super().__init__(
             f"{place}: the token may not {doing}{_said(words)}. "
-            "Give its user the right; docs/pull-requests.md lists what each forge needs"
+            "Give its user the right; docs/features/pull-requests.md lists what each forge needs"
         )
 
 

@@ -50,7 +50,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--apps", type=int, help="how many apps, instead of 10,000 and 1,200 on a control plane")
     parser.add_argument("--cluster", choices=("sandbox", "control-plane", "both"), default="both")
     parser.add_argument("--quick", action="store_true", help="few apps, few repeats: to see that it works")
-    parser.add_argument("--write-docs", action="store_true", help="put the table into docs/performance.md")
+    parser.add_argument("--write-docs", action="store_true", help="put the table into docs/reference/performance.md")
     parser.add_argument("-o", "--output", choices=("table", "json"), default="table")
     return parser.parse_args(arguments)
 

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from tests.bench.rows import Row
 
-PAGE = Path(__file__).parents[2] / "docs" / "performance.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "performance.md"
 _BEGIN, _END = "<!-- bench -->", "<!-- /bench -->"
 _COLUMNS = ("Work", "Cluster", "Apps", "Measured", "Budget", "", "Part of it", "Detail")
 

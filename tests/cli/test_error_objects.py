@@ -14,7 +14,7 @@ from gitops_bg.cli.options.options import Format
 from gitops_bg.cli.options.wanted_format import wants_programs
 
 KEYS = {"reason", "message", "exitCode", "problems"}
-PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
 
 
 def ended(*arguments: str, folder: Path) -> Result:

@@ -1,4 +1,4 @@
-"""Writes docs/conformance.md, which test proves which scenario, and docs/fields.md, what each field means here."""
+"""Writes pages of docs/reference: conformance.md, which test proves which scenario, and fields.md, what each means."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _label(scenario: str) -> str:
 
 def _link(proof: Proof) -> str:
     words = proof.name.removeprefix("test_")
-    return f"[`{words}`](../{proof.file})"
+    return f"[`{words}`](../../{proof.file})"
 
 
 def _words() -> str:
@@ -111,7 +111,7 @@ def _fields_of_shared() -> Iterator[str]:
 
 def _where(field: Field) -> str:
     files = mentions(field.telling_name)[:MOST_FILES]
-    return ", ".join(f"[{Path(file).stem.removeprefix('test_')}](../{file})" for file in files)
+    return ", ".join(f"[{Path(file).stem.removeprefix('test_')}](../../{file})" for file in files)
 
 
 def _their_fields(title: str, theirs: tuple[Theirs, ...]) -> str:
@@ -133,5 +133,5 @@ def _cell(value: object) -> str:
     return " ".join(str(value).replace("|", "\\|").split())
 
 
-PAGES: dict[Path, Callable[[], str]] = {_DOCS / "conformance.md": _conformance, _DOCS / "fields.md": _fields}
+PAGES: dict[Path, Callable[[], str]] = {_DOCS / "reference" / "conformance.md": _conformance, _DOCS / "reference" / "fields.md": _fields}
 """Every page that is written, and what makes it, whole."""

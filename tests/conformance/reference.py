@@ -2,7 +2,7 @@
 
 A test proves a scenario if its name begins with `test_` and the scenario's id (`test_argo_04_…`; several ids may
 follow each other: `test_argo_21_22_24_…`). A scenario that does not apply here says why in one line. `survey` finds the
-tests, `document` writes docs/conformance.md, `test_documented` fails where a scenario has neither.
+tests, `document` writes docs/reference/conformance.md, `test_documented` fails where a scenario has neither.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every scenario of the references has a test or a reason, and docs/conformance.md says which."""
+"""Every scenario of the references has a test or a reason, and docs/reference/conformance.md says which."""
 
 import doctest
 from pathlib import Path
@@ -66,7 +66,7 @@ def test_names_are_split_as_the_examples_say() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_page_is_as_the_tests_and_the_models_are(page: Path) -> None:
-    assert page.read_text() == PAGES[page](), f"docs/{page.name} is stale: run `{COMMAND}`"
+    assert page.read_text() == PAGES[page](), f"{page.name} is stale: run `{COMMAND}`"
 
 
 def test_every_field_has_a_meaning() -> None:
@@ -80,5 +80,5 @@ def test_every_field_has_a_meaning() -> None:
 
 
 def test_every_phase_is_among_those_that_users_are_told_what_to_do_about() -> None:
-    told = (Path(__file__).parents[2] / "docs" / "troubleshooting.md").read_text()
+    told = (Path(__file__).parents[2] / "docs" / "how-to" / "troubleshooting.md").read_text()
     assert not [phase for phase in Phase if f"| `{phase}` |" not in told]

@@ -1,4 +1,4 @@
-"""Writes docs/checks.md: the rules of `check`, each with what it says of its smallest mistake."""
+"""Writes docs/reference/checks.md: the rules of `check`, each with what it says of its smallest mistake."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from gitops_bg.spec.lint.finding import Rule, Severity
 from gitops_bg.spec.lint.rules import RULES
 from tests.spec.lint.test_rules import ROWS, WITHOUT_PORTS
 
-PAGE = Path(__file__).parents[2] / "docs" / "checks.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "checks.md"
 COMMAND = "python -m tests.documentation --write-docs"
 
 _HEAD = f"""\
 # What `check` finds
 
 Written by `{COMMAND}` (`make docs`) from the rules of `gitops-bg check` and from the table of
-its tests. How to run it in an editor, before a commit and in CI: [CI](ci.md).
+its tests. How to run it in an editor, before a commit and in CI: [CI](../how-to/ci.md).
 
 An **error** is what the agent or Kubernetes refuses, or what can never work: exit code 1. A **note** is valid, and
 true, and probably not what its author meant: exit code 0, unless `--strict` is given; `--ignore RULE` leaves those of a
@@ -24,7 +24,7 @@ never changes; it is in every format but text.
 
 Only errors of the rule `problem` keep the agent from using a file: its last good state keeps serving. The others the
 agent does not look for: Kubernetes would say them later, or nobody
-([decision 47](decisions/0047-check-knows-more-than-the-agent.md)).
+([decision 47](../decisions/0047-check-knows-more-than-the-agent.md)).
 An app with an error has no notes, because they could be wrong.
 
 """

@@ -1,4 +1,4 @@
-"""Writes docs/events.md: the table of events, as the core has it."""
+"""Writes docs/reference/events.md: the table of events, as the core has it."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from gitops_bg.core.model.events import EVENTS, NOTICES, EventRow, Notice, Notic
 from gitops_bg.core.model.hooks import Severity
 from gitops_bg.core.model.record import Event
 
-PAGE = Path(__file__).parents[2] / "docs" / "events.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "events.md"
 COMMAND = "python -m tests.documentation --write-docs"
 
 _HEAD = f"""\
 # Events: what is said of an app, where, and how grave it is
 
-Written by `{COMMAND}` (`make docs`) from [the one table](../gitops_bg/core/model/events.py) of the code. Each
+Written by `{COMMAND}` (`make docs`) from [the one table](../../gitops_bg/core/model/events.py) of the code. Each
 event is one entry of the ledger (the trailer `Bg-Event` of its commit, `gitops-bg history`), one Kubernetes
 Event of the app (`kubectl describe bgd`), one count of `gitops_bg_events_total`, and one message to everybody
-whose [alerts](alerts.md) are that grave. What [only Kubernetes is told](#what-only-kubernetes-is-told) has no
-entry: what an action did, and how rollouts and analyses go. `policy-changed` is of the repository: the ledger has it
+whose [alerts](../features/alerts.md) are that grave. What [only Kubernetes is told](#what-only-kubernetes-is-told) has
+no entry: what an action did, and how rollouts and analyses go. `policy-changed` is of the repository: the ledger has it
 once for each commit of main that changed promotion policies (`policies.json` of the state branch), and `history` shows
 it between the entries of every app; no object, alert or metric does.
 

@@ -1,4 +1,4 @@
-"""Writes the table of fields in docs/status.md, from the model of the status."""
+"""Writes the table of fields in docs/reference/status.md, from the model of the status."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic.alias_generators import to_camel
 
 from gitops_bg.spec.status import Status
 
-PAGE = Path(__file__).parents[2] / "docs" / "status.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "status.md"
 COMMAND = "python -m tests.documentation --write-docs"
 
 BEGIN, END = f"<!-- Written by `{COMMAND}` (`make docs`) from gitops_bg/spec/status.py. -->\n\n", "\n<!-- End. -->"

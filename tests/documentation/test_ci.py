@@ -1,4 +1,4 @@
-"""docs/ci.md says what the action takes, what `check` prints, and with which codes it exits."""
+"""docs/how-to/ci.md says what the action takes, what `check` prints, and with which codes it exits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gitops_bg.cli.options.options import CheckFormat
 from gitops_bg.cli.views.check_report import ReportJson
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "ci.md").read_text()
+PAGE = (ROOT / "docs" / "how-to" / "ci.md").read_text()
 
 
 def blocks(language: str) -> list[str]:

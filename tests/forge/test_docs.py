@@ -1,4 +1,4 @@
-"""The pull request that docs/pull-requests.md shows is the one that the agent writes."""
+"""The pull request that docs/features/pull-requests.md shows is the one that the agent writes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gitops_bg.core.model.version import Source
 from gitops_bg.forge.offer import Side
 from tests.forge.offers import offer, template, want
 
-PAGE = Path(__file__).parents[2] / "docs" / "pull-requests.md"
+PAGE = Path(__file__).parents[2] / "docs" / "features" / "pull-requests.md"
 WHEN = datetime(2026, 1, 1, tzinfo=UTC)
 
 

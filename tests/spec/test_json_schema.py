@@ -29,9 +29,9 @@ def _texts() -> Iterator[tuple[str, str]]:
     for folder in ("repo-template", "policies"):
         for path in sorted((ROOT / folder).rglob("*.yaml")):
             yield str(path.relative_to(ROOT)), path.read_text()
-    for path in sorted((ROOT / "docs").glob("*.md")):
+    for path in sorted((ROOT / "docs").rglob("*.md")):
         for number, block in enumerate(re.findall(r"^```yaml\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL)):
-            yield f"docs/{path.name}#{number}", block
+            yield f"{path.relative_to(ROOT)}#{number}", block
     yield "fixture app", texts.app("shop", "web").decode()
     yield "fixture primary", texts.primary("shop", "web", "1.0.0", 1).decode()
     yield "fixture settings", texts.SETTINGS.decode()

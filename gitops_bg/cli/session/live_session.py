@@ -1,6 +1,6 @@
 """One run of a command that asks the cluster alone. What Git needs is in `session`, which imports far more.
 
-Only what every such command needs is imported here; the rest when it is asked for (docs/cli.md, "How fast").
+Only what every such command needs is imported here; the rest when it is asked for (docs/reference/cli.md, "How fast").
 """
 
 from collections.abc import Iterable

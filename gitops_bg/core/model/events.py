@@ -180,7 +180,7 @@ EVENTS: Mapping[Event, EventRow] = {
         verb="history accepted", sentence="the rewritten history was accepted", reason="HistoryAccepted"
     ),
 }
-"""Every event; docs/events.md has the same table."""
+"""Every event; docs/reference/events.md has the same table."""
 
 
 class Notice(StrEnum):
@@ -285,7 +285,7 @@ NOTICES: Mapping[Notice, NoticeRow] = {
     Notice.LEDGER_AHEAD: NoticeRow(when="the ledger has entries that this record never gave out", severity=WARN),
     Notice.CONFLICT: NoticeRow(when="somebody else's object has the name of the app", severity=WARN),
 }
-"""Every notice, in the order of the names; docs/events.md has the same table."""
+"""Every notice, in the order of the names; docs/reference/events.md has the same table."""
 
 
 def analysis_notice(phase: AnalysisPhase) -> Notice:

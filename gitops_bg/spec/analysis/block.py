@@ -195,7 +195,8 @@ class FlaggerAnalysis(Model):
     )
 
     alerts: list[Alert] | None = Field(
-        None, description="Who is told what happens; instead of the alerts of gitops-bg.yaml, see docs/alerts.md."
+        None,
+        description="Who is told what happens; instead of the alerts of gitops-bg.yaml, see docs/features/alerts.md.",
     )
 
     @property

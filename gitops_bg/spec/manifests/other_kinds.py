@@ -7,7 +7,7 @@ REMEDIES = {
     "StatefulSet": "the workload of an app is its target: name this file as spec.target in app.yaml, or move it away",
     "ReplicaSet": "the workload of an app is its target: name this file as spec.target in app.yaml, or move it away",
     "Rollout": "the workload of an app is its target: name this file as spec.target in app.yaml, or move it away",
-    "Canary": "an app.yaml takes its place: docs/conformance.md has the fields",
+    "Canary": "an app.yaml takes its place: docs/reference/conformance.md has the fields",
     "DaemonSet": f"nothing moves traffic between two of them: {_APPLIER}",
     "Ingress": f"it leads to the active Service, whose name never changes: {_APPLIER}",
     "HTTPRoute": "write spec.strategy.blueGreen.routes in app.yaml, and the agent makes it",
@@ -27,9 +27,9 @@ REMEDIES = {
 
 _INSTEAD_OF_APP = {
     "Rollout": "write a BlueGreenDeployment: strategy.blueGreen keeps its field names, and template belongs into a "
-    "Deployment in target.yaml; docs/conformance.md has every field of Argo Rollouts",
+    "Deployment in target.yaml; docs/reference/conformance.md has every field of Argo Rollouts",
     "Canary": "write a BlueGreenDeployment: analysis and its webhooks keep their field names, and targetRef is the "
-    "Deployment in target.yaml; docs/conformance.md has every field of Flagger",
+    "Deployment in target.yaml; docs/reference/conformance.md has every field of Flagger",
     "Deployment": "it is the target: call the file target.yaml, and write app.yaml beside it",
 }
 """By kind of what somebody called app.yaml: what to write instead."""

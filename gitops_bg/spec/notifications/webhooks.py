@@ -64,7 +64,7 @@ class Webhook(Model):
     name: HookName = Field(description="What it is called; no two hooks of an app may share a name.")
     type: Literal[
         "confirm-rollout", "pre-rollout", "rollout", "confirm-promotion", "rollback", "post-rollout", "event"
-    ] = Field("rollout", description="When it is called, see docs/hooks.md.")
+    ] = Field("rollout", description="When it is called, see docs/features/hooks.md.")
     url: WebAddress | None = Field(
         None, description="Where to POST. A confirm-rollout or confirm-promotion hook without one is a manual gate."
     )

@@ -144,7 +144,7 @@ def test_the_first_commit_of_what_serves_already_is_written_whatever_policies_sa
 
 
 def test_the_first_version_of_a_service_in_a_groups_candidate_comes_up_in_a_freeze() -> None:
-    """No request reaches it unasked; its group's promotion is what policies are asked about (docs/groups.md)."""
+    """No request reaches it unasked; its group's promotion is what policies ask about (docs/features/groups.md)."""
     frozen = under(world(candidate(1)), FREEZE)
     assert not is_committed(decided(frozen))
     assert is_committed(decided(replace(frozen, desired=replace(frozen.desired, in_candidate=True))))

@@ -124,7 +124,7 @@ def test_every_condition_that_can_be_made_has_a_row(made: Made) -> None:
         f"{made.place} makes a condition without a row: add {rows} to the table of gitops_bg/core/status/meanings.py, "
         "or for groups of gitops_bg/core/groups/inspect/meanings.py "
         "(what it means for traffic now, who must do what, the command; CALM where nothing is to be said), "
-        "and the condition to docs/status.md"
+        "and the condition to docs/reference/status.md"
     )
 
 

@@ -191,7 +191,7 @@ def test_failure_of_somebody_elses_replica_set_is_not_ours() -> None:
 
 
 def test_the_page_about_the_status_names_every_condition() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "status.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "status.md").read_text()
     assert [one.type for one in conditions_of(world()) if f"`{one.type}`" not in page] == []
 
 

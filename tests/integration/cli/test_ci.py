@@ -1,4 +1,4 @@
-"""What docs/ci.md offers: the hook of pre-commit, the action for GitHub, the template for GitLab, as they run."""
+"""What docs/how-to/ci.md offers: the hook of pre-commit, the action for GitHub, the template for GitLab, as run."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def test_kustomize_builds_it(cluster: TestCluster) -> None:
 
 
 def test_applying_it_again_leaves_the_users_settings_alone(cluster: TestCluster) -> None:
-    """docs/running.md has the ConfigMap made before; one in here would put an example's repository in its place."""
+    """docs/start/install.md has the ConfigMap made before; one in here would put an example's in its place."""
     built = cluster.kubectl("kustomize", str(DEPLOY))
     assert "ConfigMap" not in {each["kind"] for each in yaml.safe_load_all(built.stdout)}
 

@@ -77,7 +77,7 @@ NEEDED = {
 
 
 def binding(role: str) -> dict[str, Any]:
-    """What docs/analysis.md and docs/configuration.md have somebody make for a namespace."""
+    """What docs/features/analysis.md and docs/features/configuration.md have somebody make for a namespace."""
     return {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "RoleBinding",
@@ -237,7 +237,7 @@ def test_nothing_else_is_allowed(agent: Scene) -> None:
 
 
 def test_its_lease_is_its_own(agent: Scene) -> None:
-    """Of the namespace that the agent runs in it may take and give back Leases, and no more (docs/running.md)."""
+    """Of the namespace that the agent runs in it may take and give back Leases, and no more (docs/start/install.md)."""
     leases = ("coordination.k8s.io", "leases", "")
     api = RawApi(agent.cluster.kubeconfig)
     try:

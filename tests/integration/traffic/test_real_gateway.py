@@ -89,7 +89,7 @@ def test_a_route_deleted_by_hand_and_a_gateway_that_dies_come_back(traefik: Trae
         assert {each.status for each in again.answers} == {200}
 
 
-# --- what Traefik 3.0 does with the rest of what routes.yaml may say; the table of docs/groups.md ---------------------
+# --- what Traefik 3.0 does with the rest of what routes.yaml may say; the table of docs/features/groups.md ------------
 
 ONE, TWO = Backend("one", 80), Backend("two", 80)
 REFUSED = {

@@ -1,4 +1,4 @@
-"""The YAML of docs/analysis.md is valid: `check` has no problem with its templates and apps."""
+"""The YAML of docs/features/analysis.md is valid: `check` has no problem with its templates and apps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gitops_bg.spec.app.load import load_app
 from gitops_bg.spec.yaml.reader import read_one
 from tests.spec.texts import APP, TARGET, WEB, app_with, source_of
 
-PAGE = (Path(__file__).parents[3] / "docs" / "analysis.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "features" / "analysis.md").read_text()
 BLOCKS = [block.encode() for block in re.findall(r"```yaml\n(.*?)```", PAGE, re.S)]
 TEMPLATES = [block for block in BLOCKS if b"kind: AnalysisTemplate" in block]
 APPS = [block for block in BLOCKS if b"PromotionAnalysis:" in block or b"\n  analysis:" in block]
@@ -31,7 +31,7 @@ def library() -> Library:
 
 
 def spec_of(block: bytes) -> dict[str, Any]:
-    document, problems = read_one("docs/analysis.md", block)
+    document, problems = read_one("docs/features/analysis.md", block)
     assert problems == ()
     assert document is not None
     spec: dict[str, Any] = document.value["spec"]

@@ -376,10 +376,10 @@ def test_what_has_no_pod_template_is_no_target() -> None:
 NO_APPS = {
     "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\n": "app.yaml:2: kind: a Rollout is no app of gitops-bg "
     "(write a BlueGreenDeployment: strategy.blueGreen keeps its field names, and template belongs into a Deployment in "
-    "target.yaml; docs/conformance.md has every field of Argo Rollouts)",
+    "target.yaml; docs/reference/conformance.md has every field of Argo Rollouts)",
     "apiVersion: flagger.app/v1beta1\nkind: Canary\n": "app.yaml:2: kind: a Canary is no app of gitops-bg "
     "(write a BlueGreenDeployment: analysis and its webhooks keep their field names, and targetRef is the Deployment "
-    "in target.yaml; docs/conformance.md has every field of Flagger)",
+    "in target.yaml; docs/reference/conformance.md has every field of Flagger)",
     TARGET: "app.yaml:2: kind: a Deployment is no app of gitops-bg "
     "(it is the target: call the file target.yaml, and write app.yaml beside it)",
 }

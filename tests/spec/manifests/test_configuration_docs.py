@@ -1,4 +1,4 @@
-"""docs/configuration.md: its examples are what they say, read as they stand."""
+"""docs/features/configuration.md: its examples are what they say, read as they stand."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gitops_bg.spec.manifests.configuration_checks import MAX_BYTES
 from gitops_bg.spec.manifests.references import TABLE, references
 from tests.spec.texts import APP, TARGET, WEB, source_of
 
-PAGE = (Path(__file__).parents[3] / "docs/configuration.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs/features/configuration.md").read_text()
 SETTINGS, IN_TARGET, LEFT_OUT, PORTS = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 

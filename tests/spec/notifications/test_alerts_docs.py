@@ -1,4 +1,4 @@
-"""docs/alerts.md: its examples are read as they stand, and its table is that of the core."""
+"""docs/features/alerts.md: its examples are read as they stand, and its table is that of the core."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gitops_bg.spec.analysis.block import FlaggerAnalysis
 from gitops_bg.spec.app.settings import read_settings
 from gitops_bg.spec.notifications.alert_providers import load_providers
 
-PAGE = (Path(__file__).parents[3] / "docs" / "alerts.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "features" / "alerts.md").read_text()
 PROVIDER, APP, SETTINGS, BY_APPRISE = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 
 

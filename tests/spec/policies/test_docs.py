@@ -1,4 +1,4 @@
-"""docs/policies.md: its examples are read as they stand, and its table has every rule."""
+"""docs/features/policies.md: its examples are read as they stand, and its table has every rule."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gitops_bg.spec.policies.load import load_people, load_policies
 from gitops_bg.spec.policies.models import Rule
 from gitops_bg.spec.yaml.reader import read
 
-PAGE = (Path(__file__).parents[3] / "docs" / "policies.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "features" / "policies.md").read_text()
 POLICY, PEOPLE, RULES, ACCOUNTS, SIGNERS, CASES = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 
 

@@ -1,7 +1,7 @@
 """A real implementation of the Gateway API in front of a real control plane: Traefik 3.0, with pods that really answer.
 
 All of it runs in a network of its own (see `network`): etcd, API server, Traefik, pods, and the test itself. Traefik
-writes the status of Gateways, and none of HTTPRoutes. `docs/groups.md` has what it does not take of our routes.
+writes the status of Gateways, and none of HTTPRoutes. docs/features/groups.md has what it does not take of ours.
 """
 
 from __future__ import annotations

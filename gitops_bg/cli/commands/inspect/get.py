@@ -1,6 +1,6 @@
 """`get`: the state of apps, one line each, or one app as a tree; with -w, every change. It only reads.
 
-The list is what people ask for all day: what only a tree or a watch needs is imported there (docs/cli.md).
+The list is what people ask for all day: what only a tree or a watch needs is imported there (docs/reference/cli.md).
 """
 
 import math

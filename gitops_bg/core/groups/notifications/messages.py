@@ -160,7 +160,7 @@ _SEVERITIES = {
 
 
 def _severity(event: GroupEvent, decision: GroupDecision) -> Severity:
-    """What failed is an error; what somebody asked to go back a warning, as for apps (docs/alerts.md)."""
+    """What failed is an error; what somebody asked to go back a warning, as for apps (docs/features/alerts.md)."""
     if event in (GroupEvent.ROLLBACK_FINISHED, GroupEvent.TRANSITION_WITHDRAWN):
         return Severity.ERROR if decision.record.failed is not None else Severity.WARN
     return _SEVERITIES.get(event, Severity.INFO)
