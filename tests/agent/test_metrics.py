@@ -182,9 +182,9 @@ def test_the_agent_says_its_version(metrics: Metrics) -> None:
     assert value(metrics, "agent_info", version=__version__) == 1
 
 
-def test_the_page_about_the_status_names_every_series_of_ours(metrics: Metrics) -> None:
+def test_the_page_about_metrics_names_every_series_of_ours(metrics: Metrics) -> None:
     everything(metrics, WEB)
-    page = (Path(__file__).parents[2] / "docs" / "reference" / "status.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "metrics.md").read_text()
     families = {family.name for family in metrics.registry.collect() if family.name.startswith("gitops_bg_")}
     sizes = {name for name in families if name.startswith("gitops_bg_app_replicas_")}
     assert "gitops_bg_app_replicas_{desired,current,updated,ready,available,unavailable}" in page

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from tests.conformance import fields
+from tests.conformance.examples import examples
 from tests.conformance.fields import Field, Theirs, ours
 from tests.conformance.reference import SECTIONS, Scenario, Section
 from tests.conformance.survey import Proof, is_proven, mentions, proofs_of
@@ -30,8 +31,9 @@ that the target asks for, pods of all versions, pods of the target's version, re
 _HEAD_OF_FIELDS = f"""\
 # Every field
 
-Written by `{COMMAND}` from the models that `gitops-bg check` checks with. `[]` is each item of a list. The same
-texts are in the cluster: `kubectl explain bgd.spec.strategy.blueGreen`.
+Written by `{COMMAND}` from the models that `gitops-bg check` checks with. `[]` is each item of a list. A field
+without an example has fields of its own. The same texts are in the cluster:
+`kubectl explain bgd.spec.strategy.blueGreen`.
 """
 
 
@@ -94,19 +96,33 @@ def _words() -> str:
 
 def _own_fields() -> str:
     """Ours, all of them."""
-    rows = ((f"`{each.path}`", each.default, each.meaning, _where(each)) for each in ours().values())
-    return "## app.yaml\n\n" + _table(("Field of `spec`", "Default", "Meaning", "Tests"), rows)
+    shown = examples("app")
+    rows = (
+        (f"`{each.path}`", each.default, _code(shown[each.path]), each.meaning, _where(each))
+        for each in ours().values()
+    )
+    return "## app.yaml\n\n" + _table(("Field of `spec`", "Default", "Example", "Meaning", "Tests"), rows)
 
 
 def _fields_of_shared() -> Iterator[str]:
     """What is not of one app."""
-    for title, place, known in (
-        ("AnalysisTemplate", "spec", fields.of_templates()),
-        ("Where metrics are measured", "provider", fields.of_metric_providers()),
-        ("AlertProvider", "spec", fields.of_alert_providers()),
+    for title, place, known, shown in (
+        ("AnalysisTemplate", "spec", fields.of_templates(), examples("analysis-template")),
+        (
+            "Where metrics are measured",
+            "provider",
+            fields.of_metric_providers(),
+            examples("analysis-template", "metrics[].provider."),
+        ),
+        ("AlertProvider", "spec", fields.of_alert_providers(), examples("alert-provider")),
     ):
-        rows = ((f"`{each.path}`", each.default, each.meaning) for each in known.values())
-        yield f"## {title}\n\n" + _table((f"Field of `{place}`", "Default", "Meaning"), rows)
+        rows = ((f"`{each.path}`", each.default, _code(shown[each.path]), each.meaning) for each in known.values())
+        yield f"## {title}\n\n" + _table((f"Field of `{place}`", "Default", "Example", "Meaning"), rows)
+
+
+def _code(example: str) -> str:
+    """An example; a field that has fields of its own is shown by theirs."""
+    return f"`{example}`" if example else ""
 
 
 def _where(field: Field) -> str:
@@ -133,5 +149,8 @@ def _cell(value: object) -> str:
     return " ".join(str(value).replace("|", "\\|").split())
 
 
-PAGES: dict[Path, Callable[[], str]] = {_DOCS / "reference" / "conformance.md": _conformance, _DOCS / "reference" / "fields.md": _fields}
+PAGES: dict[Path, Callable[[], str]] = {
+    _DOCS / "reference" / "conformance.md": _conformance,
+    _DOCS / "reference" / "fields.md": _fields,
+}
 """Every page that is written, and what makes it, whole."""

@@ -7,7 +7,7 @@ import pytest
 
 from gitops_bg.core.model.decision import Phase
 from gitops_bg.core.model.record import RolloutOutcome
-from tests.conformance import fields, survey
+from tests.conformance import examples, fields, survey
 from tests.conformance.document import COMMAND, PAGES
 from tests.conformance.reference import EVERY, SECTIONS, Scenario
 from tests.conformance.survey import is_proven, proofs
@@ -62,6 +62,7 @@ def test_every_field_is_mentioned_by_a_test() -> None:
 
 def test_names_are_split_as_the_examples_say() -> None:
     assert doctest.testmod(survey).failed == 0
+    assert doctest.testmod(examples).failed == 0
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -77,6 +78,30 @@ def test_every_field_has_a_meaning() -> None:
         *fields.of_alert_providers().values(),
     ]
     assert not [field.path for field in every if not field.meaning]
+
+
+@pytest.mark.parametrize("name", examples.MODELS)
+def test_the_models_take_the_examples(name: str) -> None:
+    for document in examples.documents(name):
+        examples.MODELS[name].model_validate(document)
+
+
+def test_every_field_has_an_example() -> None:
+    shown = examples.examples
+    every = [
+        (fields.ours(), shown("app")),
+        (fields.of_templates(), shown("analysis-template")),
+        (fields.of_metric_providers(), shown("analysis-template", "metrics[].provider.")),
+        (fields.of_alert_providers(), shown("alert-provider")),
+    ]
+    for known, found in every:
+        assert not [path for path in known if path not in found]
+        bare = [
+            path
+            for path in known
+            if not found[path] and not any(each.startswith(f"{path}") for each in found if each != path)
+        ]
+        assert not bare, "too long to be shown, and without fields of its own"
 
 
 def test_every_phase_is_among_those_that_users_are_told_what_to_do_about() -> None:

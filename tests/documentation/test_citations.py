@@ -24,6 +24,17 @@ def test_every_link_leads_to_a_file_and_its_heading():
     assert not dead, "\n".join(dead)
 
 
+def test_every_page_that_a_text_names_is_there():
+    named = {
+        (path, page)
+        for path, text in REPOSITORY.texts.items()
+        if path != "CHANGELOG.md" and not path.startswith(PEERS)
+        for page in re.findall(r"(?<![\w/.-])docs/[\w/-]+\.md", text)
+    }
+    assert len(named) > 50
+    assert not [(path, page) for path, page in named if not (ROOT / page).is_file()]
+
+
 def test_there_are_citations_of_each_form():
     everything = "\n".join(REPOSITORY.texts.values())
     assert all(form.pattern.search(everything) for form in FORMS[:-1])

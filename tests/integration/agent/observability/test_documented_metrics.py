@@ -1,4 +1,4 @@
-"""Every series that docs/reference/status.md names gets a sample from a running agent, and the agent has no other."""
+"""Every series that docs/reference/metrics.md names gets a sample from a running agent, and the agent has no other."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.groups import Store
 from tests.support.scenario import Scenario, scenario
 from tests.support.waiting import eventually
 
-DOCS = Path(__file__).parents[4] / "docs" / "reference" / "status.md"
+DOCS = Path(__file__).parents[4] / "docs" / "reference" / "metrics.md"
 _NAME = re.compile(r"`(gitops_bg_[a-z0-9_]+)(?:\{([a-z, _]+)\})?")
 
 
