@@ -8,7 +8,7 @@ WORKERS ?= 4
 # again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all test-fast lint docs bench coverage explore histories faults mutants clean
+.PHONY: demo test test-all test-fast lint docs site bench coverage explore histories faults mutants clean
 
 demo: .venv/.installed
 	$(BIN)/gitops-bg demo
@@ -37,6 +37,11 @@ docs: .venv/.installed
 	$(BIN)/python -m gitops_bg.cluster.installation.chart deploy
 	$(BIN)/python -m tests.conformance --write-docs
 	$(BIN)/python -m tests.documentation --write-docs
+
+# The documentation as a site, in .site/: a dead link, or a page that nobody reaches, is an error. A test builds it, too.
+site: export NO_MKDOCS_2_WARNING := 1
+site: .venv/.installed
+	$(BIN)/mkdocs build --strict --config-file docs/site/mkdocs.yml
 
 bench: .venv/.installed
 	$(BIN)/python -m tests.bench
@@ -72,4 +77,4 @@ coverage: .venv/.installed
 	touch $@
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

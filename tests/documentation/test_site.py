@@ -1,0 +1,88 @@
+"""The documentation is a site: every page can be reached, no link is dead, and a reader's browser asks nobody else."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+MKDOCS = Path(sys.executable).with_name("mkdocs")
+FETCHED = re.compile(
+    r"""<(?:script|link|img|iframe|source|object)\b[^>]*?\b(?:src|href|data)=["']?((?:https?:)?//[^"'\s>]+)"""
+)
+IMPORTED = re.compile(r"""(?:url\(|@import )["']?(?:https?:)?//""")
+
+
+def build(docs: Path, to: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    command = [str(MKDOCS), "build", "--strict", "--config-file", str(docs / "site/mkdocs.yml"), "--site-dir", str(to)]
+    environment = {"PATH": os.environ["PATH"], "HOME": str(to.parent), "NO_MKDOCS_2_WARNING": "1", **variables}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built strictly."""
+    folder = tmp_path_factory.mktemp("site") / "built"
+    built = build(DOCS, folder)
+    assert built.returncode == 0, built.stderr
+    return folder
+
+
+def test_every_page_is_in_the_site(site: Path) -> None:
+    pages = {path.relative_to(DOCS).with_suffix("") for path in DOCS.rglob("*.md")}
+    built = {path.relative_to(site).with_suffix("") for path in site.rglob("*.html")} - {Path("404")}
+    assert built == {path.with_name("index") if path.name == "README" else path for path in pages}
+
+
+def test_every_decision_is_linked_from_their_list() -> None:
+    """They alone are not in the navigation."""
+    told = (DOCS / "decisions/README.md").read_text()
+    assert not [path.name for path in (DOCS / "decisions").glob("0*.md") if f"]({path.name})" not in told]
+
+
+def test_no_page_fetches_anything_from_anybody(site: Path) -> None:
+    pages = {path: path.read_text() for path in site.rglob("*.html")}
+    assert not {(path.name, url) for path, page in pages.items() for url in FETCHED.findall(page)}
+    assert not [path.name for path, page in pages.items() if 'class="mermaid"' in page], "the theme fetches mermaid"
+    assert not [path.name for path in site.rglob("*.css") if IMPORTED.search(path.read_text())]
+
+
+def test_search_finds_in_an_index_of_the_site_itself(site: Path) -> None:
+    index = json.loads((site / "search/search_index.json").read_text())
+    found = {entry["location"].partition("#")[0] for entry in index["docs"] if "scaleDownDelaySeconds" in entry["text"]}
+    assert "how-to/warm-pods.html" in found
+
+
+def test_links_out_of_docs_lead_to_the_repository_where_its_address_is_known(site: Path, tmp_path: Path) -> None:
+    there = "https://git.example.com/tools/gitops-bg/blob/main"
+    built = build(DOCS, tmp_path / "built", SITE_REPOSITORY_URL=there)
+    assert built.returncode == 0, built.stderr
+    events = "reference/events.html"
+    assert f'href="{there}/gitops_bg/core/model/events.py"' in (tmp_path / "built" / events).read_text()
+    assert "gitops_bg/core/model/events.py" not in (site / events).read_text()
+
+
+MISTAKES = {
+    "a dead link": ("faq.md", "[gone](start/gone.md)", "start/gone.md"),
+    "a dead anchor": ("faq.md", "[gone](start/install.md#gone)", "does not contain an anchor '#gone'"),
+    "a page that is not in the navigation": ("how-to/new.md", "# New", "how-to/new.md"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_fails_the_build(name: str, tmp_path: Path) -> None:
+    file, text, said = MISTAKES[name]
+    shutil.copytree(DOCS, tmp_path / "docs")
+    with (tmp_path / "docs" / file).open("a") as page:
+        page.write(f"\n{text}\n")
+    built = build(tmp_path / "docs", tmp_path / "built")
+    assert built.returncode == 1
+    assert said in built.stderr
