@@ -87,7 +87,7 @@ def _environment(cluster: TestCluster, home: Path) -> dict[str, str]:
         "PATH": ":".join([str(COMMANDS), *helm, os.environ["PATH"]]),
         "KUBECONFIG": str(cluster.kubeconfig),
         "GIT_PAGER": "cat",
-        "COLUMNS": "120",
+        "COLUMNS": "160",
         "NO_COLOR": "1",
         "PROJECT": str(ROOT),
     }
