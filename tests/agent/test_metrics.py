@@ -40,6 +40,7 @@ def series_of(metrics: Metrics, app: AppKey) -> set[str]:
 def everything(metrics: Metrics, app: AppKey) -> None:
     """Say every verb about an app."""
     metrics.decided(app, Phase.PROMOTING, 0.001)
+    metrics.ledger_waits(app, 3)
     metrics.decided(app, Phase.HEALTHY, 0.001)
     metrics.acted(app, "SwitchTraffic")
     metrics.failed(app, "Transient")

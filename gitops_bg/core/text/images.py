@@ -35,8 +35,8 @@ def tags_between(before: str, after: str) -> tuple[str, str]:
     """
     old, new = images_in(before), images_in(after)
     if not (old and new):
-        one, other = (images[:1] or (("", "", ""),) for images in (old, new))
-        return _shown(*one[0][1:]), _shown(*other[0][1:])
+        (_, *one), (_, *other) = (next(iter(images), ("", "", "")) for images in (old, new))
+        return _shown(*one), _shown(*other)
     left = {name: image for name, *image in old}
     pairs = ((left[name], image) for name, *image in new if name in left and left[name] != image)
     moved = next(pairs, None)

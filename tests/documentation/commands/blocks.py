@@ -24,6 +24,8 @@ _LOOKS_LIKE_A_COMMAND = re.compile(
     rf"^\s*(?:\$ \S|(?:export \w+=\S+|{'|'.join(map(re.escape, PROGRAMS))}) )", re.MULTILINE
 )
 
+_VERB = re.compile(r"\s*(?:\$ )?(?:gitops-bg|kubectl|git|helm|docker|make)(?: -\w \S+| -\S+)* ([a-z][a-z-]+)\b")
+
 
 @dataclass(frozen=True)
 class Mark:
@@ -48,6 +50,12 @@ class Block:
         """The path that the first line of a file names; empty for any other block."""
         found = _PATH.match(self.text.partition("\n")[0])
         return found[1] if found and self.language == "yaml" else ""
+
+    @property
+    def verbs(self) -> tuple[str, ...]:
+        """What its commands do, in a word each: `promote` of ``gitops-bg promote shop/web``."""
+        found = (_VERB.match(line) for line in self.text.splitlines())
+        return tuple(dict.fromkeys(each[1] for each in found if each))
 
     @property
     def looks_like_commands(self) -> bool:
@@ -95,6 +103,7 @@ def commands(block: Block) -> list[Command]:
     """
     found: list[tuple[int, list[str], list[str]]] = []
     goes_on = False
+    assert block.text.startswith("$ "), f"line {block.line}: begin the block with a command"
     for number, line in enumerate(block.text.splitlines(), block.line + 1):
         if line.startswith("$ "):
             found.append((number, [line[2:]], []))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -39,7 +40,7 @@ STORIES = {
 Every other page says before each block of commands why it is not run, or what runs it.
 """
 RUN = {path for paths in STORIES for path in paths}
-PATIENCE = 40.0
+PATIENCE = 120.0
 """Seconds until a look shows what it has to."""
 LOOKS = {
     "gitops-bg": ("get", "explain", "history", "plan", "diff", "status", "tree", "gate status"),
@@ -62,6 +63,8 @@ def _trouble(path: str, block: Block) -> str:
         source = ROOT / file
         if not source.is_file() or f"def {name or 'test_'}" not in source.read_text():
             return f"there is no test {block.mark.words}"
+        if missing := [verb for verb in block.verbs if not re.search(rf"\b{re.escape(verb)}\b", source.read_text())]:
+            return f"{file} does not run {', '.join(missing)}"
     if block.mark and block.mark.kind != "exits":
         return ""
     if block.language == CONSOLE:

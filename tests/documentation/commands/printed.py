@@ -34,7 +34,7 @@ def differs(shown: Iterable[str], printed: str) -> bool:
 
 
 def _plain(printed: str) -> str:
-    """Without the colours, and without what stands at the end of lines, or before the first and after the last."""
+    """Without the colors, and without what stands at the end of lines, or before the first and after the last."""
     lines = (line.rstrip() for line in re.sub(r"\x1b\[[\d;]*m", "", printed).replace("\t", " ").splitlines())
     return "\n".join(lines).strip("\n") + "\n" if printed.strip() else ""
 

@@ -22,6 +22,7 @@ def test_every_command_of_every_page_is_run_or_says_why_not() -> None:
     assert not left, "\n".join(left)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "paths",
     [
@@ -64,6 +65,7 @@ nothing
         (PAGE.replace("```console", "<!-- not run: it is an example -->\n```console"), ""),
         (PAGE.replace("```console", "<!-- not run: too far away -->\n\nText.\n\n```console"), "run the page"),
         (PAGE.replace("```console", "<!-- run by: tests/test_nothing.py -->\n```console"), "there is no test"),
+        (PAGE.replace("```console", "<!-- run by: tests/test_doctests.py -->\n```console"), "does not run status"),
         (PAGE.replace("console", ""), "call the block `console`"),
         ("Type:\n\n    kubectl get pods\n", "call the block `console`"),
         ("```yaml\na: git\n```\n", ""),
