@@ -59,6 +59,17 @@ class NearChanges:
                 found.append((commit, now))
         return found
 
+    def left_alone(self, paths: Iterable[str], before: str, head: str) -> Mapping[str, Node]:
+        """The files that the step from one commit to the next did not touch; none where it is more than one step.
+
+        Between two heads that are further apart, a file may have changed, and changed back.
+        """
+        wanted, commit = tuple(paths), self._mirror.commits([head]).get(head)
+        if commit is None or commit.parents[:1] != (before,):
+            return {}
+        old, new = self._nodes(before, wanted), self._nodes(head, wanted)
+        return {path: node for path, node in (new or {}).items() if (old or {}).get(path) == node}
+
     def _equal(self, parents: Iterable[str], paths: tuple[str, ...], nodes: Mapping[str, Node]) -> tuple[str, bool]:
         """The first parent with the same files, empty without one; and whether all that were compared could be read."""
         for parent in parents:

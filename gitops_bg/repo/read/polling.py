@@ -123,9 +123,8 @@ class Poller:
         top = last.top if head == last.poll.commit else self._top(head)
         changed, removed = _difference(last.trees, trees)
         changed |= promoted_between(self._mirror, self._trees, last.poll.commit, head) & trees.keys()
-        if not self._is_one_step(last.poll.commit, head):
-            for sources in self._sources:
-                sources.forget(map(self._index.places.folder, changed))
+        for sources in self._sources:
+            sources.forget([self._index.places.folder(app) for app in changed], last.poll.commit, head)
         folders = {name for name in top.keys() | last.top.keys() if top.get(name) != last.top.get(name)}
         poll = Poll(
             commit=head,
@@ -139,11 +138,6 @@ class Poller:
             moved=last.branches != branches,
         )
         return _Reported(poll, advertised, branches, trees, top)
-
-    def _is_one_step(self, before: str, head: str) -> bool:
-        """Whether main is one commit further: then no file can have changed, and changed back."""
-        commit = self._mirror.commits([head]).get(head)
-        return commit is not None and commit.parents[:1] == (before,)
 
     def _rewritten(self, head: str) -> str:
         seen = self._mirror.seen()

@@ -90,10 +90,14 @@ class Sources:
             self._learn(unknown, commit)
         return {path: self._in_folder(path)[path][1] for path in wanted}
 
-    def forget(self, folders: Iterable[str]) -> None:
-        """Forget these folders: their content changed, and may have changed back in between."""
+    def forget(self, folders: Collection[str], before: str, head: str) -> None:
+        """Forget these folders, which differ between two heads, but for files that certainly stayed as they were."""
         for folder in folders:
-            self._known.pop(folder, None)
+            known = self._known.pop(folder, {})
+            alone = self._near.left_alone(known, before, head) if known and len(folders) <= _FEW else {}
+            kept = {path: known[path] for path, node in alone.items() if known[path][0] == node.id}
+            if kept:
+                self._known[folder] = kept
 
     def _in_folder(self, path: str) -> dict[str, tuple[str, Source]]:
         return self._known[path.rpartition("/")[0]]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from gitops_bg.core.model.version import Source
 from gitops_bg.repo.repository import Repository
 from tests.fixtures.repos import texts
@@ -48,6 +50,42 @@ def test_a_revert_and_back_between_two_polls_is_the_last_commit(repository: Repo
     remote.push()
     remote.publish("Again", {"apps/shop/web/service.yaml": "a: 1", TARGET: target("1.1.0")})
     assert source(repository).subject == "Again"
+
+
+def test_a_file_that_was_removed_and_restored_is_by_who_restored_it(repository: Repository, remote: GitRemote) -> None:
+    """Looked at after each commit, and asked for only where the file is there."""
+    source(repository)
+    before = remote.read(TARGET)
+    remote.remove(TARGET)
+    remote.commit("Remove it")
+    remote.push()
+    repository.poll()
+    assert repository.source(WEB, "target.yaml") is None
+    restored = remote.publish("Restore it", {TARGET: before})
+    assert source(repository).commit == restored
+
+
+def test_a_change_that_nobody_asked_about_is_not_forgotten(repository: Repository, remote: GitRemote) -> None:
+    source(repository)
+    before = remote.read(TARGET)
+    remote.publish("web 1.1.0", {TARGET: target("1.1.0")})
+    repository.poll()
+    back = remote.publish("Back", {TARGET: before})
+    assert source(repository).commit == back
+
+
+def test_what_a_step_of_main_left_alone_is_not_looked_for_again(
+    repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However far away it was made."""
+    pushed, walks = source(repository, "primary.yaml"), []
+    git = repository._mirror.git
+    walk = git.parts
+    monkeypatch.setattr(git, "parts", lambda *words, **how: walks.append(words) or walk(*words, **how))
+    for number in range(8):
+        remote.publish(f"Push {number}", {TARGET: target(f"2.{number}.0")})
+        assert source(repository, "primary.yaml") == pushed
+    assert not walks
 
 
 def test_the_content_of_a_merged_branch_comes_from_its_own_commit(repository: Repository, remote: GitRemote) -> None:
