@@ -9,7 +9,6 @@ import logging
 import threading
 import traceback
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from datetime import datetime
 from types import MappingProxyType
 
@@ -18,6 +17,7 @@ from gitops_bg.core.model.hooks import HookCall, HookResponse, HookType
 from gitops_bg.core.model.subject import Subject
 from gitops_bg.core.text.printable import printable
 from gitops_bg.hooks.request import Compose, HookRequest, request_for
+from gitops_bg.hooks.senders import Senders
 from gitops_bg.outbound.posting import Poster, PostFailed
 from gitops_bg.outbound.secrets import NoSuchKey, ReadSecret, Secrets
 
@@ -63,6 +63,7 @@ class HookCaller:
         self._places = asyncio.Semaphore(MOST_AT_ONCE)
         self._places_of_chats = asyncio.Semaphore(MOST_MESSAGES_AT_ONCE)
         self._poster = Poster()
+        self._senders = Senders()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
 
@@ -147,7 +148,7 @@ class HookCaller:
         compose = self._composers.get(call.hook.type, request_for)
         try:
             request = await asyncio.to_thread(compose, subject, call, secrets)
-            status, body = await self._in_time(request)
+            status, body = await self._in_time(subject, request)
             text = _readable(body)
             return request.status(status, text), _cut(secrets.clean(text))
         except (TimeoutError, NoSuchKey, GitopsBgError) as error:
@@ -162,11 +163,11 @@ class HookCaller:
             LOGGER.exception("%s", secrets.clean(traceback.format_exc()), exc_info=False)
             return 0, printable(secrets.clean(f"a bug of the agent: {type(error).__name__}: {error}"))
 
-    async def _in_time(self, request: HookRequest) -> tuple[int, bytes]:
+    async def _in_time(self, subject: Subject, request: HookRequest) -> tuple[int, bytes]:
         try:
             async with asyncio.timeout(request.timeout):
                 if request.send is not None:
-                    status, text = await _apart(request.send)
+                    status, text = await self._senders.run(subject, request.send)
                     return status, text.encode()
                 return await self._poster.post(
                     request.url,
@@ -178,32 +179,6 @@ class HookCaller:
                 )
         except TimeoutError as error:
             raise TimeoutError(f"no answer within {request.timeout:g} s") from error
-
-
-async def _apart(send: Callable[[], tuple[int, str]]) -> tuple[int, str]:
-    """Run a function that blocks, in a thread that nobody waits for at the end, and that no other call needs."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[tuple[int, str]] = loop.create_future()
-
-    def finish(result: tuple[int, str] | None, error: Exception | None) -> None:
-        if done.done():
-            return  # The call was ended meanwhile.
-        if error is not None:
-            done.set_exception(error)
-        elif result is not None:
-            done.set_result(result)
-
-    def run() -> None:
-        result, failure = None, None
-        try:
-            result = send()
-        except Exception as error:  # its caller says what becomes of it
-            failure = error
-        with suppress(RuntimeError):  # The loop has ended meanwhile.
-            loop.call_soon_threadsafe(finish, result, failure)
-
-    threading.Thread(target=run, name="sender", daemon=True).start()
-    return await done
 
 
 def _cut(text: str) -> str:

@@ -13,7 +13,7 @@ from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.observed import LedgerPosition
 from gitops_bg.core.groups.record import GroupLedgerEntry
-from gitops_bg.core.groups.telling.events import GroupEvent
+from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.repo.git.errors import PushRefused
 from gitops_bg.repo.write.group_ledger_file import GroupLedgerBatch
 from gitops_bg.repo.write.ledger_entries import Position

@@ -62,6 +62,18 @@ def test_the_runbook_of_an_alert_is_a_section_that_exists_and_names_it(rule: dic
     assert f"`{rule['alert']}`" in text
 
 
+def test_the_message_on_the_page_is_that_of_its_rule() -> None:
+    page = (ROOT / "docs" / "features" / "monitoring.md").read_text()
+    name, severity, labels, summary, description = re.findall(
+        r"^(Gitops\w+) +(\w+) +(.+)\n  (.+)\n  (.+)$", page, flags=re.M
+    )[0]
+    (rule,) = (each for each in RULES if each["alert"] == name)
+    texts = dict(rule["annotations"])
+    for label, value in (each.split("=") for each in labels.split()):
+        texts = {key: text.replace(f"{{{{ $labels.{label} }}}}", value) for key, text in texts.items()}
+    assert (severity, summary, description) == (rule["labels"]["severity"], texts["summary"], texts["description"])
+
+
 @pytest.mark.parametrize("rule", RULES, ids=NAMES)
 def test_the_texts_of_an_alert_show_only_labels_that_its_query_leaves(rule: dict[str, Any]) -> None:
     query = promql_parser.parse(rule["expr"])

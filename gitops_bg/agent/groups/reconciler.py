@@ -21,7 +21,7 @@ from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.members import MemberState, member_state
 from gitops_bg.core.groups.model import GroupKey, VersionStage
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.groups.telling.events import WARNINGS, GroupEvent
+from gitops_bg.core.groups.reporting.events import WARNINGS, GroupEvent
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.hooks.caller import HookCaller

@@ -6,7 +6,7 @@ from threading import Lock
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from gitops_bg.core.groups.model import GroupKey
-from gitops_bg.core.groups.telling.events import GroupEvent
+from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.model.decision import Phase
 
 _GROUP = ("namespace", "group")

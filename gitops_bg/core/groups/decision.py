@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.groups.telling.events import GroupEvent
+from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.model.analysis.runs import MeasurementRequest
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
 from gitops_bg.core.model.hooks import HookCall

@@ -29,9 +29,9 @@ from gitops_bg.core.groups.registering import (
     forget_changed,
     register_versions,
 )
+from gitops_bg.core.groups.reporting.ledger import acknowledge_ledger, note_events
+from gitops_bg.core.groups.reporting.status import conditions_of, conditions_of_invalid, conditions_of_lost, phase_of
 from gitops_bg.core.groups.suspension import is_suspended
-from gitops_bg.core.groups.telling.ledger import acknowledge_ledger, note_events
-from gitops_bg.core.groups.telling.status import conditions_of, conditions_of_invalid, conditions_of_lost, phase_of
 from gitops_bg.core.groups.transition import GATEWAY_STATUS_GRACE_SECONDS, advance, deadline_of, follow_active, give_up
 from gitops_bg.core.groups.world import GroupWorld, with_served_routes
 from gitops_bg.core.model.analysis.runs import moments as run_moments

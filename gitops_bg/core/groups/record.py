@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from gitops_bg.core.groups.model import GroupState, TransitionStep, VersionStage
-from gitops_bg.core.groups.telling.events import GroupEvent
+from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.model.analysis.history import Analyses
 from gitops_bg.core.model.hooks import HookRun
 from gitops_bg.core.model.record import Outbox
@@ -134,7 +134,7 @@ class GroupRecord:
     sequence: int = 0
     """The number of the newest entry of the ledger."""
     ledger: tuple[GroupLedgerEntry, ...] = ()
-    """The entries that Git may not have yet (`core.groups.telling.ledger`)."""
+    """The entries that Git may not have yet (`core.groups.reporting.ledger`)."""
 
     def next_of(self, asked_for: str) -> str:
         """The version that requests move to next: the one that Git asks for, or, as long as one serves that failed, the

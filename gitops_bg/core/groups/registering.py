@@ -8,7 +8,7 @@ from gitops_bg.core.groups.lifecycle import delete, promote, register, unregiste
 from gitops_bg.core.groups.lost_record import is_lost, never_promoted, newest_followed
 from gitops_bg.core.groups.model import Endpoint, GroupState, Part, PromotionRejected, VersionStage, version_number
 from gitops_bg.core.groups.record import DeletedVersion
-from gitops_bg.core.groups.telling.events import GroupEvent
+from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.groups.world import GroupWorld, is_in_main
 
 

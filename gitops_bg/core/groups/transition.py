@@ -17,7 +17,7 @@ from gitops_bg.core.groups.model import PromotionRejected, TransitionStep, Versi
 from gitops_bg.core.groups.plan import after_of, is_in_place, wanted_routes
 from gitops_bg.core.groups.record import MOST_MOVES, FailedTransition, GroupMove, Transition, TransitionKind
 from gitops_bg.core.groups.registering import remember_deleted
-from gitops_bg.core.groups.telling.events import GroupEvent
+from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.groups.world import GroupWorld
 
 GATEWAY_STATUS_GRACE_SECONDS = 5

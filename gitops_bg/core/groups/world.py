@@ -16,7 +16,7 @@ from gitops_bg.core.groups.model import (
 )
 from gitops_bg.core.groups.observed import Member, ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.groups.telling.events import GroupEvent
+from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 
 UNKNOWN_MEMBER = Member(reason="is not there yet")

@@ -21,10 +21,10 @@ def auxiliary_actions(world: World) -> tuple[ClusterAction, ...]:
     """Delete what left Git, then bring the rest to what Git says; while suspended, change only the autoscaler's scale
     target.
     """
-    return tuple(_departures(world)) + tuple(_arrivals(world)) if world.record.auxiliary_objects else ()
+    return tuple(_branch_points(world)) + tuple(_arrivals(world)) if world.record.auxiliary_objects else ()
 
 
-def _departures(world: World) -> Iterator[ClusterAction]:
+def _branch_points(world: World) -> Iterator[ClusterAction]:
     for one in world.record.auxiliary_objects if world.desired.whole and not world.suspended else ():
         view = world.auxiliary_object(one)
         if one in world.desired.auxiliary_objects or view is None or view.trouble or not may_be_live(view):

@@ -78,7 +78,8 @@ class MirrorDirectory:
             with lock.open("x", encoding="ascii") as written:
                 try:
                     written.write(f"{commit}\n")
-                    written.close()
+                    written.flush()
+                    os.fsync(written.fileno())  # or a machine that dies leaves an empty ref
                     lock.replace(file)
                 finally:
                     lock.unlink(missing_ok=True)

@@ -12,7 +12,7 @@ Line = tuple[str, ...]
 """The commits of a branch, newest first, and last the one where it leaves main: empty where it never was on main."""
 
 
-class Departures:
+class BranchPoints:
     """The answer for the heads that were asked for last, kept up to date."""
 
     def __init__(self, mirror: Mirror) -> None:

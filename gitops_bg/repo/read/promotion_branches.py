@@ -10,7 +10,7 @@ from gitops_bg.repo.git.blobs import Blobs, blobs_in_tree
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
 from gitops_bg.repo.layout import app_of_branch
-from gitops_bg.repo.read.departures import Departures
+from gitops_bg.repo.read.branch_points import BranchPoints
 from gitops_bg.repo.read.files import Entry, File, Files
 from gitops_bg.repo.read.index.app_index import AppIndex
 from gitops_bg.repo.read.trees import Trees
@@ -49,7 +49,7 @@ class PromotionBranches:
     def __init__(self, mirror: Mirror, trees: Trees, blobs: Blobs, files: Files, index: AppIndex) -> None:
         self._mirror = mirror
         self._index = index
-        self._departures = Departures(mirror)
+        self._branch_points = BranchPoints(mirror)
         self._trees = trees
         self._blobs = blobs
         self._files = files
@@ -105,7 +105,7 @@ class PromotionBranches:
     def _looked_up(self, heads: Mapping[AppKey, str], main: str) -> dict[AppKey, OfferedBlobs]:
         if not heads:
             return {}
-        bases = self._departures.of(heads.values(), main)
+        bases = self._branch_points.of(heads.values(), main)
         roots = self._trees.roots(filter(None, (*heads.values(), *bases.values())))
         folder_of = self._index.places.folder
         names = [f"{roots[one]}:{folder_of(app)}" for app, head in heads.items() for one in (head, bases[head]) if one]

@@ -10,7 +10,7 @@ from typing import Any
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.groups.model import GroupKey, VersionStage
 from gitops_bg.core.groups.record import GroupLedgerEntry, GroupRecord
-from gitops_bg.core.groups.telling.ledger import VERBS
+from gitops_bg.core.groups.reporting.ledger import VERBS
 from gitops_bg.core.text.foreign_json import UNIQUE, NotJson, read_json
 from gitops_bg.repo.write.ledger_entries import MOST_SEQUENCE, NOWHERE, Position, PublishedEntry, take
 from gitops_bg.repo.write.messages import one_line, title_of_batch

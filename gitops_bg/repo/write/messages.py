@@ -111,7 +111,8 @@ def title_of_batch(events: int, subjects: Sequence[Subject]) -> str:
     """
     counts = Counter(subject.name for subject in subjects)
     names = [subject.name if counts[subject.name] == 1 else str(subject) for subject in subjects]
-    titles = [_title(events, names[:shown], len(names) - shown) for shown in range(len(names), 0, -1)]
+    most = min(len(names), _LONGEST_TITLE)  # thousands of apps may move in one commit
+    titles = [_title(events, names[:shown], len(names) - shown) for shown in range(most, 0, -1)]
     return next((title for title in titles if len(title) <= _LONGEST_TITLE), titles[-1])
 
 

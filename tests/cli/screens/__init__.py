@@ -23,7 +23,7 @@ from gitops_bg.cli.views.tree_view import picture_of
 from gitops_bg.core.checks.policies.replay import Outcome, Replayed
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.record import GroupLedgerEntry
-from gitops_bg.core.groups.telling.events import GroupEvent
+from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.record import Event, LedgerEntry

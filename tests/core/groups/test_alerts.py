@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.groups.telling.events import GroupEvent
+from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.hooks import Hook, HookCall, HookResponse, HookType, Severity

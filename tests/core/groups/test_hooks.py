@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gitops_bg.core.groups.model import TransitionStep
-from gitops_bg.core.groups.telling.events import GroupEvent
+from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.decision import GateKind, GateResult, Phase
 from gitops_bg.core.model.hooks import Hook, HookType

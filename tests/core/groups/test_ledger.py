@@ -8,8 +8,8 @@ import pytest
 
 from gitops_bg.core.groups.observed import LedgerPosition
 from gitops_bg.core.groups.record import GroupLedgerEntry
-from gitops_bg.core.groups.telling.events import GroupEvent
-from gitops_bg.core.groups.telling.ledger import VERBS, acknowledge_ledger
+from gitops_bg.core.groups.reporting.events import GroupEvent
+from gitops_bg.core.groups.reporting.ledger import VERBS, acknowledge_ledger
 from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.repo.write.group_ledger_file import GroupLedgerBatch

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -218,6 +220,22 @@ def test_children_lead_to_the_span_they_are_part_of() -> None:
     }
     assert len({one.span_id for one in found.values()}) == len(found)
     assert len({one.trace_id for one in found.values()}) == 1
+
+
+def test_the_trace_on_the_page_has_the_spans_of_a_rollout_each_below_its_parent() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "features" / "monitoring.md").read_text()
+    tree = page.partition(f"```\n{ROOT}\n")[2].partition("```")[0].splitlines()
+    below, shown = "", {ROOT: ""}
+    for line in tree:
+        name, is_inner = line.lstrip("│├└─ "), line.startswith("│")
+        shown[name] = below if is_inner else ROOT
+        below = below if is_inner else name
+    steps = [book(None), book(replace(WAITING, promoted_at=None), analysis=(RUN,), versions=(PROVING,))]
+    promoted = replace(ENTRY, sequence=5, event=Event.PROMOTED)
+    steps.append(book(SETTLED, analysis=(PASSED,), versions=(SERVING,), ledger=(ENTRY, promoted), sequence=5))
+    found = {one.span_id: one for old, new in pairwise(steps) for one in spans(APP, old, new, NOW)}
+    parents = {one.name: found[one.parent_id].name if one.parent_id else "" for one in found.values()}
+    assert shown == parents
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
-from gitops_bg.repo.read.departures import Departures
+from gitops_bg.repo.read.branch_points import BranchPoints
 from gitops_bg.repo.read.near_changes import NearChanges
 from gitops_bg.repo.read.provenance import revisions_of
 from gitops_bg.repo.read.trees import Trees
@@ -145,7 +145,7 @@ def test_a_large_folder_is_left_to_git(past: Past) -> None:
 def test_where_branches_leave_main_is_where_git_says_while_main_moves_and_they_do(past: Past, seed: int) -> None:
     chance = random.Random(seed)
     commits = _random_history(past, chance)
-    kept, main, heads = Departures(past.mirror), commits[0], chance.sample(commits, k=4)
+    kept, main, heads = BranchPoints(past.mirror), commits[0], chance.sample(commits, k=4)
     for _ in range(16):
         onward = [one for one in commits if past.mirror.is_ancestor(main, one)]
         main = chance.choice(onward if chance.random() < 0.9 else commits)
@@ -157,4 +157,4 @@ def test_a_branch_that_never_was_on_main_leaves_it_nowhere(past: Past) -> None:
     past.commit({TARGET: "one"})
     past.commit({TARGET: "two"})
     _, main, other = past.mirrored()
-    assert Departures(past.mirror).of([main, other], main) == {main: main, other: ""}
+    assert BranchPoints(past.mirror).of([main, other], main) == {main: main, other: ""}

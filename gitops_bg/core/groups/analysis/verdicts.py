@@ -18,8 +18,8 @@ from gitops_bg.core.groups.gates import members_healthy
 from gitops_bg.core.groups.hooks.answers import have_passed
 from gitops_bg.core.groups.model import TransitionStep, VersionStage
 from gitops_bg.core.groups.record import FailedTransition, TransitionKind
+from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.groups.suspension import is_suspended
-from gitops_bg.core.groups.telling.events import GroupEvent
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.analysis.history import MOST_RUNS
 from gitops_bg.core.model.analysis.metrics import Plan

@@ -22,8 +22,8 @@ from gitops_bg.core.groups.hooks.answers import (
     says_no,
 )
 from gitops_bg.core.groups.model import VersionStage
+from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.groups.suspension import is_suspended
-from gitops_bg.core.groups.telling.events import GroupEvent
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.hooks import Hook, HookRun, HookType, expires_at, id_of, take
 

@@ -5,7 +5,7 @@ As `core.status.meanings` for apps; `{app}` in a command is the group.
 
 from collections.abc import Mapping
 
-from gitops_bg.core.groups.telling.status import (
+from gitops_bg.core.groups.reporting.status import (
     DIVERGED,
     MAIN_REFUSES,
     PROMOTION_REJECTED,

@@ -18,8 +18,8 @@ from gitops_bg.core.groups.hooks.answers import refused_in
 from gitops_bg.core.groups.model import GroupKey, VersionStage
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord, TransitionKind
-from gitops_bg.core.groups.telling.events import WARNINGS, GroupEvent
-from gitops_bg.core.groups.telling.status import DIVERGED, MAIN_REFUSES, PROMOTION_REJECTED, VALID
+from gitops_bg.core.groups.reporting.events import WARNINGS, GroupEvent
+from gitops_bg.core.groups.reporting.status import DIVERGED, MAIN_REFUSES, PROMOTION_REJECTED, VALID
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
 from gitops_bg.core.model.git.pulls import PullState

@@ -1,1 +1,1 @@
-"""What is told of a group: status and conditions, events, ledger entries."""
+"""What is reported of a group: status and conditions, events, ledger entries."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gitops_bg.core.groups.record import GroupLedgerEntry, Transition
-from gitops_bg.core.groups.telling.events import GroupEvent
+from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.groups.world import GroupWorld
 
 VERBS: Mapping[GroupEvent, str] = {

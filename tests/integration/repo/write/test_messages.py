@@ -118,6 +118,10 @@ BATCHES = {
         named(*(f"shop/app-000000{number}" for number in range(5))),
         "5 events of app-0000000, app-0000001, app-0000002 and 2 more",
     ),
+    "of ten thousand as many": (
+        named(*(f"shop/a{number}" for number in range(10_000))),
+        "10000 events of a0, a1, a2, a3, a4, a5, a6, a7, a8, a9 and 9990 more",
+    ),
     "one app at least": (named("shop/" + "a" * 63, "shop/web"), f"2 events of {'a' * 63} and 1 more"),
 }
 
