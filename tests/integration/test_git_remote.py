@@ -80,3 +80,24 @@ def test_a_remote_that_is_down_refuses_and_comes_back(remote: GitRemote) -> None
         remote.run("ls-remote", "origin")
     remote.come_back()
     assert remote.head() is not None
+
+
+def test_a_push_loses_nothing_that_somebody_else_pushed(remote: GitRemote) -> None:
+    mine = remote.commit("Mine")
+    remote.push()
+    remote.run("reset", "--quiet", "--hard", f"{mine}~1")
+    remote.commit("On an old main")
+    with pytest.raises(GitRefused, match="merge-base"):
+        remote.push()
+    assert remote.head() == mine
+
+
+def test_a_branch_that_somebody_is_moving_is_left_to_them(remote: GitRemote) -> None:
+    lock = remote.bare / "refs" / "heads" / "main.lock"
+    lock.touch()
+    remote.commit("Mine")
+    with pytest.raises(GitRefused, match=r"main\.lock"):
+        remote.push()
+    lock.unlink()
+    remote.push()
+    assert remote.head() == remote.tip

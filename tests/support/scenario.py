@@ -93,11 +93,7 @@ class Scenario:
     def publish(self, message: str, files: Mapping[str, str | None]) -> str:
         """What a user does: pull, write (None: delete), commit, push; and a webhook. Returns the commit."""
         self.pull()
-        for path, text in files.items():
-            if text is None:
-                self.remote.remove(path)
-            else:
-                self.remote.write(path, text)
+        self.remote.stage(files)
         self.remote.commit(message)
         return self.push()
 

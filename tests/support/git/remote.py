@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import zlib
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -48,6 +49,11 @@ done
 """
 
 
+_CORE = """[core]
+	repositoryformatversion = 0
+	filemode = true
+	bare = {bare}
+"""
 # Nothing tidies up behind a test's back, and nothing waits for a disk that no test outlives.
 _NOTHING_BY_ITSELF = """
 [gc]
@@ -113,11 +119,10 @@ class GitRemote:
         self.clone = folder / "clone"
         self.branch = branch
         folder.mkdir(parents=True, exist_ok=True)
-        self.run("init", "--quiet", "--bare", "--template=", "-b", branch, str(self.bare), cwd=folder)
-        _configure(self.bare / "config", _AS_FORGES_SERVE_IT)
-        self.run("init", "--quiet", "--template=", "-b", branch, str(self.clone), cwd=folder)
+        _initialise(self.bare, branch, _AS_FORGES_SERVE_IT, bare=True)
+        ours = _ORIGIN.format(url=self.url, branch=branch) + _NOTHING_BY_ITSELF
+        _initialise(self.clone / ".git", branch, ours, bare=False)
         _share_objects(self.clone / ".git" / "objects", self.bare / "objects")
-        _configure(self.clone / ".git" / "config", _ORIGIN.format(url=self.url, branch=branch) + _NOTHING_BY_ITSELF)
 
     @property
     def url(self) -> str:
@@ -157,18 +162,27 @@ class GitRemote:
 
     def write(self, path: str, text: str) -> None:
         """Put a file into the work tree, staged."""
-        file = self.clone / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8", newline="")
-        self.run("add", "--", path)
+        self.stage({path: text})
+
+    def stage(self, files: Mapping[str, str | None]) -> None:
+        """Put files into the work tree, or delete them (None), all of it staged."""
+        written = {path: text for path, text in files.items() if text is not None}
+        for path, text in written.items():
+            file = self.clone / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8", newline="")
+        if written:
+            self.run("add", "--", *written)
+        if gone := files.keys() - written.keys():
+            self.remove(*sorted(gone))
 
     def read(self, path: str) -> str:
         """A file of the work tree."""
         return (self.clone / path).read_text(encoding="utf-8")
 
-    def remove(self, path: str) -> None:
-        """Delete a file or a folder, staged."""
-        self.run("rm", "-r", "--quiet", "--", path)
+    def remove(self, *paths: str) -> None:
+        """Delete files or folders, staged."""
+        self.run("rm", "-r", "--quiet", "--", *paths)
 
     def commit(self, message: str, *, author: str | None = None, date: datetime | None = None) -> str:
         """Commit what is staged (also nothing) and return its sha.
@@ -237,8 +251,7 @@ class GitRemote:
 
     def publish(self, message: str, files: dict[str, str]) -> str:
         """Write, commit and push in one step; returns the commit."""
-        for path, text in files.items():
-            self.write(path, text)
+        self.stage(files)
         sha = self.commit(message)
         self.push(permit=True)
         return sha
@@ -257,9 +270,10 @@ class GitRemote:
     def _move(self, branch: str, commit: str) -> None:
         """Move a branch of the remote to a commit that contains what it is at."""
         before = self.head(branch)
-        if before is not None:
+        if before is not None and not _is_near(self.bare / "objects", before, commit):
             self.run("merge-base", "--is-ancestor", before, commit)
-        self.run("update-ref", f"refs/heads/{branch}", commit, before or "0" * 40, cwd=self.bare)
+        if not _set_loose(self.bare, branch, commit, before):
+            self.run("update-ref", f"refs/heads/{branch}", commit, before or "0" * 40, cwd=self.bare)
         self._track(branch, commit)
 
     def _fetched(self, branch: str) -> str:
@@ -284,10 +298,12 @@ class GitRemote:
         """The commit a ref of the remote points to; None where there is none."""
         if found := _loose(self.bare, ref or self.branch):
             return found
-        if ref and ref.startswith("gitops-bg/") and not (self.bare / "packed-refs").exists():
+        name = ref or self.branch
+        is_branch = name == self.branch or name.startswith("gitops-bg/")
+        if is_branch and not (self.bare / "packed-refs").exists():
             return None  # Asked for in loops until it is there: no process for each of these.
         try:
-            return self.run("rev-parse", "--verify", "--quiet", f"{ref or self.branch}^{{commit}}", cwd=self.bare)
+            return self.run("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}", cwd=self.bare)
         except GitRefused:
             return None
 
@@ -363,10 +379,55 @@ def _share_objects(kept: Path, other: Path) -> None:
     other.symlink_to(kept)
 
 
-def _configure(file: Path, text: str) -> None:
-    """Add settings to a configuration: each `git config`, and a clone, is a process or five."""
-    with file.open("a", encoding="utf-8") as config:
-        config.write(text)
+def _initialise(repository: Path, branch: str, settings: str, *, bare: bool) -> None:
+    """What `git init` makes without a template; most tests make two of them, and each would be a process."""
+    for folder in ("objects/info", "objects/pack", "refs/heads", "refs/tags"):
+        (repository / folder).mkdir(parents=True)
+    (repository / "HEAD").write_text(f"ref: refs/heads/{branch}\n")
+    (repository / "config").write_text(_CORE.format(bare=str(bare).lower()) + settings)
+
+
+def _is_near(objects: Path, before: str, commit: str) -> bool:
+    """Whether a commit has another among its next ancestors; False where git has to be asked."""
+    generation = {commit}
+    for _ in range(4):
+        if before in generation:
+            return True
+        generation = {parent for each in generation for parent in _parents(objects, each)}
+    return before in generation
+
+
+def _parents(objects: Path, commit: str) -> list[str]:
+    """The parents of a commit that is no part of a pack; none otherwise."""
+    try:
+        content = zlib.decompress((objects / commit[:2] / commit[2:]).read_bytes())
+    except OSError:
+        return []
+    headers = content.partition(b"\n\n")[0].split(b"\n")
+    return [line[7:].decode() for line in headers if line.startswith(b"parent ")]
+
+
+def _set_loose(repository: Path, branch: str, commit: str, before: str | None) -> bool:
+    """Move a branch that has a file of its own, by git's own protocol; False where git has to try."""
+    file = repository / "refs" / "heads" / branch
+    lock = file.with_name(f"{file.name}.lock")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with lock.open("x") as new:
+            new.write(f"{commit}\n")
+    except OSError:
+        return False
+    moved = False
+    try:
+        if (_loose(repository, branch) or None) == before and not (repository / "packed-refs").exists():
+            lock.rename(file)
+            moved = True
+    except OSError:
+        pass
+    finally:
+        if not moved:
+            lock.unlink()
+    return moved
 
 
 def _loose(repository: Path, branch: str) -> str:
