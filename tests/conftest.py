@@ -104,10 +104,10 @@ def cluster(request: pytest.FixtureRequest) -> TestCluster:
 
 @pytest.fixture
 def namespace(cluster: TestCluster) -> Iterator[str]:
-    """A namespace of the test's own, deleted at its end (without waiting for that)."""
+    """A namespace of the test's own, forgotten at its end."""
     name = cluster.namespace()
     yield name
-    cluster.request("DELETE", f"/api/v1/namespaces/{name}")
+    cluster.forget(name)
 
 
 @pytest.fixture

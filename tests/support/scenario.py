@@ -407,14 +407,15 @@ class App:
 def scenario(
     cluster: TestCluster, folder: Path, *, namespace: str = "", remote: GitRemote | None = None, **settings: Any
 ) -> Iterator[Scenario]:
-    """A scenario without an agent yet, in a new namespace; all is stopped and deleted at the end."""
+    """A scenario without an agent yet, in a new namespace; it is stopped, and forgotten, at the end."""
     cluster.install_our_kind()
     made = Scenario(cluster, namespace or cluster.namespace(), remote or GitRemote(folder / "git"), folder, **settings)
     try:
         yield made
     finally:
         made.stop()
-        cluster.request("DELETE", f"/api/v1/namespaces/{made.namespace}")
+        if not namespace:
+            cluster.forget(made.namespace)
 
 
 def _manifest(api_version: str, kind: str, app: App, spec: dict[str, Any]) -> str:
