@@ -11,6 +11,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from gitops_bg.cli.options.bare_values import with_bare_values
 from gitops_bg.cli.options.option_groups import with_option_groups
 from gitops_bg.cli.options.quick_values import quick
 
@@ -33,6 +34,10 @@ class Verb:
 
 
 class _QuickCommand(TyperCommand):
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Read the words of the command; an option that may stand alone gets the value that it means then."""
+        return super().parse_args(ctx, with_bare_values(args))
+
     def get_params(self, ctx: Any) -> Any:
         """Return the options and arguments, that of help as well."""
         return [quick(each) for each in super().get_params(ctx)]

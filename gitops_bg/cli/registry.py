@@ -69,7 +69,7 @@ VERBS = {
         Verb(
             "diff",
             "inspect.diff",
-            "Compare what the target asks for with what is live; exit 1 where they differ.",
+            "Compare what the target asks for, or another version, with what is live; exit 1 where they differ.",
         ),
         Verb(
             "history",

@@ -84,8 +84,8 @@ def _key(parameter: Any) -> Key:
 
 
 def _metavar(argument: Any) -> str:
-    name = (argument.metavar or argument.name.upper()).strip("{}[]")
-    more = "…" if argument.nargs == -1 and not name.endswith(".") else ""
+    name = (argument.metavar or argument.name.upper()).rstrip(".").strip("{}[]")
+    more = "…" if argument.nargs == -1 else ""
     return f"{name}{more}" if argument.required else f"[{name}{more}]"
 
 

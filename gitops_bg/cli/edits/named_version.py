@@ -1,14 +1,15 @@
 """The version of an app that a person names: from its record, or from main's past if the record has forgotten it."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gitops_bg.cli.edits.old_primary import version_in
-from gitops_bg.cli.errors import UsageError
+from gitops_bg.cli.errors import ObjectNotFound, UsageError
 from gitops_bg.cli.options.version_names import Known, named, number_of, the_one
 from gitops_bg.cli.session.session import Session
 from gitops_bg.core.checks.policies.facts import described_by
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.model.version import AppKey, Snapshot
+from gitops_bg.core.model.version import AppKey, Snapshot, Version
 from gitops_bg.core.world import World
 
 
@@ -32,6 +33,17 @@ def number_named(text: str, world: World, session: Session | None) -> int | None
         past = [] if session is None or named(text, here) else list(_in_the_past(session, app))
         return the_one(text, [*past, *here], app).number
     return number
+
+
+def with_template(session: Session, world: World, number: int) -> Version:
+    """Return the version of a number with the text of its template. Raises `ObjectNotFound` where nobody has that."""
+    app, version = world.spec.app, world.record.numbered(number)
+    if version is not None and world.snapshot(version).text:
+        return replace(version, snapshot=world.snapshot(version))
+    content = session.repository.find_primary(app, version=number)
+    if content is None:
+        raise ObjectNotFound(f"{app}: neither the record nor main's history has a template of version {number}")
+    return version_in(content, app, session.repository.places.folder(app))
 
 
 def _in_the_past(session: Session, app: AppKey) -> Iterator[Known]:

@@ -163,6 +163,16 @@ def test_check_of_a_sound_remote_ends_well(tmp_path: Path) -> None:
     assert answer["files"] == 7
 
 
+def test_the_work_tree_that_is_named_is_checked_whatever_the_environment_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("init", str(tmp_path / "made"))
+    monkeypatch.chdir(tmp_path / "made")
+    nowhere = {"GITOPS_BG_REPO": (tmp_path / "nowhere").as_uri()}
+    assert CliRunner().invoke(app, ["check", "."], env=nowhere).exit_code == 0
+    assert CliRunner().invoke(app, ["check"], env=nowhere).exit_code != 0
+
+
 def test_check_of_what_is_not_there(tmp_path: Path) -> None:
     assert "is no folder" in run("check", str(tmp_path / "nowhere"), code=5).stderr
 

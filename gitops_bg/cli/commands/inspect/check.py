@@ -42,7 +42,7 @@ def check(
     git: GitOptions,
     out: CheckOutputOptions,
     kube: ClusterOptions,
-    path: Annotated[Path, typer.Argument(metavar="[PATH]", help="A work tree.", show_default="here")] = Path(),
+    path: Annotated[Path | None, typer.Argument(metavar="[PATH]", help="A work tree.", show_default="here")] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 also where there are only notes.")] = False,
     ignore: Annotated[
         list[str] | None,
@@ -54,8 +54,9 @@ def check(
 ) -> int:
     """Check every file of a repository; exit 1 if any has an error. Notes say what has no effect.
 
-    Reads the work tree at PATH as it is, committed or not; with --repo it reads the branch of a remote. Where it is a
-    clone, promotions that come together with policies, or with other files, are errors, too: traffic waits for them.
+    Reads the work tree at PATH as it is, committed or not; without PATH, and with --repo or GITOPS_BG_REPO, the branch
+    of that remote. Where it is a clone, promotions that come together with policies, or with other files, are errors,
+    too: traffic waits for them.
     With --live, so is an app whose namespace does not exist.
 
     Example: gitops-bg check .
@@ -65,14 +66,14 @@ def check(
         report = _report(git, path, strict, _ignorable(ignore or []), kube if live else None)
     except GitopsBgError as error:
         if out.output is not CheckFormat.TEXT:
-            _show(output, out.output, Report(error=error), path)
+            _show(output, out.output, Report(error=error), path or Path())
         raise
-    _show(output, out.output, report, path)
+    _show(output, out.output, report, path or Path())
     return report.exit_code
 
 
 def _report(
-    git: GitOptions, path: Path, strict: bool, ignored: frozenset[str], cluster: ClusterOptions | None
+    git: GitOptions, path: Path | None, strict: bool, ignored: frozenset[str], cluster: ClusterOptions | None
 ) -> Report:
     contents, stray = _contents(git, path)
     checked = check_repository(contents.items(), lint, datetime.now(UTC))
@@ -129,12 +130,13 @@ def _folder(path: Path) -> str:
     return "" if found == "." else found
 
 
-def _contents(git: GitOptions, path: Path) -> tuple[dict[str, Content], list[Problem]]:
+def _contents(git: GitOptions, path: Path | None) -> tuple[dict[str, Content], list[Problem]]:
     """Return the files to check, by path, and the problems: of places without a file, and of proposed changes."""
-    if not git.repo or path != Path():
-        if not path.is_dir():
-            raise ObjectNotFound(f"{path} is no folder; name a work tree, or a remote with --repo")
-        return dict(files_of(path)), list(promotions_with_company(path, git.branch))
+    if path or not git.repo:
+        tree = path or Path()
+        if not tree.is_dir():
+            raise ObjectNotFound(f"{tree} is no folder; name a work tree, or a remote with --repo")
+        return dict(files_of(tree)), list(promotions_with_company(tree, git.branch))
     with Session(git) as session:
         return dict(_committed(session.repository)), list(session.repository.misplaced())
 

@@ -1,12 +1,21 @@
-"""`diff`: the target in Git against the live version. Compares snapshots, never server-defaulted objects."""
+"""`diff`: the target in Git, or another version, against the live version.
+
+Compares snapshots, never server-defaulted objects.
+"""
 
 from dataclasses import replace
+from typing import Annotated
+
+import typer
 
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.cli.edits.configuration_content import side_of
+from gitops_bg.cli.edits.named_version import number_named, with_template
 from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.cli.exit_codes import NOT_SO, OK
+from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.options import App, AppOptions
+from gitops_bg.cli.options.version_names import a_version_name
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.configuration_differences import Side, configuration_differences, without_secrets_of
 from gitops_bg.cli.views.output import Output
@@ -18,30 +27,49 @@ from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.spec.manifests.differences import Difference, differences
 
 
-def diff(app: App, at: AppOptions) -> int:
-    """Compare what the target asks for with what is live; exit 1 where they differ.
+def diff(
+    app: App,
+    at: AppOptions,
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            parser=a_version_name,
+            metavar="VERSION",
+            autocompletion=completion.versions,
+            help="Compare with this version: v4, 4, a tag, or the beginning of a digest. Default: the target.",
+        ),
+    ] = "",
+) -> int:
+    """Compare what the target asks for, or another version, with what is live; exit 1 where they differ.
 
-    Example: gitops-bg diff shop/web
+    Example: gitops-bg diff shop/web --to v4
     """
     output = Output(at.out)
     with Session(at.git, at.kube, at.place) as session:
         facts = session.facts(session.app(app))
         world = facts.world(session.now)
-        active, target = world.active, facts.desired.target
-        if not target:
-            raise (
-                InvalidInput(*facts.desired.problems)
-                if facts.desired.problems
-                else CommandFailed(f"{facts.app} has no target")
-            )
-        found = _differences(session, facts, active and replace(active, snapshot=world.snapshot(active)), target)
+        active, number = world.active, number_named(to, world, session)
+        other = with_template(session, world, number) if number else _target(facts)
+        found = _differences(session, facts, active and replace(active, snapshot=world.snapshot(active)), other)
     live = label(active.number, active.digest) if active else None
-    title = f"{facts.app}: live is {live or 'nothing'}, the target is of {target.source.commit[:10]}"
-    output.differences(found, title, {"app": str(facts.app), "live": live})
+    compared = label(number, other.snapshot.digest) if number else None
+    what = f"compared with {compared}" if compared else f"the target is of {other.source.commit[:10]}"
+    facts_of = {"app": str(facts.app), "live": live} | ({"to": compared} if compared else {})
+    output.differences(found, f"{facts.app}: live is {live or 'nothing'}, {what}", facts_of)
     return NOT_SO if found else OK
 
 
-def _differences(session: Session, facts: Facts, active: Version | None, target: Target) -> list[Difference]:
+def _target(facts: Facts) -> Target:
+    """Return the target. Raises `InvalidInput` where it has mistakes, `CommandFailed` where there is none."""
+    if facts.desired.target:
+        return facts.desired.target
+    if facts.desired.problems:
+        raise InvalidInput(*facts.desired.problems)
+    raise CommandFailed(f"{facts.app} has no target")
+
+
+def _differences(session: Session, facts: Facts, active: Version | None, target: Target | Version) -> list[Difference]:
     """Return the differences of the pod templates, ConfigMaps and Secrets; the values of Secrets are never shown."""
     before = reread_json(active.snapshot.text or "{}") if active else {}
     live = side_of(session, facts, active.snapshot, active.source.commit) if active else Side()

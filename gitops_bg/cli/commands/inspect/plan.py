@@ -49,7 +49,9 @@ class ProposalOptions:
     worktree: Annotated[
         Path | None,
         typer.Option(
-            "--worktree", metavar="DIR", help="What a push of this work tree would do, committed or not; `.` is here."
+            "--worktree",
+            metavar="[DIR]",
+            help="What a push of this work tree would do, committed or not. Default: the one you are in.",
         ),
     ] = None
     base: Annotated[
@@ -84,7 +86,7 @@ def plan(
     then. With -o markdown or sarif it is for a pull request; with --comment it is a comment there, which the next plan
     replaces.
 
-    Example: gitops-bg plan --worktree .
+    Example: gitops-bg plan --worktree
     """
     question, comment = proposal.question, pull_comment(at.pull, at.git.git_ca_file)
     before, found = _asked(_Asked(at, by, apps or []), at.git, question)

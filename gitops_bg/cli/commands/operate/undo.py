@@ -3,7 +3,6 @@
 It moves no traffic: the version passes every gate, as if it had been pushed. `rollback` moves traffic.
 """
 
-from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -12,8 +11,7 @@ from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.cli.clone.user_git import author
 from gitops_bg.cli.edits.commits import Change, commit_change
 from gitops_bg.cli.edits.configuration_content import side_of
-from gitops_bg.cli.edits.named_version import number_named, one_name
-from gitops_bg.cli.edits.old_primary import version_in
+from gitops_bg.cli.edits.named_version import number_named, one_name, with_template
 from gitops_bg.cli.edits.restore_version import Folder, edits_back
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound
 from gitops_bg.cli.options import completion
@@ -75,15 +73,12 @@ def _older(session: Session, facts: Facts, world: World, number: int | None) -> 
         raise CommandFailed(
             f"{facts.app}: the target cannot be read; `gitops-bg check` says why, `git revert` brings it back"
         )
-    version = _before(world) if number is None else world.record.numbered(number)
-    if version is not None and world.snapshot(version).text:
-        return replace(version, snapshot=world.snapshot(version))
-    wanted = version.number if version else number
-    content = session.repository.find_primary(facts.app, version=wanted) if wanted else None
-    if content is None:
-        missing = f"version {wanted}" if wanted else "older version that was not given up"
+    before = _before(world) if number is None else None
+    wanted = before.number if before else number
+    if wanted is None:
+        missing = "older version that was not given up"
         raise ObjectNotFound(f"{facts.app}: neither the record nor main's history has a template of {missing}")
-    return version_in(content, facts.app, session.repository.places.folder(facts.app))
+    return with_template(session, world, wanted)
 
 
 def _before(world: World) -> Version | None:

@@ -124,6 +124,16 @@ def test_diff_of_a_live_target_is_none(cli: Cli, healthy: App) -> None:
     assert "no difference" in cli("diff", str(healthy.key))
 
 
+def test_diff_compares_any_version_with_what_is_live(cli: Cli, waiting: App) -> None:
+    waiting.push_image("v3")
+    waiting.wait_preview("v3")
+    shown = cli("diff", str(waiting.key), "--to", "v2", code=1)
+    assert "compared with v2" in shown
+    assert "registry.example/web:v1 → registry.example/web:v2" in shown
+    assert cli.json("diff", str(waiting.key), "--to", "1")["equal"]
+    assert "has a template of version 7" in cli("diff", str(waiting.key), "--to", "v7", code=5)
+
+
 def test_history_of_an_unknown_app_is_not_found(cli: Cli, healthy: App) -> None:
     assert STATE_BRANCH in cli("history", f"{healthy.key.namespace}/nobody", code=5)
 

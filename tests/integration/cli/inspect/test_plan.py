@@ -65,6 +65,16 @@ def test_plan_of_a_work_tree_says_what_a_push_would_do_and_leaves_the_clone_as_i
     assert (world.remote.branches(), world.writes()) == (heads, writes)
 
 
+def test_the_work_tree_that_one_is_in_needs_no_name(cli: Cli, web: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    web.scenario.stop()
+    clone = web.scenario.remote.clone
+    file = clone / web.folder / "target.yaml"
+    file.write_text(file.read_text().replace("web:v1", "web:v2"))
+    monkeypatch.chdir(clone)
+    assert [each["app"] for each in cli.json("plan", "--worktree")["apps"]] == [str(web.key)]
+    assert "create the green ReplicaSet of v2" in cli("plan", "--worktree")
+
+
 def test_plan_of_a_branch_says_what_its_merge_would_do(cli: Cli, web: App, monkeypatch: pytest.MonkeyPatch) -> None:
     """Main has gone on since the branch left it: the merge has both."""
     world = web.scenario
