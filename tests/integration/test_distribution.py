@@ -1,6 +1,6 @@
-"""What users install works without the checkout: wheel and sdist, each in an environment of its own.
+"""What users install works without the checkout: the wheel by pipx, the sdist by pip, each by itself.
 
-As `pipx install gitops-bg` does it: a new virtual environment, pip, the ordinary index, no development tools.
+A new virtual environment, the ordinary index, no development tools.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _THEIRS = ("PYTHON", "VIRTUAL_ENV", "GITOPS_BG_", "KUBE", "XDG_", "COV_", "PYTES
 pytestmark = pytest.mark.slow
 
 
-class Environment:
-    """A new virtual environment, in a new folder, for somebody who has nothing else."""
+class User:
+    """Somebody who has nothing but Python: a new home, a new folder, and what they install."""
 
     def __init__(self, folder: Path, downloads: Path) -> None:
         self.folder = folder / "here"
@@ -29,20 +29,33 @@ class Environment:
         home.mkdir()
         kept = {name: value for name, value in os.environ.items() if not name.startswith(_THEIRS)}
         self._env = kept | {"HOME": str(home), "PIP_CACHE_DIR": str(downloads), "PIP_NO_COMPILE": "1"}
-        self._bin = folder / "venv" / "bin"
-        self._run([sys.executable, "-m", "venv", str(folder / "venv")])
+        self._python = folder / "venv" / "bin" / "python"
+        self._programs = self._python.parent
+
+    def installs_by_pip(self, *what: str) -> None:
+        """Install into a new virtual environment."""
+        self._run([sys.executable, "-m", "venv", str(self._python.parents[1])])
+        self._run([str(self._python), "-m", "pip", "install", "--quiet", *what])
+
+    def installs_by_pipx(self, pipx: Path, what: Path) -> None:
+        """Install with pipx, which makes a virtual environment for each program."""
+        rooms = self.folder.parent / "pipx"
+        self._programs = rooms / "bin"
+        self._env |= {"PIPX_HOME": str(rooms), "PIPX_BIN_DIR": str(self._programs), "PIPX_MAN_DIR": str(rooms / "man")}
+        self._run([str(pipx), "install", "--quiet", str(what)])
+        self._python = rooms / "venvs" / "gitops-bg" / "bin" / "python"
+
+    def program(self, name: str) -> Path:
+        """Where a program is that was installed."""
+        return self._programs / name
 
     def __call__(self, program: str, *arguments: str, at: Path | None = None) -> str:
-        """Run a program of the environment, which is to succeed; what it printed on stdout."""
-        return self._run([str(self._bin / program), *arguments], at)
+        """Run a program that was installed, which is to succeed; what it printed on stdout."""
+        return self._run([str(self.program(program)), *arguments], at)
 
     def has(self, module: str) -> bool:
-        """Whether a module can be imported."""
-        command = [
-            str(self._bin / "python"),
-            "-c",
-            f"import importlib.util as u; exit(u.find_spec({module!r}) is None)",
-        ]
+        """Whether what was installed can import a module."""
+        command = [str(self._python), "-c", f"import importlib.util as u; exit(u.find_spec({module!r}) is None)"]
         return subprocess.run(command, env=self._env, cwd=self.folder, check=False).returncode == 0
 
     def _run(self, command: list[str], at: Path | None = None) -> str:
@@ -60,23 +73,38 @@ def downloads(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def distributions(tmp_path_factory: pytest.TempPathFactory, downloads: Path) -> dict[str, Path]:
+def builder(tmp_path_factory: pytest.TempPathFactory, downloads: Path) -> User:
+    """Who builds a release, and has pipx."""
+    found = User(tmp_path_factory.mktemp("build"), downloads)
+    found.installs_by_pip("hatchling>=1.25", "pipx>=1.7")
+    return found
+
+
+@pytest.fixture(scope="module")
+def distributions(builder: User) -> dict[str, Path]:
     """The two files that a release consists of, by their ends, built as pip would build them."""
-    folder = tmp_path_factory.mktemp("build")
-    builder = Environment(folder, downloads)
-    builder("pip", "install", "--quiet", "hatchling>=1.25")
-    builder("hatchling", "build", "--directory", str(folder / "dist"), at=ROOT)
-    return {path.name.removeprefix("gitops_bg-0.1.0"): path for path in (folder / "dist").iterdir()}
+    builder("hatchling", "build", "--directory", str(builder.folder / "dist"), at=ROOT)
+    return {path.name.removeprefix("gitops_bg-0.1.0"): path for path in (builder.folder / "dist").iterdir()}
 
 
-@pytest.mark.parametrize("end", ["-py3-none-any.whl", ".tar.gz"])
-def test_what_is_installed_inits_checks_shows_and_installs(
-    distributions: dict[str, Path], downloads: Path, end: str, tmp_path: Path
+def test_the_wheel_is_installed_by_pipx(
+    builder: User, distributions: dict[str, Path], downloads: Path, tmp_path: Path
 ) -> None:
-    user = Environment(tmp_path, downloads)
-    user("pip", "install", "--quiet", str(distributions[end]))
-    assert not [module for module in ("pytest", "hypothesis", "ruff", "mypy", "tests") if user.has(module)]
+    user = User(tmp_path, downloads)
+    user.installs_by_pipx(builder.program("pipx"), distributions["-py3-none-any.whl"])
+    _see_that_it_works(user)
+    assert user("kubectl-bg", "--version") == user("gitops-bg", "--version")
 
+
+def test_the_sdist_is_installed_by_pip(distributions: dict[str, Path], downloads: Path, tmp_path: Path) -> None:
+    user = User(tmp_path, downloads)
+    user.installs_by_pip(str(distributions[".tar.gz"]))
+    _see_that_it_works(user)
+
+
+def _see_that_it_works(user: User) -> None:
+    assert not [module for module in ("pytest", "hypothesis", "ruff", "mypy", "tests") if user.has(module)]
+    assert user.has("gitops_bg")
     assert user("gitops-bg", "--version").startswith("gitops-bg ")
     assert "Made config" in user("gitops-bg", "init", "config")
     assert (user.folder / "config/policies/library/people.yaml").is_file()
