@@ -1,4 +1,4 @@
-"""A Gateway of the sandbox, and users who send requests through it without pause."""
+"""Users who send requests through a Gateway all the while."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ from gitops_bg.core import names
 from tests.support.waiting import eventually
 
 
+_PAUSE_SECONDS = 0.01
+"""Between two rounds of a user. Without it they take all the CPU that the agent and the Gateway could have."""
+
+
 class Answer(NamedTuple):
     """One answered request: when it was sent, what for, and who answered with which status."""
 
@@ -26,7 +30,7 @@ class Answer(NamedTuple):
 
 
 class Load:
-    """Users who send the same requests (path, value of ``X-Version``) without pause, on kept connections.
+    """Users who send the same requests (path, value of ``X-Version``) round after round, on kept connections.
 
     ``label`` is the label of pods that says who answered.
     """
@@ -47,7 +51,7 @@ class Load:
 
     def _use(self) -> None:
         with urllib3.PoolManager(retries=False) as pool:
-            while not self._stop.is_set():
+            while not self._stop.wait(_PAUSE_SECONDS):
                 for path, version in self.requests:
                     self.answers.append(self.ask(pool, path, version))
 
