@@ -30,7 +30,8 @@ Decode = Callable[[Any], Any]
 TAG = "action"
 """The key that tells the members of a union of dataclasses apart; its value is the name of the class."""
 
-_MISSING: Any = object()
+MISSING: Any = object()
+"""The default of a field without one."""
 
 
 class _Wrong(Exception):
@@ -79,7 +80,7 @@ def _encoder(kind: Any) -> Encode:
     if _is_enum(kind):
         return lambda value: value.value
     arguments = [each for each in typing.get_args(kind) if each is not type(None)]
-    if _is_union(kind):
+    if is_union(kind):
         return _union_encoder(arguments)
     if typing.get_origin(kind) is tuple:
         return _tuple_encoder(typing.get_args(kind))
@@ -92,7 +93,7 @@ def _dataclass_encoder(kind: Any) -> Encode:
     def encode(value: Any) -> dict[str, Any]:
         nonlocal fields
         if fields is None:  # on first use, so that types may contain themselves
-            fields = [(one.name, one.key, _encoder(one.kind), one.default, one.inlined) for one in _fields(kind)]
+            fields = [(one.name, one.key, _encoder(one.kind), one.default, one.inlined) for one in fields_of(kind)]
         result: dict[str, Any] = {}
         for name, key, encode_field, default, inlined in fields:
             item = getattr(value, name)
@@ -148,7 +149,7 @@ def _decoder(kind: Any) -> Decode:
     if _is_enum(kind):
         return _enum_decoder(kind)
     arguments = typing.get_args(kind)
-    if _is_union(kind):
+    if is_union(kind):
         return _union_decoder(arguments)
     if typing.get_origin(kind) is tuple:
         return _tuple_decoder(arguments)
@@ -161,8 +162,8 @@ def _dataclass_decoder(kind: Any) -> Decode:
     def decode(data: Any) -> Any:
         nonlocal fields
         if fields is None:
-            found = _fields(kind)
-            fields = [(one.name, one.key, _decoder(one.kind), one.default is _MISSING, one.inlined) for one in found]
+            found = fields_of(kind)
+            fields = [(one.name, one.key, _decoder(one.kind), one.default is MISSING, one.inlined) for one in found]
         if not isinstance(data, Mapping):
             raise _Wrong(f"expected a mapping, found {kind_of(data)}")
         values: dict[str, Any] = {}
@@ -266,7 +267,7 @@ def _decode_moment(data: Any) -> datetime:
 # --- both ---
 
 
-class _Field(typing.NamedTuple):
+class StoredField(typing.NamedTuple):
     """One field of a dataclass, as it is stored."""
 
     name: str
@@ -277,11 +278,11 @@ class _Field(typing.NamedTuple):
     inlined: bool
 
 
-def _fields(kind: Any) -> list[_Field]:
-    """The fields of a dataclass; the default of a field without one is `_MISSING`."""
+def fields_of(kind: Any) -> list[StoredField]:
+    """The fields of a dataclass; the default of a field without one is `MISSING`."""
     hints = typing.get_type_hints(kind)
     return [
-        _Field(one.name, _key(one), hints[one.name], _default(one), INLINED in one.metadata)
+        StoredField(one.name, _key(one), hints[one.name], _default(one), INLINED in one.metadata)
         for one in dataclasses.fields(kind)
         if one.metadata != NOT_STORED
     ]
@@ -299,8 +300,9 @@ def _default(field: dataclasses.Field[Any]) -> Any:
         return field.default
     if field.default_factory is not dataclasses.MISSING:
         return field.default_factory()
-    return _MISSING
+    return MISSING
 
 
-def _is_union(kind: Any) -> bool:
+def is_union(kind: Any) -> bool:
+    """Whether an annotation is a union."""
     return typing.get_origin(kind) in (typing.Union, types.UnionType)

@@ -42,7 +42,7 @@ _INT_OR_STRING = "x-kubernetes-int-or-string"
 
 def schema_of(model: type[BaseModel], title: str) -> Schema:
     """The schema of one model."""
-    return {"$schema": DRAFT, "title": title, **_for_editors(model.model_json_schema(by_alias=True))}
+    return {"$schema": DRAFT, "title": title, **plain(model.model_json_schema(by_alias=True))}
 
 
 def schema_of_all() -> Schema:
@@ -61,22 +61,22 @@ def schema_of_all() -> Schema:
             }
             for kind, model in MODELS.items()
         ],
-        **_for_editors(definitions),
+        **plain(definitions),
     }
 
 
-def _for_editors(schema: Mapping[str, Any]) -> Schema:
+def plain(schema: Mapping[str, Any]) -> Schema:
     """The same without what is for Kubernetes, and without the titles that pydantic makes of field names."""
     result: Schema = {}
     for key, value in schema.items():
         if key == _INT_OR_STRING:
             result["type"] = ["integer", "string"]
         elif key in ("properties", "patternProperties", "$defs"):
-            result[key] = {name: _for_editors(each) for name, each in value.items()}
+            result[key] = {name: plain(each) for name, each in value.items()}
         elif isinstance(value, Mapping) and key not in ("default", "const"):
-            result[key] = _for_editors(value)
+            result[key] = plain(value)
         elif isinstance(value, list) and key in ("anyOf", "allOf", "oneOf", "prefixItems"):
-            result[key] = [_for_editors(each) for each in value]
+            result[key] = [plain(each) for each in value]
         elif key != "title":
             result[key] = value
     return result

@@ -6,11 +6,13 @@ import dataclasses
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
+from functools import cache
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.actions import ScaleReplicaSet
@@ -26,6 +28,7 @@ from gitops_bg.core.model.record import Event, LedgerEntry, Record
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.version import AppKey, Color, Retirement, Snapshot, Source, Stage, Version
 from gitops_bg.spec.codec import from_json, to_json
+from gitops_bg.spec.codec_schema import encoded_schema
 
 st.register_type_strategy(datetime, st.datetimes(timezones=st.just(UTC)))
 
@@ -50,8 +53,21 @@ def test_a_round_trip_loses_nothing(kind: type[Any], data: st.DataObject) -> Non
     value = data.draw(st.from_type(kind))
     if isinstance(value, Desired):
         value = replace(value, policing=None)
-    encoded = to_json(value)
-    assert from_json(kind, json.loads(json.dumps(encoded))) == value
+    encoded = json.loads(json.dumps(to_json(value)))
+    assert from_json(kind, encoded) == value
+    assert list(_validator(kind).iter_errors(encoded)) == []
+
+
+@cache
+def _validator(kind: type[Any]) -> Draft202012Validator:
+    return Draft202012Validator(encoded_schema(kind))
+
+
+def test_a_schema_refuses_what_the_codec_never_writes() -> None:
+    written = to_json(GateResult("pause", False, "waits", NOW))
+    assert _validator(GateResult).is_valid(written)
+    wrong = (written | {"open": "no"}, written | {"fast": True}, {"kind": "pause", "open": False}, [])
+    assert [_validator(GateResult).is_valid(each) for each in wrong] == [False] * 4
 
 
 def test_a_status_is_small() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from typer.testing import CliRunner, Result
 
 from gitops_bg.cli.main import app as command_line
+from tests.support import printed
 from tests.support.git.remote import GitRemote
 
 AUTHOR = "Grace Hopper <grace@example.com>"
@@ -25,6 +26,8 @@ class Cli:
             "XDG_CACHE_HOME": str(folder / "cache"),
             "COLUMNS": "240",
         }
+        self.printed: set[str] = set()
+        """The verbs that printed an object, each of which was held to its schema."""
 
     def __call__(self, *arguments: str, code: int = 0) -> str:
         """Run a verb that is to end with this exit code; what it printed, stdout and stderr."""
@@ -39,4 +42,5 @@ class Cli:
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         assert result.exit_code == code, f"{arguments}: exit {result.exit_code}\n{result.output}"
+        self.printed |= printed.demand_documented(arguments, result.stdout, result.stderr)
         return result

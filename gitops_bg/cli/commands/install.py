@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gitops_bg.cli.clone.user_git import repository_url
 from gitops_bg.cli.errors import CommandFailed
@@ -31,6 +31,9 @@ from gitops_bg.cluster.installation.manifests import (
 from gitops_bg.cluster.installation.readiness import Missing
 from gitops_bg.core.model.change_set import ChangeSetEntry
 from gitops_bg.spec.yaml.emit import to_yaml
+
+if TYPE_CHECKING:
+    from gitops_bg.cli.printed.changes import InstalledJson
 
 _PAUSE = 0.5
 """Seconds between two looks at what is waited for."""
@@ -147,7 +150,7 @@ def waited(so: Callable[[], bool], seconds: float) -> bool:
 
 def _json(
     at: InstallOptions, objects: tuple[Object, ...], entries: list[ChangeSetEntry], unready: tuple[Missing, ...]
-) -> dict[str, Any]:
+) -> "InstalledJson":
     return {
         "namespace": at.namespace,
         "image": image_of(objects),

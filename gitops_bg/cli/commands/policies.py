@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -27,6 +27,9 @@ from gitops_bg.spec.app.layout import PEOPLE_FILE, POLICIES_FOLDER, POLICY_TEST_
 from gitops_bg.spec.policies.cases import CaseResult, run_cases
 from gitops_bg.spec.policies.load import load_people, load_policies
 from gitops_bg.spec.policies.people import Directory
+
+if TYPE_CHECKING:
+    from gitops_bg.cli.printed.changes import CaseJson, ReplayedJson
 
 
 def run_tests(
@@ -58,7 +61,7 @@ def run_tests(
     return NOT_SO if failed or problems else OK
 
 
-def _case_json(each: CaseResult) -> dict[str, Any]:
+def _case_json(each: CaseResult) -> "CaseJson":
     return {"file": each.file, "line": each.line, "name": each.name, "ok": not each.wrong, "wrong": list(each.wrong)}
 
 
@@ -167,14 +170,14 @@ def _promotions_of(file: Path) -> object:
         raise UsageError(f"--expect: {file} is no output of `policies replay -o json`") from error
 
 
-def _json(each: Replayed) -> dict[str, Any]:
+def _json(each: Replayed) -> "ReplayedJson":
     return {
         "app": str(each.app),
         "at": f"{each.at:%Y-%m-%dT%H:%M:%SZ}",
         "commit": each.commit,
         "outcome": each.outcome,
         "until": f"{each.until:%Y-%m-%dT%H:%M:%SZ}" if each.until else None,
-        "policies": {name: str(outcome) for name, outcome in each.policies},
+        "policies": dict(each.policies),
         "reasons": list(each.reasons),
     }
 

@@ -1,12 +1,15 @@
 """One app as JSON, for programs: the content of `tree_view`, with timestamps instead of countdowns. Reads nothing."""
 
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gitops_bg.cli.views.app_view import AppView
 from gitops_bg.core.model.analysis.runs import AnalysisRun, MetricRun, due_at
 from gitops_bg.core.model.version import Version
 from gitops_bg.spec.codec import to_json
+
+if TYPE_CHECKING:
+    from gitops_bg.cli.printed.apps import MetricJson, RunJson, VersionJson
 
 
 def json_of(app_view: AppView) -> dict[str, Any]:
@@ -27,7 +30,7 @@ def json_of(app_view: AppView) -> dict[str, Any]:
     }
 
 
-def _version(app_view: AppView, version: Version) -> dict[str, Any]:
+def _version(app_view: AppView, version: Version) -> "VersionJson":
     replica_sets = app_view.replica_sets_of(version)
     pods = [pod for each in replica_sets for pod in app_view.pods_of(each)]
     return {
@@ -48,15 +51,20 @@ def _version(app_view: AppView, version: Version) -> dict[str, Any]:
             {"name": each.name, "replicas": each.desired, "available": each.available} for each in replica_sets
         ],
         "pods": [
-            {"name": pod.name, "phase": pod.phase, "message": pod.message, "ready": pod.is_ready}
-            | {"restarts": pod.restarts}
+            {
+                "name": pod.name,
+                "phase": pod.phase,
+                "message": pod.message,
+                "ready": pod.is_ready,
+                "restarts": pod.restarts,
+            }
             for pod in pods
         ],
         "analysisRuns": [_run(run) for run in app_view.all_runs_of(version)],
     }
 
 
-def _run(run: AnalysisRun) -> dict[str, Any]:
+def _run(run: AnalysisRun) -> "RunJson":
     return {
         "stage": run.stage,
         "rollout": run.rollout,
@@ -68,7 +76,7 @@ def _run(run: AnalysisRun) -> dict[str, Any]:
     }
 
 
-def _metric(run: AnalysisRun, one: MetricRun) -> dict[str, Any]:
+def _metric(run: AnalysisRun, one: MetricRun) -> "MetricJson":
     return {
         "name": one.metric.name,
         "finding": one.phase,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -27,6 +27,9 @@ from gitops_bg.core.model.version import Version
 from gitops_bg.core.status.meanings import troubles
 from gitops_bg.spec.codec import to_json
 from gitops_bg.spec.manifests.configuration_changes import ConfigurationChange
+
+if TYPE_CHECKING:
+    from gitops_bg.cli.printed.apps import ExplanationJson
 
 _OF_PODS = (GateKind.AVAILABILITY, GateKind.ENDPOINTS)
 
@@ -107,7 +110,7 @@ def _advice(found: _Findings, gate: GateResult) -> str:
     return "" if gate.open else gate.remedy
 
 
-def _json(found: _Findings) -> dict[str, Any]:
+def _json(found: _Findings) -> "ExplanationJson":
     decision, coming = found.decision, found.coming
     return {
         "app": str(found.facts.app),

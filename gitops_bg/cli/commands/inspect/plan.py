@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,6 +25,9 @@ from gitops_bg.cli.session.pull_comment import pull_comment
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
 from gitops_bg.spec.codec import to_json
+
+if TYPE_CHECKING:
+    from gitops_bg.cli.printed.apps import PlannedAppJson
 
 _FOR_FORGES = (PlanFormat.SARIF, PlanFormat.MARKDOWN)
 
@@ -146,7 +149,7 @@ def _tell_forge(output: Output, how: PlanFormat, planned: Planned) -> None:
         sys.stdout.flush()
 
 
-def _json(each: PlanOfApp) -> dict[str, Any]:
+def _json(each: PlanOfApp) -> "PlannedAppJson":
     last = each.last
     return {
         "app": str(each.app),

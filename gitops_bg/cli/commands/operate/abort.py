@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -28,6 +28,9 @@ from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.version import AppKey, Version
 from gitops_bg.core.transitions.git.operator_requests import Aborting, aborting
+
+if TYPE_CHECKING:
+    from gitops_bg.cli.printed.changes import AbortedAppJson
 
 _AT_A_TIME = 8
 """How many apps are aborted in parallel."""
@@ -87,7 +90,7 @@ def _key(at: LiveOptions, name: str) -> AppKey:
         return session.app(name)
 
 
-def _one(asked: _Asked, key: AppKey) -> tuple[dict[str, Any], str]:
+def _one(asked: _Asked, key: AppKey) -> "tuple[AbortedAppJson, str]":
     with Offline(access(asked.at.kube), key, now) as cluster:
         planned = _planned(facts_of(cluster, key))
         request: Request = new_request(OperatorCommand.ABORT, asked.by, asked.reason)
@@ -138,7 +141,7 @@ def _ask(planned: dict[AppKey, Aborting]) -> None:
 # --- what became of it ---
 
 
-def _told(app: AppKey, planned: Aborting, answered: Answered) -> tuple[dict[str, Any], str]:
+def _told(app: AppKey, planned: Aborting, answered: Answered) -> "tuple[AbortedAppJson, str]":
     """Return the result in both formats. Raises `CommandFailed` where nothing was stopped."""
     held = [hold.digest for hold in answered.after.holds if not answered.before.held(hold.digest)]
     moved = answered.after.routing.traffic != answered.before.routing.traffic
@@ -148,8 +151,13 @@ def _told(app: AppKey, planned: Aborting, answered: Answered) -> tuple[dict[str,
     live = _live(answered)
     goes = f"went back to {live}" if moved else f"stays with {live or 'nothing'}"
     return (
-        {"app": str(app), "held": held, "stopped": [each.number for each in stopped], "live": live}
-        | {"byAgent": answered.by_agent},
+        {
+            "app": str(app),
+            "held": held,
+            "stopped": [each.number for each in stopped],
+            "live": live,
+            "byAgent": answered.by_agent,
+        },
         f"{app}: aborted {_names(stopped)}; live traffic {goes}",
     )
 

@@ -1,6 +1,6 @@
 """`gate open|close|status`: the manual gates of an app: hooks of type confirm-* without an address."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +17,9 @@ from gitops_bg.cli.views.output import Output
 from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Record
+
+if TYPE_CHECKING:
+    from gitops_bg.cli.printed.changes import GateJson
 
 Name = Annotated[
     str,
@@ -123,11 +126,11 @@ def _named(facts: Facts, name: str) -> Hook:
     return found[0]
 
 
-def _described(hook: Hook, record: Record) -> dict[str, Any]:
+def _described(hook: Hook, record: Record) -> "GateJson":
     opened = record.gate(hook.name)
     return {
         "gate": hook.name,
-        "type": str(hook.type),
+        "type": hook.type,
         "open": opened is not None,
         "by": opened.by if opened else None,
         "at": opened.at.isoformat(timespec="seconds") if opened else None,
@@ -135,7 +138,7 @@ def _described(hook: Hook, record: Record) -> dict[str, Any]:
     }
 
 
-def _sentence(gate: dict[str, Any], already: str = "") -> str:
+def _sentence(gate: "GateJson", already: str = "") -> str:
     if not gate["open"]:
         return f"gate {gate['gate']} ({gate['type']}) is closed{already}"
     because = f": {gate['reason']}" if gate["reason"] else ""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -24,6 +24,9 @@ from gitops_bg.core.groups.world import UNKNOWN_MEMBER, member_name
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.status.meanings import troubles
 from gitops_bg.spec.codec import to_json
+
+if TYPE_CHECKING:
+    from gitops_bg.cli.printed.groups import ExplainedVersionJson, GroupExplanationJson, MemberJson, PullJson
 
 _STAGES = {VersionStage.ACTIVE: "green", VersionStage.CANDIDATE: "cyan", VersionStage.LEGACY: "yellow"}
 
@@ -63,7 +66,7 @@ class Explanation:
         return self.observed.members.get(member_name(place.service, place.initial_version), UNKNOWN_MEMBER)
 
 
-def json_explanation(found: Explanation) -> dict[str, Any]:
+def json_explanation(found: Explanation) -> "GroupExplanationJson":
     """Return all of it for programs."""
     decision, outlook = found.decision, found.outlook
     record = decision.record
@@ -86,16 +89,21 @@ def json_explanation(found: Explanation) -> dict[str, Any]:
     }
 
 
-def _json_pull(pull: PullRequest | None) -> dict[str, Any] | None:
+def _json_pull(pull: PullRequest | None) -> "PullJson | None":
     if pull is None:
         return None
     return {"number": pull.number, "url": pull.url, "state": pull.state, "closedBy": pull.closed_by or None}
 
 
-def _json_version(found: Explanation, version: GroupVersion) -> dict[str, Any]:
-    services = [
-        {"service": place.service, "app": member_name(place.service, place.initial_version)}
-        | {"healthy": member.healthy, "available": member.available, "reason": member.reason}
+def _json_version(found: Explanation, version: GroupVersion) -> "ExplainedVersionJson":
+    services: list[MemberJson] = [
+        {
+            "service": place.service,
+            "app": member_name(place.service, place.initial_version),
+            "healthy": member.healthy,
+            "available": member.available,
+            "reason": member.reason,
+        }
         for place in serving_in(found.decision.record, version.name)
         for member in (found.member(place),)
     ]

@@ -6,7 +6,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rich.console import Group
 
@@ -28,6 +28,9 @@ from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.groups.status import GroupStatus
+
+if TYPE_CHECKING:
+    from gitops_bg.cli.printed.groups import GroupServiceTreeJson, GroupTreeJson
 
 _STAGES = {VersionStage.ACTIVE: "bold green", VersionStage.CANDIDATE: "cyan", VersionStage.LEGACY: "yellow"}
 _TAKEN = {True: "Accepted", False: "NotAccepted", None: "Unknown"}
@@ -69,7 +72,7 @@ def _app(session: Session, app: AppKey) -> AppView | None:
         return None
 
 
-def json_tree(view: GroupView) -> dict[str, Any]:
+def json_tree(view: GroupView) -> "GroupTreeJson":
     """Return the group, with each app as `tree` shows it, for programs."""
     return {
         "group": str(view.group),
@@ -91,7 +94,7 @@ def json_tree(view: GroupView) -> dict[str, Any]:
     }
 
 
-def _json_service(view: GroupView, place: Endpoint) -> dict[str, Any]:
+def _json_service(view: GroupView, place: Endpoint) -> "GroupServiceTreeJson":
     name = member_name(place.service, place.initial_version)
     app = view.apps[name]
     return {"service": place.service, "app": name, "tree": json_of(app) if app is not None else None}

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -20,6 +20,9 @@ from gitops_bg.core.groups.reporting.status import PROMOTION_REJECTED
 from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.codec import to_json
+
+if TYPE_CHECKING:
+    from gitops_bg.cli.printed.groups import GroupPlanJson
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ class PlannedGroup:
         return not (self.actions or self.problems or ahead.ahead or ahead.answers or ahead.followers)
 
 
-def json_plan(found: PlannedGroup) -> dict[str, Any]:
+def json_plan(found: PlannedGroup) -> "GroupPlanJson":
     """Return the plan for programs."""
     decision, ahead = found.decision, found.forecast
     return {

@@ -1,0 +1,267 @@
+"""The shapes of what verbs that look at apps print: one for each serialiser."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import with_config
+from typing_extensions import TypedDict
+
+from gitops_bg.cli.printed.shape import CLOSED, Encoded
+from gitops_bg.cli.views.app_row import Row
+from gitops_bg.cli.views.pod_diagnosis import Trouble
+from gitops_bg.cli.views.went_back import WentBack
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
+from gitops_bg.core.model.analysis.runs import Measurement
+from gitops_bg.core.model.conditions import Condition, Phase
+from gitops_bg.core.model.decision import GateResult
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.git.pulls import PullRequest
+from gitops_bg.core.model.record import Event, LedgerEntry
+from gitops_bg.core.model.version import Color, ConfigurationRef, Stage
+from gitops_bg.core.status.meanings import Meaning
+from gitops_bg.repo.write.policy_file import PolicyChange
+from gitops_bg.spec.manifests.configuration_changes import ConfigurationChange
+from gitops_bg.spec.status import Gate
+
+ConditionJson = Annotated[dict[str, Any], Encoded(Condition, Meaning)]
+ProblemJson = Annotated[dict[str, Any], Encoded(Problem)]
+ChangeJson = Annotated[dict[str, Any], Encoded(ConfigurationChange)]
+RowJson = Annotated[dict[str, Any], Encoded(Row, demands=list[ConditionJson])]
+
+
+@with_config(CLOSED)
+class AppsJson(TypedDict):
+    """What `get` prints."""
+
+    apps: list[RowJson]
+
+
+@with_config(CLOSED)
+class MetricJson(TypedDict):
+    """One metric of an analysis run."""
+
+    name: str
+    finding: AnalysisPhase
+    count: int
+    """How many measurements it takes; 0: until the run ends."""
+    successful: int
+    failed: int
+    inconclusive: int
+    error: int
+    dryRun: bool
+    terminated: bool
+    """The run was over before this metric was."""
+    nextAt: str | None
+    """When it is measured next."""
+    measurements: list[Annotated[dict[str, Any], Encoded(Measurement)]]
+
+
+@with_config(CLOSED)
+class RunJson(TypedDict):
+    """One analysis run."""
+
+    stage: AnalysisStage
+    rollout: int
+    attempt: int
+    finding: AnalysisPhase
+    startedAt: str | None
+    finishedAt: str | None
+    metrics: list[MetricJson]
+
+
+@with_config(CLOSED)
+class ReplicaSetJson(TypedDict):
+    """One ReplicaSet."""
+
+    name: str
+    replicas: int
+    available: int
+
+
+@with_config(CLOSED)
+class PodJson(TypedDict):
+    """One pod."""
+
+    name: str
+    phase: str
+    message: str
+    ready: bool
+    restarts: int
+
+
+@with_config(CLOSED)
+class VersionJson(TypedDict):
+    """One version of an app, with all that runs of it."""
+
+    version: int
+    digest: str
+    color: Color
+    stage: Stage
+    retiring: bool
+    live: bool
+    """Live traffic goes to it."""
+    preview: bool
+    """The preview Service leads to it."""
+    onHold: bool
+    failure: str
+    sourceCommit: str
+    configuration: list[Annotated[dict[str, Any], Encoded(ConfigurationRef)]]
+    configurationChanges: list[ChangeJson]
+    """Of the newest version: how its configuration differs from that of the live version."""
+    scaleDownAt: str | None
+    replicaSets: list[ReplicaSetJson]
+    pods: list[PodJson]
+    analysisRuns: list[RunJson]
+
+
+@with_config(CLOSED)
+class ServiceJson(TypedDict):
+    """One Service of an app."""
+
+    role: str
+    name: str
+    version: int | None
+    """The number of the version that it selects."""
+    readyEndpoints: int
+
+
+TreeJson = Annotated[
+    dict[str, Any],
+    Encoded(
+        Row,
+        demands=list[ConditionJson],
+        versions=list[VersionJson],
+        services=list[ServiceJson],
+        gates=list[Gate],
+    ),
+]
+
+
+@with_config(CLOSED)
+class TreesJson(TypedDict):
+    """What `tree` and `get APP` print."""
+
+    apps: list[TreeJson]
+
+
+class _PulledStatus(TypedDict, total=False):
+    pullRequest: str
+    """Its number, address and state."""
+
+
+@with_config(CLOSED)
+class StatusJson(_PulledStatus):
+    """What `status` prints, on one line, for each phase and reason."""
+
+    app: str
+    phase: str
+    message: str
+    code: int
+    """The exit code, if the wait ends now."""
+    at: str
+    demands: list[ConditionJson]
+
+
+@with_config(CLOSED)
+class ExplanationJson(TypedDict):
+    """What `explain` prints."""
+
+    app: str
+    phase: Phase
+    active: str | None
+    """The version that serves."""
+    next: str | None
+    """The version that the gates are about."""
+    pullRequest: Annotated[dict[str, Any], Encoded(PullRequest)] | None
+    gates: list[
+        Annotated[dict[str, Any], Encoded(GateResult, open=bool, counts=str, remainingSeconds=float | None, advice=str)]
+    ]
+    configuration: list[ChangeJson]
+    targetWentBack: Annotated[dict[str, Any], Encoded(WentBack)] | None
+    troubles: list[Annotated[dict[str, Any], Encoded(Trouble)]]
+    conditions: list[ConditionJson]
+    actions: list[str]
+    wakeAt: str | None
+
+
+@with_config(CLOSED)
+class ActionJson(TypedDict):
+    """One action of a plan."""
+
+    action: str
+    """Its kind."""
+    sentence: str
+    arguments: dict[str, Any]
+    """Those of its kind; every release may have others."""
+
+
+@with_config(CLOSED)
+class PlannedAppJson(TypedDict):
+    """The plan of one app."""
+
+    app: str
+    phase: Phase
+    actions: list[ActionJson]
+    gates: list[Annotated[dict[str, Any], Encoded(GateResult)]]
+    problems: list[ProblemJson]
+    refused: str | None
+    wakeAt: str | None
+
+
+_Before = TypedDict("_Before", {"from": str, "unchanged": int}, total=False)
+
+
+@with_config(CLOSED)
+class PlanJson(_Before):
+    """What `plan` prints. ``from`` and ``unchanged`` are there if it is about what would come to main."""
+
+    commit: str
+    apps: list[PlannedAppJson]
+
+
+@with_config(CLOSED)
+class DifferenceJson(TypedDict):
+    """One difference."""
+
+    path: str
+    before: Any
+    after: Any
+
+
+class _Compared(TypedDict, total=False):
+    to: str
+    """The version that was asked for; absent where the target is compared."""
+
+
+@with_config(CLOSED)
+class DiffJson(_Compared):
+    """What `diff` prints."""
+
+    app: str
+    live: str | None
+    equal: bool
+    differences: list[DifferenceJson]
+
+
+EntryJson = Annotated[dict[str, Any], Encoded(LedgerEntry, configuration=list[ChangeJson], epoch=str, ledgerCommit=str)]
+PolicyEntryJson = Annotated[dict[str, Any], Encoded(PolicyChange, event=Literal[Event.POLICY_CHANGED], at=str | None)]
+
+
+@with_config(CLOSED)
+class HistoryJson(TypedDict):
+    """What `history` prints."""
+
+    app: str
+    ledger: str
+    entries: list[EntryJson | PolicyEntryJson]
+
+
+@with_config(CLOSED)
+class OverridesJson(TypedDict):
+    """What `history --overrides` prints."""
+
+    ledger: str
+    entries: list[
+        Annotated[
+            dict[str, Any], Encoded(LedgerEntry, app=str, configuration=list[ChangeJson], epoch=str, ledgerCommit=str)
+        ]
+    ]

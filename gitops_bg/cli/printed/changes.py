@@ -1,0 +1,359 @@
+"""The shapes of what verbs that change something print: apps, policies, gates, and what is installed."""
+
+from typing import Any, Literal
+
+from pydantic import with_config
+from typing_extensions import TypedDict
+
+from gitops_bg.cli.printed.apps import ChangeJson, ProblemJson
+from gitops_bg.cli.printed.shape import CLOSED
+from gitops_bg.core.checks.policies.replay import Outcome
+from gitops_bg.core.model.change_set import Change
+from gitops_bg.core.model.hooks import HookType
+from gitops_bg.core.model.record import Event
+
+
+@with_config(CLOSED)
+class FilesJson(TypedDict):
+    """What `init` and `schema --dir` print."""
+
+    directory: str
+    files: list[str]
+
+
+@with_config(CLOSED)
+class ObjectJson(TypedDict):
+    """One object of the cluster that was written to."""
+
+    kind: str
+    name: str
+    change: Change
+
+
+@with_config(CLOSED)
+class MissingJson(TypedDict):
+    """What keeps the agent from being ready."""
+
+    message: str
+    remedy: str
+
+
+@with_config(CLOSED)
+class InstalledJson(TypedDict):
+    """What `install` prints."""
+
+    namespace: str
+    image: str
+    objects: list[ObjectJson]
+    ready: bool | None
+    """null: nobody waited for it."""
+    missing: list[MissingJson]
+
+
+@with_config(CLOSED)
+class ExportJson(TypedDict):
+    """What `install --export` prints: what `kubectl apply` takes."""
+
+    apiVersion: Literal["v1"]
+    kind: Literal["List"]
+    items: list[dict[str, Any]]
+
+
+@with_config(CLOSED)
+class UninstalledJson(TypedDict):
+    """What `uninstall` prints."""
+
+    namespace: str
+    objects: list[ObjectJson]
+    appsLeft: list[str]
+
+
+@with_config(CLOSED)
+class ImagesJson(TypedDict):
+    """What `set-image` prints."""
+
+    app: str
+    images: dict[str, str]
+    """The images by their containers."""
+    commit: str
+    changed: bool
+
+
+_Movement = TypedDict("_Movement", {"from": int | None, "to": int | None})
+
+
+class _Asked(TypedDict, total=False):
+    asked: str
+    """What else the agent was asked to do."""
+
+
+@with_config(CLOSED)
+class ProposalJson(_Movement, _Asked):
+    """What `promote` and `rollback` print. ``from`` and ``to`` are numbers of versions."""
+
+    app: str
+    event: Event
+    digest: str
+    commit: str
+    changed: bool
+    offeredOn: str | None
+    """The branch to merge, where main takes no commit."""
+    refused: str | None
+    waitsFor: list[str]
+    configuration: list[ChangeJson]
+
+
+@with_config(CLOSED)
+class StaysLiveJson(TypedDict):
+    """What `promote` prints where nothing is to be promoted, and what serves was judged."""
+
+    app: str
+    changed: bool
+    asked: str
+
+
+class _Done(TypedDict, total=False):
+    byAgent: bool
+    """Whether the agent did it; else the command, on the cluster itself."""
+
+
+@with_config(CLOSED)
+class OfflineJson(_Done):
+    """What `rollback --offline` prints."""
+
+    app: str
+    to: int
+    changed: bool
+
+
+@with_config(CLOSED)
+class ApprovalJson(TypedDict):
+    """What `approve` prints."""
+
+    app: str
+    digest: str
+    commit: str
+    branch: str
+    withdrawn: bool
+    counts: bool
+
+
+@with_config(CLOSED)
+class UndoneJson(TypedDict):
+    """What `undo` prints."""
+
+    app: str
+    to: int
+    digest: str
+    commit: str
+    changed: bool
+
+
+@with_config(CLOSED)
+class AbortedAppJson(TypedDict):
+    """One app that was aborted."""
+
+    app: str
+    held: list[str]
+    """The digests that are on hold now."""
+    stopped: list[int]
+    """The numbers of the versions that were stopped."""
+    live: str | None
+    byAgent: bool
+
+
+@with_config(CLOSED)
+class AbortedJson(TypedDict):
+    """What `abort` prints."""
+
+    apps: list[AbortedAppJson]
+
+
+@with_config(CLOSED)
+class RetriedAppJson(TypedDict):
+    """One app whose target is tried again."""
+
+    app: str
+    digest: str
+    number: int
+    commit: str
+
+
+@with_config(CLOSED)
+class RetriedJson(TypedDict):
+    """What `retry` prints."""
+
+    apps: list[RetriedAppJson]
+
+
+@with_config(CLOSED)
+class RestartedAppJson(TypedDict):
+    """One app whose pods restart."""
+
+    app: str
+    restartAt: str
+    commit: str
+
+
+@with_config(CLOSED)
+class RestartedJson(TypedDict):
+    """What `restart` prints."""
+
+    apps: list[RestartedAppJson]
+
+
+@with_config(CLOSED)
+class CommittedAppJson(TypedDict):
+    """One app that a commit changed."""
+
+    app: str
+    commit: str
+    changed: bool
+
+
+@with_config(CLOSED)
+class SuspendedJson(TypedDict):
+    """What `suspend` and `pause` print."""
+
+    apps: list[CommittedAppJson]
+
+
+@with_config(CLOSED)
+class ResumedAppJson(CommittedAppJson):
+    """One app that goes on."""
+
+    holdLifted: bool
+
+
+@with_config(CLOSED)
+class ResumedJson(TypedDict):
+    """What `resume` prints."""
+
+    apps: list[ResumedAppJson]
+
+
+@with_config(CLOSED)
+class FreezeJson(TypedDict):
+    """What `freeze` and `unfreeze` print."""
+
+    file: str
+    commit: str
+    changed: bool
+
+
+@with_config(CLOSED)
+class AcceptedJson(TypedDict):
+    """What `accept-history` prints."""
+
+    accepted: str
+    """The commit."""
+    generation: int
+    commit: str
+    changed: bool
+
+
+@with_config(CLOSED)
+class ReconcileJson(TypedDict):
+    """What `reconcile` prints."""
+
+    app: str
+    requestedAt: str
+
+
+@with_config(CLOSED)
+class GateJson(TypedDict):
+    """One manual gate."""
+
+    gate: str
+    type: HookType
+    open: bool
+    by: str | None
+    at: str | None
+    reason: str | None
+
+
+@with_config(CLOSED)
+class GatesJson(TypedDict):
+    """What `gate status` prints."""
+
+    app: str
+    gates: list[GateJson]
+
+
+@with_config(CLOSED)
+class SetGateJson(GateJson, _Done):
+    """What `gate open` and `gate close` print."""
+
+    app: str
+    changed: bool
+
+
+@with_config(CLOSED)
+class CaseJson(TypedDict):
+    """One test case of policies."""
+
+    file: str
+    line: int
+    name: str
+    ok: bool
+    wrong: list[str]
+
+
+@with_config(CLOSED)
+class CasesJson(TypedDict):
+    """What `policies test` prints."""
+
+    cases: list[CaseJson]
+    problems: list[str]
+
+
+@with_config(CLOSED)
+class ReplayedJson(TypedDict):
+    """One promotion of the past."""
+
+    app: str
+    at: str
+    commit: str
+    outcome: Outcome
+    until: str | None
+    policies: dict[str, Outcome]
+    reasons: list[str]
+
+
+@with_config(CLOSED)
+class ReplayJson(TypedDict):
+    """What `policies replay` prints."""
+
+    promotions: list[ReplayedJson]
+    policies: dict[str, dict[str, int]]
+    """How often each policy came to each outcome, and ``delaySeconds`` in all."""
+
+
+class _Trace(TypedDict, total=False):
+    trace: str
+    """Of a bug: where it is."""
+
+
+@with_config(CLOSED)
+class FailureJson(_Trace):
+    """Why a verb failed."""
+
+    reason: str
+    """The kind of error, in CamelCase."""
+    message: str
+    exitCode: int
+    problems: list[ProblemJson]
+
+
+@with_config(CLOSED)
+class ErrorJson(TypedDict):
+    """What every verb prints on stderr where it fails."""
+
+    error: FailureJson
+
+
+@with_config(CLOSED)
+class NoteJson(TypedDict):
+    """What a verb prints on stderr where something is worth knowing."""
+
+    note: str

@@ -1,0 +1,207 @@
+"""The shapes of what verbs about release groups print: one for each serialiser."""
+
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, with_config
+from typing_extensions import TypedDict
+
+from gitops_bg.cli.printed.apps import ConditionJson, DifferenceJson, ProblemJson, TreeJson
+from gitops_bg.cli.printed.shape import CLOSED, Encoded
+from gitops_bg.core.groups.inspect.answers import SampleRequest
+from gitops_bg.core.groups.inspect.forecast import Ahead, Changed
+from gitops_bg.core.groups.model import VersionStage
+from gitops_bg.core.groups.record import GroupLedgerEntry, Transition
+from gitops_bg.core.model.conditions import Condition, Phase
+from gitops_bg.core.model.decision import GateResult
+from gitops_bg.core.model.git.pulls import PullState
+from gitops_bg.spec.groups.status import GroupStatus
+from gitops_bg.spec.status import Gate
+
+
+class GroupRowJson(GroupStatus):
+    """One group: the status of its object."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    namespace: str
+    name: str
+
+
+@with_config(CLOSED)
+class GroupsJson(TypedDict):
+    """What `group get` prints."""
+
+    groups: list[GroupRowJson]
+
+
+@with_config(CLOSED)
+class GroupServiceTreeJson(TypedDict):
+    """One service of a version."""
+
+    service: str
+    app: str
+    tree: TreeJson | None
+    """The app as `tree` prints it; null where there is none."""
+
+
+@with_config(CLOSED)
+class GroupVersionTreeJson(TypedDict):
+    """One version of a group, with its services."""
+
+    name: str
+    stage: VersionStage
+    services: list[GroupServiceTreeJson]
+
+
+@with_config(CLOSED)
+class FollowingJson(TypedDict):
+    """One stable Service."""
+
+    name: str
+    follows: str
+    """The app that it follows."""
+
+
+@with_config(CLOSED)
+class RouteJson(TypedDict):
+    """One HTTPRoute."""
+
+    name: str
+    accepted: bool | None
+    """null: its Gateways say nothing of it."""
+    reason: str
+
+
+@with_config(CLOSED)
+class GroupTreeJson(TypedDict):
+    """What `group tree` prints."""
+
+    group: str
+    phase: str | None
+    versions: list[GroupVersionTreeJson]
+    services: list[FollowingJson]
+    routes: list[RouteJson]
+    gates: list[Gate]
+
+
+@with_config(CLOSED)
+class MemberJson(TypedDict):
+    """What the cluster shows of one service of a version."""
+
+    service: str
+    app: str
+    healthy: bool
+    available: bool
+    reason: str
+
+
+@with_config(CLOSED)
+class ExplainedVersionJson(TypedDict):
+    """One version of a group."""
+
+    name: str
+    stage: VersionStage
+    services: list[MemberJson]
+
+
+@with_config(CLOSED)
+class PullJson(TypedDict):
+    """The pull request of the group's branch."""
+
+    number: int
+    url: str
+    state: PullState
+    closedBy: str | None
+
+
+@with_config(CLOSED)
+class AdviceJson(TypedDict):
+    """What a person can do."""
+
+    what: str
+    command: str
+    """Empty where there is none."""
+
+
+@with_config(CLOSED)
+class GroupExplanationJson(TypedDict):
+    """What `group explain` prints."""
+
+    group: str
+    phase: Phase
+    active: str | None
+    wanted: str | None
+    """The version that main asks for."""
+    transition: Annotated[dict[str, Any], Encoded(Transition)] | None
+    versions: list[ExplainedVersionJson]
+    gates: list[Annotated[dict[str, Any], Encoded(GateResult, remedy=str)]]
+    pullRequest: PullJson | None
+    conditions: list[ConditionJson]
+    next: str
+    """What comes next, as a sentence."""
+    advice: list[AdviceJson]
+    actions: list[str]
+    wakeAt: str | None
+
+
+@with_config(CLOSED)
+class GroupPlanJson(TypedDict):
+    """What `group plan` prints."""
+
+    group: str
+    commit: str
+    askedFor: str | None
+    """The version that the plan is for as if main asked for it."""
+    phase: Phase
+    move: Annotated[dict[str, Any], Encoded(Ahead)] | None
+    rejected: list[Annotated[dict[str, Any], Encoded(Condition)]]
+    gates: list[Annotated[dict[str, Any], Encoded(GateResult)]]
+    versions: list[Annotated[dict[str, Any], Encoded(Changed)]]
+    requests: list[Annotated[dict[str, Any], Encoded(SampleRequest, before=str, after=str)]]
+    """The requests that somebody else answers then."""
+    services: list[Annotated[dict[str, Any], Encoded(Changed)]]
+    actions: list[str]
+    problems: list[ProblemJson]
+    wakeAt: str | None
+
+
+@with_config(CLOSED)
+class GroupDiffJson(TypedDict):
+    """What `group diff` prints."""
+
+    group: str
+    live: str | None
+    wanted: str
+    equal: bool
+    differences: list[DifferenceJson]
+
+
+@with_config(CLOSED)
+class GroupHistoryJson(TypedDict):
+    """What `group history` prints."""
+
+    group: str
+    ledger: str
+    entries: list[Annotated[dict[str, Any], Encoded(GroupLedgerEntry, epoch=str, ledgerCommit=str)]]
+
+
+@with_config(CLOSED)
+class GroupApprovalJson(TypedDict):
+    """What `group approve` prints."""
+
+    group: str
+    digest: str
+    commit: str
+    branch: str
+    withdrawn: bool
+    counts: bool
+
+
+@with_config(CLOSED)
+class GroupChangeJson(TypedDict):
+    """What `group promote`, `group rollback` and `group delete` print."""
+
+    group: str
+    version: str
+    commit: str
+    changed: bool

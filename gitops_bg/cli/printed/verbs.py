@@ -1,0 +1,68 @@
+"""What each verb prints with `-o json`, and the JSON Schemas of that."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import TypeAdapter, WithJsonSchema
+
+from gitops_bg.cli.printed import apps, changes, groups
+from gitops_bg.cli.views.check_report import ReportJson
+from gitops_bg.spec.json_schema import DRAFT, Schema, plain
+
+AnySchema = Annotated[dict[str, Any], WithJsonSchema({"$ref": DRAFT})]
+
+_VERBS: Mapping[str, Any] = {
+    "init": changes.FilesJson,
+    "check": ReportJson,
+    "schema": changes.FilesJson | AnySchema,
+    "install": changes.InstalledJson | changes.ExportJson,
+    "uninstall": changes.UninstalledJson,
+    "get": apps.AppsJson | apps.TreesJson | apps.RowJson | apps.TreeJson,
+    "tree": apps.TreesJson,
+    "status": apps.StatusJson,
+    "explain": apps.ExplanationJson,
+    "plan": apps.PlanJson,
+    "diff": apps.DiffJson,
+    "history": apps.HistoryJson | apps.OverridesJson,
+    "set-image": changes.ImagesJson,
+    "promote": changes.ProposalJson | changes.StaysLiveJson,
+    "approve": changes.ApprovalJson,
+    "rollback": changes.ProposalJson | changes.OfflineJson,
+    "undo": changes.UndoneJson,
+    "abort": changes.AbortedJson,
+    "retry": changes.RetriedJson,
+    "restart": changes.RestartedJson,
+    "resume": changes.ResumedJson,
+    "suspend": changes.SuspendedJson,
+    "pause": changes.SuspendedJson,
+    "freeze": changes.FreezeJson,
+    "unfreeze": changes.FreezeJson,
+    "accept-history": changes.AcceptedJson,
+    "reconcile": changes.ReconcileJson,
+    "policies test": changes.CasesJson,
+    "policies replay": changes.ReplayJson,
+    "gate open": changes.SetGateJson,
+    "gate close": changes.SetGateJson,
+    "gate status": changes.GatesJson,
+    "group get": groups.GroupsJson | groups.GroupRowJson,
+    "group tree": groups.GroupTreeJson,
+    "group explain": groups.GroupExplanationJson,
+    "group plan": groups.GroupPlanJson,
+    "group diff": groups.GroupDiffJson,
+    "group history": groups.GroupHistoryJson,
+    "group approve": groups.GroupApprovalJson,
+    "group promote": groups.GroupChangeJson,
+    "group rollback": groups.GroupChangeJson,
+    "group delete": groups.GroupChangeJson,
+}
+"""Every object that a verb prints on stdout is of its shape; with ``-w`` each line is one."""
+
+ERROR, NOTE = "error", "note"
+PRINTED: Mapping[str, Any] = {**_VERBS, ERROR: changes.ErrorJson, NOTE: changes.NoteJson}
+"""The same, with what every verb prints on stderr."""
+
+
+def printed_schema(name: str) -> Schema:
+    """The JSON Schema of what a verb prints; ``error`` and ``note`` are those of stderr. Raises `KeyError`."""
+    found = TypeAdapter(PRINTED[name]).json_schema(by_alias=True, mode="serialization")
+    return {"$schema": DRAFT, "title": f"gitops-bg {name} -o json", **plain(found)}
