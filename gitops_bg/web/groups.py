@@ -17,6 +17,7 @@ from gitops_bg.agent.groups.commands import Asked, GroupCommands, NoSuchGroup
 from gitops_bg.core.errors import GitopsBgError, InvalidInput, Refused
 from gitops_bg.core.groups.model import GroupKey, GroupVersion, PromotionRejected, Rejection
 from gitops_bg.web.agent_port import AgentView
+from gitops_bg.web.answers import AskedAnswer, DeletedAnswer, MessageAnswer, VersionRow, Where
 
 _GROUP = "/api/v1/groups/{namespace}/{group}"
 _CODES = {Rejection.NO_SUCH_VERSION: 404, Rejection.WRONG_SIZE: 400}
@@ -90,25 +91,33 @@ def _roll_back(commands: GroupCommands, group: GroupKey, _: Request) -> JSONResp
 def _delete(commands: GroupCommands, group: GroupKey, request: Request) -> JSONResponse:
     asked, version = commands.delete(group, request.path_params["version"]), request.path_params["version"]
     (row,) = _rows(each for each in asked.versions if each.name == version)
-    return JSONResponse({**_where(asked), **row}, 202 if asked.branch else 200)
+    answer: DeletedAnswer = {**_where(asked), **row}
+    return JSONResponse(answer, 202 if asked.branch else 200)
 
 
 def _asked(asked: Asked) -> JSONResponse:
-    return JSONResponse({**_where(asked), "versions": _rows(asked.versions)}, 202)
+    answer: AskedAnswer = {**_where(asked), "versions": _rows(asked.versions)}
+    return JSONResponse(answer, 202)
 
 
-def _where(asked: Asked) -> dict[str, str]:
+def _where(asked: Asked) -> Where:
     """The commit; where main takes none from the agent, also what somebody has to merge for it."""
-    merged_from = {"branch": asked.branch, "pullRequest": asked.pull}
-    return {"commit": asked.commit, **{name: each for name, each in merged_from.items() if each}}
+    where: Where = {"commit": asked.commit}
+    if asked.branch:
+        where["branch"] = asked.branch
+    if asked.pull:
+        where["pullRequest"] = asked.pull
+    return where
 
 
-def _rows(versions: Iterable[GroupVersion]) -> list[dict[str, str]]:
+def _rows(versions: Iterable[GroupVersion]) -> list[VersionRow]:
     return [
         {"version": each.name, "stage": each.stage, "updatedWhen": each.changed_at.isoformat()} for each in versions
     ]
 
 
 def _said(status: int, sentence: str, reason: str = "") -> JSONResponse:
-    body = {"message": sentence, **({"reason": reason} if reason else {})}
+    body: MessageAnswer = {"message": sentence}
+    if reason:
+        body["reason"] = reason
     return JSONResponse(body, status, _HEADERS.get(status))

@@ -8,6 +8,7 @@ from starlette.routing import Route
 
 from gitops_bg.agent.observability.secrets import masked
 from gitops_bg.web.agent_port import AgentView
+from gitops_bg.web.answers import HealthAnswer
 
 
 def routes(view: AgentView) -> list[Route]:
@@ -18,6 +19,7 @@ def routes(view: AgentView) -> list[Route]:
 def _question(path: str, reasons_against: Callable[[], list[str]]) -> Route:
     async def answer(_request: Request) -> JSONResponse:
         reasons = [masked(reason) for reason in reasons_against()]
-        return JSONResponse({"ok": not reasons, "reasons": reasons}, 503 if reasons else 200)
+        body: HealthAnswer = {"ok": not reasons, "reasons": reasons}
+        return JSONResponse(body, 503 if reasons else 200)
 
     return Route(path, answer, methods=["GET"])

@@ -16,6 +16,7 @@ from starlette.routing import Route
 
 from gitops_bg.agent.observability.logs import fields
 from gitops_bg.web.agent_port import AgentView
+from gitops_bg.web.answers import MessageAnswer
 from gitops_bg.web.deliveries import Coalescer, Deliveries, Later
 from gitops_bg.web.signatures import SCHEMES, Scheme, body_mac, is_genuine, scheme_of
 
@@ -98,7 +99,8 @@ def _complain(sender: str) -> None:
 
 
 def _response(status: int, sentence: str) -> JSONResponse:
-    return JSONResponse({"message": sentence}, status, _HEADERS.get(status))
+    body: MessageAnswer = {"message": sentence}
+    return JSONResponse(body, status, _HEADERS.get(status))
 
 
 def _call_later(seconds: float, function: Callable[[], None]) -> object:

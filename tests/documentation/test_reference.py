@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from types import ModuleType
-from typing import cast
+from typing import Any, cast
 from unittest.mock import Mock
 
 import pytest
+from pydantic import TypeAdapter
 from starlette.routing import Route
 
 from gitops_bg.web.agent_port import AgentView
+from gitops_bg.web.answers import AskedAnswer, HealthAnswer, MessageAnswer, VersionRow
 from gitops_bg.web.app import application
 from tests.documentation import checks_page, events_page, metrics_page, status_page, verbs_page
 
@@ -42,7 +43,25 @@ def test_the_page_about_http_has_every_route_and_no_other() -> None:
     assert served == set(re.findall(r"^#+ `([A-Z]+ /\S+)`$", page, re.MULTILINE))
 
 
-def test_the_answers_that_the_page_about_http_shows_are_json() -> None:
+ANSWERS: dict[str, Any] = {
+    "`GET /healthz`": HealthAnswer,
+    "`GET /readyz`": HealthAnswer,
+    "`POST /webhook`": MessageAnswer,
+    "`GET /api/v1/groups/{namespace}/{group}/versions`": list[VersionRow],
+    "`POST /api/v1/groups/{namespace}/{group}/promote/{version}`": AskedAnswer,
+    "What else they answer": MessageAnswer,
+}
+"""What is answered, by the headings of the page that show it."""
+
+
+def test_the_answers_that_the_page_about_http_shows_are_those_of_the_program() -> None:
     page = (Path(__file__).parents[2] / "docs" / "reference" / "api.md").read_text()
-    shown = re.findall(r"^```json\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    assert len([json.loads(each) for each in shown]) == 5
+    _, *parts = re.split(r"^#+ (.+)$", page, flags=re.MULTILINE)
+    shown = {
+        heading: each
+        for heading, text in zip(parts[::2], parts[1::2], strict=True)
+        for each in re.findall(r"^([{\[].*)$", text, re.MULTILINE)
+    }
+    assert shown.keys() == ANSWERS.keys()
+    for heading, each in shown.items():
+        TypeAdapter(ANSWERS[heading]).validate_json(each, strict=True, extra="forbid")

@@ -7,7 +7,9 @@ from typing import Any
 
 import httpx
 import pytest
+from pydantic import TypeAdapter
 
+from gitops_bg.web.answers import AskedAnswer, DeletedAnswer, MessageAnswer, VersionRow
 from gitops_bg.web.app import application
 from gitops_bg.web.server import WebServer
 from tests.support.groups import Store
@@ -26,7 +28,15 @@ class Api:
 
     def __call__(self, method: str, path: str, token: bytes = TOKEN) -> tuple[int, Any]:
         answer = self._client.request(method, self.path + path, headers={"Authorization": f"Bearer {token.decode()}"})
+        TypeAdapter(self._shape(method, answer.is_success)).validate_json(answer.content, strict=True, extra="forbid")
         return answer.status_code, answer.json()
+
+    @staticmethod
+    def _shape(method: str, done: bool) -> Any:
+        """What docs/reference/api.md promises."""
+        return (
+            {"GET": list[VersionRow], "POST": AskedAnswer, "DELETE": DeletedAnswer}[method] if done else MessageAnswer
+        )
 
     def versions(self) -> str:
         status, rows = self("GET", "/versions")
