@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -76,3 +80,23 @@ def test_as_a_plugin_it_is_called_kubectl_bg(
     with pytest.raises(SystemExit) as end:
         kubectl_plugin()
     assert (end.value.code, "Usage: kubectl bg get" in capsys.readouterr().out) == (0, True)
+
+
+def offered_by_kubectl(cli: Cli, *typed: str) -> list[str]:
+    """What the real kubectl completes: it finds both of our programs on the PATH."""
+    kubectl = shutil.which("kubectl")
+    if kubectl is None:
+        pytest.skip("needs kubectl on the PATH: https://kubernetes.io/docs/tasks/tools/")
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {**os.environ, **cli.env, "PATH": path}
+    command = [kubectl, "__complete", "bg", *typed]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60)
+    return done.stdout.splitlines()
+
+
+def test_kubectl_completes_its_plugin_with_verbs_apps_and_versions(cli: Cli, web: App) -> None:
+    key = str(web.key)
+    assert [line.partition("\t")[0] for line in offered_by_kubectl(cli, "expl")] == ["explain", ":4"]
+    assert key in [line.partition("\t")[0] for line in offered_by_kubectl(cli, "explain", web.key.namespace[:4])]
+    assert offered_by_kubectl(cli, "rollback", key, "--to", "") == ["v1\tactive, registry.example/web:v1", ":4"]
+    assert offered_by_kubectl(cli, "check", "") == [":0"], "files"
