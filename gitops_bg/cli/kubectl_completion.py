@@ -1,4 +1,4 @@
-"""The console script `kubectl_complete-bg`: kubectl runs it to complete `kubectl bg …`, and reads its answer as Cobra's.
+"""The console script `kubectl_complete-bg`: kubectl runs it to complete `kubectl bg …`, and reads it as it reads Cobra.
 
 The words after `bg` are its arguments, the last one is being typed. It prints an offer a line, with a tab and a word
 about it, and at last what the shell does with them (kubernetes.io/docs/tasks/extend-kubectl/kubectl-plugins).

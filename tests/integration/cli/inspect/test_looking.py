@@ -48,6 +48,11 @@ def test_a_list_of_apps_imports_no_heavy_library(cli: Cli, healthy: App) -> None
     assert imported_by("get", "-n", healthy.key.namespace, **cli.env) & HEAVY == set()
 
 
+def test_a_tree_imports_no_library_of_expressions_that_the_app_does_not_use(cli: Cli, healthy: App) -> None:
+    found = imported_by("get", str(healthy.key), **cli.env)
+    assert found & {"cel", "prompt_toolkit", "jsonpath"} == set()
+
+
 @pytest.mark.parametrize("verb", ["explain", "history", "plan", "diff"])
 def test_verbs_that_read_need_no_clone(
     cli: Cli, healthy: App, verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
