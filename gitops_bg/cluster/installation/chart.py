@@ -109,7 +109,16 @@ def _text(body: Object) -> str:
 def _line(line: str) -> str:
     if block := re.fullmatch(r'( *)"@(\w+)@": ""', line):
         return "".join(f"{block[1]}{each}\n" for each in _BLOCKS[block[2]])
-    return re.sub(r'"@(\w+)@"', lambda value: _VALUES[value[1]], line) + "\n"
+    filled = re.sub(r'"@(\w+)@"', lambda value: _VALUES[value[1]], line) + "\n"
+    return filled + _runbook_url(line)
+
+
+def _runbook_url(line: str) -> str:
+    """What follows the path of a runbook: its address, where a value says where this documentation is published."""
+    if not (runbook := re.fullmatch(r'( *)runbook: "[^"#]+(#[\w-]+)"', line)):
+        return ""
+    address = f'{runbook[1]}runbook_url: {{{{ printf "%s{runbook[2]}" . | quote }}}}\n'
+    return f"{runbook[1]}{{{{- with .Values.monitoring.runbookUrl }}}}\n{address}{runbook[1]}{{{{- end }}}}\n"
 
 
 def main(folder: Path) -> None:

@@ -89,6 +89,16 @@ def test_monitoring_by_the_chart_has_the_objects_of_its_kustomization(helm: Helm
     assert more == ["kube"] * len(objects(built.stdout)) == ["kube"] * 3
 
 
+def test_alerts_link_to_their_runbooks_where_a_value_says_where_the_page_is(helm: Helm) -> None:
+    page = "https://docs.example.com/features/monitoring.html"
+    made = objects(helm("template", *PLACE, "--set", f"monitoring.enabled=true,monitoring.runbookUrl={page}"))
+    (rules,) = (each for each in made.values() if each["kind"] == "PrometheusRule")
+    told = [rule["annotations"] for group in rules["spec"]["groups"] for rule in group["rules"] if "alert" in rule]
+    sections = [each["runbook"].partition("#")[2] for each in told]
+    assert [each["runbook_url"] for each in told] == [f"{page}#{section}" for section in sections]
+    assert len(told) >= 20
+
+
 @pytest.mark.parametrize(
     ("value", "said"),
     [
@@ -100,6 +110,7 @@ def test_monitoring_by_the_chart_has_the_objects_of_its_kustomization(helm: Helm
         ("settings.POLL=10s", "settings"),
         ("monitoring.enabled=yes-please", "/monitoring/enabled"),
         ("monitoring.rules=x", "rules"),
+        ("monitoring.runbookUrl=docs/features/monitoring.md", "/monitoring/runbookUrl"),
     ],
 )
 def test_the_schema_refuses_other_values_and_names_the_field(helm: Helm, value: str, said: str) -> None:
