@@ -73,10 +73,10 @@ def waiting() -> World:
     return world
 
 
-@pytest.mark.parametrize(("verb", "printed"), [("plan", plan_text), ("explain", explain_text)])
+@pytest.mark.parametrize(("verb", "printed"), [("group plan", plan_text), ("group explain", explain_text)])
 def test_what_the_page_shows_of_a_group_that_waits_is_what_is_printed(
     verb: str, printed: Callable[[World], list[str]]
 ) -> None:
-    shown = re.search(rf"\$ gitops-bg group {verb} shop/store\n(.*?)```", PAGE, re.DOTALL)
+    shown = re.search(rf"\$ gitops-bg {verb} shop/store\n(.*?)```", PAGE, re.DOTALL)
     assert shown is not None
     assert shown[1].splitlines() == printed(waiting())

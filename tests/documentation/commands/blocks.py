@@ -5,7 +5,8 @@ everything else is what it prints. A block of YAML whose first line is a comment
 comment of HTML before a block, which a reader does not see:
 
     <!-- not run: why -->            and the commands are not run
-    <!-- run by: tests/….py -->      a test of its own runs them, or another page
+    <!-- run by: tests/….py -->      a test of its own runs them: one call there says the verb and every option; or
+                                     another page
     <!-- exits: 1 -->                they are run, and the last one ends with that code
 """
 
@@ -23,8 +24,6 @@ PROGRAMS = ("gitops-bg", "kubectl", "git", "helm", "docker", "make", "pip", "pip
 _LOOKS_LIKE_A_COMMAND = re.compile(
     rf"^\s*(?:\$ \S|(?:export \w+=\S+|{'|'.join(map(re.escape, PROGRAMS))}) )", re.MULTILINE
 )
-
-_VERB = re.compile(r"\s*(?:\$ )?(?:gitops-bg|kubectl|git|helm|docker|make)(?: -\w \S+| -\S+)* ([a-z][a-z-]+)\b")
 
 
 @dataclass(frozen=True)
@@ -50,12 +49,6 @@ class Block:
         """The path that the first line of a file names; empty for any other block."""
         found = _PATH.match(self.text.partition("\n")[0])
         return found[1] if found and self.language == "yaml" else ""
-
-    @property
-    def verbs(self) -> tuple[str, ...]:
-        """What its commands do, in a word each: `promote` of ``gitops-bg promote shop/web``."""
-        found = (_VERB.match(line) for line in self.text.splitlines())
-        return tuple(dict.fromkeys(each[1] for each in found if each))
 
     @property
     def looks_like_commands(self) -> bool:

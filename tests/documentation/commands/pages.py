@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
 
 from tests.documentation.commands.blocks import CONSOLE, Block, Command, blocks, commands
+from tests.documentation.commands.calls import essence, said_by
 from tests.documentation.commands.printed import differs
 from tests.documentation.commands.shell import Shell
 from tests.documentation.commands.world import ROOT, Start
@@ -63,13 +63,19 @@ def _trouble(path: str, block: Block) -> str:
         source = ROOT / file
         if not source.is_file() or f"def {name or 'test_'}" not in source.read_text():
             return f"there is no test {block.mark.words}"
-        if missing := [verb for verb in block.verbs if not re.search(rf"\b{re.escape(verb)}\b", source.read_text())]:
-            return f"{file} does not run {', '.join(missing)}"
+        told = commands(block) if block.text.startswith("$ ") else []
+        if missing := [each.text for each in told if not _is_run(essence(each.text), source)]:
+            return f"no call in {file} does: {'; '.join(missing)}"
     if block.mark and block.mark.kind != "exits":
         return ""
     if block.language == CONSOLE:
         return "" if path in RUN else "run the page (tests/documentation/commands/pages.py), or mark the block"
     return "call the block `console`, and begin each command with `$ `" if block.looks_like_commands else ""
+
+
+def _is_run(words: frozenset[str], source: Path) -> bool:
+    """Whether one call of a test says all of it."""
+    return any(words <= said for said in said_by(source))
 
 
 def run(path: str, shell: Shell, perform: Callable[[str, Command, int, Shell], None] | None = None) -> None:

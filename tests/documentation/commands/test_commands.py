@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.documentation.commands import blocks, printed
+from tests.documentation.commands import blocks, calls, printed
 from tests.documentation.commands.pages import PAGES_OF_THE_REPOSITORY, STORIES, run, unexplained
 from tests.documentation.commands.world import ROOT, reader
 from tests.support.cluster.helm import HOW_TO_GET_IT, helm_at_hand
@@ -65,7 +65,7 @@ nothing
         (PAGE.replace("```console", "<!-- not run: it is an example -->\n```console"), ""),
         (PAGE.replace("```console", "<!-- not run: too far away -->\n\nText.\n\n```console"), "run the page"),
         (PAGE.replace("```console", "<!-- run by: tests/test_nothing.py -->\n```console"), "there is no test"),
-        (PAGE.replace("```console", "<!-- run by: tests/test_doctests.py -->\n```console"), "does not run status"),
+        (PAGE.replace("```console", "<!-- run by: tests/test_doctests.py -->\n```console"), "does: git status"),
         (PAGE.replace("console", ""), "call the block `console`"),
         ("Type:\n\n    kubectl get pods\n", "call the block `console`"),
         ("```yaml\na: git\n```\n", ""),
@@ -76,6 +76,24 @@ def test_a_block_that_nobody_runs_is_found(page: str, trouble: str) -> None:
     assert [trouble in each for each in found] == ([True] if trouble else [])
 
 
-@pytest.mark.parametrize("module", [blocks, printed])
+NAMED = "A test\n\n<!-- run by: tests/cli/test_error_objects.py -->\n```console\n$ gitops-bg {}\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "is_run"),
+    [
+        ("get --fast -o json", False),  # the file has the verb and the option, but no one call that says both
+        ("get Shop/web", True),
+        ("get --fast", True),
+        ("get --fast -w", False),
+        ("policies replay", False),
+    ],
+)
+def test_a_test_runs_a_command_if_one_of_its_calls_says_the_verb_and_every_option(command: str, is_run: bool) -> None:
+    found = unexplained("docs/page.md", NAMED.format(command))
+    assert ["no call in tests/cli/test_error_objects.py does" in each for each in found] == [True] * (not is_run)
+
+
+@pytest.mark.parametrize("module", [blocks, calls, printed])
 def test_pages_are_read_and_compared_as_the_examples_say(module: object) -> None:
     assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]

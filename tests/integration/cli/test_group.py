@@ -101,7 +101,7 @@ def test_a_version_is_approved_by_a_signature_after_its_merge_and_then_promoted(
     approve = ("group", "approve", name, "--signing-key")
     assert "is not in policies/allowed_signers" in cli(*approve, str(other.private), code=1)
     assert "nobody can read the folder of v9" in cli(*approve, str(key.private), "v9", code=5)
-    answer = cli.json(*approve, str(key.private), "v2")
+    answer = cli.json(*approve, str(key.private), "v2", "-m", "checked with X-Version")
     assert (answer["counts"], answer["branch"]) == (True, f"gitops-bg/approvals-groups/{name}")
     store.world.wake()
     store.wait("v1L v2A")

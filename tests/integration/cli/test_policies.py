@@ -48,7 +48,7 @@ def test_freeze_stops_a_promotion_and_unfreeze_lets_it_go_on(cli: Cli, web: App)
     assert 'freeze: INC-4711: "ask" Ada' in cli("explain", str(web.key))
     (frozen,) = [each for each in sarif_results(cli) if each["ruleId"] == "gate-policy"]
     assert frozen["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "policies/freeze.yaml"
-    assert "1 app: 1 waiting." in cli("plan", str(web.key), "-o", "markdown")
+    assert "1 app: 1 waiting." in cli("plan", "--branch", "main", "-o", "markdown")
     assert "is on main already" in cli("freeze", "--reason", "again", code=1)
     assert web.live_tag() == "v1"
     cli("unfreeze")
@@ -173,7 +173,7 @@ def test_replay_says_what_policies_would_have_done(cli: Cli, web: App, tmp_path:
     (tried / "ours.yaml").write_text(policy("ours", '- images: {allow: ["elsewhere/*"]}'))
     (tried / "calm.yaml").write_text(policy("calm", "- windows: {deny: [{start: '2020-01-01', end: '2020-01-02'}]}"))
     (tried / "eyes.yaml").write_text(policy("eyes", "- approvals: {count: 1}"))
-    found = cli.json("policies", "replay", "--policies", str(tried))
+    found = cli.json("policies", "replay", "--since", "90d", "--policies", str(tried))
     (promotion,) = found["promotions"]
     assert promotion["outcome"] == "refused"
     assert promotion["policies"] == {"ours": "refused", "calm": "allowed", "eyes": "unknown"}

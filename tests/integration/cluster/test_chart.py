@@ -134,7 +134,7 @@ def test_helm_installs_it_and_keeps_the_kinds_when_it_goes(
     for path in ("clusterrolebindings/gitops-bg", "clusterroles/gitops-bg"):
         cluster.request("DELETE", f"/apis/rbac.authorization.k8s.io/v1/{path}")
     helm, namespace = Helm(program, tmp_path, cluster.kubeconfig), cluster.namespace()
-    taken = ("--take-ownership", "--force-conflicts", "--namespace", namespace)
+    taken = ("--take-ownership", "--force-conflicts", "--create-namespace", "--namespace", namespace)
     helm("install", "blue-green", CHART, *taken, "--set", "image=registry.example/gitops-bg:1")
     agent = f"/apis/apps/v1/namespaces/{namespace}/deployments/gitops-bg"
     (container,) = cluster.get(agent)["spec"]["template"]["spec"]["containers"]

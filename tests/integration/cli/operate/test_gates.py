@@ -25,7 +25,7 @@ def test_a_gate_is_closed_until_it_is_opened_and_the_ledger_says_by_whom_and_why
     assert f"gitops-bg gate open {gated.key} release" in cli("explain", str(gated.key))
     assert gated.live_tag() == "v1"
 
-    answer = cli.json("gate", "open", str(gated.key), "-r", "tested by QA", "--author", "Ada <ada@example.com>")
+    answer = cli.json("gate", "open", str(gated.key), "--reason", "tested by QA", "--author", "Ada <ada@example.com>")
 
     assert (answer["gate"], answer["open"], answer["by"]) == ("release", True, "Ada <ada@example.com>")
     gated.wait_live("v2")
@@ -53,7 +53,7 @@ def test_a_promotion_says_which_gate_traffic_still_waits_for(cli: Cli, web: App)
 
 
 def test_status_shows_every_gate(cli: Cli, gated: App) -> None:
-    cli("gate", "open", str(gated.key), "-r", "tested by QA")
+    cli("gate", "open", str(gated.key), "--reason", "tested by QA")
     (shown,) = cli.json("gate", "status", str(gated.key))["gates"]
     assert (shown["gate"], shown["type"], shown["open"], shown["reason"]) == (
         "release",
@@ -71,7 +71,7 @@ def test_a_gate_survives_restarts_and_holds_again_once_it_is_closed(cli: Cli, ga
     gated.push_image("v3")
     gated.wait_live("v3")
 
-    cli("gate", "close", str(gated.key), "-r", "freeze")
+    cli("gate", "close", str(gated.key), "--reason", "freeze")
 
     gated.push_image("v4")
     gated.wait(lambda: "v4" in gated.versions() and gated.phase() == "AwaitingPromotion", "v4 waits")
