@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 from gitops_bg.cli import exit_codes, main
 from gitops_bg.cli.options.options import Format
 from gitops_bg.cli.options.wanted_format import wants_programs
+from tests.documentation.commands.shown import demand_as_shown
 
 KEYS = {"reason", "message", "exitCode", "problems"}
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
@@ -79,6 +80,11 @@ def test_a_bug_is_an_object_with_its_trace(monkeypatch: pytest.MonkeyPatch, caps
 def test_every_format_is_for_people_or_for_programs() -> None:
     of_programs = {each for each in Format if wants_programs(["-o", each])}
     assert of_programs == {Format.JSON, Format.YAML}
+
+
+def test_the_page_shows_what_an_error_is(tmp_path: Path) -> None:
+    done = ended("get", "Shop/web", "-o", "json", folder=tmp_path)
+    demand_as_shown("docs/reference/cli.md", "gitops-bg get Shop/web -o json", done.stderr)
 
 
 def test_the_page_has_every_exit_code() -> None:

@@ -94,6 +94,7 @@ def test_the_wheel_is_installed_by_pipx(
     user.installs_by_pipx(builder.program("pipx"), distributions["-py3-none-any.whl"])
     _see_that_it_works(user)
     assert user("kubectl-bg", "--version") == user("gitops-bg", "--version")
+    assert "explain" in user("kubectl_complete-bg", "expl"), "kubectl asks it what follows `kubectl bg`"
 
 
 def test_the_sdist_is_installed_by_pip(distributions: dict[str, Path], downloads: Path, tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.forge.heard import Heard, Merged
 from gitops_bg.forge.port import Draft, Review, User, Verdict
 from gitops_bg.web.metrics import render
+from tests.documentation.commands.shown import demand_as_shown
+from tests.documentation.commands.world import ROOT
 from tests.fixtures.repos.texts import policy
 from tests.forge.offers import NOW, pull_of
 from tests.integration.cli.conftest import AUTHOR, Cli, with_candidate
@@ -36,6 +38,18 @@ def gates(web: App) -> list[str]:
 def sarif_results(cli: Cli) -> list[Any]:
     results: list[Any] = json.loads(cli("plan", "-o", "sarif"))["runs"][0]["results"]
     return results
+
+
+PAGE = "docs/features/policies.md"
+
+
+def test_the_library_passes_its_cases_as_the_page_shows(cli: Cli) -> None:
+    demand_as_shown(PAGE, "gitops-bg policies test policies", cli("policies", "test", str(ROOT / "policies")))
+
+
+def test_a_freeze_is_told_as_the_page_shows(cli: Cli, web: App) -> None:
+    told = cli("freeze", "--reason", "INC-4711, ask Ada", "--until", "4h")
+    demand_as_shown(PAGE, "gitops-bg freeze --reason 'INC-4711, ask Ada' --until 4h", told)
 
 
 def test_freeze_stops_a_promotion_and_unfreeze_lets_it_go_on(cli: Cli, web: App) -> None:
@@ -120,10 +134,10 @@ def test_an_approval_by_signature_needs_git_alone_and_is_taken_back(cli: Cli, we
     cli.env["GITOPS_BG_KUBECONFIG"] = str(tmp_path / "no cluster")
     refused = cli(*approve, str(other.private), code=1)
     assert "the key that signed it is not in policies/allowed_signers" in refused
-    assert "registry.example/web:v2, offered by its promotion branch; commit" in cli(
-        *approve, str(key.private), "-m", "looks good"
-    )
-    assert "is withdrawn by commit" in cli(*approve, str(key.private), "--withdraw")
+    told = cli(*approve, str(key.private), "-m", "checked on the preview")
+    demand_as_shown(PAGE, "gitops-bg approve shop/web -m 'checked on the preview'", told, shop_web=web.key)
+    told = cli(*approve, str(key.private), "--withdraw")
+    demand_as_shown(PAGE, "gitops-bg approve shop/web --withdraw", told, shop_web=web.key)
     web.merge_promotion("v2")
     web.wait(lambda: any("grace took the approval back" in each for each in gates(web)), "it was taken back")
     assert web.live_tag() == "v1"

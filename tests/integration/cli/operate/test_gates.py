@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.documentation.commands.shown import demand_as_shown
 from tests.integration.cli.conftest import Cli
 from tests.support.scenario import App
 
@@ -32,6 +33,14 @@ def test_a_gate_is_closed_until_it_is_opened_and_the_ledger_says_by_whom_and_why
     gated.wait_told("gate-opened")
     (entry,) = [entry for entry in gated.ledger() if entry["Event"] == "gate-opened"]
     assert (entry["By"], entry["Reason"]) == ("Ada <ada@example.com>", "release: tested by QA")
+
+
+def test_a_gate_is_opened_as_the_page_shows(cli: Cli, gated: App) -> None:
+    told = cli(
+        "gate", "open", str(gated.key), "release", "--reason", "tested by QA", "--author", "Ada <ada@example.com>"
+    )
+    command = "gitops-bg gate open shop/web release --reason 'tested by QA'"
+    demand_as_shown("docs/features/hooks.md", command, told, shop_web=gated.key)
 
 
 def test_a_promotion_says_which_gate_traffic_still_waits_for(cli: Cli, web: App) -> None:
