@@ -9,7 +9,6 @@ from pydantic import BaseModel
 
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound, UsageError
 from gitops_bg.cli.options.options import OutputOptions
-from gitops_bg.cli.printed.verbs import PRINTED, printed_schema
 from gitops_bg.cli.views.check_report import ReportJson
 from gitops_bg.cli.views.output import Output
 from gitops_bg.spec.app.validation import nearest
@@ -58,6 +57,8 @@ def schema(
 
 def _of(verb: str, *, alone: bool) -> dict[str, Any]:
     """The schema of what a verb prints. Raises `ObjectNotFound` for an unknown one, `UsageError` beside files."""
+    from gitops_bg.cli.printed.verbs import PRINTED, printed_schema  # all that verbs print: `init` does without
+
     if not alone:
         raise UsageError("--of is for what a verb prints, KIND and --dir for files: give one of them")
     if verb not in PRINTED:
