@@ -168,7 +168,7 @@ def test_the_work_tree_that_is_named_is_checked_whatever_the_environment_says(
 ) -> None:
     run("init", str(tmp_path / "made"))
     monkeypatch.chdir(tmp_path / "made")
-    nowhere = {"GITOPS_BG_REPO": (tmp_path / "nowhere").as_uri()}
+    nowhere = {"GITOPS_BG_REPO": (tmp_path / "nowhere").as_uri(), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     assert CliRunner().invoke(app, ["check", "."], env=nowhere).exit_code == 0
     assert CliRunner().invoke(app, ["check"], env=nowhere).exit_code != 0
 
