@@ -3,7 +3,8 @@
 Off unless the agent has a token; then every request needs ``Authorization: Bearer <token>``. Answers as Netcracker's
 control plane does (versions-and-routes.md B7): 200; 202 asked for by a commit, or by a branch for people to merge where
 main takes none from the agent; 400 what is asked makes no sense; 401 no token, or a wrong one; 403 off, or the agent
-may not write at all; 404 no such group or version; 409 not in this stage; 503 try again.
+may not write at all; 404 no such group or version; 409 not in this stage, or main names another version by now; 503 try
+again.
 """
 
 import hmac
@@ -14,7 +15,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from gitops_bg.agent.groups.commands import Asked, GroupCommands, NoSuchGroup
-from gitops_bg.core.errors import GitopsBgError, InvalidInput, Refused
+from gitops_bg.core.errors import GitopsBgError, InvalidInput, Refused, WorldChanged
 from gitops_bg.core.groups.model import GroupKey, GroupVersion, PromotionRejected, Rejection
 from gitops_bg.web.agent_port import AgentView
 from gitops_bg.web.answers import AskedAnswer, DeletedAnswer, MessageAnswer, VersionRow, Where
@@ -64,7 +65,7 @@ def _answered(view: AgentView, request: Request, work: Work) -> JSONResponse:
         return _said(404, str(error))
     except PromotionRejected as error:
         return _said(_CODES.get(error.why, 409), str(error), reason=str(error.why))
-    except InvalidInput as error:
+    except (InvalidInput, WorldChanged) as error:
         return _said(409, str(error), reason=error.reason)
     except Refused as error:
         said = f"neither main nor a branch takes a commit from the agent: {error}; make the change yourself"

@@ -11,14 +11,16 @@ from functools import partial
 
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
-from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.errors import InvalidInput, WorldChanged
 from gitops_bg.core.groups.branches import group_branch
+from gitops_bg.core.groups.desired import GroupSpec
 from gitops_bg.core.groups.lifecycle import delete, promote, rollback
 from gitops_bg.core.groups.model import GroupKey, GroupState, GroupVersion, PromotionRejected, Rejection, VersionStage
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.repo.git.errors import PushRefused
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.edits import EditOrNew
+from gitops_bg.spec.groups.content import active_in
 from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder
 from gitops_bg.spec.groups.load import GroupConfig
 from gitops_bg.spec.yaml.edit import set_field
@@ -68,33 +70,36 @@ class GroupCommands:
         return self._state(group).versions
 
     def promote(self, group: GroupKey, version: str, archive_size: int | None = None) -> Asked:
-        """Ask for a candidate. Raises also `PromotionRejected`, and `PushRefused` where main takes no commit."""
+        """Ask for a candidate. Raises also `PromotionRejected`, `WorldChanged` where main names another version by now,
+        and `PushRefused` where no branch takes the commit.
+        """
         config, state = self._usable(group), self._state(group)
-        spec = config.desired.spec
-        assert spec is not None
+        spec = _spec(config)
         promote(state, version, spec.archive_size if archive_size is None else archive_size, self._clock())
         fields: dict[str, str | int] = {"active": version}
         if archive_size is not None and archive_size != spec.archive_size:
             fields["archiveSize"] = archive_size
-        return self._set(group, state, fields, f"promote {version}")
+        return self._set(group, state, spec.active, fields, f"promote {version}")
 
     def roll_back(self, group: GroupKey) -> Asked:
         """Ask for the legacy version. Raises as `promote`."""
-        self._usable(group)
-        state = self._state(group)
+        config, state = self._usable(group), self._state(group)
         rollback(state, self._clock())
         version = state.only(VersionStage.LEGACY)
-        return self._set(group, state, {"active": version}, f"roll back to {version}")
+        return self._set(group, state, _spec(config).active, {"active": version}, f"roll back to {version}")
 
     def delete(self, group: GroupKey, version: str) -> Asked:
         """Remove the folder of a version that is not active. Raises as `promote`."""
         config, state = self._usable(group), self._state(group)
+        active = _spec(config).active
         delete(state, version)
-        if config.desired.spec is not None and config.desired.spec.active == version:
+        if active == version:
             raise PromotionRejected(Rejection.IS_ACTIVE, f"main asks for {version}: promote another one first")
         folder = f"{group_folder(group)}/{version}/"
         found = self._repository.files_below(group_folder(group))
-        edits: dict[str, EditOrNew] = {path: _removed for path in found if path.startswith(folder)}
+        path = _group_file(group)
+        edits: dict[str, EditOrNew] = {path: partial(_as_seen, active, path)}
+        edits |= {path: _removed for path in found if path.startswith(folder)}
         return self._commit(group, state, edits, f"delete {version}")
 
     # --- what they share ---
@@ -114,9 +119,12 @@ class GroupCommands:
     def _state(self, group: GroupKey) -> GroupState:
         return self._groups.seen(group).record.state
 
-    def _set(self, group: GroupKey, state: GroupState, fields: Mapping[str, str | int], subject: str) -> Asked:
-        path = f"{group_folder(group)}/{GROUP_FILE}"
-        return self._commit(group, state, {path: partial(_with_fields, fields, path)}, subject)
+    def _set(
+        self, group: GroupKey, state: GroupState, seen: str, fields: Mapping[str, str | int], subject: str
+    ) -> Asked:
+        """Commit fields of group.yaml, where main named ``seen`` when it was read."""
+        path = _group_file(group)
+        return self._commit(group, state, {path: partial(_with_fields, fields, seen, path)}, subject)
 
     def _commit(self, group: GroupKey, state: GroupState, edits: Mapping[str, EditOrNew], subject: str) -> Asked:
         message, branch = f"{group.name}: {subject}\n\nAsked for over HTTP.\n", ""
@@ -133,9 +141,34 @@ class GroupCommands:
         return Asked(edited.commit, state.versions, branch, pull.url if pull is not None and is_open else "")
 
 
-def _with_fields(fields: Mapping[str, str | int], path: str, data: bytes) -> bytes:
+def _spec(config: GroupConfig) -> GroupSpec:
+    """The spec of a group that is usable."""
+    assert config.desired.spec is not None
+    return config.desired.spec
+
+
+def _group_file(group: GroupKey) -> str:
+    return f"{group_folder(group)}/{GROUP_FILE}"
+
+
+def _with_fields(fields: Mapping[str, str | int], seen: str, path: str, data: bytes) -> bytes:
+    if active_in(data) != fields["active"]:
+        _as_seen(seen, path, data)
     for name, value in fields.items():
         data = set_field(data, ("spec", name), value, path)
+    return data
+
+
+def _as_seen(seen: str, path: str, data: bytes) -> bytes:
+    """Return group.yaml unchanged where it names the version that this agent has read.
+
+    Raises `WorldChanged` otherwise: somebody else has asked for another one meanwhile, and only one of the two wins
+    (versions-and-routes.md B8, X2: the check belongs into the transaction).
+    """
+    now = active_in(data)
+    if now != seen:
+        message = f"{path} names {now or 'no version'} and no longer {seen}: look at the versions, and ask again"
+        raise WorldChanged(message)
     return data
 
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
 
 from gitops_bg.agent.runtime.backoff import Backoff
 from gitops_bg.agent.runtime.boundaries import log_bug
@@ -22,9 +21,9 @@ from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.repo.git.errors import PushRefused
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.edits import EditOrNew
+from gitops_bg.spec.groups.content import active_in
 from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder
 from gitops_bg.spec.yaml.edit import set_field
-from gitops_bg.spec.yaml.reader import read_one
 
 LOGGER = logging.getLogger(__name__)
 
@@ -180,7 +179,4 @@ class GroupCommits(DueThread[GroupKey]):
 
 def _naming(commit: CommitActive, path: str, data: bytes) -> bytes:
     """Name the version that serves in group.yaml, unless it names another one than that which failed, or is broken."""
-    document, _ = read_one(path, data)
-    spec: Any = document.value.get("spec") if document and isinstance(document.value, dict) else None
-    names = spec.get("active") if isinstance(spec, dict) else None
-    return set_field(data, ("spec", "active"), commit.version, path) if names == commit.named else data
+    return set_field(data, ("spec", "active"), commit.version, path) if active_in(data) == commit.named else data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import httpx
@@ -54,6 +55,12 @@ def store(world: Scenario) -> Store:
 
 @pytest.fixture
 def api(store: Store) -> Iterator[Api]:
+    with asking(store) as api:
+        yield api
+
+
+@contextmanager
+def asking(store: Store) -> Iterator[Api]:
     agent = store.world.agent
     assert agent is not None
     agent.api_token = TOKEN
@@ -83,6 +90,29 @@ def test_the_size_of_the_archive_is_part_of_the_commit(api: Api, store: Store) -
     assert "archiveSize: 3" in written
     status, again = api("POST", "/promote/v2?archiveSize=3")
     assert (status, again.get("commit", "")) in ((202, ""), (409, ""))
+
+
+@pytest.mark.parametrize(("method", "path"), [("POST", "/promote/v3"), ("DELETE", "/versions/v2")])
+def test_of_two_requests_at_once_the_second_is_told_that_main_has_changed(
+    store: Store, method: str, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Row 44 of B9: exactly one 202. Both come before the agent has read what the first one made of main."""
+    store.world.publish("The next one", store.version("v3", cart="/cart"))
+    store.wait("v1A v2C v3C")
+    store.world.wait_idle()
+    agent = store.world.agent
+    assert agent is not None
+    monkeypatch.setattr(agent.group_commands, "_pushed", lambda: None)
+    with asking(store) as api:
+        assert api("POST", "/promote/v2")[0] == 202
+        head = store.world.remote.head()
+        assert api("POST", "/promote/v2")[0] == 202, "the same again is no other wish"
+        code, said = api(method, path)
+        assert (code, said["reason"]) == (409, "WorldChanged")
+        assert "group.yaml names v2 and no longer v1" in said["message"]
+        assert store.world.remote.head() == head
+    store.world.wake()
+    store.wait("v1L v2A")
 
 
 REFUSED = [
