@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
-from pydantic_core import PydanticCustomError
 
 from gitops_bg.core.model.http_routes import ParentRef
 from gitops_bg.spec.app.fields import DnsLabel, Model
+from gitops_bg.spec.app.validation import Conflict
 
 _HOST = re.compile(r"(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _LABELS = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
@@ -20,8 +20,7 @@ _HEADER = r"^[A-Za-z0-9!#$%&'*+.^_|~-]{1,256}$"
 
 def _host(text: str) -> str:
     if len(text) > 253 or not _HOST.fullmatch(text) or re.fullmatch(r"[0-9.]+", text):
-        message = "{text} is no host name, such as shop.example.com or *.example.com"
-        raise PydanticCustomError("host", message, {"text": repr(text)})
+        raise Conflict("", f"{text!r} is no host name", "write one such as shop.example.com or *.example.com")
     return text
 
 
@@ -43,10 +42,18 @@ class GatewayRef(Model):
 
 
 def _each_once(refs: list[GatewayRef]) -> list[GatewayRef]:
-    """As the schema of HTTPRoute demands: https://gateway-api.sigs.k8s.io/reference/spec/#commonroutespec."""
+    """As the schema of HTTPRoute demands: https://gateway-api.sigs.k8s.io/reference/spec/#commonroutespec.
+
+    A Gateway that is named more than once has a listener of its own in each; ports tell them apart only where the
+    experimental schema is installed.
+    """
     for place, ref in enumerate(refs):
-        if ref in refs[:place]:
-            raise PydanticCustomError("twice", "names {name} twice; remove one of the two", {"name": ref.name})
+        others = [each for each in refs[:place] if (each.name, each.namespace) == (ref.name, ref.namespace)]
+        if any(
+            not (each.section_name and ref.section_name) or each.section_name == ref.section_name for each in others
+        ):
+            remedy = "remove one of the two, or name a sectionName of its own in each"
+            raise Conflict("", f"names {ref.name} twice", remedy)
     return refs
 
 

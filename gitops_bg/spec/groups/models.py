@@ -8,7 +8,6 @@ import re
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
-from pydantic_core import PydanticCustomError
 
 from gitops_bg.spec.analysis.block import Analysis
 from gitops_bg.spec.app.fields import Count, DnsLabel, Model, Positive, ServiceName
@@ -29,7 +28,8 @@ _MOST_HEADERS = 15
 
 def _path(text: str) -> str:
     if not _PATH.fullmatch(text) or _NOT_IN_A_PATH.search(text) or len(text) > 1024:
-        raise PydanticCustomError("path", "{text} is no path", {"text": repr(text)})
+        remedy = "write one such as /cart: it begins with a slash, and has no query, no // and no .."
+        raise Conflict("", f"{text!r} is no path", remedy)
     return text
 
 
@@ -37,8 +37,8 @@ def _expression(text: str) -> str:
     try:
         re.compile(text)
     except (re.error, RecursionError, OverflowError) as error:
-        message = "{text} is no regular expression: {error}"
-        raise PydanticCustomError("expression", message, {"text": repr(text), "error": str(error)}) from error
+        remedy = "mend it; a \\ before a sign takes it as it is"
+        raise Conflict("", f"{text!r} is no regular expression: {error}", remedy) from error
     return text
 
 
