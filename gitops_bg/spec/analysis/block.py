@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from gitops_bg.spec.app.fields import Model, Period, Positive, Text, whole_seconds
+from gitops_bg.spec.app.fields import Model, Period, Positive, Text, Word, whole_seconds
 from gitops_bg.spec.app.secret_ref import SecretKeyRef
 from gitops_bg.spec.app.validation import Conflict
 from gitops_bg.spec.notifications.alert import Alert, check_alert_names
@@ -28,7 +28,6 @@ def _pattern(text: str) -> str:
 
 
 MetricPattern = Annotated[Text, AfterValidator(_pattern)]
-ArgName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
 
 
 class FieldRef(Model):
@@ -60,7 +59,7 @@ class ArgSource(Model):
 class TemplateArg(Model):
     """An arg that a template declares; without a value, the user of the template must give one."""
 
-    name: ArgName = Field(description="Written {{args.NAME}} in metrics.")
+    name: Word = Field(description="Written {{args.NAME}} in metrics.")
     value: str | None = Field(None, description="Its value, unless the app gives another.")
     value_from: ArgSource | None = Field(None, description="Where its value comes from.")
 
@@ -159,7 +158,7 @@ class FlaggerMetric(Model):
         None, description="The good values; in place of the conditions of the template."
     )
     interval: Period = Field("1m", description="The arg `interval` of the template: how far back a query looks.")
-    template_variables: dict[ArgName, str] | None = Field(
+    template_variables: dict[Word, str] | None = Field(
         None, description="More args of the template, beside name, namespace, target, service and interval."
     )
 

@@ -22,9 +22,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from gitops_bg.spec.app.durations import seconds_of
-from gitops_bg.spec.app.fields import Model, Positive, Text
+from gitops_bg.spec.app.fields import DnsLabel, Model, Positive, Text
 from gitops_bg.spec.app.validation import Conflict
-from gitops_bg.spec.dns_labels import DNS_LABEL
 
 if TYPE_CHECKING:
     import jsonpath
@@ -153,7 +152,7 @@ QueryId = Annotated[str, AfterValidator(_query_id)]
 PluginName = Annotated[str, AfterValidator(_plugin_name)]
 Timeout = Annotated[int, Field(ge=1, le=LONGEST_TIMEOUT), BeforeValidator(_number), *OPEN]
 Truth = Annotated[bool, BeforeValidator(_truth), *OPEN]
-SecretName = Annotated[str, Field(pattern=f"^{DNS_LABEL}$"), *OPEN]
+SecretName = Annotated[DnsLabel, *OPEN]
 
 
 class Header(Model):

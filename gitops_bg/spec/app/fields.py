@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from gitops_bg.spec.app.durations import seconds_of
 from gitops_bg.spec.app.layout import APP_FILE, PRIMARY_FILE, SERVICE_NAME
+from gitops_bg.spec.app.validation import Matching
 from gitops_bg.spec.dns_labels import DNS_LABEL
 
 NEVER = "never"
@@ -97,9 +98,16 @@ def whole_seconds(period: int | str) -> int:
 
 
 Text = Annotated[str, Field(min_length=1)]
-DnsLabel = Annotated[str, Field(pattern=f"^{DNS_LABEL}$")]
-ServiceName = Annotated[str, Field(pattern=f"^{SERVICE_NAME}$")]
-Digest = Annotated[str, Field(pattern=f"^{DIGEST}$")]
+_DNS_NAME = "use a DNS name: at most 63 small letters, digits and -"
+DnsLabel = Annotated[str, Matching(DNS_LABEL, _DNS_NAME)]
+ServiceName = Annotated[str, Matching(SERVICE_NAME, _DNS_NAME)]
+Word = Annotated[str, Matching(r"[A-Za-z0-9_-]+", "use letters, digits, - and _")]
+"""The name of something that other texts name: an arg, a header."""
+Title = Annotated[
+    str, Matching(r"[A-Za-z0-9_-][A-Za-z0-9 ._-]{0,62}", "use at most 63 letters, digits, spaces, ., - and _")
+]
+"""What people call a hook or an alert."""
+Digest = Annotated[str, Matching(DIGEST, "use a full digest")]
 Count = Annotated[int, Field(ge=0, le=LARGEST)]
 Positive = Annotated[int, Field(ge=1, le=LARGEST)]
 Delay = Annotated[int | str, PlainValidator(_delay), WithJsonSchema({"x-kubernetes-int-or-string": True})]

@@ -11,11 +11,11 @@ from pydantic import AfterValidator, Field
 
 from gitops_bg.core.model.http_routes import ParentRef
 from gitops_bg.spec.app.fields import DnsLabel, Model
-from gitops_bg.spec.app.validation import Conflict
+from gitops_bg.spec.app.validation import Conflict, Matching
 
 _HOST = re.compile(r"(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _LABELS = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
-_HEADER = r"^[A-Za-z0-9!#$%&'*+.^_|~-]{1,256}$"
+_HEADER = r"[A-Za-z0-9!#$%&'*+.^_|~-]{1,256}"
 
 
 def _host(text: str) -> str:
@@ -25,8 +25,8 @@ def _host(text: str) -> str:
 
 
 Host = Annotated[str, AfterValidator(_host)]
-HeaderName = Annotated[str, Field(pattern=_HEADER)]
-GatewayName = Annotated[str, Field(max_length=253, pattern=f"^{_LABELS}$")]
+HeaderName = Annotated[str, Matching(_HEADER, "use letters, digits and - as in X-Version, and no space")]
+GatewayName = Annotated[str, Field(max_length=253), Matching(_LABELS, "use small letters, digits, - and .")]
 """Of a Gateway, or one of its listeners: labels with dots between them, as Kubernetes has names of objects."""
 
 

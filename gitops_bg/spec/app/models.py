@@ -24,7 +24,7 @@ from gitops_bg.spec.app.fields import (
 )
 from gitops_bg.spec.app.gateway import Routes
 from gitops_bg.spec.app.layout import DEFAULT_TARGET_FILE
-from gitops_bg.spec.app.validation import Conflict
+from gitops_bg.spec.app.validation import Conflict, Matching
 from gitops_bg.spec.manifests.autoscaling import AutoscalerRef
 from gitops_bg.spec.notifications.alert import Alert, check_alert_names
 from gitops_bg.spec.notifications.webhooks import Webhook, check_names
@@ -431,9 +431,10 @@ class Settings(Model):
         description="The generation of main's history. A greater one accepts a history that was rewritten: "
         "`gitops-bg accept-history`.",
     )
-    accepted_history: Annotated[str, Field(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")] | None = Field(
-        None, description="Means nothing any more: `historyGeneration` took its place."
-    )
+    accepted_history: (
+        Annotated[str, Matching(r"[0-9a-f]{40}([0-9a-f]{24})?", "use a full commit id: 40 or 64 hexadecimal digits")]
+        | None
+    ) = Field(None, description="Means nothing any more: `historyGeneration` took its place.")
     max_deleted_apps_percent: Annotated[int, Field(ge=0, le=100)] = Field(
         20, description="Nothing is deleted when one commit removes more than this share of all apps, in percent."
     )

@@ -6,8 +6,9 @@ from pydantic import Field
 
 from gitops_bg.spec.app.fields import Model, Text
 from gitops_bg.spec.app.layout import SUBDOMAIN
+from gitops_bg.spec.app.validation import Matching
 
-SecretName = Annotated[str, Field(pattern=f"^{SUBDOMAIN}$")]
+SecretName = Annotated[str, Matching(SUBDOMAIN, "use small letters, digits, - and .")]
 
 
 class SecretKeyRef(Model):

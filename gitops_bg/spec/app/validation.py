@@ -4,13 +4,16 @@ Knows no schema of its own: fields and their models come from the caller.
 """
 
 import difflib
+import re
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
+from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError
+from pydantic_core.core_schema import no_info_after_validator_function
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.yaml.paths import Path
@@ -29,6 +32,27 @@ _EXPECTED = {
     "list_type": "a list",
     "datetime_type": "a time with its zone, such as 2026-03-01T12:00:00Z",
 }
+
+
+@dataclass(frozen=True)
+class Matching:
+    """Text that matches a pattern as a whole; ``remedy`` says in words what does. To annotate `str` with."""
+
+    pattern: str
+    remedy: str
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Check the text."""
+        return no_info_after_validator_function(self._checked, handler(source))
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Say the pattern in the schemas that API servers and editors read."""
+        return handler(core) | {"pattern": f"^{self.pattern}$"}
+
+    def _checked(self, text: str) -> str:
+        if not re.fullmatch(self.pattern, text):
+            raise Conflict("", f"{text!r} is not allowed", self.remedy)
+        return text
 
 
 class Conflict(PydanticCustomError):
@@ -105,9 +129,9 @@ def _words(kind: str, context: Mapping[str, Any], detail: ErrorDetails) -> tuple
         "literal_error": lambda: (f"{value!r} is not allowed", f"write {_alternatives(context['expected'])}"),
         "greater_than_equal": lambda: (f"{value} is too small", f"write {context['ge']} or more"),
         "less_than_equal": lambda: (f"{value} is too large", f"write {context['le']} or less"),
-        "string_pattern_mismatch": lambda: (f"{value!r} is not allowed", _pattern_remedy(context["pattern"])),
         "string_too_short": lambda: ("must not be empty", "write at least one character"),
         "too_short": lambda: ("must not be empty", "write at least one"),
+        "too_long": lambda: (f"has {context['actual_length']}", f"write {context['max_length']} at most"),
     }
     return known[kind]() if kind in known else (detail["msg"], "")
 
@@ -123,14 +147,6 @@ def _type_remedy(kind: str, value: Any) -> str:
     if isinstance(value, str) and (kind == "bool_type" or (kind.startswith("int") and value.lstrip("-").isdigit())):
         return "remove the quotes"
     return ""
-
-
-def _pattern_remedy(pattern: str) -> str:
-    if pattern.startswith("^[A-Za-z0-9"):
-        return "use letters, digits, - and _"
-    if pattern.startswith("^[a-z"):
-        return "use a DNS name: at most 63 small letters, digits and -" if ":" not in pattern else "use a full digest"
-    return "use a full commit id: 40 or 64 hexadecimal digits"
 
 
 def _fields_at(model: type[BaseModel], path: Path) -> list[str]:

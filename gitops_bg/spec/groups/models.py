@@ -13,7 +13,7 @@ from gitops_bg.spec.analysis.block import Analysis
 from gitops_bg.spec.app.fields import Count, DnsLabel, Model, Positive, ServiceName
 from gitops_bg.spec.app.gateway import HeaderName, Host, Hosts, ParentRefs
 from gitops_bg.spec.app.models import Suspend
-from gitops_bg.spec.app.validation import Conflict
+from gitops_bg.spec.app.validation import Conflict, Matching
 from gitops_bg.spec.notifications.webhooks import Webhook, check_names
 
 VERSION = r"v[1-9][0-9]{0,8}"
@@ -21,7 +21,7 @@ VERSION = r"v[1-9][0-9]{0,8}"
 # As the schema of HTTPRoute has them: https://gateway-api.sigs.k8s.io/reference/spec/#httppathmatch
 _PATH = re.compile(r"/(?:[-A-Za-z0-9/._~!$&'()*+,;=:@]|%[0-9a-fA-F]{2})*")
 _NOT_IN_A_PATH = re.compile(r"//|/\.\.?/|/\.\.?$|%2f", re.IGNORECASE)
-_DURATION = r"^([0-9]{1,5}(h|m|s|ms)){1,4}$"
+_DURATION = r"([0-9]{1,5}(h|m|s|ms)){1,4}"
 _MOST_HEADERS = 15
 """The schema of HTTPRoute takes 16, and one is the version's."""
 
@@ -45,8 +45,8 @@ def _expression(text: str) -> str:
 UrlPath = Annotated[str, AfterValidator(_path)]
 Expression = Annotated[str, Field(min_length=1, max_length=1024), AfterValidator(_expression)]
 HeaderValue = Annotated[str, Field(min_length=1, max_length=4096)]
-Duration = Annotated[str, Field(pattern=_DURATION)]
-VersionName = Annotated[str, Field(pattern=f"^{VERSION}$")]
+Duration = Annotated[str, Matching(_DURATION, "write a time such as 10s, 500ms or 1m30s")]
+VersionName = Annotated[str, Matching(VERSION, "write the name of a version: v1, v2, … v10")]
 
 
 class GroupMetadata(Model):

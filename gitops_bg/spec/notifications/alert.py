@@ -1,14 +1,12 @@
 """One alert in app.yaml or gitops-bg.yaml: Flagger's ``analysis.alerts``. Knows no provider."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from gitops_bg.spec.app.fields import DnsLabel, Model, Text
+from gitops_bg.spec.app.fields import DnsLabel, Model, Text, Title
 from gitops_bg.spec.app.validation import Conflict
-
-AlertName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9 ._-]{0,62}$")]
 
 
 class ProviderRef(Model):
@@ -21,7 +19,7 @@ class ProviderRef(Model):
 class Alert(Model):
     """An alert about the app."""
 
-    name: AlertName = Field(description="What it is called; no two alerts of an app may share a name.")
+    name: Title = Field(description="What it is called; no two alerts of an app may share a name.")
     severity: Literal["info", "warn", "error"] = Field(
         "info",
         description="What is told: info everything, warn what waits for somebody and what fails, error what fails. "

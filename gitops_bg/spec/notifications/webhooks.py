@@ -7,14 +7,14 @@ is a manual gate. Secrets stay references, ``{{secret:NAME/KEY}}``, until a call
 import json
 import re
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.spec.analysis.providers import LONGEST_TIMEOUT, WebAddress
 from gitops_bg.spec.app.durations import seconds_of
-from gitops_bg.spec.app.fields import Count, Model, Period, Positive, Text, whole_seconds
+from gitops_bg.spec.app.fields import Count, Model, Period, Positive, Text, Title, Word, whole_seconds
 from gitops_bg.spec.app.secret_ref import SecretKeyRef
 from gitops_bg.spec.app.validation import Conflict
 
@@ -27,8 +27,6 @@ _COUNTS = ("pre-rollout", "rollout")
 _CONFIRMS = ("confirm-rollout", "confirm-promotion")
 _SECRET = re.compile(r"\{\{secret:[^/}]+/[^}]+\}\}")
 
-HookName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9 ._-]{0,62}$")]
-
 
 class HeaderSource(Model):
     """The source of a header's value."""
@@ -39,7 +37,7 @@ class HeaderSource(Model):
 class HookHeader(Model):
     """One more HTTP header."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")] = Field(description="Such as Authorization.")
+    name: Word = Field(description="Such as Authorization.")
     value: str | None = Field(None, description="Its value; {{secret:NAME/KEY}} in it is filled in from a Secret.")
     value_from: HeaderSource | None = Field(None, description="Where its value comes from.")
 
@@ -61,7 +59,7 @@ class HookHeader(Model):
 class Webhook(Model):
     """One hook: Flagger's fields, and after them its limits."""
 
-    name: HookName = Field(description="What it is called; no two hooks of an app may share a name.")
+    name: Title = Field(description="What it is called; no two hooks of an app may share a name.")
     type: Literal[
         "confirm-rollout", "pre-rollout", "rollout", "confirm-promotion", "rollback", "post-rollout", "event"
     ] = Field("rollout", description="When it is called, see docs/features/hooks.md.")

@@ -24,7 +24,7 @@ from gitops_bg.core.model.policies.facts import (
 from gitops_bg.core.model.policies.rules import Policy, Proof
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.fields import Model, Moment, Period, Text, whole_seconds
-from gitops_bg.spec.app.validation import validate
+from gitops_bg.spec.app.validation import Matching, validate
 from gitops_bg.spec.yaml.reader import Document, read
 
 _TO, _FROM = "v1:new", "v1:old"
@@ -89,7 +89,7 @@ class Case(Model):
 
     name: Text
     now: Moment
-    app: Annotated[str, Field(pattern="^[^/]+/[^/]+$")] = "shop/web"
+    app: Annotated[str, Matching("[^/]+/[^/]+", "write NAMESPACE/NAME")] = "shop/web"
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
     first: bool = Field(False, description="Nothing serves yet.")

@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 
 from gitops_bg.spec.analysis.expressions import BadExpression
 from gitops_bg.spec.app.fields import DnsLabel, Model, Period, Positive, Text, whole_seconds
-from gitops_bg.spec.app.validation import Conflict, nearest
+from gitops_bg.spec.app.validation import Conflict, Matching, nearest
 from gitops_bg.spec.policies.cron import read_cron
 from gitops_bg.spec.policies.expressions import compile_expression, compile_pattern
 
@@ -214,7 +214,7 @@ class Message(Model):
     matches: Annotated[str, AfterValidator(_pattern)] | None = Field(
         None, description="A regular expression (RE2's syntax), found anywhere in the message."
     )
-    trailer: Annotated[str, Field(pattern="^[A-Za-z0-9][-A-Za-z0-9]*$")] | None = Field(
+    trailer: Annotated[str, Matching("[A-Za-z0-9][-A-Za-z0-9]*", "use letters, digits and -")] | None = Field(
         None, description="The name of a trailer that must have a value, such as Ticket."
     )
 
@@ -229,9 +229,9 @@ class Concurrency(Model):
     """The maximum number of apps between their promotion and the end of their analysis."""
 
     max: Positive
-    scope: Annotated[str, Field(pattern=r"^(all|namespace|group:[A-Za-z0-9][-A-Za-z0-9_./]*)$")] = Field(
-        "namespace", description="all; namespace; or group:LABEL, apps whose targets have the same value of it."
-    )
+    scope: Annotated[
+        str, Matching(r"(all|namespace|group:[A-Za-z0-9][-A-Za-z0-9_./]*)", "write all, namespace, or group:LABEL")
+    ] = Field("namespace", description="all; namespace; or group:LABEL, apps whose targets have the same value of it.")
 
 
 class After(Model):

@@ -126,8 +126,7 @@ SPECS = {
     METRICS + "  args: [{name: a, valueFrom: {}}]\n": "8: spec.args[0].valueFrom: must have exactly one of "
     "podTemplateHashValue, fieldRef and secretKeyRef (write podTemplateHashValue: Latest)",
     METRICS + "  args: [{name: a, valueFrom: {secretKeyRef: {name: A_b, key: x}}}]\n": "8: "
-    "spec.args[0].valueFrom.secretKeyRef.name: 'A_b' is not allowed (use a DNS name: at most 63 small letters, "
-    "digits and -)",
+    "spec.args[0].valueFrom.secretKeyRef.name: 'A_b' is not allowed (use small letters, digits, - and .)",
     METRICS + "  dryRun: [{metricName: '['}]\n": "8: spec.dryRun[0].metricName: '[' is no regular expression: "
     'unterminated character set at position 0 (write the name of a metric, or ".*" for all)',
     METRICS + "  measurementRetention: [{metricName: errors, limit: 0}]\n": "8: spec.measurementRetention[0].limit: "

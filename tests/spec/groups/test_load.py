@@ -147,7 +147,10 @@ WRONG: dict[str, tuple[Mapping[str, str | None], str]] = {
         "v01: is not the name of a version (call it v1, v2, … v10: a v and a number without leading zeros)",
     ),
     "a version in words": ({"two/cart/target.yaml": ""}, "groups/shop/store/two: is not the name of a version"),
-    "an active version in words": ({"group.yaml": GROUP.replace("v1\n", "two\n")}, "spec.active: 'two' is not allowed"),
+    "an active version in words": (
+        {"group.yaml": GROUP.replace("v1\n", "two\n")},
+        "spec.active: 'two' is not allowed (write the name of a version: v1, v2, … v10)",
+    ),
     "an empty version": (
         {"v2/version.yaml": VERSION + "services: []"},
         "v2: has no service (add the folder of a service, or name services in version.yaml)",
@@ -177,17 +180,24 @@ WRONG: dict[str, tuple[Mapping[str, str | None], str]] = {
         "group.yaml:6: spec.archiveSize: -1 is too small (write 0 or more)",
     ),
     "a misspelt field": ({"group.yaml": GROUP + "  archivSize: 1\n"}, "(did you mean archiveSize?)"),
-    "an impossible header": ({"group.yaml": GROUP + "  versionHeader: 'X Version'\n"}, "'X Version' is not allowed"),
+    "an impossible header": (
+        {"group.yaml": GROUP + "  versionHeader: 'X Version'\n"},
+        "'X Version' is not allowed (use letters, digits and - as in X-Version, and no space)",
+    ),
     "an extension without its object": (
         {"group.yaml": GROUP + "  denyMode: extension\n"},
         "spec.denyMode: extension needs the object that answers (add denyExtension)",
     ),
     "a host twice": ({"group.yaml": GROUP + "  hosts: [a.io, a.io]\n"}, "spec.hosts[1]: a.io is named twice"),
     "no host": ({"group.yaml": GROUP + "  hosts: ['http://a.io']\n"}, "'http://a.io' is no host name"),
+    "more hosts than an HTTPRoute takes": (
+        {"group.yaml": GROUP + f"  hosts: [{', '.join(f'h{each}.io' for each in range(17))}]\n"},
+        "group.yaml:6: spec.hosts: has 17 (write 16 at most)",
+    ),
     "an address": ({"group.yaml": GROUP + "  hosts: ['10.0.0.1']\n"}, "'10.0.0.1' is no host name"),
     "a path without a slash": (
         routes("path: {prefix: cart}"),
-        "v1/cart/routes.yaml:4: routes[0].path.prefix: 'cart' is no path",
+        "v1/cart/routes.yaml:4: routes[0].path.prefix: 'cart' is no path (write one such as /cart: it begins with a ",
     ),
     "a path with a query": (routes("path: {exact: '/a?b'}"), "'/a?b' is no path"),
     "a path that leads up": (routes("path: {prefix: /a/../b}"), "'/a/../b' is no path"),
@@ -211,7 +221,10 @@ WRONG: dict[str, tuple[Mapping[str, str | None], str]] = {
         routes("{path: {prefix: /a}, allowed: false, rewrite: /b}"),
         "rewrite: means nothing for requests that are not allowed (remove it)",
     ),
-    "a time limit in words": (routes("{path: {prefix: /a}, timeout: soon}"), "'soon' is not allowed"),
+    "a time limit in words": (
+        routes("{path: {prefix: /a}, timeout: soon}"),
+        "'soon' is not allowed (write a time such as 10s, 500ms or 1m30s)",
+    ),
     "an unknown port": (
         routes("{path: {prefix: /a}, port: 81}"),
         "routes[0].port: the Service cart has no port 81 (write 8080)",
