@@ -21,6 +21,7 @@ LATER = NOW + timedelta(hours=1)
 Step = Callable[[GroupState], GroupState]
 
 FIX1 = "svc@v1 svc@v2 svc@v3 authz@v1 authz@v2 authz@v3 /t->svc@v1 /t->svc@v2 /t->svc@v3"
+SIX = "a@v3 a@v4 a@v5 b@v4 c@v4 d@v5 /a->a@v3 /a->a@v4 /a->a@v5 /b->b@v4 /c->c@v4 /d->d@v5"
 ROWS = "svc@v1 svc@v2 svc@v3 authz@v1 authz@v2 authz@v3"
 
 
@@ -196,11 +197,11 @@ TABLE: dict[str, tuple[GroupState, list[Step], str, str, str]] = {
         of("v1", of("v2", FIX1)),
         "",
     ),
-    "38: of six one is deleted": (
-        group("v1R v2R v3L v4A v5C v6C", "a@v3 a@v4 a@v5 b@v4 c@v4 d@v5 a@v6 b@v6 c@v6 e@v6 /a->a@v4 /e->e@v6"),
+    "38: of six one is deleted, with the service that only it had": (
+        group("v1R v2R v3L v4A v5C v6C", f"{SIX} a@v6 b@v6 c@v6 e@v6 /a->a@v6 /b->b@v6 /c->c@v6 /e->e@v6"),
         [deletes("v6")],
         "v1R v2R v3L v4A v5C",
-        "a@v3 a@v4 a@v5 b@v4 c@v4 d@v5 /a->a@v4 /a->404@v3 /a->404@v5",
+        f"{SIX} /b->404@v3 /c->404@v3",
         "",
     ),
     "39: a candidate begins with the first word of it": (

@@ -12,14 +12,15 @@ from pathlib import Path
 import pytest
 import urllib3
 
+from tests.core.groups.gateway import DENIED, NOBODY
 from tests.integration.traffic.conftest import GatewayCluster
-from tests.integration.traffic.gateway_users import Load
+from tests.integration.traffic.gateway_users import Answer, Load
 from tests.support.agent.mortality import Mortals
 from tests.support.cluster.clusters import SandboxCluster
 from tests.support.cluster.gateway_api import open_gateway
 from tests.support.groups import Store
 from tests.support.scenario import scenario
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import PATIENCE, eventually
 
 REQUESTS = [("/cart", ""), ("/cart", "v1"), ("/cart", "v2"), ("/cart", "v9"), ("/auth", ""), ("/auth", "v2")]
 
@@ -83,6 +84,48 @@ def promote_and_roll_back_under_load(cluster: GatewayCluster, tmp_path: Path) ->
         with urllib3.PoolManager(retries=False) as pool:
             denied = load.ask(pool, "/old", "v2")
             assert (denied.status, denied.by) == (500, ""), "what v2 left out is answered by nobody of the group"
+
+
+BEFORE = {
+    "/c": ["ts-v1", "ts-v1", "ts-v2"],
+    "/u1": ["ts-v1", "ts-v1", DENIED],
+    "/u2": [NOBODY, NOBODY, "ts-v2"],
+}
+AFTER = {
+    "/c": ["ts-v2", "ts-v1", "ts-v2"],
+    "/u1": [NOBODY, "ts-v1", NOBODY],
+    "/u2": ["ts-v2", DENIED, "ts-v2"],
+}
+
+
+@pytest.mark.slow
+def test_each_version_answers_for_its_own_routes_alone(gateway: GatewayCluster, tmp_path: Path) -> None:
+    """Row 41: who answers without a header, with v1 and with v2, before, after the promotion and after the rollback."""
+    with scenario(gateway, tmp_path) as world, urllib3.PoolManager(retries=False) as pool:
+        store = Store(world)
+        _gateway(store)
+        world.start()
+        versions = store.version("v1", ts="/c /u1") | store.version("v2", ts="/c /u2")
+        world.publish("The store", {**store.group(), **versions})
+        store.wait("v1A v2C")
+        load = Load(gateway.gateway_url(world.namespace, "public"), ())
+
+        def answers(wanted: dict[str, list[str]]) -> bool:
+            found = {path: [_who(load.ask(pool, path, version)) for version in ("", "v1", "v2")] for path in wanted}
+            assert found == wanted
+            return True
+
+        eventually(lambda: answers(BEFORE), what="before")
+        commit = store.activate("v2")
+        store.wait("v1L v2A")
+        eventually(lambda: answers(AFTER), what="after the promotion")
+        revert(store, commit)
+        store.wait("v1A v2C")
+        eventually(lambda: answers(BEFORE), what="after the rollback")
+
+
+def _who(answer: Answer) -> str:
+    return {200: answer.by, 404: NOBODY, 500: DENIED}[answer.status]
 
 
 @pytest.mark.slow
