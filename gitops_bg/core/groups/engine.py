@@ -28,6 +28,7 @@ from gitops_bg.core.groups.registering import (
     forget_answered,
     forget_changed,
     register_versions,
+    reject_late_routes,
 )
 from gitops_bg.core.groups.reporting.ledger import acknowledge_ledger, note_events
 from gitops_bg.core.groups.reporting.status import conditions_of, conditions_of_invalid, conditions_of_lost, phase_of
@@ -44,6 +45,7 @@ STEPS: tuple[Callable[[GroupWorld], GroupWorld], ...] = (
     drop_removed,  # versions whose folder left main
     drop_services,  # services whose folder left a version
     register_versions,  # new folders are candidates
+    reject_late_routes,  # what has passed gets nothing new
     take_measurements,  # a verdict may open the way, or lead back
     take_hook_answers,  # so may a hook
     give_up,  # the Gateway did not take a step in time

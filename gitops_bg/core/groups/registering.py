@@ -6,10 +6,18 @@ from dataclasses import replace
 from gitops_bg.core.groups.desired import DesiredVersion
 from gitops_bg.core.groups.lifecycle import delete, promote, register, unregister
 from gitops_bg.core.groups.lost_record import is_lost, never_promoted, newest_followed
-from gitops_bg.core.groups.model import Endpoint, GroupState, Part, PromotionRejected, VersionStage, version_number
+from gitops_bg.core.groups.model import (
+    Endpoint,
+    GroupState,
+    Part,
+    PromotionRejected,
+    Rejection,
+    VersionStage,
+    version_number,
+)
 from gitops_bg.core.groups.record import DeletedVersion
 from gitops_bg.core.groups.reporting.events import GroupEvent
-from gitops_bg.core.groups.world import GroupWorld, is_in_main
+from gitops_bg.core.groups.world import GroupWorld, is_in_main, late_routes
 
 
 def forget_changed(world: GroupWorld) -> GroupWorld:
@@ -120,6 +128,16 @@ def register_versions(world: GroupWorld) -> GroupWorld:
         if name not in deleted:
             world = _registered(world, name, world.desired.versions[name])
     return world
+
+
+def reject_late_routes(world: GroupWorld) -> GroupWorld:
+    """Say which route the legacy version does not get, because it has passed."""
+    found = next(late_routes(world.record.state, world.desired), None)
+    if found is None or world.rejected[0]:
+        return world
+    place, route = found
+    message = f"{place.version} has passed: it gets no new route {route.match.path} of {place.service}"
+    return replace(world, rejected=(str(Rejection.PASSED), message))
 
 
 def _replayed(world: GroupWorld) -> GroupWorld:

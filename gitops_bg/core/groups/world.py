@@ -86,19 +86,14 @@ class GroupWorld:
 
 
 def with_routes(state: GroupState, desired: DesiredGroup) -> GroupState:
-    """Add the routes: those of each service's folder lead to where the service serves now. One whose folder left main
-    keeps its last routes.
+    """Add the routes: those of each service's folder lead to where the service serves now, but for those that come too
+    late (`late_routes`). A service whose folder left main keeps its last routes.
 
     Where several services claim the same requests of a version, because an older one still serves in it, the one that
     was born last has them, and the route of an older one stays behind (versions-and-routes.md B4.6).
     """
-    written = [
-        (place, route)
-        for place in state.endpoints
-        if (version := desired.versions.get(place.initial_version)) is not None
-        and (service := version.services.get(place.service)) is not None
-        for route in service.routes
-    ]
+    late = set(late_routes(state, desired))
+    written = [each for each in _written(state, desired) if each not in late]
     newest: dict[tuple[str, RouteMatch], str] = {}
     for place, route in sorted(written, key=lambda each: version_number(each[0].initial_version)):
         newest[place.version, route.match] = place.initial_version
@@ -109,6 +104,28 @@ def with_routes(state: GroupState, desired: DesiredGroup) -> GroupState:
         for place, route in written
     )
     return replace(state, routes=(*routes, *_kept(state, desired)))
+
+
+def late_routes(state: GroupState, desired: DesiredGroup) -> Iterator[tuple[Endpoint, DesiredRoute]]:
+    """The routes that folders say of the legacy version, and that it did not have when it was active.
+
+    A version that has passed gets no new routes (versions-and-routes.md B3); it may lose and change those that it has.
+    Nobody knows which it had where none of it is remembered: then none comes too late.
+    """
+    known = {(route.service, route.initial_version, route.match) for route in state.routes}
+    legacy = state.only(VersionStage.LEGACY)
+    if any(route.version == legacy for route in state.routes):
+        for place, route in _written(state, desired):
+            if place.version == legacy and (place.service, place.initial_version, route.match) not in known:
+                yield place, route
+
+
+def _written(state: GroupState, desired: DesiredGroup) -> Iterator[tuple[Endpoint, DesiredRoute]]:
+    for place in state.endpoints:
+        version = desired.versions.get(place.initial_version)
+        service = version.services.get(place.service) if version is not None else None
+        for route in service.routes if service is not None else ():
+            yield place, route
 
 
 def with_served_routes(state: GroupState) -> GroupState:

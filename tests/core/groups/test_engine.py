@@ -156,6 +156,41 @@ def test_a_new_folder_below_the_active_version_is_rejected() -> None:
     assert world.member_states()["cart-v1"] is PENDING
 
 
+def test_row_16_the_legacy_version_gets_no_new_route_until_a_rollback_makes_it_active() -> None:
+    world = store(active="v2")
+    world.settle()
+    world.versions["v1"] = version("fixed", cart="/cart /old /late /new", auth="/auth")
+    world.settle()
+    assert (world.stages, world.ask("/late", "v1"), world.ask("/new", "v1")) == ("v1L v2A", NOBODY, DENIED)
+    said = "v1 has passed: it gets no new route /late of cart"
+    assert condition(world, "PromotionRejected") == (True, "VersionHasPassed", said)
+    world.active = "v1"
+    world.settle()
+    assert (world.stages, world.ask("/late"), world.ask("/new")) == ("v1A v2C", "cart-v1", "cart-v1")
+    assert condition(world, "PromotionRejected")[0] is False
+
+
+def test_row_16_the_legacy_version_may_change_and_drop_the_routes_that_it_has() -> None:
+    world = store(active="v2")
+    world.settle()
+    changed = version("2", cart="/cart", auth="/auth")
+    cart = changed.services["cart"]
+    closed = replace(cart, routes=tuple(replace(each, allowed=False) for each in cart.routes))
+    world.versions["v1"] = replace(changed, services={**changed.services, "cart": closed})
+    world.settle()
+    assert (world.ask("/cart", "v1"), world.ask("/old", "v1")) == (DENIED, NOBODY)
+    assert condition(world, "PromotionRejected")[0] is False
+
+
+def test_row_16_a_service_that_serves_on_gets_new_routes_by_the_folder_of_its_old_version() -> None:
+    world = store(active="v2")
+    world.settle()
+    world.versions["v1"] = version("2", cart="/cart /old", auth="/auth /login")
+    world.settle()
+    assert [world.ask("/login", each) for each in ("", "v2")] == ["auth-v1", "auth-v1"]
+    assert condition(world, "PromotionRejected")[0] is False
+
+
 def test_promotion_deletes_the_other_candidates_until_their_folders_change() -> None:
     world = store()
     world.versions["v3"] = version(cart="/cart")
