@@ -69,7 +69,7 @@ def drop_services(world: GroupWorld) -> GroupWorld:
         else:
             gone.append(place)
     left = [each for each in stays if not is_in_main(each, world.desired)]
-    if left and not world.rejected[0]:
+    if left and not any(world.rejected):
         world = replace(world, rejected=("ActiveServiceRemoved", _said_of(left)))
     state = replace(world.record.state, endpoints=tuple(stays))
     for part in (*gone, *_named_no_more(world)):
@@ -133,7 +133,7 @@ def register_versions(world: GroupWorld) -> GroupWorld:
 def reject_late_routes(world: GroupWorld) -> GroupWorld:
     """Say which route the legacy version does not get, because it has passed."""
     found = next(late_routes(world.record.state, world.desired), None)
-    if found is None or world.rejected[0]:
+    if found is None or any(world.rejected):
         return world
     place, route = found
     message = f"{place.version} has passed: it gets no new route {route.match.path} of {place.service}"

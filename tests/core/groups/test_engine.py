@@ -265,6 +265,22 @@ def test_a_service_whose_folder_leaves_the_active_version_serves_on_with_its_las
     assert world.answers() == before
 
 
+@pytest.mark.parametrize(
+    ("services", "said"), [("auth", "v1: it serves on"), ("auth cart", "v1, and so do 1 more: it")]
+)
+def test_of_services_whose_folders_leave_one_is_named_and_the_others_are_counted(services: str, said: str) -> None:
+    world = store()
+    world.settle()
+    for service in services.split():
+        world.versions["v1"] = without(world.versions["v1"], service)
+    world.versions["v1"] = replace(world.versions["v1"], services={**world.versions["v1"].services, "new": NEW})
+    world.settle()
+    assert said in condition(world, "PromotionRejected")[2]
+
+
+NEW = version(new="/n").services["new"]
+
+
 def test_such_a_service_stops_no_promotion_and_no_way_back() -> None:
     world = store()
     world.settle()

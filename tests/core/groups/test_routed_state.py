@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitops_bg.core.groups.desired import DesiredGroup, GroupSpec
-from gitops_bg.core.groups.world import with_routes
+from gitops_bg.core.groups.world import late_routes, with_routes
 from tests.core.groups.notation import group
 from tests.core.groups.simulation import version
 
@@ -50,3 +50,10 @@ def test_routes(row: str) -> None:
         for each in state.routes
     }
     assert found == set(expected.split())
+
+
+@pytest.mark.parametrize(("remembered", "late"), [("/a->s@v1 /a->s@v2", ["/b"]), ("/a->s@v2", [])])
+def test_a_route_is_late_only_where_it_is_known_what_the_legacy_version_had(remembered: str, late: list[str]) -> None:
+    folders = {"v1": version(s="/a /b"), "v2": version(s="/a /c")}
+    found = late_routes(group("v1L v2A", f"s@v1 s@v2 {remembered}"), DesiredGroup(GroupSpec("v2"), folders))
+    assert [route.match.path for _, route in found] == late
