@@ -56,7 +56,8 @@ def run_tests(
             output.line(problem_line(problem))
         for each in failed:
             output.line(f"{each.file}:{each.line}: {each.name}: {'; '.join(each.wrong)}", "red")
-        many = f"{len(failed)} of {len(results)} cases are not" if failed else f"{len(results)} cases, all"
+        cases = "1 case" if len(results) == 1 else f"{len(results)} cases"
+        many = f"{len(failed)} of {cases} not" if failed else f"{cases}, all"
         output.line(f"{many} as expected", "red" if failed or problems else "green")
     return NOT_SO if failed or problems else OK
 

@@ -3,13 +3,14 @@
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.app_names import an_app, namespace_name
 from gitops_bg.cli.options.durations import positive_seconds, seconds
+from gitops_bg.cli.options.version_names import a_version_name
 
 GIT, CLUSTER, OUTPUT = "Git", "Cluster", "Output"
 
@@ -329,6 +330,13 @@ Apps = Annotated[
     list[str],
     typer.Argument(parser=an_app, metavar="APP...", help=NAME, show_default=False, autocompletion=completion.apps),
 ]
+
+
+def version_option(says: str) -> Any:
+    """The option `--to VERSION` of a verb; ``says`` is its help."""
+    return typer.Option("--to", parser=a_version_name, metavar="VERSION", autocompletion=completion.versions, help=says)
+
+
 Watch = Annotated[bool, typer.Option("--watch", "-w", help="Keep watching, and show each change until Ctrl-C.")]
 WatchTimeout = Annotated[
     float,

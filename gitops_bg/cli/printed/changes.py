@@ -126,16 +126,21 @@ class OfflineJson(_Done):
     changed: bool
 
 
-@with_config(CLOSED)
-class ApprovalJson(TypedDict):
-    """What `approve` prints."""
+class Approval(TypedDict):
+    """An approval that was given, or withdrawn."""
 
-    app: str
     digest: str
     commit: str
     branch: str
     withdrawn: bool
     counts: bool
+
+
+@with_config(CLOSED)
+class ApprovalJson(Approval):
+    """What `approve` prints."""
+
+    app: str
 
 
 @with_config(CLOSED)

@@ -6,6 +6,7 @@ from pydantic import ConfigDict, with_config
 from typing_extensions import TypedDict
 
 from gitops_bg.cli.printed.apps import ConditionJson, DifferenceJson, ProblemJson, TreeJson
+from gitops_bg.cli.printed.changes import Approval
 from gitops_bg.cli.printed.shape import CLOSED, Encoded
 from gitops_bg.core.groups.inspect.answers import SampleRequest
 from gitops_bg.core.groups.inspect.forecast import Ahead, Changed
@@ -186,15 +187,10 @@ class GroupHistoryJson(TypedDict):
 
 
 @with_config(CLOSED)
-class GroupApprovalJson(TypedDict):
+class GroupApprovalJson(Approval):
     """What `group approve` prints."""
 
     group: str
-    digest: str
-    commit: str
-    branch: str
-    withdrawn: bool
-    counts: bool
 
 
 @with_config(CLOSED)

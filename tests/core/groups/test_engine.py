@@ -191,6 +191,19 @@ def test_row_16_a_service_that_serves_on_gets_new_routes_by_the_folder_of_its_ol
     assert condition(world, "PromotionRejected")[0] is False
 
 
+def test_row_16_a_route_that_comes_too_late_stops_no_promotion_and_no_way_back() -> None:
+    world = store(active="v2")
+    world.settle()
+    world.versions["v1"] = version("2", cart="/cart /old /late", auth="/auth")
+    world.versions["v3"] = version(cart="/cart")
+    world.active = "v3"
+    world.settle()
+    assert world.stages == "v1R v2L v3A"
+    world.active = "v2"
+    world.settle()
+    assert world.stages == "v1R v2A v3C"
+
+
 def test_promotion_deletes_the_other_candidates_until_their_folders_change() -> None:
     world = store()
     world.versions["v3"] = version(cart="/cart")

@@ -247,6 +247,6 @@ def test_cases_of_policies_are_run(cli: Cli, tmp_path: Path) -> None:
     head = "apiVersion: gitops-bg.dev/v1alpha1\nkind: PromotionPolicyTest\ncases:\n"
     case = '- {name: too soon, now: "2026-11-18T09:00:00Z", availableFor: 30m, expect: {soak: %s}}\n'
     (folder / "soak.test.yaml").write_text(head + case % "shut")
-    assert "1 cases, all as expected" in cli("policies", "test", str(folder))
+    assert "1 case, all as expected" in cli("policies", "test", str(folder))
     (folder / "soak.test.yaml").write_text(head + case % "open")
     assert "soak.test.yaml:4: too soon: soak: expected open, found shut" in cli("policies", "test", str(folder), code=1)

@@ -6,16 +6,12 @@ Compares snapshots, never server-defaulted objects.
 from dataclasses import replace
 from typing import Annotated
 
-import typer
-
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.cli.edits.configuration_content import side_of
 from gitops_bg.cli.edits.named_version import number_named, with_template
 from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.cli.exit_codes import NOT_SO, OK
-from gitops_bg.cli.options import completion
-from gitops_bg.cli.options.options import App, AppOptions
-from gitops_bg.cli.options.version_names import a_version_name
+from gitops_bg.cli.options.options import App, AppOptions, version_option
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.configuration_differences import Side, configuration_differences, without_secrets_of
 from gitops_bg.cli.views.output import Output
@@ -32,13 +28,7 @@ def diff(
     at: AppOptions,
     to: Annotated[
         str,
-        typer.Option(
-            "--to",
-            parser=a_version_name,
-            metavar="VERSION",
-            autocompletion=completion.versions,
-            help="Compare with this version: v4, 4, a tag, or the beginning of a digest. Default: the target.",
-        ),
+        version_option("Compare with this version: v4, 4, a tag, or the beginning of a digest. Default: the target."),
     ] = "",
 ) -> int:
     """Compare what the target asks for, or another version, with what is live; exit 1 where they differ.

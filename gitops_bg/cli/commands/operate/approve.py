@@ -12,8 +12,7 @@ from gitops_bg.cli.clone.user_git import author, signing_key
 from gitops_bg.cli.edits.named_version import known_as, one_name
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound
 from gitops_bg.cli.exit_codes import NOT_SO, OK
-from gitops_bg.cli.options import completion
-from gitops_bg.cli.options.options import App, CommitOptions, FileOptions
+from gitops_bg.cli.options.options import App, CommitOptions, FileOptions, version_option
 from gitops_bg.cli.options.version_names import a_version_name, the_one
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
@@ -54,12 +53,8 @@ def approve(
     commit: CommitOptions,
     to: Annotated[
         str,
-        typer.Option(
-            "--to",
-            parser=a_version_name,
-            metavar="VERSION",
-            autocompletion=completion.versions,
-            help="A tag, the beginning of a digest, or the number of what serves. Default: the one that is next.",
+        version_option(
+            "A tag, the beginning of a digest, or the number of what serves. Default: the one that is next."
         ),
     ] = "",
     digest: Annotated[str, typer.Option("--digest", parser=a_version_name, hidden=True)] = "",

@@ -14,9 +14,7 @@ from gitops_bg.cli.edits.named_version import number_named
 from gitops_bg.cli.edits.proposals import change_to, changed_by, content_of, propose, report_proposal
 from gitops_bg.cli.errors import CommandFailed, UsageError
 from gitops_bg.cli.exit_codes import OK
-from gitops_bg.cli.options import completion
-from gitops_bg.cli.options.options import App, AppOptions, CommitOptions, WaitOptions
-from gitops_bg.cli.options.version_names import a_version_name
+from gitops_bg.cli.options.options import App, AppOptions, CommitOptions, WaitOptions, version_option
 from gitops_bg.cli.session.operator_requests import new_request
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.session.wait_for_traffic import wait_for_traffic
@@ -55,14 +53,7 @@ class CandidateOptions:
     """What is promoted, and in spite of what."""
 
     to: Annotated[
-        str,
-        typer.Option(
-            "--to",
-            parser=a_version_name,
-            metavar="VERSION",
-            autocompletion=completion.versions,
-            help="Only if this version is the candidate: v4, 4, a tag, or the beginning of a digest.",
-        ),
+        str, version_option("Only if this version is the candidate: v4, 4, a tag, or the beginning of a digest.")
     ] = ""
     force: Annotated[
         bool,

@@ -17,9 +17,14 @@ from gitops_bg.cli.edits.named_version import number_named
 from gitops_bg.cli.edits.old_primary import version_in
 from gitops_bg.cli.edits.proposals import change_to, changed_by, content_of, propose, report_proposal
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound
-from gitops_bg.cli.options import completion
-from gitops_bg.cli.options.options import App, AppOptions, ClusterOptions, CommitOptions, PatienceOptions
-from gitops_bg.cli.options.version_names import a_version_name
+from gitops_bg.cli.options.options import (
+    App,
+    AppOptions,
+    ClusterOptions,
+    CommitOptions,
+    PatienceOptions,
+    version_option,
+)
 from gitops_bg.cli.session.live_session import access
 from gitops_bg.cli.session.operator_requests import carry_out, facts_of, new_request, now
 from gitops_bg.cli.session.session import Session
@@ -38,16 +43,7 @@ from gitops_bg.core.world import World
 class GoalOptions:
     """The version to go back to, and how."""
 
-    to: Annotated[
-        str,
-        typer.Option(
-            "--to",
-            parser=a_version_name,
-            metavar="VERSION",
-            autocompletion=completion.versions,
-            help="v4, 4, a tag, or the beginning of a digest. Default: the last good one.",
-        ),
-    ] = ""
+    to: Annotated[str, version_option("v4, 4, a tag, or the beginning of a digest. Default: the last good one.")] = ""
     force: Annotated[
         bool, typer.Option("--force", help="Permit a version that is on hold, failed before, or is newer.")
     ] = False

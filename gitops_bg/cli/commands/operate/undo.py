@@ -14,8 +14,7 @@ from gitops_bg.cli.edits.configuration_content import side_of
 from gitops_bg.cli.edits.named_version import number_named, one_name, with_template
 from gitops_bg.cli.edits.restore_version import Folder, edits_back
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound
-from gitops_bg.cli.options import completion
-from gitops_bg.cli.options.options import App, AppOptions, CommitOptions
+from gitops_bg.cli.options.options import App, AppOptions, CommitOptions, version_option
 from gitops_bg.cli.options.version_names import a_version_name
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
@@ -31,12 +30,8 @@ def undo(
     commit: CommitOptions,
     to: Annotated[
         str,
-        typer.Option(
-            "--to",
-            parser=a_version_name,
-            metavar="VERSION",
-            autocompletion=completion.versions,
-            help="v4, 4, a tag, or the beginning of a digest. Default: the version that the target named before.",
+        version_option(
+            "v4, 4, a tag, or the beginning of a digest. Default: the version that the target named before."
         ),
     ] = "",
     to_version: Annotated[str, typer.Option("--to-version", parser=a_version_name, hidden=True)] = "",
