@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,10 +35,13 @@ def _for_old_servers(value: Any) -> Any:
     return [_for_old_servers(each) for each in value] if isinstance(value, list) else value
 
 
-def broken_rules(spec: Json) -> list[str]:
-    """What the rules in CEL of HTTPRoute say against a spec: today's API servers ask them, that of the tests cannot."""
+def broken_rules(spec: Json, definition: Json | None = None) -> list[str]:
+    """What the rules in CEL of a definition, HTTPRoute's by default, say against a spec.
+
+    Today's API servers ask them, that of the tests cannot.
+    """
     (file,) = CRDS.glob("*_httproutes.yaml")
-    versions = yaml.load(file.read_text(), yaml.CSafeLoader)["spec"]["versions"]
+    versions = (definition or yaml.load(file.read_text(), yaml.CSafeLoader))["spec"]["versions"]
     (schema,) = (each["schema"]["openAPIV3Schema"] for each in versions if each["name"] == "v1")
     return list(_broken(schema["properties"]["spec"], spec, "spec"))
 
@@ -86,8 +90,16 @@ def open_gateway(cluster: TestCluster, namespace: str) -> None:
 
 
 def install_grpc_routes(cluster: TestCluster) -> None:
-    """Install GRPCRoute beside the rest, with any fields: its definition is not among the test data."""
+    """Install GRPCRoute beside the rest: as the project publishes it, or else with any fields."""
     install_gateway_api(cluster)
-    definition = custom_resource_definition("GRPCRoute", "gateway.networking.k8s.io")
-    definition["metadata"]["annotations"] = {"api-approved.kubernetes.io": "unapproved, for tests only"}
-    cluster.install_crd(definition)
+    published = grpc_definition()
+    definition = published or custom_resource_definition("GRPCRoute", "gateway.networking.k8s.io")
+    if not published:
+        definition["metadata"]["annotations"] = {"api-approved.kubernetes.io": "unapproved, for tests only"}
+    cluster.install_crd(_for_old_servers(definition))
+
+
+def grpc_definition() -> Json | None:
+    """That of GRPCRoute, which is not among the test data; None where nobody fetched it."""
+    file = Path(os.environ.get("GITOPS_BG_GATEWAY_API", "")) / "gateway.networking.k8s.io_grpcroutes.yaml"
+    return yaml.load(file.read_text(), yaml.CSafeLoader) if file.is_absolute() and file.is_file() else None

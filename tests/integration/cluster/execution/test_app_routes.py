@@ -17,7 +17,7 @@ from gitops_bg.spec.app.models import BlueGreen
 from gitops_bg.spec.manifests.app_route import route_of
 from gitops_bg.spec.manifests.auxiliary import AuxiliaryObjects
 from tests.integration.cluster.scene import Scene, snapshot
-from tests.support.cluster.gateway_api import install_grpc_routes
+from tests.support.cluster.gateway_api import broken_rules, grpc_definition, install_grpc_routes
 from tests.support.cluster.paths import collection
 from tests.support.cluster.rawapi import Json
 from tests.support.waiting import eventually
@@ -168,6 +168,21 @@ def test_it_is_deleted_when_it_left_git(scene: Scene, protocol: str) -> None:
     apply(scene, protocol)
     scene.do(DeleteAuxiliaryObject(route_in(protocol), "it left Git"))
     assert scene.cluster.find(path(scene, protocol)) is None
+
+
+@pytest.mark.parametrize("protocol", ["grpc"], indirect=True)
+@pytest.mark.parametrize("named", ["", V2.digest])
+def test_a_grpc_route_breaks_no_rule_of_its_published_definition(scene: Scene, protocol: str, named: str) -> None:
+    """Its rules in CEL, which the API server of the tests is too old to ask; the rest, every test here shows."""
+    definition = grpc_definition()
+    if definition is None:
+        pytest.skip("GITOPS_BG_GATEWAY_API=$(tests/support/gateway-api/fetch.sh) fetches the definition of GRPCRoute")
+    apply(scene, protocol, named)
+    body = scene.cluster.find(path(scene, protocol))
+    assert body is not None
+    assert broken_rules(body["spec"], definition) == []
+    twice = [*body["spec"]["parentRefs"], *body["spec"]["parentRefs"]]
+    assert broken_rules(body["spec"] | {"parentRefs": twice}, definition), "the rules are asked"
 
 
 @pytest.mark.parametrize("protocol", ["grpc"], indirect=True)  # of HTTPRoutes the sandbox's own Gateway speaks
