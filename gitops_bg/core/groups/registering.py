@@ -34,7 +34,7 @@ def forget_answered(world: GroupWorld) -> GroupWorld:
     failed = world.record.failed
     if failed is None or (failed.moved and world.record.transition is not None):
         return world
-    is_back = not failed.moved or world.record.state.only(VersionStage.ACTIVE) == failed.active
+    is_back = world.record.state.only(VersionStage.ACTIVE) == failed.active
     is_changed = is_back and world.content(failed.target) != failed.content
     says_so = failed.moved and is_back and world.spec.active == failed.active
     is_answered = is_changed or says_so or world.spec.active != failed.asked_for

@@ -401,6 +401,32 @@ def test_the_way_back_waits_for_pods_and_says_so() -> None:
     assert (world.stages, world.active) == ("v1A v2C", "v1")
 
 
+def test_the_version_that_the_way_back_waits_for_is_kept_though_its_folder_is_removed() -> None:
+    world = analysed(POST)
+    world.settle()
+    world.finds[POST], world.gone = BAD, {"cart-v1"}
+    world.settle()
+    del world.versions["v1"]
+    world.settle()
+    assert world.stages == "v1L v2A"
+    world.gone = set()
+    world.settle()
+    assert world.stages == "v1A v2C"
+
+
+def test_a_new_content_does_not_answer_a_failure_before_the_way_back_is_done() -> None:
+    """Until then what serves is known to be bad; the new content is a candidate like any other."""
+    world = analysed(POST)
+    world.settle()
+    world.finds[POST], world.accepts, world.says = BAD, False, "Pending: soon"
+    world.settle()
+    world.versions["v2"] = replace(world.versions["v2"], content="2")
+    world.after(601).settle()
+    world.accepts = True
+    world.settle()
+    assert (world.stages, world.active) == ("v1A v2C", "v1")
+
+
 def test_the_way_back_begins_again_where_the_gateway_does_not_take_it() -> None:
     world = analysed(POST)
     world.settle()

@@ -734,6 +734,23 @@ def test_a_version_is_told_with_its_services_when_it_is_registered() -> None:
     assert ("job", "v2") not in {(each.service, each.version) for each in world.record.state.endpoints}
 
 
+def test_a_service_that_is_named_no_more_while_its_version_is_promoted_is_forgotten_after_it() -> None:
+    """What a version has stays until traffic has moved (B4: a promotion is of a version as it was)."""
+    world = store(accepts=None)
+    world.versions["v2"] = version(cart="/cart", job=None)
+    world.settle()
+    world.active = "v2"
+    world.settle()
+    assert world.record.transition is not None
+    world.versions["v2"] = version("2", cart="/cart")
+    world.settle()
+    named = lambda: {row.service for row in world.record.state.registrations if row.version == "v2"}  # noqa: E731
+    assert "job" in named()
+    for _ in range(4):
+        world.after(11).settle()
+    assert (world.stages, "job" in named()) == ("v1L v2A", False)
+
+
 def test_a_service_that_leaves_a_candidate_is_forgotten_and_comes_back() -> None:
     world = store()
     world.settle()

@@ -18,6 +18,7 @@ from tests.integration.traffic.gateway_users import Answer, Load
 from tests.support.agent.mortality import Mortals
 from tests.support.cluster.clusters import SandboxCluster
 from tests.support.cluster.gateway_api import open_gateway
+from tests.support.cluster.traefik import TraefikCluster
 from tests.support.groups import Store
 from tests.support.scenario import scenario
 from tests.support.waiting import PATIENCE, eventually
@@ -157,21 +158,38 @@ def test_no_request_fails_or_goes_astray_whenever_the_agent_dies(cluster: Sandbo
     """In the n-th promotion and rollback one agent dies after its n-th write, and another one goes on."""
     with used(cluster, tmp_path) as (store, load):
         with load.running():
-            stories, died = 0, True
-            while died:
+            stories = 1
+            while there_and_back_with_a_death(store, stories):
                 stories += 1
-                store.world.stop()
-                agents = Mortals(store.world, writes=stories, mortal=1)
-                commit = store.activate("v2")
-                agents.until(lambda: _rests_at(store, "v1L v2A"), "v2 is active", timeout=PATIENCE)
-                revert(store, commit)
-                agents.until(lambda: _rests_at(store, "v1A v2C"), "v1 is active again", timeout=PATIENCE)
-                died = agents.deaths == 1
-                store.world.restart()
             load.expect({("/cart", ""): "cart-v1", ("/cart", "v2"): "cart-v2", ("/auth", ""): "auth-v1"})
         all_is_well(load)
         assert stories > 10, "each write of a promotion and a rollback was the last one of an agent"
         print(f"{stories - 1} deaths, {len(load.answers)} requests, 0 failed")
+
+
+@pytest.mark.slow
+@pytest.mark.real_gateway
+def test_no_request_fails_or_goes_astray_through_traefik_when_an_agent_dies(
+    traefik: TraefikCluster, tmp_path: Path
+) -> None:
+    """As before through a real Gateway, which takes its time and reports nothing: after a few of the writes."""
+    with used(traefik, tmp_path) as (store, load), load.running():
+        for writes in (3, 6):
+            assert there_and_back_with_a_death(store, writes)
+        load.expect({("/cart", ""): "cart-v1", ("/cart", "v2"): "cart-v2", ("/auth", ""): "auth-v1"})
+    all_is_well(load)
+
+
+def there_and_back_with_a_death(store: Store, writes: int) -> bool:
+    """Promote v2 and revert it; the agent dies after so many writes, and another one goes on. Whether it died."""
+    store.world.stop()
+    agents = Mortals(store.world, writes=writes, mortal=1)
+    commit = store.activate("v2")
+    agents.until(lambda: _rests_at(store, "v1L v2A"), "v2 is active", timeout=PATIENCE)
+    revert(store, commit)
+    agents.until(lambda: _rests_at(store, "v1A v2C"), "v1 is active again", timeout=PATIENCE)
+    store.world.restart()
+    return agents.deaths == 1
 
 
 def _rests_at(store: Store, stages: str) -> bool:
