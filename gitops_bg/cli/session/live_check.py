@@ -1,7 +1,8 @@
-"""What a cluster lacks for the files of a repository: our kinds, and the namespaces of apps and groups. Reads only."""
+"""What a cluster lacks for the files of a repository: our kinds, namespaces, Gateways and their hosts. Reads only."""
 
 from collections.abc import Iterator, Mapping
 
+from gitops_bg.cli.session.live_gateways import gateway_problems
 from gitops_bg.cluster.api.errors import KindMissing
 from gitops_bg.cluster.api.kinds import APPS
 from gitops_bg.cluster.api.remedies import missing_kind
@@ -15,7 +16,7 @@ _FIELD = ("metadata", "namespace")
 
 
 def live_problems(cluster: Cluster, files: Mapping[str, bytes | Problem]) -> Iterator[Problem]:
-    """Yield a problem for each app.yaml and group.yaml whose namespace does not exist.
+    """Yield a problem for each app.yaml and group.yaml whose namespace does not exist, then those of Gateways.
 
     Raises `KindMissing` where nobody has installed our kinds, and as `Cluster`.
     """
@@ -28,6 +29,7 @@ def live_problems(cluster: Cluster, files: Mapping[str, bytes | Problem]) -> Ite
             exists[namespace] = cluster.has_namespace(namespace)
         if namespace and not exists[namespace]:
             yield _missing(path, content, namespace)
+    yield from gateway_problems(cluster, files)
 
 
 def _namespace_of(path: str) -> str:

@@ -34,6 +34,34 @@ def refusal_of(body: Object) -> str:
     return next((reason for taken, reason in verdicts if taken is False), "")
 
 
+def hosts_served(gateway: Object, section: str = "", port: int = 0) -> tuple[str, ...]:
+    """The host of each listener of a Gateway that a parentRef means; empty text: every host.
+
+    >>> hosts_served({"spec": {"listeners": [{"name": "web", "port": 80, "hostname": "*.shop.example"}]}}, "web")
+    ('*.shop.example',)
+    """
+    listeners = gateway["spec"].get("listeners") or ()
+    meant = [each for each in listeners if section in ("", each["name"]) and port in (0, each["port"])]
+    return tuple(each.get("hostname", "") for each in meant)
+
+
+def is_served(host: str, by: str) -> bool:
+    """Whether a listener with the host ``by`` takes requests for the host of a route: where the two meet.
+
+    https://gateway-api.sigs.k8s.io/reference/spec/#httproutespec, ``hostnames``.
+
+    >>> is_served("a.shop.example", "*.shop.example"), is_served("*.shop.example", "a.shop.example")
+    (True, True)
+    >>> is_served("*.a.shop.example", "*.shop.example"), is_served("shop.example", "*.shop.example")
+    (True, False)
+    """
+    return not by or host == by or _is_below(host, by) or _is_below(by, host)
+
+
+def _is_below(host: str, wildcard: str) -> bool:
+    return wildcard.startswith("*.") and host.endswith(wildcard[1:])
+
+
 def _said(body: Object) -> list[list[Mapping[str, Any]]]:
     """The statuses of each parent that the route names now."""
     namespace = body["metadata"].get("namespace", "")

@@ -350,3 +350,13 @@ class TestCheck:
             "groups/shop/store/group.yaml: spec: has no gateway: its routes lead nowhere, and no header reaches "
             "a version (add gateway; without one only the Services follow the active version)"
         ]
+
+    def test_hosts_that_nobody_can_judge_from_git_are_a_note(self) -> None:
+        routes = ROUTES.replace("{path: ", "{host: shop.example, path: ")
+        files = {"groups/shop/store/group.yaml": GROUP, "groups/shop/store/v1/cart/routes.yaml": routes}
+        assert [str(each) for each in checked(**files).notes] == [
+            "groups/shop/store/group.yaml: spec.hosts: names no hosts, so nobody can tell from Git whether the Gateway "
+            "serves shop.example (list the hosts of the Gateway; check --live asks it)"
+        ]
+        named = GROUP.replace("active: v1", "active: v1, hosts: [shop.example]")
+        assert checked(**files | {"groups/shop/store/group.yaml": named}).notes == []

@@ -49,7 +49,8 @@ def check(
         typer.Option("--ignore", metavar="RULE", help="Leave out the notes of this rule; may be repeated."),
     ] = None,
     live: Annotated[
-        bool, typer.Option("--live", help="Also ask the cluster for what the files need: our kinds, and namespaces.")
+        bool,
+        typer.Option("--live", help="Also ask the cluster for what files need: our kinds, namespaces, Gateways."),
     ] = False,
 ) -> int:
     """Check every file of a repository; exit 1 if any has an error. Notes say what has no effect.
@@ -57,7 +58,7 @@ def check(
     Reads the work tree at PATH as it is, committed or not; without PATH, and with --repo or GITOPS_BG_REPO, the branch
     of that remote. Where it is a clone, promotions that come together with policies, or with other files, are errors,
     too: traffic waits for them.
-    With --live, so is an app whose namespace does not exist.
+    With --live, so is an app whose namespace does not exist, and a host that no listener of its Gateway serves.
 
     Example: gitops-bg check .
     """
