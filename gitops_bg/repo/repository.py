@@ -550,10 +550,19 @@ class Repository:
         with self._guarded():
             return self._offers.promotions()
 
-    def offer_group(self, group: GroupKey, edits: Mapping[str, EditOrNew], message: str) -> Edited:
-        """Put edits of main on the branch of a group, for people to merge. Raises as ``commit_files``."""
+    def offer_group(
+        self, group: GroupKey, edits: Mapping[str, EditOrNew], message: str, *, seen: str | None = None
+    ) -> Edited:
+        """Put edits of main on the branch of a group, for people to merge. Raises as ``commit_files``; with ``seen``,
+        `WorldChanged` where its head is another one by now.
+        """
         with self._guarded(), self._writing():
-            return self._group_branches.offer(group, edits, message)
+            return self._group_branches.offer(group, edits, message, seen=seen)
+
+    def group_branch_head(self, group: GroupKey) -> str:
+        """The head of the branch of a group, as last fetched; empty where there is none."""
+        with self._guarded():
+            return self._group_branches.head(group)
 
     def offered_folder(self, group: GroupKey) -> OfferedFolder | None:
         """What the branch of a group asks for, as last fetched; None where there is none, or main says the same."""

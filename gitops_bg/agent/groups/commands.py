@@ -43,6 +43,17 @@ class Asked:
     """The address of the pull request of that branch, once the forge has one; else empty."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What a request is decided from: where it is another one when the commit is written, nothing is."""
+
+    group: GroupKey
+    spec: GroupSpec
+    state: GroupState
+    offered: str
+    """The head of the group's branch; empty where there is none."""
+
+
 class GroupCommands:
     """Any thread may call it. ``pushed`` is told of each commit, ``clock`` gives UTC, ``pull_of`` knows the pull
     request of a group's branch.
@@ -73,26 +84,26 @@ class GroupCommands:
         """Ask for a candidate. Raises also `PromotionRejected`, `WorldChanged` where main names another version by now,
         and `PushRefused` where no branch takes the commit.
         """
-        config, state = self._usable(group), self._state(group)
-        spec = _spec(config)
-        promote(state, version, spec.archive_size if archive_size is None else archive_size, self._clock())
+        seen = self._look(group)
+        size = seen.spec.archive_size if archive_size is None else archive_size
+        promote(seen.state, version, size, self._clock())
         fields: dict[str, str | int] = {"active": version}
-        if archive_size is not None and archive_size != spec.archive_size:
-            fields["archiveSize"] = archive_size
-        return self._set(group, state, spec.active, fields, f"promote {version}")
+        if size != seen.spec.archive_size:
+            fields["archiveSize"] = size
+        return self._set(seen, fields, f"promote {version}")
 
     def roll_back(self, group: GroupKey) -> Asked:
         """Ask for the legacy version. Raises as `promote`."""
-        config, state = self._usable(group), self._state(group)
-        rollback(state, self._clock())
-        version = state.only(VersionStage.LEGACY)
-        return self._set(group, state, _spec(config).active, {"active": version}, f"roll back to {version}")
+        seen = self._look(group)
+        rollback(seen.state, self._clock())
+        version = seen.state.only(VersionStage.LEGACY)
+        return self._set(seen, {"active": version}, f"roll back to {version}")
 
     def delete(self, group: GroupKey, version: str) -> Asked:
         """Remove the folder of a version that is not active. Raises as `promote`."""
-        config, state = self._usable(group), self._state(group)
-        active = _spec(config).active
-        delete(state, version)
+        seen = self._look(group)
+        active = seen.spec.active
+        delete(seen.state, version)
         if active == version:
             raise PromotionRejected(Rejection.IS_ACTIVE, f"main asks for {version}: promote another one first")
         folder = f"{group_folder(group)}/{version}/"
@@ -100,7 +111,7 @@ class GroupCommands:
         path = _group_file(group)
         edits: dict[str, EditOrNew] = {path: partial(_as_seen, active, path)}
         edits |= {path: _removed for path in found if path.startswith(folder)}
-        return self._commit(group, state, edits, f"delete {version}")
+        return self._commit(seen, edits, f"delete {version}")
 
     # --- what they share ---
 
@@ -110,41 +121,36 @@ class GroupCommands:
             raise NoSuchGroup(f"main has no group {group}")
         return config
 
-    def _usable(self, group: GroupKey) -> GroupConfig:
-        config = self._config(group)
+    def _look(self, group: GroupKey) -> _Seen:
+        config, offered = self._config(group), self._repository.group_branch_head(group)
         if not config.desired.is_valid:
             raise InvalidInput(*config.desired.problems)
-        return config
+        assert config.desired.spec is not None, "what is valid has a spec"
+        return _Seen(group, config.desired.spec, self._state(group), offered)
 
     def _state(self, group: GroupKey) -> GroupState:
         return self._groups.seen(group).record.state
 
-    def _set(
-        self, group: GroupKey, state: GroupState, seen: str, fields: Mapping[str, str | int], subject: str
-    ) -> Asked:
-        """Commit fields of group.yaml, where main named ``seen`` when it was read."""
-        path = _group_file(group)
-        return self._commit(group, state, {path: partial(_with_fields, fields, seen, path)}, subject)
+    def _set(self, seen: _Seen, fields: Mapping[str, str | int], subject: str) -> Asked:
+        """Commit fields of group.yaml, where main names the version that was seen."""
+        path = _group_file(seen.group)
+        return self._commit(seen, {path: partial(_with_fields, fields, seen.spec.active, path)}, subject)
 
-    def _commit(self, group: GroupKey, state: GroupState, edits: Mapping[str, EditOrNew], subject: str) -> Asked:
-        message, branch = f"{group.name}: {subject}\n\nAsked for over HTTP.\n", ""
+    def _commit(self, seen: _Seen, edits: Mapping[str, EditOrNew], subject: str) -> Asked:
+        group, branch = seen.group, ""
+        message = f"{group.name}: {subject}\n\nAsked for over HTTP.\n"
         try:
             edited = self._repository.commit_files(edits, message)
         except PushRefused:
-            edited, branch = self._repository.offer_group(group, edits, message), group_branch(group)
+            edited = self._repository.offer_group(group, edits, message, seen=seen.offered)
+            branch = group_branch(group)
         self._pushed()
-        asks = edited.changed or bool(edited.paths)
+        asks, versions = edited.changed or bool(edited.paths), seen.state.versions
         if not (asks and branch):
-            return Asked(edited.commit if asks else "", state.versions)
+            return Asked(edited.commit if asks else "", versions)
         pull = self._pull_of(group)
         is_open = pull is not None and pull.state is PullState.OPEN
-        return Asked(edited.commit, state.versions, branch, pull.url if pull is not None and is_open else "")
-
-
-def _spec(config: GroupConfig) -> GroupSpec:
-    """The spec of a group that is usable."""
-    assert config.desired.spec is not None
-    return config.desired.spec
+        return Asked(edited.commit, versions, branch, pull.url if pull is not None and is_open else "")
 
 
 def _group_file(group: GroupKey) -> str:

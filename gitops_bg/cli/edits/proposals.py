@@ -135,8 +135,7 @@ def report_proposal(
         more = {"waitsFor": list(waits), "configuration": [to_json(each) for each in changes]}
         output.data(_json(proposed, change) | more | ({"asked": asked} if asked else {}))
     elif proposed.branch:
-        output.line(f"{branch} takes no commit from you: {proposed.refused}", "yellow")
-        output.line(f"offered on {proposed.branch}; merge it: git merge --no-ff origin/{proposed.branch}", "yellow")
+        tell_where_it_is_offered(output, proposed, branch)
     else:
         shown = label(movement.to_version, movement.to_digest)
         done = f"by commit {proposed.commit[:10]}" if proposed.changed else "already"
@@ -146,6 +145,12 @@ def report_proposal(
     for each in changes if proposed.changed else ():
         output.line(f"it changes: {each}")
     return REFUSED if proposed.branch else OK
+
+
+def tell_where_it_is_offered(output: Output, proposed: Proposed, branch: str) -> None:
+    """Print why ``branch`` did not take the change, where it is instead, and how people merge it."""
+    output.line(f"{branch} takes no commit from you: {proposed.refused}", "yellow")
+    output.line(f"offered on {proposed.branch}; merge it: git merge --no-ff origin/{proposed.branch}", "yellow")
 
 
 def _json(proposed: Proposed, change: PrimaryChange) -> dict[str, Any]:

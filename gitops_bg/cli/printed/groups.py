@@ -200,4 +200,9 @@ class GroupChangeJson(TypedDict):
     group: str
     version: str
     commit: str
+    """Empty where main says so already."""
     changed: bool
+    offeredOn: str | None
+    """The branch to merge, where main takes no commit."""
+    refused: str | None
+    """Why main takes none."""

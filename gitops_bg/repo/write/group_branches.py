@@ -5,6 +5,7 @@ place, gone once main says the same.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.groups.branches import group_branch
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.repo.git.mirror import Mirror
@@ -38,10 +39,17 @@ class GroupBranches:
         self._pusher = pusher
         self._trunk = MainBranch(mirror)
 
-    def offer(self, group: GroupKey, edits: Mapping[str, EditOrNew], message: str) -> Edited:
+    def head(self, group: GroupKey) -> str:
+        """The head of the branch of a group, as last fetched; empty where there is none."""
+        return self._mirror.tracked().get(group_branch(group), "")
+
+    def offer(
+        self, group: GroupKey, edits: Mapping[str, EditOrNew], message: str, *, seen: str | None = None
+    ) -> Edited:
         """Put the edits of main on the branch of a group, as one commit. Raises as ``Edits.commit``.
 
-        A branch whose folder of the group says so already stays as it is; none is made where main says so.
+        A branch whose folder of the group says so already stays as it is; none is made where main says so. With
+        ``seen``, the head that somebody decided from, it raises `WorldChanged` where the branch has another one by now.
         """
         name, attempts = group_branch(group), self._pusher.attempts()
         for _ in attempts:
@@ -52,6 +60,8 @@ class GroupBranches:
             [commit] = self._committer.build([Draft(base, changed, message)])
             if standing and self._folder(group, standing) == self._folder(group, commit):
                 return Edited(standing, changed=False, paths=frozenset(changed))
+            if seen is not None and (standing or "") != seen:
+                raise WorldChanged(f"somebody has put another wish on {name} meanwhile: look at it, and ask again")
             answer = self._pusher.push([Update(name, standing, commit)])
             if answer.verdicts[name] is Verdict.TAKEN:
                 return Edited(commit, changed=True, paths=frozenset(changed))

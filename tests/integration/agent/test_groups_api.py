@@ -10,6 +10,7 @@ import httpx
 import pytest
 from pydantic import TypeAdapter
 
+from gitops_bg.core.groups.model import GroupKey, GroupState
 from gitops_bg.web.answers import AskedAnswer, DeletedAnswer, MessageAnswer, VersionRow
 from gitops_bg.web.app import application
 from gitops_bg.web.server import WebServer
@@ -150,6 +151,33 @@ def test_where_main_takes_no_commit_from_the_agent_a_branch_has_it_for_people_to
     store.world.wake()
     store.wait("v1L v2A")
     eventually(lambda: remote.head(branch) is None, what="the branch that main has is gone")
+
+
+def test_of_two_requests_at_once_on_a_protected_main_the_second_is_told_that_the_branch_has_changed(
+    api: Api, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Row 44 of B9 again: each looks at the branch before the other writes it. Later, a new wish replaces it."""
+    store.world.publish("The next one", store.version("v3", cart="/cart"))
+    store.wait("v1A v2C v3C")
+    remote, branch = store.world.remote, f"gitops-bg/promote-groups/{store.world.namespace}/store"
+    remote.protect()
+    agent = store.world.agent
+    assert agent is not None
+    read_state, others = agent.group_commands._state, [("POST", "/promote/v2")]
+    meanwhile: list[int] = []
+
+    def state_while_another_one_asks(group: GroupKey) -> GroupState:
+        if others:
+            meanwhile.append(api(*others.pop())[0])
+        return read_state(group)
+
+    monkeypatch.setattr(agent.group_commands, "_state", state_while_another_one_asks)
+    code, said = api("POST", "/promote/v3")
+    assert (meanwhile, code, said["reason"]) == ([202], 409, "WorldChanged")
+    assert f"another wish on {branch}" in said["message"]
+    assert 'active: "v2"' in (remote.show(branch, f"{store.folder}/group.yaml") or "")
+    assert api("POST", "/promote/v3")[0] == 202
+    assert 'active: "v3"' in (remote.show(branch, f"{store.folder}/group.yaml") or "")
 
 
 def test_where_no_branch_takes_it_either_nothing_is_done(api: Api, store: Store) -> None:

@@ -57,6 +57,43 @@ def test_a_group_is_shown_promoted_rolled_back_and_a_version_of_it_deleted(cli: 
     assert store.world.remote.show("main", f"{store.folder}/v2/cart/target.yaml") is None
 
 
+def test_where_main_takes_no_commit_the_branch_of_the_group_has_it_and_its_merge_promotes(
+    cli: Cli, store: Store
+) -> None:
+    """As `gitops-bg promote` does of an app; whoever merges it, it is one commit for all services."""
+    store.begin()
+    store.world.wait_idle()
+    remote, name = store.world.remote, f"{store.world.namespace}/store"
+    branch = f"gitops-bg/promote-groups/{name}"
+    remote.protect()
+    head = remote.head()
+    said = cli("group", "promote", name, "v2", code=3)
+    assert "main takes no commit from you: " in said
+    assert f"offered on {branch}; merge it: git merge --no-ff origin/{branch}" in said
+    again = cli.json("group", "promote", name, "v2", code=3)
+    assert (again["changed"], again["offeredOn"], again["commit"]) == (False, branch, remote.head(branch))
+    assert "protected" in again["refused"]
+    assert remote.head() == head
+    remote.merge(branch)
+    store.world.wake()
+    store.wait("v1L v2A")
+    eventually(lambda: remote.head(branch) is None, what="the branch that main has is gone")
+    assert "offered on" in cli("group", "rollback", name, "v1", code=3)
+    assert 'active: "v1"' in (remote.show(branch, f"{store.folder}/group.yaml") or "")
+    assert "offered on" in cli("group", "delete", name, "v1", code=3)
+    assert remote.show(branch, f"{store.folder}/v1/cart/target.yaml") is None
+
+
+def test_where_no_branch_takes_it_either_it_says_what_to_do(cli: Cli, store: Store) -> None:
+    store.begin()
+    store.world.wait_idle()
+    store.world.remote.refuse("*")
+    said = " ".join(cli("group", "promote", f"{store.world.namespace}/store", "v2", code=3).split())
+    assert "main takes no commit from you: " in said
+    assert f"; nor does gitops-bg/promote-groups/{store.world.namespace}/store: " in said
+    assert said.endswith("Make the change on a branch of your own and open a pull request")
+
+
 def test_what_cannot_be_done_is_said_and_commits_nothing(cli: Cli, store: Store) -> None:
     store.begin()
     store.world.wait_idle()  # also the first deployment of v2 is committed

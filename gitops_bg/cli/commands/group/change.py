@@ -1,41 +1,55 @@
-"""`group promote|rollback|delete`: each is one commit on main; the agent carries it out."""
+"""`group promote|rollback|delete`: each is one commit on main; the agent carries it out.
+
+Where main takes no commit from the user, it is on the group's branch, to be merged (decision 42).
+"""
 
 from typing import Any
 
 from gitops_bg.cli.clone.user_git import author
 from gitops_bg.cli.commands.group.arguments import Group, Version
-from gitops_bg.cli.edits.commits import Change, commit_change
+from gitops_bg.cli.edits.commits import Change
+from gitops_bg.cli.edits.proposals import Proposed, tell_where_it_is_offered
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound
+from gitops_bg.cli.exit_codes import OK, REFUSED
 from gitops_bg.cli.options.options import AuthorOptions, FileOptions
 from gitops_bg.cli.session.group_session import group_in_git
+from gitops_bg.cli.session.local_clone import follow_push
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.groups.branches import group_branch
 from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.repo.git.errors import PushRefused
 from gitops_bg.repo.write.edits import EditOrNew
 from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder
 from gitops_bg.spec.groups.load import GroupConfig, load_group
 from gitops_bg.spec.yaml.edit import set_field
 
 
-def promote(group: Group, version: Version, at: FileOptions, person: AuthorOptions) -> None:
+def promote(group: Group, version: Version, at: FileOptions, person: AuthorOptions) -> int:
     """Promote a version of a group: one commit that names it `active`, for all its services together.
+
+    Where main takes none from you, it is on the branch of the group, to be merged; exit 3.
 
     Example: gitops-bg group promote shop/store v2
     """
-    _activate(at, person, group, version, "promote")
+    return _activate(at, person, group, version, "promote")
 
 
-def rollback(group: Group, version: Version, at: FileOptions, person: AuthorOptions) -> None:
+def rollback(group: Group, version: Version, at: FileOptions, person: AuthorOptions) -> int:
     """Roll a group back: one commit that names the version before `active` again.
+
+    Where main takes none from you, it is on the branch of the group, to be merged; exit 3.
 
     Example: gitops-bg group rollback shop/store v1
     """
-    _activate(at, person, group, version, "roll back to")
+    return _activate(at, person, group, version, "roll back to")
 
 
-def delete(group: Group, version: Version, at: FileOptions, person: AuthorOptions) -> None:
+def delete(group: Group, version: Version, at: FileOptions, person: AuthorOptions) -> int:
     """Delete a version of a group that is not active: one commit that removes its folder.
+
+    Where main takes none from you, it is on the branch of the group, to be merged; exit 3.
 
     Example: gitops-bg group delete shop/store v3
     """
@@ -48,12 +62,11 @@ def delete(group: Group, version: Version, at: FileOptions, person: AuthorOption
         found: dict[str, EditOrNew] = {path: _removed for path in files if path.startswith(folder)}
         if not found:
             raise ObjectNotFound(f"main has no version {version} of {key}; it would be in {folder}")
-        commit = commit_change(session, output, Change(found, f"{key.name}: delete {version}"))
-    sentence = f"{key}: {version} is deleted by commit {commit[:10]}"
-    output.both({"group": str(key), "version": version, "commit": commit, "changed": bool(commit)}, sentence)
+        proposed = _propose(session, output, key, Change(found, f"{key.name}: delete {version}"))
+    return _report(output, at, key, version, proposed, f"{version} is deleted by commit {proposed.commit[:10]}")
 
 
-def _activate(at: FileOptions, person: AuthorOptions, group: str, version: str, verb: str) -> None:
+def _activate(at: FileOptions, person: AuthorOptions, group: str, version: str, verb: str) -> int:
     output, by = Output(at.out), author(person.author)
     with Session(at.git, place=at.place, author=by) as session:
         key, _, config = _in_git(session, group)
@@ -64,13 +77,47 @@ def _activate(at: FileOptions, person: AuthorOptions, group: str, version: str, 
             raise ObjectNotFound(f"main has no version {version} of {key}; it has {known}")
         path = f"{group_folder(key)}/{GROUP_FILE}"
         change = Change({path: lambda data: _with_active(data, version, path)}, f"{key.name}: {verb} {version}")
-        commit = commit_change(session, output, change)
-    sentence = (
-        f"{key}: main asks for {version} by commit {commit[:10]}"
-        if commit
-        else f"{key}: main asks for {version} already"
-    )
-    output.both({"group": str(key), "version": version, "commit": commit, "changed": bool(commit)}, sentence)
+        proposed = _propose(session, output, key, change)
+    done = f"by commit {proposed.commit[:10]}" if proposed.changed else "already"
+    return _report(output, at, key, version, proposed, f"main asks for {version} {done}")
+
+
+def _propose(session: Session, output: Output, group: GroupKey, change: Change) -> Proposed:
+    """Commit the change to main; if main refuses, put it on the branch of the group. The user's clone follows.
+
+    Raises `PushRefused` with a remedy where neither takes it.
+    """
+    repository = session.repository
+    try:
+        edited = repository.commit_files(change.edits, change.message)
+    except PushRefused as error:
+        return _offer(session, group, change, error)
+    follow_push(session, output, edited.commit if edited.changed else "")
+    return Proposed(edited.commit if edited.changed else "", edited.changed)
+
+
+def _offer(session: Session, group: GroupKey, change: Change, refused: PushRefused) -> Proposed:
+    name = group_branch(group)
+    try:
+        offered = session.repository.offer_group(group, change.edits, change.message)
+    except PushRefused as error:
+        main = session.repository.settings.branch
+        message = f"{main} takes no commit from you: {refused}; nor does {name}: {error}"
+        raise PushRefused(f"{message}. Make the change on a branch of your own and open a pull request") from error
+    return Proposed(offered.commit, offered.changed, name, str(refused))
+
+
+def _report(output: Output, at: FileOptions, group: GroupKey, version: str, proposed: Proposed, done: str) -> int:
+    """Print what became of the change, with what is ``done`` where main has it; return the exit code."""
+    data = {"group": str(group), "version": version, "commit": proposed.commit, "changed": proposed.changed}
+    offered = {"offeredOn": proposed.branch or None, "refused": proposed.refused or None}
+    if output.json:
+        output.data(data | offered)
+    elif proposed.branch:
+        tell_where_it_is_offered(output, proposed, at.git.branch)
+    else:
+        output.line(f"{group}: {done}", "green")
+    return REFUSED if proposed.branch else OK
 
 
 def _with_active(data: bytes, version: str, path: str) -> bytes:
