@@ -1,4 +1,4 @@
-"""What users install works without the checkout: the wheel by pipx, the sdist by pip, each by itself.
+"""What users install works without the checkout: the wheel by pipx, by itself, and the sdist is the same.
 
 A new virtual environment, the ordinary index, no development tools.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -97,10 +98,19 @@ def test_the_wheel_is_installed_by_pipx(
     assert "explain" in user("kubectl_complete-bg", "expl"), "kubectl asks it what follows `kubectl bg`"
 
 
-def test_the_sdist_is_installed_by_pip(distributions: dict[str, Path], downloads: Path, tmp_path: Path) -> None:
-    user = User(tmp_path, downloads)
-    user.installs_by_pip(str(distributions[".tar.gz"]))
-    _see_that_it_works(user)
+def test_what_pip_makes_of_the_sdist_is_the_wheel(
+    builder: User, distributions: dict[str, Path], tmp_path: Path
+) -> None:
+    """With the same metadata, and so with the same dependencies; what the wheel does, the other test shows."""
+    builder("pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path), str(distributions[".tar.gz"]))
+    (made,) = tmp_path.glob("*.whl")
+    assert made.name == distributions["-py3-none-any.whl"].name
+    assert _contents(made) == _contents(distributions["-py3-none-any.whl"])
+
+
+def _contents(wheel: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(wheel) as opened:
+        return {name: opened.read(name) for name in opened.namelist()}
 
 
 def _see_that_it_works(user: User) -> None:
