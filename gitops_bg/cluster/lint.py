@@ -15,7 +15,7 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.app.validation import expected, nearest
 from gitops_bg.spec.manifests.target import template_path, value_at
 from gitops_bg.spec.yaml.paths import Path
-from gitops_bg.spec.yaml.reader import Document
+from gitops_bg.spec.yaml.reader import Document, first_of
 
 _MODELS: dict[tuple[Any, Any], str] = {
     ("apps/v1", "Deployment"): "V1Deployment",
@@ -45,10 +45,14 @@ _NAMES = {
 
 
 def lint(document: Document) -> Iterator[Problem]:
-    """Every field of an object that Kubernetes does not know, or that has a wrong type, or that is missing.
+    """The fields of an object that Kubernetes does not know, that have a wrong type, or that are missing.
 
     For a kind that is not Kubernetes' own, only the pod template is checked.
     """
+    yield from first_of(_problems(document))
+
+
+def _problems(document: Document) -> Iterator[Problem]:
     value = document.value
     if not isinstance(value, dict):
         return

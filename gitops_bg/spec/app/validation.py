@@ -17,7 +17,7 @@ from pydantic_core.core_schema import no_info_after_validator_function
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.yaml.paths import Path
-from gitops_bg.spec.yaml.reader import Document, kind_of
+from gitops_bg.spec.yaml.reader import Document, first_of, kind_of
 
 ModelType = TypeVar("ModelType", bound=BaseModel)
 
@@ -69,7 +69,7 @@ def validate(model: type[ModelType], document: Document) -> tuple[ModelType | No
         return model.model_validate(document.value), ()
     except ValidationError as error:
         details = error.errors(include_url=False, include_input=True, include_context=True)
-        return None, tuple(_problem(model, document, detail) for detail in details)
+        return None, tuple(first_of(_problem(model, document, detail) for detail in details))
 
 
 def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:

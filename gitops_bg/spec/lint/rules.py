@@ -10,6 +10,7 @@ from gitops_bg.spec.lint.pods import POD_RULES
 from gitops_bg.spec.lint.probes import PROBE_RULES
 from gitops_bg.spec.lint.scaling import SCALING_RULES
 from gitops_bg.spec.lint.services import SERVICE_RULES
+from gitops_bg.spec.yaml.reader import first_of
 
 FOLDER_RULES: tuple[FolderRule, ...] = (
     *CONTAINER_RULES,
@@ -28,4 +29,4 @@ def findings(folder: AppFolder, *severities: Severity) -> Iterator[Finding]:
     """What the rules of these severities find."""
     for rule in FOLDER_RULES:
         if rule.severity in severities:
-            yield from (Finding(rule, problem) for problem in rule.find(folder))
+            yield from (Finding(rule, problem) for problem in first_of(rule.find(folder)))

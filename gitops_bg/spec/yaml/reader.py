@@ -5,12 +5,13 @@ A cache by blob id belongs to the caller.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.spec.yaml.parser import Composer, Node
+from gitops_bg.spec.yaml.parser import MAX_PROBLEMS, Composer, Node
 from gitops_bg.spec.yaml.paths import Path, written
 
 MAX_BYTES = 1024 * 1024
@@ -95,8 +96,22 @@ def read_one(file: str, data: bytes) -> tuple[Document | None, tuple[Problem, ..
     return document, ()
 
 
+def first_of(problems: Iterable[Problem]) -> Iterator[Problem]:
+    """Yield the first problems of one kind, and say where there are more; those are not even looked for."""
+    last: Problem | None = None
+    for number, problem in enumerate(problems):
+        if last is not None and number == MAX_PROBLEMS:
+            yield Problem(last.file, "the file has more problems like these", last.line, remedy="mend these first")
+            return
+        last = problem
+        yield problem
+
+
+@lru_cache(maxsize=1)
 def locate(data: bytes, number: int = 0) -> Mapping[Path, Node]:
-    """The place of every field of document ``number``. About twice as slow as reading."""
+    """The place of every field of document ``number``. About twice as slow as reading, so one file is remembered: that
+    whose problems are being found.
+    """
     composer = Composer("", data, locating=True)
     composer.run()
     return {path: node for (document, path), node in composer.nodes.items() if document == number}
