@@ -4,7 +4,7 @@ Missing data is always inconclusive; a condition that cannot be evaluated on exi
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from gitops_bg.analysis.provider import NoData, Reading
@@ -15,14 +15,18 @@ Judgement = tuple[AnalysisPhase, str]
 """A phase, and the reason for it; empty for a good one."""
 
 
-def evaluate(metric: Metric, reading: Reading) -> Judgement:
+IsTrue = Callable[[str, Mapping[str, Any]], bool]
+"""Whether a condition is true of values. Raises as `expressions.is_true`."""
+
+
+def evaluate(metric: Metric, reading: Reading, is_true: IsTrue = is_true) -> Judgement:
     """Evaluate the metric's conditions on a reading: `evaluate.EvaluateResult`, except for missing data."""
     result = None if isinstance(reading, NoData) else reading.result
     if result is None or _has_nan(result):
         why = reading.why if isinstance(reading, NoData) else "the value is null or NaN"
         return AnalysisPhase.INCONCLUSIVE, f"no data: {why}"
     try:
-        return _conditions(metric, result)
+        return _conditions(metric, result, is_true)
     except NoValue as missing:
         return AnalysisPhase.INCONCLUSIVE, f"no data: {missing}"
     except NoAnswer as error:
@@ -36,7 +40,7 @@ def evaluate(metric: Metric, reading: Reading) -> Judgement:
         return AnalysisPhase.ERROR, str(error)
 
 
-def _conditions(metric: Metric, result: Any) -> Judgement:
+def _conditions(metric: Metric, result: Any, is_true: IsTrue) -> Judgement:
     failed = bool(metric.failure) and is_true(metric.failure, {"result": result})
     if failed:
         return AnalysisPhase.FAILED, f"failureCondition {metric.failure} is true"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from gitops_bg.analysis.conditions import evaluate
+from gitops_bg.analysis.conditions import IsTrue, evaluate
 from gitops_bg.analysis.provider import Context, Reading, Value
 from gitops_bg.analysis.registry import Registry
 from gitops_bg.core.errors import GitopsBgError
@@ -17,17 +17,21 @@ from gitops_bg.core.model.subject import Subject
 from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.outbound.errors import MeasuringFailed
 from gitops_bg.outbound.secrets import NoSuchKey, ReadSecret, Secrets
+from gitops_bg.spec.analysis.expressions import is_true
 
 LOGGER = logging.getLogger(__name__)
 
 
 class MetricEvaluator:
-    """Takes one measurement per call; thread-safe. ``clock`` gives UTC."""
+    """Takes one measurement per call; thread-safe. ``clock`` gives UTC, ``is_true`` evaluates conditions."""
 
-    def __init__(self, registry: Registry, read_secret: ReadSecret, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, registry: Registry, read_secret: ReadSecret, clock: Callable[[], datetime], is_true: IsTrue = is_true
+    ) -> None:
         self._registry = registry
         self._read_secret = read_secret
         self._clock = clock
+        self._is_true = is_true
 
     def measure(self, subject: Subject, measure: MeasurementRequest) -> MeasurementResult:
         """Measure. Any error is an error of the measurement, never of the agent: providers may be foreign code."""
@@ -36,7 +40,7 @@ class MetricEvaluator:
         try:
             reading = self._reading(subject, measure, secrets)
             value = _text(reading)
-            phase, message = evaluate(measure.metric, reading)
+            phase, message = evaluate(measure.metric, reading, self._is_true)
         except (MeasuringFailed, NoSuchKey, GitopsBgError) as error:
             phase, message = AnalysisPhase.ERROR, str(error)
         except Exception as error:

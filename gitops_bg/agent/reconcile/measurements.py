@@ -10,6 +10,7 @@ from datetime import datetime
 from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.agent.reconcile.secret_reading import secret_reader
 from gitops_bg.agent.runtime.timers import Timers
+from gitops_bg.analysis.bounded import BoundedConditions
 from gitops_bg.analysis.evaluator import MetricEvaluator
 from gitops_bg.analysis.pool import MeasurementPool
 from gitops_bg.analysis.registry import Registry
@@ -39,7 +40,8 @@ class MeasurementRunner:
         self._cluster = cluster
         self._timers = timers
         self._metrics = metrics
-        measuring = MetricEvaluator(Registry(), secret_reader(cluster), clock)
+        self._conditions = BoundedConditions(clock)
+        measuring = MetricEvaluator(Registry(), secret_reader(cluster), clock, self._conditions.is_true)
         self._measurer = MeasurementPool(measuring.measure, wake, clock, threads)
 
     def results(self, subject: Subject, record: RunRecord, now: datetime) -> tuple[MeasurementResult, ...]:
@@ -79,6 +81,7 @@ class MeasurementRunner:
     def stop(self) -> None:
         """Begin no further measurement."""
         self._measurer.stop()
+        self._conditions.close()
 
     @property
     def idle(self) -> bool:

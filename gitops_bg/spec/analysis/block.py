@@ -3,16 +3,17 @@
 Only their schemas (argo-rollouts.md §1.2, flagger.md §3); `plans` combines them with the templates.
 """
 
-import re
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from gitops_bg.spec.analysis.expressions import BadExpression
 from gitops_bg.spec.app.fields import Model, Period, Positive, Text, Word, whole_seconds
 from gitops_bg.spec.app.secret_ref import SecretKeyRef
 from gitops_bg.spec.app.validation import Conflict
 from gitops_bg.spec.notifications.alert import Alert, check_alert_names
 from gitops_bg.spec.notifications.webhooks import Webhook
+from gitops_bg.spec.patterns import compile_pattern
 
 MOST_MEASUREMENTS = 100
 """The most measurements of a metric in a record; a status must stay far below the limit of etcd."""
@@ -20,10 +21,9 @@ MOST_MEASUREMENTS = 100
 
 def _pattern(text: str) -> str:
     try:
-        re.compile(text)
-    except re.error as error:
-        message = f"{text!r} is no regular expression: {error}"
-        raise Conflict("", message, 'write the name of a metric, or ".*" for all') from error
+        compile_pattern(text)
+    except BadExpression as error:
+        raise Conflict("", str(error), 'write the name of a metric, or ".*" for all') from error
     return text
 
 
@@ -92,13 +92,13 @@ class TemplateRef(Model):
 class DryRun(Model):
     """Metrics that are measured without effect on the verdict."""
 
-    metric_name: MetricPattern = Field(description="A regular expression that finds the names of metrics.")
+    metric_name: MetricPattern = Field(description="A regular expression (RE2's syntax) that finds names of metrics.")
 
 
 class MeasurementRetention(Model):
     """How many measurements of a metric are remembered."""
 
-    metric_name: MetricPattern = Field(description="A regular expression that finds the names of metrics.")
+    metric_name: MetricPattern = Field(description="A regular expression (RE2's syntax) that finds names of metrics.")
     limit: Annotated[int, Field(ge=1, le=MOST_MEASUREMENTS)] = Field(
         description=f"The newest so many; from 1 to {MOST_MEASUREMENTS}. 10 where nothing is said."
     )

@@ -1,7 +1,8 @@
 """CEL, the one language of conditions: the only file that knows the library. Evaluates; decides nothing.
 
-Its limits are measured in gitops.md §2: no time zones, no `split`, no bound on cost. So expressions are short, come
-from a protected branch, and an error is never read as an answer.
+Its limits are measured in gitops.md §2: no time zones, no `split`, no bound on cost, and an evaluation cannot be ended:
+the library keeps the interpreter's lock until it has the answer. So an expression is short, its loops are few, what may
+cost more than a moment is evaluated elsewhere (`is_cheap`), and an error is never read as an answer.
 """
 
 import re
@@ -10,6 +11,11 @@ from functools import lru_cache
 from typing import Any
 
 LONGEST = 2_000
+DEEPEST = 2
+"""How deeply loops (all, exists, map, filter) may be nested."""
+MOST_LOOPS = 8
+MOST_VALUES = 1_000
+"""How many values, and characters of texts, an expression without loops may have before it is no longer cheap."""
 
 
 class BadExpression(ValueError):
@@ -30,6 +36,7 @@ def check(text: str, variables: Sequence[str]) -> None:
     >>> check("result[0] < 0.05", ["result"])
     """
     program = _compile(text)
+    _check_plain(text)
     known = {*variables, *_TYPES, *_BOUND.findall(text)}
     unknown = next((name for name in program.variables() if name not in known), None)
     if unknown:
@@ -37,16 +44,85 @@ def check(text: str, variables: Sequence[str]) -> None:
     missing = next((name for name in program.functions() if name not in _KNOWN_FUNCTIONS), None)
     if missing:
         raise BadExpression(f"there is no function {missing}{_like_argo(missing)}")
-    if not program.variables():
+    depth, loops = loops_in(text)
+    if depth > DEEPEST:
+        raise BadExpression(f"{depth} loops stand in one another; {DEEPEST} are the most")
+    if loops > MOST_LOOPS:
+        raise BadExpression(f"it has {loops} loops; {MOST_LOOPS} are the most")
+    _check_patterns(text, loops)
+    if set(program.variables()) <= set(_BOUND.findall(text)):
         _check_constant(text)
 
 
+def _check_plain(text: str) -> None:
+    """Refuse the forms of texts behind which a loop could hide from `loops_in`."""
+    if _COSTLY.search(text) and (_ODD_TEXT.search(text) or "//" in _TEXT.sub("''", text)):
+        raise BadExpression("beside a loop or matches, write texts in plain quotes, and no comments")
+
+
+def _check_patterns(text: str, loops: int) -> None:
+    """Patterns are written out, so that nobody's data is one; a loop must not compile large ones again and again."""
+    for call in _MATCHES.finditer(text):
+        pattern = _TEXT.match(text, call.end())
+        if pattern is None:
+            raise BadExpression('the pattern of matches must be written out, such as matches("^v[0-9]+$")')
+        if loops and "{" in pattern.group():
+            raise BadExpression("a pattern of an expression with a loop must not count with {}; write it without")
+
+
 def _check_constant(text: str) -> None:
-    """Evaluate an expression without variables now; the library has no type checker for the others."""
+    """Evaluate an expression without variables now; the library has no type checker for the others.
+
+    It costs no more than its short text: what has a loop is refused.
+    """
+    if loops_in(text)[1]:
+        raise BadExpression("it asks about nothing, and has a loop: leave it out, or ask about a variable")
     try:
         is_true(text, {})
     except (NoValue, NoAnswer) as error:
         raise BadExpression(f"it can never be true: {error}") from error
+
+
+def loops_in(text: str) -> tuple[int, int]:
+    """Return how deeply loops are nested, and how many there are.
+
+    >>> loops_in("result.all(a, a.exists(b, b > 1)) && result.exists(c, c == '.all(')")
+    (2, 3)
+    """
+    plain = _TEXT.sub("''", text)
+    stack: list[bool] = []
+    deepest = loops = 0
+    for place, sign in enumerate(plain):
+        if sign == "(":
+            is_loop = _LOOP.search(plain[:place].rstrip()) is not None
+            stack.append(is_loop)
+            loops += is_loop
+            deepest = max(deepest, sum(stack))
+        elif sign == ")" and stack:
+            stack.pop()
+    return deepest, loops
+
+
+def is_cheap(text: str, values: Any) -> bool:
+    """Whether evaluating the expression on these values takes a moment at most: no loop, no pattern, few values.
+
+    >>> is_cheap("result[0] < 0.05", {"result": [0.01]}), is_cheap("result.all(x, x < 1)", {"result": [0.01]})
+    (True, False)
+    """
+    return not _COSTLY.search(text) and _size(values, MOST_VALUES) <= MOST_VALUES
+
+
+def _size(value: Any, most: int) -> int:
+    """How many values and characters there are, counted as far as ``most``."""
+    size, rest = 0, [value]
+    while rest and size <= most:
+        one = rest.pop()
+        size += len(one) if isinstance(one, str) else 1
+        if isinstance(one, Mapping):
+            rest += [*one.keys(), *one.values()]
+        elif isinstance(one, list | tuple):
+            rest += one
+    return size
 
 
 def is_true(text: str, values: Mapping[str, Any]) -> bool:
@@ -109,6 +185,12 @@ def _like_argo(name: str) -> str:
 
 _BOUND = re.compile(r"\.(?:all|exists|exists_one|existsOne|map|filter)\(\s*([A-Za-z_]\w*)\s*,")
 """The variables that macros bind: `result.all(each, each < 1)`."""
+
+_TEXT = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'")
+_LOOP = re.compile(r"\.\s*(?:all|exists|exists_one|existsOne|map|filter)$")
+_COSTLY = re.compile(r"\b(?:all|exists|exists_one|existsOne|map|filter|matches)\b")
+_ODD_TEXT = re.compile(r"\b[rRbB]+['\"]|'\'\'|\"\"\"")
+_MATCHES = re.compile(r"\bmatches\s*\(\s*")
 
 _TYPES = frozenset(["int", "uint", "double", "string", "bytes", "bool", "list", "map", "null_type"])
 

@@ -1,7 +1,6 @@
 """From flattened templates, and the args given to them, to the core's metrics. Problems go to `Flat.problems`."""
 
 import json
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +14,7 @@ from gitops_bg.spec.analysis.flatten import Flat, Placed
 from gitops_bg.spec.analysis.templates import Metric
 from gitops_bg.spec.app.fields import whole_seconds
 from gitops_bg.spec.app.validation import validate
+from gitops_bg.spec.patterns import compile_pattern
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document
 
@@ -143,7 +143,8 @@ def _found(
     flat: Flat, rule: DryRun | MeasurementRetention, document: Document, path: Path, metrics: list[CoreMetric]
 ) -> set[str]:
     """The metrics whose names match a rule anywhere (`GetDryRunMetrics`); a rule without a match is a mistake."""
-    found = {metric.name for metric in metrics if re.search(rule.metric_name, metric.name)}
+    matches = compile_pattern(rule.metric_name)
+    found = {metric.name for metric in metrics if matches(metric.name)}
     if not found and metrics:
         known = ", ".join(metric.name for metric in metrics)
         message = f"{rule.metric_name!r} finds none of the metrics"

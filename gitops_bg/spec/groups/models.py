@@ -10,11 +10,13 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from gitops_bg.spec.analysis.block import Analysis
+from gitops_bg.spec.analysis.expressions import BadExpression
 from gitops_bg.spec.app.fields import Count, DnsLabel, Model, Positive, ServiceName
 from gitops_bg.spec.app.gateway import HeaderName, Host, Hosts, ParentRefs
 from gitops_bg.spec.app.models import Suspend
 from gitops_bg.spec.app.validation import Conflict, Matching
 from gitops_bg.spec.notifications.webhooks import Webhook, check_names
+from gitops_bg.spec.patterns import compile_pattern
 
 VERSION = r"v[1-9][0-9]{0,8}"
 """The names of versions, which are also those of their folders."""
@@ -34,11 +36,11 @@ def _path(text: str) -> str:
 
 
 def _expression(text: str) -> str:
+    """Gateways have RE2's syntax: no group that looks ahead or behind, no reference to a group."""
     try:
-        re.compile(text)
-    except (re.error, RecursionError, OverflowError) as error:
-        remedy = "mend it; a \\ before a sign takes it as it is"
-        raise Conflict("", f"{text!r} is no regular expression: {error}", remedy) from error
+        compile_pattern(text)
+    except BadExpression as error:
+        raise Conflict("", str(error), "mend it; a \\ before a sign takes it as it is") from error
     return text
 
 

@@ -7,9 +7,10 @@ from zoneinfo import ZoneInfo
 from gitops_bg.core.model.policies import rules as core
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.fields import whole_seconds
+from gitops_bg.spec.patterns import compile_pattern
 from gitops_bg.spec.policies import models
 from gitops_bg.spec.policies.cron import read_cron
-from gitops_bg.spec.policies.expressions import apps_named_in, compile_expression, compile_pattern
+from gitops_bg.spec.policies.expressions import apps_named_in, compile_expression
 
 GROUP = "group:"
 

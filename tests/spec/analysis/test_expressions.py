@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.spec.analysis.expressions import LONGEST, BadExpression, NoAnswer, NoValue, check, is_true
+from gitops_bg.spec.analysis.expressions import LONGEST, BadExpression, NoAnswer, NoValue, check, is_cheap, is_true
 
 GOOD = [
     "result < 0.05",
@@ -114,3 +114,39 @@ def test_what_asks_about_nothing_is_evaluated_when_it_is_checked(text: str) -> N
 
 def test_what_is_always_true_is_an_expression() -> None:
     check("true", ["result"])
+
+
+COSTLY = {
+    "result.all(a, a.all(b, b.all(c, c > 1)))": "3 loops stand in one another; 2 are the most",
+    " && ".join(["result.all(a, a > 1)"] * 9): "it has 9 loops; 8 are the most",
+    "[1, 2].all(a, a > 0)": "it asks about nothing, and has a loop",
+    "result.matches(result)": "the pattern of matches must be written out",
+    "result.all(a, a.matches('(a{500}){500}'))": "must not count with {}",
+    "r'\\' == result.all(a, a > 1) || '' == ''": "write texts in plain quotes, and no comments",
+    "result.all // hidden\n(a, a > 1)": "write texts in plain quotes, and no comments",
+    "'''a''' in result.map(a, a)": "write texts in plain quotes, and no comments",
+}
+
+
+@pytest.mark.parametrize("text", COSTLY)
+def test_what_could_cost_without_bound_is_refused_before_anything_is_evaluated(text: str) -> None:
+    with pytest.raises(BadExpression) as caught:
+        check(text, ["result"])
+    assert COSTLY[text] in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "cheap"),
+    [
+        ("result[0] < 0.05", [0.01], True),
+        ("result.url == 'https://shop.example/all'", {"url": "https://shop.example"}, False),
+        ("result[0] < 0.05", [0.01] * 2_000, False),
+        ("result == 'a'", "a" * 2_000, False),
+        ("result == {}", {"a" * 2_000: 1}, False),
+        ("result.exists(x, x > 1)", [1], False),
+        ("result.exists // hidden\n(x, x > 1)", [1], False),
+        ("result.matches('a')", "a", False),
+    ],
+)
+def test_only_what_has_no_loop_no_pattern_and_few_values_is_cheap(text: str, values: object, cheap: bool) -> None:
+    assert is_cheap(text, {"result": values}) is cheap

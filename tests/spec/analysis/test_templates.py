@@ -127,8 +127,9 @@ SPECS = {
     "podTemplateHashValue, fieldRef and secretKeyRef (write podTemplateHashValue: Latest)",
     METRICS + "  args: [{name: a, valueFrom: {secretKeyRef: {name: A_b, key: x}}}]\n": "8: "
     "spec.args[0].valueFrom.secretKeyRef.name: 'A_b' is not allowed (use small letters, digits, - and .)",
-    METRICS + "  dryRun: [{metricName: '['}]\n": "8: spec.dryRun[0].metricName: '[' is no regular expression: "
-    'unterminated character set at position 0 (write the name of a metric, or ".*" for all)',
+    METRICS + "  dryRun: [{metricName: '['}]\n": "8: spec.dryRun[0].metricName: '[' is no regular expression "
+    "(RE2's syntax) "
+    '(write the name of a metric, or ".*" for all)',
     METRICS + "  measurementRetention: [{metricName: errors, limit: 0}]\n": "8: spec.measurementRetention[0].limit: "
     "0 is too small (write 1 or more)",
 }

@@ -7,7 +7,8 @@ import pytest
 
 from gitops_bg.core.model.policies.rules import Mode, NoAnswer, Soak
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.spec.policies.expressions import apps_named_in, compile_expression, compile_pattern
+from gitops_bg.spec.patterns import compile_pattern
+from gitops_bg.spec.policies.expressions import apps_named_in, compile_expression
 from gitops_bg.spec.policies.load import PolicyFolder, load_policies
 
 HEAD = "apiVersion: gitops-bg.dev/v1alpha1\nkind: PromotionPolicy\nmetadata: {name: calm}\nspec:\n"

@@ -1,0 +1,112 @@
+"""Evaluates conditions that may cost without bound in a child process, which is killed when it takes too long.
+
+An evaluation in this process could not be ended: it would keep the interpreter's lock, and so hold up every app. One
+child for all conditions, started when the first of them asks for it; most never do (`expressions.is_cheap`).
+"""
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import Any
+
+from gitops_bg.core.text.foreign_json import reread_json
+from gitops_bg.spec.analysis.expressions import NoAnswer, NoValue, is_cheap, is_true
+
+LONGEST = timedelta(seconds=2)
+"""How long one evaluation may take."""
+MOST_MEMORY = 1024 * 1024 * 1024
+"""The bytes of address space that the child may have."""
+PAUSE = timedelta(minutes=1)
+"""How long a condition that took too long is not evaluated again: the others wait for the child meanwhile."""
+
+
+class BoundedConditions:
+    """Whether conditions are true. Any thread may ask. ``clock`` gives UTC."""
+
+    def __init__(
+        self, clock: Callable[[], datetime], *, longest: timedelta = LONGEST, memory: int = MOST_MEMORY
+    ) -> None:
+        self._clock = clock
+        self._longest = longest
+        self._memory = memory
+        self._lock = threading.Lock()
+        self._child: subprocess.Popen[str] | None = None
+        self._paused: dict[str, datetime] = {}
+        """Conditions that took too long, and when they are evaluated again."""
+
+    def is_true(self, text: str, values: Mapping[str, Any]) -> bool:
+        """As `expressions.is_true`; what takes too long, or too much memory, has `NoAnswer`."""
+        return is_true(text, values) if is_cheap(text, values) else self._ask(text, values)
+
+    def close(self) -> None:
+        """End the child."""
+        with self._lock:
+            self._end()
+
+    def _ask(self, text: str, values: Mapping[str, Any]) -> bool:
+        question = json.dumps({"text": text, "values": values})
+        with self._lock:
+            now = self._clock()
+            self._paused = {each: until for each, until in self._paused.items() if until > now}
+            answer = "" if text in self._paused else self._answer(question)
+            if not answer:
+                self._paused.setdefault(text, now + PAUSE)
+                seconds = self._longest.total_seconds()
+                raise NoAnswer(f"{text} costs more than {seconds:g} s or {self._memory >> 20:,} MiB: ask for less")
+        found = reread_json(answer)
+        if "missing" in found:
+            raise NoValue(found["missing"])
+        if "error" in found:
+            raise NoAnswer(found["error"])
+        return bool(found["is"])
+
+    def _answer(self, question: str) -> str:
+        """The child's answer; empty where it was killed, or died."""
+        child = self._child = self._child or _started(self._memory)
+        assert child.stdin is not None
+        assert child.stdout is not None
+        killed = threading.Event()
+
+        def kill() -> None:
+            killed.set()
+            child.kill()
+
+        deadline = threading.Timer(self._longest.total_seconds(), kill)
+        deadline.daemon = True
+        deadline.start()
+        answer = ""
+        with suppress(BrokenPipeError):
+            child.stdin.write(question + "\n")
+            child.stdin.flush()
+            answer = child.stdout.readline()
+        deadline.cancel()
+        deadline.join()
+        if killed.is_set() or not answer:
+            self._end()  # also where it answered at the last moment: the next condition has a child of its own
+        return answer
+
+    def _end(self) -> None:
+        if self._child is None:
+            return
+        self._child.kill()
+        with suppress(BrokenPipeError):
+            self._child.__exit__(None, None, None)
+        self._child = None
+
+
+def _started(memory: int) -> "subprocess.Popen[str]":
+    """The child, once it is ready: its start is not part of an evaluation's time."""
+    child = subprocess.Popen(
+        [sys.executable, "-m", "gitops_bg.analysis.child", str(memory)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+    )
+    assert child.stdout is not None
+    child.stdout.readline()
+    return child

@@ -1,0 +1,82 @@
+"""No pattern of ours tries again and again, and no pattern of a user is tried by an engine that does."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+import time
+import warnings
+from collections.abc import Iterator
+
+import pytest
+
+import gitops_bg
+from gitops_bg.core.text import foreign_json
+from gitops_bg.spec.analysis.providers import json_path
+from gitops_bg.spec.patterns import compile_pattern
+
+with warnings.catch_warnings():  # it reads Python's own parser, whose module has moved
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from regexploit.ast.sre import SreOpParser
+    from regexploit.redos import find
+
+POSSESSIVE = {foreign_json._TOKEN}
+"""The finder does not know possessive quantifiers, which never try again."""
+CUBIC = 3
+
+
+def patterns() -> Iterator[tuple[str, re.Pattern[str] | re.Pattern[bytes]]]:
+    """Every compiled pattern of a module, by its name."""
+    for module in pkgutil.walk_packages(gitops_bg.__path__, "gitops_bg."):
+        if not module.name.endswith("__main__"):
+            for name, value in vars(importlib.import_module(module.name)).items():
+                if isinstance(value, re.Pattern):
+                    yield f"{module.name}.{name}", value
+
+
+def tries_again(pattern: re.Pattern[str] | re.Pattern[bytes]) -> int:
+    """How often it may try again: 2 for a time that grows by the square, 3 by the cube, 11 without end."""
+    text = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
+    found = find(SreOpParser().parse_sre(text, pattern.flags & ~re.UNICODE))
+    return max((each.starriness for each in found), default=0)
+
+
+def test_the_finder_finds_what_never_ends() -> None:
+    assert tries_again(re.compile("(a+)+$")) >= CUBIC
+
+
+def test_no_pattern_of_ours_takes_more_than_the_square_of_a_text() -> None:
+    every = dict(patterns())
+    assert len(every) > 100
+    found = {name: pattern.pattern for name, pattern in every.items() if pattern not in POSSESSIVE}
+    assert {name: text for name, text in found.items() if tries_again(every[name]) >= CUBIC} == {}
+
+
+def test_a_pattern_of_a_user_takes_time_linear_in_the_text() -> None:
+    """Python's engine would need 2^10,000 tries."""
+    evil = compile_pattern("^(a+)+$")
+    begun = time.process_time()
+    assert not evil("a" * 10_000 + "!")
+    assert time.process_time() - begun < 1
+
+
+REFUSED = {
+    "$..a..b": "all levels (..) more than once",
+    "$..*[?@..a]": "all levels (..) more than once",
+    "$[?$.a == 1]": "not about the whole answer",
+    "$[0,0][0,0][0,0][0,0]": "lists more than 4 things",
+    "$[?match(@.a, '(a|a)*b')]": "match",
+    "$[?search(@.a, '(a|a)*b')]": "search",
+}
+
+
+@pytest.mark.parametrize("path", REFUSED)
+def test_a_json_path_that_may_not_be_linear_is_refused(path: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(REFUSED[path])):
+        json_path(path)
+
+
+@pytest.mark.parametrize("path", ["$..a", "$['a..b']['$']", "$.a[0,1]", "$[?@.a == ',,,,']", "$[?count(@.*) > 1]"])
+def test_what_people_write_is_read(path: str) -> None:
+    json_path(path).findall({"a": [1, 2]})
