@@ -4,6 +4,8 @@ BIN    := .venv/bin
 # Four test processes for two cores: they wait for a cluster as often as they compute. A test never shares a port, a
 # folder or a process with another.
 WORKERS ?= 4
+# What only computes has one for each core.
+PURE_WORKERS ?= 2
 # Images of containers often set it. Every test process, and every command that a test runs, would compile all modules
 # again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -23,7 +25,7 @@ test-all: .venv/.installed
 # What needs no cluster, no Git and no HTTP: after every change.
 PURE := tests/core tests/spec tests/agent tests/analysis tests/cli tests/cluster tests/sandbox
 test-fast: .venv/.installed
-	$(BIN)/pytest -q -n 2 $(PURE) tests/documentation tests/test_doctests.py --ignore=tests/core/test_invariants.py
+	$(BIN)/pytest -q -n $(PURE_WORKERS) $(PURE) tests/documentation tests/test_doctests.py --ignore=tests/core/test_invariants.py
 
 lint: .venv/.installed
 	$(BIN)/ruff check .
@@ -58,7 +60,7 @@ explore: .venv/.installed
 HISTORIES ?= 200
 histories: export HISTORIES := $(HISTORIES)
 histories: .venv/.installed
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal tests/core/test_invariants.py
+	$(BIN)/pytest -n $(PURE_WORKERS) --dist worksteal tests/core/test_invariants.py
 
 faults: .venv/.installed
 	$(BIN)/python -m tests.exploration.faults
@@ -68,7 +70,7 @@ mutants: .venv/.installed
 
 # What the tables run; not the random histories, which run nearly every line and assert little about each.
 coverage: .venv/.installed
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal --cov=gitops_bg.core --cov=gitops_bg.spec --cov-branch --cov-fail-under=95 \
+	$(BIN)/pytest -n $(PURE_WORKERS) --dist worksteal --cov=gitops_bg.core --cov=gitops_bg.spec --cov-branch --cov-fail-under=95 \
 	  tests/core tests/spec --ignore=tests/core/test_invariants.py
 
 .venv/.installed: pyproject.toml
