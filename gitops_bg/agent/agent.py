@@ -110,8 +110,8 @@ class Agent:
         self.catalog = Catalog(self.repository, settings.namespaces, self._remembered_mains)
         self.catalog.board.wake = self.wake_apps
         self.git = self._git_loop()
-        composers = {HookType.ALERT: alert_composer(settings.repository.cluster, self._commit_url)}
-        self.hooks = HookCaller(secret_reader(self.cluster), self._look_soon, clock, composers)
+        composers = {HookType.ALERT: alert_composer(settings.repository.cluster, self._commit_url, settings.addresses)}
+        self.hooks = HookCaller(secret_reader(self.cluster), self._look_soon, clock, composers, settings.addresses)
         self.measurements = MeasurementRunner(
             cluster=self.cluster,
             timers=self._timers,
@@ -119,6 +119,7 @@ class Agent:
             wake=self._look_soon,
             clock=clock,
             threads=settings.measuring_threads,
+            addresses=settings.addresses,
         )
         self.forge = self._forge_thread()
         self.group_commits = self._group_commits()

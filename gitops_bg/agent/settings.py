@@ -5,6 +5,7 @@ from pathlib import Path
 
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.lease import LeaseSettings
+from gitops_bg.outbound.addresses import ORDINARY, AddressRules
 from gitops_bg.repo.settings import RepositorySettings
 
 
@@ -37,6 +38,8 @@ class AgentSettings:
     webhook_secret_file: Path | None = None
     api_token_file: Path | None = None
     """The token of the API of groups; None: it is off."""
+    addresses: AddressRules = ORDINARY
+    """Where metrics, hooks and alerts may be asked for."""
     lease: LeaseSettings | None = None
     """None: no other agent is expected, and none is waited for."""
     sync_timeout_seconds: float = 60.0

@@ -5,6 +5,7 @@ import logging
 import traceback
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from gitops_bg.analysis.conditions import IsTrue, evaluate
@@ -15,7 +16,9 @@ from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.analysis.runs import MeasurementRequest, MeasurementResult, shortened
 from gitops_bg.core.model.subject import Subject
 from gitops_bg.core.text.foreign_json import reread_json
+from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
 from gitops_bg.outbound.errors import MeasuringFailed
+from gitops_bg.outbound.http import ask
 from gitops_bg.outbound.secrets import NoSuchKey, ReadSecret, Secrets
 from gitops_bg.spec.analysis.expressions import is_true
 
@@ -23,15 +26,23 @@ LOGGER = logging.getLogger(__name__)
 
 
 class MetricEvaluator:
-    """Takes one measurement per call; thread-safe. ``clock`` gives UTC, ``is_true`` evaluates conditions."""
+    """Takes one measurement per call; thread-safe. ``clock`` gives UTC, ``is_true`` evaluates conditions, ``rules`` say
+    where requests may go.
+    """
 
     def __init__(
-        self, registry: Registry, read_secret: ReadSecret, clock: Callable[[], datetime], is_true: IsTrue = is_true
+        self,
+        registry: Registry,
+        read_secret: ReadSecret,
+        clock: Callable[[], datetime],
+        is_true: IsTrue = is_true,
+        rules: AddressRules = EVERYWHERE,
     ) -> None:
         self._registry = registry
         self._read_secret = read_secret
         self._clock = clock
         self._is_true = is_true
+        self._ask = partial(ask, rules=rules)
 
     def measure(self, subject: Subject, measure: MeasurementRequest) -> MeasurementResult:
         """Measure. Any error is an error of the measurement, never of the agent: providers may be foreign code."""
@@ -53,7 +64,7 @@ class MetricEvaluator:
     def _reading(self, subject: Subject, measure: MeasurementRequest, secrets: Secrets) -> Reading:
         provider = self._registry.provider(measure.metric.provider)
         block = secrets.fill(reread_json(measure.metric.query))
-        return provider.measure(block, Context(subject, self._clock(), secrets))
+        return provider.measure(block, Context(subject, self._clock(), secrets, self._ask))
 
 
 def _text(reading: Reading) -> str:

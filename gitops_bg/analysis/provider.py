@@ -4,13 +4,15 @@ Third parties need only this file: an entry point of the group ``gitops_bg.metri
 when called without arguments. A provider judges nothing (`conditions` does).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
 from gitops_bg.core.model.subject import Subject
+from gitops_bg.outbound import http
 from gitops_bg.outbound.errors import MeasuringFailed
+from gitops_bg.outbound.http import Answer, Request
 from gitops_bg.outbound.secrets import Secrets
 
 __all__ = ["ENTRY_POINTS", "Context", "MeasuringFailed", "NoData", "Provider", "Reading", "Value"]
@@ -37,12 +39,14 @@ Reading = Value | NoData
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a provider may use besides its block: whom it measures, the time in UTC, and Secrets."""
+    """What a provider may use besides its block: whom it measures, the time in UTC, Secrets, and the way out."""
 
     app: Subject
     """The app, or the release group."""
     now: datetime
     secrets: Secrets
+    ask: Callable[[Request], Answer] = http.ask
+    """Sends a request to where the agent's rules for addresses permit. Raises ``MeasuringFailed``."""
 
 
 class Provider(Protocol):

@@ -18,6 +18,7 @@ from gitops_bg.core.model.subject import Subject
 from gitops_bg.core.text.printable import printable
 from gitops_bg.hooks.request import Compose, HookRequest, request_for
 from gitops_bg.hooks.senders import Senders
+from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
 from gitops_bg.outbound.posting import Poster, PostFailed
 from gitops_bg.outbound.secrets import NoSuchKey, ReadSecret, Secrets
 
@@ -42,7 +43,7 @@ class HookCaller:
     """Tracks the calls under way, and their responses until the core has taken them.
 
     ``on_result`` is called with every app or release group that has a response; ``clock`` gives UTC; ``composers`` make
-    the requests of types that do not use Flagger's form. `stop` it at the end.
+    the requests of types that do not use Flagger's form; ``addresses`` are where calls may go. `stop` it at the end.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class HookCaller:
         on_result: Callable[[Subject], None],
         clock: Callable[[], datetime],
         composers: Mapping[HookType, Compose] = MappingProxyType({}),
+        addresses: AddressRules = EVERYWHERE,
     ) -> None:
         self._read_secret = read_secret
         self._on_result = on_result
@@ -62,7 +64,7 @@ class HookCaller:
         self._answers: dict[Subject, dict[str, HookResponse]] = {}
         self._places = asyncio.Semaphore(MOST_AT_ONCE)
         self._places_of_chats = asyncio.Semaphore(MOST_MESSAGES_AT_ONCE)
-        self._poster = Poster()
+        self._poster = Poster(addresses)
         self._senders = Senders()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None

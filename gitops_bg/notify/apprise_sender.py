@@ -19,6 +19,8 @@ from urllib.parse import unquote_plus
 from gitops_bg.core.model.hooks import Alert, Severity
 from gitops_bg.core.model.subject import Subject
 from gitops_bg.notify.message import title_of
+from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
+from gitops_bg.outbound.guarded import refusal_of_host
 
 if TYPE_CHECKING:
     from apprise import Apprise
@@ -52,8 +54,8 @@ def unavailable() -> Mapping[str, str]:
     return {} if find_spec(APPRISE) else {APPRISE: INSTALL}
 
 
-def sender(url: str, subject: Subject, alert: Alert) -> Callable[[], tuple[int, str]]:
-    """Return the function that sends an alert; its result is `SENT`, or `NOT_SENT` and why.
+def sender(url: str, subject: Subject, alert: Alert, rules: AddressRules = EVERYWHERE) -> Callable[[], tuple[int, str]]:
+    """Return the function that sends an alert to where ``rules`` permit; its result is `SENT`, or `NOT_SENT` and why.
 
     Raises ``ValueError`` for a URL that is not used, ``ImportError`` where the extra is missing.
     """
@@ -61,6 +63,10 @@ def sender(url: str, subject: Subject, alert: Alert) -> Callable[[], tuple[int, 
     title, text = title_of(subject), text_of(alert)
 
     def send() -> tuple[int, str]:
+        hosts = [str(service.host) for service in box if getattr(service, "host", None)]
+        refused = next(filter(None, (refusal_of_host(rules, host) for host in hosts)), "")
+        if refused:
+            return NOT_SENT, refused
         with _complaints() as complaints:
             sent = box.notify(body=text, title=title, notify_type=_KINDS[alert.severity], body_format="text")
         return (SENT, "") if sent else (NOT_SENT, "; ".join(complaints) or "apprise could not send it")

@@ -14,7 +14,9 @@ from typing import Any
 import httpx
 
 from gitops_bg.core.text.foreign_json import NotJson, read_json
+from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules, is_address
 from gitops_bg.outbound.errors import MeasuringFailed
+from gitops_bg.outbound.guarded import guarded
 
 MAX_BODY = 1024 * 1024
 """The most bytes of a response; a metric is smaller."""
@@ -73,9 +75,15 @@ class Answer:
             raise MeasuringFailed(f"{self.place} answered {self.status}: {excerpt(self.body)}")
 
 
-def ask(request: Request) -> Answer:
-    """Send a request. Raises ``MeasuringFailed`` where no response arrives within the limits of time and size."""
-    with _border(_place(request.url)), client_for(request.trust, request.timeout) as client:
+def ask(request: Request, rules: AddressRules = EVERYWHERE) -> Answer:
+    """Send a request to where ``rules`` permit. Raises ``MeasuringFailed`` where they do not, or no response arrives
+    within the limits of time and size.
+    """
+    with _border(_place(request.url)), guarded(client_for(request.trust, request.timeout), rules) as client:
+        host = httpx.URL(request.url).host
+        refused = rules.refusal(host) if is_address(host) else ""  # also where a proxy would be asked for it
+        if refused:
+            raise MeasuringFailed(f"{_place(request.url)} cannot be asked: {refused}")
         return _follow(client, request, time.monotonic() + request.timeout)
 
 

@@ -5,6 +5,8 @@ It has no deadline of its own: the caller has one for the whole post, because ht
 
 import httpx
 
+from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules, is_address
+from gitops_bg.outbound.guarded import guarded
 from gitops_bg.outbound.http import Trust, tls_context
 
 
@@ -13,9 +15,10 @@ class PostFailed(Exception):
 
 
 class Poster:
-    """Sends posts in one event loop. `close` it at the end."""
+    """Sends posts in one event loop, to where ``rules`` permit. `close` it at the end."""
 
-    def __init__(self) -> None:
+    def __init__(self, rules: AddressRules = EVERYWHERE) -> None:
+        self._rules = rules
         self._clients: dict[tuple[Trust, str], httpx.AsyncClient] = {}
 
     async def post(
@@ -23,6 +26,10 @@ class Poster:
     ) -> tuple[int, bytes]:
         """Status and at most ``most`` bytes of the body. Raises PostFailed."""
         try:
+            host = httpx.URL(url).host
+            refused = self._rules.refusal(host) if is_address(host) else ""  # also where a proxy would be asked for it
+            if refused:
+                raise PostFailed(refused)
             sent = self._client(trust, proxy).stream("POST", url, content=content, headers=headers)
             async with sent as response:
                 body = b""
@@ -43,7 +50,8 @@ class Poster:
     def _client(self, trust: Trust, proxy: str) -> httpx.AsyncClient:
         if (trust, proxy) not in self._clients:
             limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
-            self._clients[trust, proxy] = httpx.AsyncClient(
+            client = httpx.AsyncClient(
                 verify=tls_context(trust), timeout=httpx.Timeout(None), limits=limits, proxy=proxy or None
             )
+            self._clients[trust, proxy] = guarded(client, self._rules, proxies=bool(proxy))
         return self._clients[trust, proxy]

@@ -13,6 +13,7 @@ from gitops_bg.hooks.request import Compose, HookRequest
 from gitops_bg.notify.apprise_sender import APPRISE, sender
 from gitops_bg.notify.formats import FORMATS
 from gitops_bg.notify.message import Destination, linkable
+from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
 from gitops_bg.outbound.http import Trust
 from gitops_bg.outbound.secrets import Secrets
 
@@ -27,10 +28,13 @@ SHORTEST_SECRET = 8
 """Characters of a part of a URL that is hidden: shorter ones are words."""
 
 
-def alert_composer(cluster: str, commit_url: Callable[[str], str] = lambda _: "") -> Compose:
+def alert_composer(
+    cluster: str, commit_url: Callable[[str], str] = lambda _: "", addresses: AddressRules = EVERYWHERE
+) -> Compose:
     """Return the function that composes requests of alerts, which name ``cluster`` as their origin.
 
-    ``commit_url`` gives the address of a commit's page, or nothing where that is not known.
+    ``commit_url`` gives the address of a commit's page, or nothing where that is not known; ``addresses`` are where
+    a library may send to, which connects by itself.
     """
 
     def compose(subject: Subject, call: HookCall, secrets: Secrets) -> HookRequest:
@@ -41,7 +45,7 @@ def alert_composer(cluster: str, commit_url: Callable[[str], str] = lambda _: ""
         facts = (*alert.facts, *((title, value) for title, value in more if value))
         whole = replace(alert, facts=facts, links=_links(alert, commit_url))
         if provider["type"] == APPRISE:
-            return _by_apprise(subject, whole, provider, secrets)
+            return _by_apprise(subject, whole, provider, secrets, addresses)
         message = FORMATS[provider["type"]](subject, whole, _destination(provider, secrets))
         return HookRequest(
             url=message.url,
@@ -56,12 +60,14 @@ def alert_composer(cluster: str, commit_url: Callable[[str], str] = lambda _: ""
     return compose
 
 
-def _by_apprise(subject: Subject, alert: Alert, provider: Mapping[str, Any], secrets: Secrets) -> HookRequest:
+def _by_apprise(
+    subject: Subject, alert: Alert, provider: Mapping[str, Any], secrets: Secrets, addresses: AddressRules
+) -> HookRequest:
     """The request that apprise sends. Raises ``NoSuchKey``, and ``ValueError`` for a URL that is not used."""
     url = secrets.value(provider["secret"], "url")
     for part in _secret_parts(url):
         secrets.hide(part)
-    return HookRequest("", b"", (), TIMEOUT, Trust(), send=sender(url, subject, alert))
+    return HookRequest("", b"", (), TIMEOUT, Trust(), send=sender(url, subject, alert, addresses))
 
 
 def _secret_parts(url: str) -> Iterator[str]:

@@ -22,6 +22,7 @@ from gitops_bg.core.model.analysis.runs import MeasurementRequest, MeasurementRe
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.subject import Subject
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.outbound.addresses import AddressRules
 
 
 class MeasurementRunner:
@@ -36,12 +37,13 @@ class MeasurementRunner:
         wake: Callable[[Subject], None],
         clock: Callable[[], datetime],
         threads: int,
+        addresses: AddressRules,
     ) -> None:
         self._cluster = cluster
         self._timers = timers
         self._metrics = metrics
         self._conditions = BoundedConditions(clock)
-        measuring = MetricEvaluator(Registry(), secret_reader(cluster), clock, self._conditions.is_true)
+        measuring = MetricEvaluator(Registry(), secret_reader(cluster), clock, self._conditions.is_true, addresses)
         self._measurer = MeasurementPool(measuring.measure, wake, clock, threads)
 
     def results(self, subject: Subject, record: RunRecord, now: datetime) -> tuple[MeasurementResult, ...]:

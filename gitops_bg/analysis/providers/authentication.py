@@ -8,7 +8,7 @@ from gitops_bg.analysis.provider import Context
 from gitops_bg.analysis.providers.aws_credentials import of_the_agent
 from gitops_bg.analysis.providers.aws_signing import Scope, signed
 from gitops_bg.analysis.providers.blocks import at
-from gitops_bg.outbound.http import Request, ask
+from gitops_bg.outbound.http import Request
 from gitops_bg.spec.analysis.providers import Authentication, OAuth2
 
 PROMETHEUS_ON_AWS = "aps"
@@ -51,6 +51,6 @@ def _fetched(client: OAuth2, request: Request, context: Context) -> str:
         "Content-Type": "application/x-www-form-urlencoded",
     }
     question = Request(client.token_url, "POST", headers, urlencode(form).encode(), request.timeout, request.trust)
-    token = str(at(ask(question).json(), "access_token"))
+    token = str(at(context.ask(question).json(), "access_token"))
     context.secrets.hide(token)
     return token

@@ -12,7 +12,7 @@ from gitops_bg.analysis.providers.aws_credentials import from_secret, of_the_age
 from gitops_bg.analysis.providers.aws_signing import Scope, signed
 from gitops_bg.analysis.providers.blocks import at, present, read, rows, trust
 from gitops_bg.outbound.errors import MeasuringFailed
-from gitops_bg.outbound.http import Request, ask
+from gitops_bg.outbound.http import Request
 from gitops_bg.spec.analysis import providers
 from gitops_bg.spec.app.durations import seconds_of
 
@@ -37,7 +37,7 @@ class CloudWatch:
         secret = asked.secret_ref
         credentials = from_secret(secret.name, context) if secret else of_the_agent(where, context)
         sent = signed("POST", url, _HEADERS, body, Scope(where, _SERVICE, context.now), credentials)
-        return _reading(ask(Request(url, "POST", sent, body, asked.timeout_seconds, trust(asked))).json())
+        return _reading(context.ask(Request(url, "POST", sent, body, asked.timeout_seconds, trust(asked))).json())
 
 
 def _question(asked: providers.CloudWatch, context: Context) -> dict[str, Any]:

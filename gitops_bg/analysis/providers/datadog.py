@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from gitops_bg.analysis.provider import Context, NoData, Reading, Value
 from gitops_bg.analysis.providers.blocks import at, present, read, rows, trust
 from gitops_bg.outbound.errors import MeasuringFailed
-from gitops_bg.outbound.http import Request, ask
+from gitops_bg.outbound.http import Request
 from gitops_bg.spec.analysis import providers
 from gitops_bg.spec.app.durations import seconds_of
 
@@ -38,7 +38,7 @@ def _v1(asked: providers.Datadog, address: str, keys: dict[str, str], context: C
     until = int(context.now.timestamp())
     since = until - int(seconds_of(asked.interval))
     url = f"{address}/api/v1/query?" + urlencode({"query": asked.query, "from": since, "to": until})
-    data = ask(Request(url, headers=keys, timeout=seconds_of(asked.request_timeout), trust=trust(asked))).json()
+    data = context.ask(Request(url, headers=keys, timeout=seconds_of(asked.request_timeout), trust=trust(asked))).json()
     _complain(data.get("error") if isinstance(data, dict) else None)
     series = rows(data, "series")
     points = present([at(point, 1) for point in rows(series, 0, "pointlist")]) if series else []
@@ -49,7 +49,7 @@ def _v2(asked: providers.Datadog, address: str, keys: dict[str, str], context: C
     body = json.dumps(_question(asked, context)).encode()
     sent = keys | {"Content-Type": "application/json"}
     url, seconds = f"{address}/api/v2/query/scalar", seconds_of(asked.request_timeout)
-    data = ask(Request(url, "POST", sent, body, seconds, trust(asked))).json()
+    data = context.ask(Request(url, "POST", sent, body, seconds, trust(asked))).json()
     _complain(data.get("errors") if isinstance(data, dict) else None)
     columns = rows(data, "data", "attributes", "columns")
     numbers = next((rows(column, "values") for column in columns if at(column, "type") == "number"), [])

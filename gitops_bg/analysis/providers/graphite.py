@@ -12,7 +12,7 @@ from gitops_bg.analysis.provider import Context, NoData, Reading, Value
 from gitops_bg.analysis.providers.authentication import authenticated
 from gitops_bg.analysis.providers.blocks import at, headers, present, read, rows, trust
 from gitops_bg.outbound.errors import MeasuringFailed
-from gitops_bg.outbound.http import Request, ask
+from gitops_bg.outbound.http import Request
 from gitops_bg.spec.analysis import providers
 
 
@@ -24,7 +24,7 @@ class Graphite:
         asked = read(providers.Graphite, block)
         url = f"{asked.address.rstrip('/')}/render?{_question(asked.query)}"
         request = Request(url, headers=headers(asked.headers), timeout=asked.timeout, trust=trust(asked))
-        series = ask(authenticated(request, asked.authentication, context)).json()
+        series = context.ask(authenticated(request, asked.authentication, context)).json()
         if not isinstance(series, list):
             raise MeasuringFailed("Graphite answered without a list of series")
         if not series:

@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 from gitops_bg.analysis.provider import Context, NoData, Reading, Value
 from gitops_bg.analysis.providers.blocks import number, read, trust
 from gitops_bg.outbound.errors import MeasuringFailed
-from gitops_bg.outbound.http import Request, ask
+from gitops_bg.outbound.http import Request
 from gitops_bg.spec.analysis import providers
 
 _DIALECT = {"header": True, "delimiter": ",", "annotations": ["datatype"]}
@@ -39,7 +39,7 @@ class Influxdb:
             asked.timeout,
             trust(asked),
         )
-        answer = ask(request)
+        answer = context.ask(request)
         answer.require_success()
         values = list(_values(answer.body.decode("utf-8", "replace")))
         return Value(values) if values else NoData("the query has no record with a value")

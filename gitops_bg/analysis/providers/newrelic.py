@@ -11,7 +11,7 @@ from typing import Any
 from gitops_bg.analysis.provider import Context, NoData, Reading, Value
 from gitops_bg.analysis.providers.blocks import at, read, rows, trust
 from gitops_bg.outbound.errors import MeasuringFailed
-from gitops_bg.outbound.http import Request, ask
+from gitops_bg.outbound.http import Request
 from gitops_bg.spec.analysis import providers
 
 ADDRESSES = {"us": "https://api.newrelic.com/graphql", "eu": "https://api.eu.newrelic.com/graphql"}
@@ -34,7 +34,7 @@ class NewRelic:
             asked.timeout,
             trust(asked),
         )
-        return _reading(ask(request).json())
+        return _reading(context.ask(request).json())
 
 
 def _account(asked: providers.NewRelic, context: Context) -> int:

@@ -13,7 +13,7 @@ from gitops_bg.analysis.provider import Context, NoData, Reading, Value
 from gitops_bg.analysis.providers.authentication import authenticated
 from gitops_bg.analysis.providers.blocks import at, headers, number, present, read, rows, trust
 from gitops_bg.outbound.errors import MeasuringFailed
-from gitops_bg.outbound.http import Answer, Request, ask
+from gitops_bg.outbound.http import Answer, Request
 from gitops_bg.spec.analysis import providers
 from gitops_bg.spec.app.durations import seconds_of
 
@@ -26,7 +26,7 @@ class Prometheus:
         asked = read(providers.Prometheus, block)
         url = f"{asked.address.rstrip('/')}/api/v1/{_question(asked, context)}"
         request = Request(url, headers=headers(asked.headers), timeout=asked.timeout, trust=trust(asked))
-        data = _data(ask(authenticated(request, asked.authentication, context)))
+        data = _data(context.ask(authenticated(request, asked.authentication, context)))
         kind = at(data, "resultType")
         if kind not in _READERS:
             raise MeasuringFailed(f"Prometheus answered with a {kind}; ask for a vector, a scalar or a range")

@@ -10,7 +10,7 @@ from typing import Any
 from gitops_bg.analysis.provider import Context, NoData, Reading, Value
 from gitops_bg.analysis.providers.authentication import authenticated
 from gitops_bg.analysis.providers.blocks import headers, read, trust
-from gitops_bg.outbound.http import Request, ask
+from gitops_bg.outbound.http import Request
 from gitops_bg.spec.analysis import providers
 
 
@@ -23,7 +23,7 @@ class Web:
         request = Request(
             asked.url, asked.method, _headers(asked), _body(asked), float(asked.timeout_seconds), trust(asked)
         )
-        data = ask(authenticated(request, asked.authentication, context)).json()
+        data = context.ask(authenticated(request, asked.authentication, context)).json()
         if asked.json_path is None:
             return NoData("the body is null") if data is None else Value(data)
         found = [match.value for match in providers.json_path(asked.json_path).finditer(data)]

@@ -19,6 +19,7 @@ from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.connection import own_namespace
 from gitops_bg.cluster.api.lease import LeaseSettings
 from gitops_bg.core.errors import Transient
+from gitops_bg.outbound.addresses import AddressRules, Network, networks
 from gitops_bg.repo.git.address import repository_name
 from gitops_bg.web.address import parse_address
 from gitops_bg.web.app import application
@@ -95,8 +96,18 @@ def _settings(git: GitOptions, kube: ClusterOptions, options: AgentOptions) -> A
         forge=_forge(git, options),
         webhook_secret_file=options.webhook_secret_file,
         api_token_file=options.api_token_file,
+        addresses=AddressRules(
+            _networks("--allow-address", options.allow_address), _networks("--deny-address", options.deny_address)
+        ),
         lease=None if options.once else _lease(git, options),
     )
+
+
+def _networks(option: str, texts: list[str] | None) -> tuple[Network, ...]:
+    try:
+        return networks(texts or ())
+    except ValueError as error:
+        raise UsageError(f"{option}: {error}; write an address or a network, such as 10.0.0.0/8") from error
 
 
 def _forge(git: GitOptions, options: AgentOptions) -> ForgeAccess:

@@ -20,6 +20,7 @@ from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import DEFINITIONS
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.outbound.addresses import EVERYWHERE
 from gitops_bg.sandbox import Sandbox
 from gitops_bg.spec.crd import definition, group_definition
 
@@ -110,6 +111,7 @@ def _settings(hosted: Hosted, kubeconfig: Path) -> AgentSettings:
         access=Access(kubeconfig=kubeconfig),
         poll_seconds=POLL_SECONDS,
         forge=hosted.forge,
+        addresses=EVERYWHERE,
     )
 
 

@@ -158,6 +158,23 @@ class AgentOptions:
             help="The token of /api/v1/groups, by which groups are promoted over HTTP. Default: off.",
         ),
     ] = None
+    allow_address: Annotated[
+        list[str] | None,
+        typer.Option(
+            envvar="GITOPS_BG_ALLOW_ADDRESS",
+            metavar="NETWORK",
+            help="Metrics, hooks and alerts may go there, though it is this machine, link-local or a cloud's metadata; "
+            "may be repeated.",
+        ),
+    ] = None
+    deny_address: Annotated[
+        list[str] | None,
+        typer.Option(
+            envvar="GITOPS_BG_DENY_ADDRESS",
+            metavar="NETWORK",
+            help="Metrics, hooks and alerts may not go there, such as 10.0.0.0/8; may be repeated.",
+        ),
+    ] = None
     log_format: Annotated[
         LogFormat | None,
         typer.Option(envvar="GITOPS_BG_LOG_FORMAT", help="Default: text on a terminal, else json."),

@@ -155,6 +155,16 @@ def test_options_come_from_the_environment_too(world: Scenario, tmp_path: Path) 
         (["--http", "nowhere"], 2, "is not an address"),
         (["--cluster", "a b"], 2, "cannot be the name of a cluster"),
         (["--webhook-secret-file", "/nowhere"], 2, "is no file"),
+        (
+            ["--allow-address", "10.0.0.1/8"],
+            2,
+            "10.0.0.1/8 has host bits set; write an address or a network, such as",
+        ),
+        (
+            ["--deny-address", "prometheus"],
+            2,
+            "--deny-address: 'prometheus' does not appear to be",
+        ),
         (["--git-token-file", "/nowhere"], 2, "cannot be read"),
         (["--log-format", "xml"], 2, "xml"),
     ],

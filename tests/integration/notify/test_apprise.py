@@ -22,6 +22,7 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.hooks.caller import HookCaller
 from gitops_bg.notify import apprise_sender
 from gitops_bg.notify.apprise_sender import SERVICES, require_usable
+from gitops_bg.outbound.addresses import EVERYWHERE, ORDINARY, AddressRules
 from tests.support.cluster.pki import Authority
 from tests.support.servers.hook_server import HookServer, hook_server
 
@@ -51,12 +52,13 @@ def call(name: str = "phone") -> HookCall:
     return HookCall("1", "key-1", hook, "Failed", "v1:d763", alert=ALERT)
 
 
-def told(url: str, name: str = "phone") -> HookResponse:
+def told(url: str, name: str = "phone", addresses: AddressRules = EVERYWHERE) -> HookResponse:
     """What comes of one alert."""
     SECRETS.clear()
     SECRETS["url"] = url.encode() + b"\n"
     heard = threading.Event()
-    caller = HookCaller(read_secret, lambda _: heard.set(), lambda: NOW, {HookType.ALERT: alert_composer("blue")})
+    composers = {HookType.ALERT: alert_composer("blue", addresses=addresses)}
+    caller = HookCaller(read_secret, lambda _: heard.set(), lambda: NOW, composers)
     try:
         caller.take(WEB, [call(name)])
         assert heard.wait(15)
@@ -68,6 +70,14 @@ def told(url: str, name: str = "phone") -> HookResponse:
 
 def address(server: HookServer, path: str, scheme: str = "json") -> str:
     return f"{scheme}://127.0.0.1:{server.port}{path}"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_it_sends_nowhere_that_the_rules_for_addresses_refuse(host: str, server: HookServer) -> None:
+    called = told(address(server, "/hook").replace("127.0.0.1", host), addresses=ORDINARY)
+    assert called.status == 0
+    assert "is this machine itself: --allow-address" in called.text
+    assert server.asked == []
 
 
 def test_a_service_gets_the_sentence_the_facts_and_the_links(server: HookServer) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from gitops_bg.agent.agent import Agent
 from gitops_bg.agent.settings import AgentSettings
 from gitops_bg.cluster.api.access import Access
+from gitops_bg.outbound.addresses import EVERYWHERE
 from gitops_bg.repo.settings import RepositorySettings
 
 
@@ -17,6 +18,7 @@ def agent_settings(folder: Path, url: str, kubeconfig: Path, **changes: object) 
         "repository": repository,
         "access": Access(kubeconfig=kubeconfig),
         "poll_seconds": 3600.0,
+        "addresses": EVERYWHERE,
     }
     return AgentSettings(**(given | changes))  # type: ignore[arg-type]
 

@@ -1,0 +1,90 @@
+"""Where calls that authors of files ask for may go: metrics, hooks, alerts. Pure; resolves no name.
+
+An author of a template decides what the agent asks for, from inside the cluster and with its network: by default not
+itself (loopback), not the node, and not the cloud's metadata, which hand out credentials.
+"""
+
+import ipaddress
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+_METADATA = tuple(
+    map(ipaddress.ip_network, ("fd00:ec2::254/128", "fd20:ce::254/128", "100.100.100.200/32", "168.63.129.16/32"))
+)
+"""Metadata of AWS and Google over IPv6, of Alibaba and of Azure; all others are link-local."""
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+"""Addresses that a gateway translates to the IPv4 address in their last 32 bits (RFC 6052)."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddressRules:
+    """The rules of one agent. ``denied`` counts before ``allowed``, and that before what is refused by default."""
+
+    allowed: tuple[Network, ...] = ()
+    denied: tuple[Network, ...] = ()
+
+    def refusal(self, text: str) -> str:
+        """Why no call may go to an address; empty where it may.
+
+        >>> AddressRules().refusal("10.0.0.7")
+        ''
+        >>> AddressRules().refusal("169.254.169.254")
+        '169.254.169.254 is link-local, as the metadata of clouds are: --allow-address 169.254.169.254 permits it'
+        """
+        address = _plain(ipaddress.ip_address(text.partition("%")[0]))
+        if any(address in network for network in self.denied):
+            return f"{address} is denied by --deny-address"
+        if any(address in network for network in self.allowed):
+            return ""
+        kind = _kind(address)
+        return f"{address} is {kind}: --allow-address {address} permits it" if kind else ""
+
+
+ORDINARY = AddressRules()
+"""The default of an agent."""
+EVERYWHERE = AddressRules((ipaddress.ip_network("0.0.0.0/0"), ipaddress.ip_network("::/0")))
+"""No rule: for demos and tests, whose services are on this machine."""
+
+
+def networks(texts: Iterable[str]) -> tuple[Network, ...]:
+    """Return the networks of texts such as ``10.0.0.0/8`` or ``10.0.0.7``. Raises ``ValueError``.
+
+    >>> networks(["10.0.0.0/8", "::1"])
+    (IPv4Network('10.0.0.0/8'), IPv6Network('::1/128'))
+    """
+    return tuple(map(ipaddress.ip_network, texts))
+
+
+def is_address(host: str) -> bool:
+    """Whether a host is an address and no name.
+
+    >>> is_address("10.0.0.7"), is_address("::1"), is_address("shop.example")
+    (True, True, False)
+    """
+    try:
+        ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return False
+    return True
+
+
+def _plain(address: Address) -> Address:
+    """The IPv4 address that is meant by an IPv6 address around it."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return address
+    if address in _NAT64:
+        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped or address.sixtofour or address
+
+
+def _kind(address: Address) -> str:
+    if address.is_loopback or address.is_unspecified:
+        return "this machine itself"
+    if address.is_link_local:
+        return "link-local, as the metadata of clouds are"
+    if any(address in network for network in _METADATA):
+        return "where a cloud has its metadata"
+    return "no address of one machine" if address.is_multicast else ""
