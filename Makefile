@@ -1,6 +1,7 @@
 # Two commands to know: `make demo` and `make test`. Each sets up .venv first.
 PYTHON ?= python3
 BIN    := .venv/bin
+LOCKS  := .ci/lock
 # Four test processes for two cores: they wait for a cluster as often as they compute. A test never shares a port, a
 # folder or a process with another.
 WORKERS ?= 4
@@ -10,7 +11,7 @@ PURE_WORKERS ?= 2
 # again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all test-fast lint docs site bench coverage explore histories faults mutants clean
+.PHONY: demo test test-all test-fast lint lock sbom licences docs site bench coverage explore histories faults mutants clean
 
 demo: .venv/.installed
 	$(BIN)/gitops-bg demo
@@ -73,9 +74,32 @@ coverage: .venv/.installed
 	$(BIN)/pytest -n $(PURE_WORKERS) --dist worksteal --cov=gitops_bg.core --cov=gitops_bg.spec --cov-branch --cov-fail-under=95 \
 	  tests/core tests/spec --ignore=tests/core/test_invariants.py
 
-.venv/.installed: pyproject.toml
+COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	--no-header $(LOCK_OPTIONS)
+
+# Every version and hash of what is installed: for the image, for the image with all extras, for its build, for people here.
+# `make lock LOCK_OPTIONS=--upgrade` takes newer ones.
+lock: .venv/.installed
+	$(COMPILE) --output-file $(LOCKS)/image.txt pyproject.toml
+	$(COMPILE) --extra apprise --extra tracing --output-file $(LOCKS)/image-with-extras.txt pyproject.toml
+	$(COMPILE) --output-file $(LOCKS)/build.txt $(LOCKS)/build.in
+	$(COMPILE) --all-extras --output-file $(LOCKS)/development.txt pyproject.toml
+
+# What the image consists of, for scanners: CycloneDX, from the lock file.
+sbom: .venv/.installed
+	mkdir -p .sbom
+	$(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --mc-type application --output-reproducible \
+	  --output-file .sbom/gitops-bg.cdx.json $(LOCKS)/image-with-extras.txt
+
+# The licence of each package that the image may have.
+licences: .venv/.installed
+	$(BIN)/pip-licenses --format=markdown --with-urls \
+	  --packages $$(sed -n 's/^\([a-z0-9._-]*\)==.*/\1/p' $(LOCKS)/image-with-extras.txt)
+
+.venv/.installed: pyproject.toml $(LOCKS)/development.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement $(LOCKS)/development.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 
 clean:
