@@ -18,8 +18,8 @@ from gitops_bg.spec.analysis.expressions import NoAnswer, NoValue, is_cheap, is_
 
 LONGEST = timedelta(seconds=2)
 """How long one evaluation may take."""
-MOST_MEMORY = 1024 * 1024 * 1024
-"""The bytes of address space that the child may have."""
+MOST_MEMORY = 256 * 1024 * 1024
+"""The bytes of address space that the child may have: the agent and the child share the container's memory."""
 PAUSE = timedelta(minutes=1)
 """How long a condition that took too long is not evaluated again: the others wait for the child meanwhile."""
 

@@ -9,12 +9,13 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from threading import Event
 
 import httpx
 import pytest
 
 from gitops_bg.web import connections
-from gitops_bg.web.app import application
+from gitops_bg.web.app import application, application_of_probes
 from gitops_bg.web.connections import MOST
 from gitops_bg.web.server import WebServer
 from tests.attacks.conftest import Siege
@@ -115,6 +116,29 @@ def test_agent_goes_on_while_its_web_server_is_held_open(siege: Siege) -> None:
         assert probe(server) < 5
         siege.bystander_goes_on()
         assert probe(server) < 5
+
+
+def test_probes_have_a_listener_that_no_other_client_can_hold_up() -> None:
+    """Their server has its own thread, too: whatever the other one does, the kubelet is answered."""
+    agent = FakeAgent()
+    busy, free = Event(), Event()
+
+    def never_ends() -> list[str]:
+        busy.set()
+        assert free.wait(60)
+        return []
+
+    with WebServer(application_of_probes(agent), port=0) as probes, WebServer(application(agent), port=0) as server:
+        held = FakeAgent()
+        held.readiness_problems = never_ends  # type: ignore[method-assign]
+        with WebServer(application(held), port=0) as stuck, ExitStack() as stack:
+            for _ in range(MOST + 50):
+                stack.enter_context(_connection(server, SOME))
+            stack.enter_context(_connection(stuck, b"GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n"))
+            assert busy.wait(10)
+            assert probe(probes, seconds=5) < 1
+            free.set()
+        assert httpx.get(f"{probes.url}/metrics", trust_env=False).status_code == 404
 
 
 def test_no_more_file_descriptors_are_held_than_a_process_may_have() -> None:

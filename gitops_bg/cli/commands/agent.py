@@ -22,7 +22,7 @@ from gitops_bg.core.errors import Transient
 from gitops_bg.outbound.addresses import AddressRules, Network, networks
 from gitops_bg.repo.git.address import repository_name
 from gitops_bg.web.address import parse_address
-from gitops_bg.web.app import application
+from gitops_bg.web.app import application, application_of_probes
 from gitops_bg.web.server import WebServer
 
 
@@ -56,9 +56,10 @@ def _run(running: Agent, options: AgentOptions, stopping: Stopping) -> int:
 
 def _start(running: Agent, options: AgentOptions, stack: ExitStack) -> None:
     """Start HTTP first: while the caches fill, /readyz says what is missing."""
-    if not options.once and options.http != HTTP_OFF:
-        host, port = parse_address(options.http)
-        stack.enter_context(WebServer(application(running), host, port))
+    servers = ((options.probes, application_of_probes), (options.http, application))
+    for address, made_for in servers if not options.once else ():
+        if address != HTTP_OFF:
+            stack.enter_context(WebServer(made_for(running), *parse_address(address)))
     running.start()
 
 

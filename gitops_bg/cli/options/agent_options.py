@@ -122,6 +122,14 @@ class AgentOptions:
             help="Where /healthz, /readyz, /metrics and /webhook listen; 'off' for nowhere.",
         ),
     ] = "127.0.0.1:8080"
+    probes: Annotated[
+        str,
+        typer.Option(
+            envvar="GITOPS_BG_PROBES",
+            metavar="HOST:PORT",
+            help="Where /healthz and /readyz listen besides, by themselves, so that no other client delays them.",
+        ),
+    ] = HTTP_OFF
     forge_token_file: Annotated[
         Path | None,
         typer.Option(
