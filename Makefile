@@ -11,7 +11,7 @@ PURE_WORKERS ?= 2
 # again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all test-fast lint lock sbom licences docs site bench coverage explore histories faults mutants clean
+.PHONY: demo test test-all test-fast lint lock sbom licences docs site bench coverage explore histories faults fuzz mutants clean
 
 demo: .venv/.installed
 	$(BIN)/gitops-bg demo
@@ -65,6 +65,11 @@ histories: .venv/.installed
 
 faults: .venv/.installed
 	$(BIN)/python -m tests.exploration.faults
+
+# Every parser of foreign bytes, by coverage; SECONDS for each.
+SECONDS ?= 60
+fuzz: .venv/.installed
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
 
 mutants: .venv/.installed
 	$(BIN)/python -m tests.mutants $(if $(SAMPLE),--sample $(SAMPLE))
