@@ -107,7 +107,7 @@ class Agent:
             self.cluster, self.metrics, retries, self._wake_later, clock, await_namespace=namespaces.wait_for
         )
         self.repository = Repository(settings.repository, clock=clock, sleep=self._pause)
-        self.catalog = Catalog(self.repository, settings.namespaces, self._remembered_mains)
+        self.catalog = Catalog(self.repository, settings.namespaces, self._remembered_mains, clock)
         self.catalog.board.wake = self.wake_apps
         self.git = self._git_loop()
         composers = {HookType.ALERT: alert_composer(settings.repository.cluster, self._commit_url, settings.addresses)}

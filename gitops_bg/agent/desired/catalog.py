@@ -6,6 +6,7 @@ app's history says) are answered for the reading that they hold. Decides nothing
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import TypeVar
 
 from gitops_bg.agent.desired.askers import Askers
@@ -58,10 +59,11 @@ class Catalog:
         repository: Repository,
         namespaces: Iterable[str] = (),
         remembered: Callable[[], Iterable[Main]] = tuple,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._repository = repository
         self._namespaces = frozenset(namespaces)
-        self._lineage = Lineage(repository, remembered)
+        self._lineage = Lineage(repository, remembered, clock)
         self._reader = Reader(repository, self.cares_for)
         self._rewrite_reports = RewriteReports()
         self._provenances = Provenances(repository)
@@ -274,7 +276,8 @@ class Catalog:
         if policies is not self.reading.policies:
             self.board.begin()
         self._late |= self._lineage.follow(followed) | self._lineage.asked(awaited)
-        self._late.update(self._rewrite_reports.due(followed.polls, LASTING_POLLS))
+        if followed.polls != before.polls:
+            self._late.update(self._rewrite_reports.due(followed.polls, LASTING_POLLS))
         if before.standing != followed.standing:
             self._late |= self.apps()
 

@@ -10,6 +10,7 @@ of a later generation (`gitops-bg accept-history`).
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 
 from gitops_bg.core.model.git.main import Knowledge, Main
 from gitops_bg.core.model.record import Record
@@ -19,6 +20,8 @@ from gitops_bg.repo.repository import Repository
 
 LASTING_POLLS = 3
 """After how many polls in a row a rewritten history is noted in the ledger; a remote may lag for less."""
+LEAST_BETWEEN = timedelta(seconds=1)
+"""How far apart two polls are that both count: webhooks bring many at once, and a remote lags for a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class Followed:
     keeps: bool = False
     """Whether the content read before the loss still holds."""
     polls: int = 0
-    """For how many polls in a row a commit was missing."""
+    """For how many polls in a row a commit was missing, of those that count (`LEAST_BETWEEN`)."""
     contained: frozenset[str] = frozenset()
     """Commits known to be in the history of ``commit``."""
 
@@ -69,6 +72,23 @@ class _Waiting:
     main: Main
     apps: set[AppKey] = field(default_factory=set)
     polls: int = 0
+    """Of those that count."""
+
+
+class _PollsThatCount:
+    """Whether a poll is far enough from the last one that counted."""
+
+    def __init__(self, clock: Callable[[], datetime]) -> None:
+        self._clock = clock
+        self._last: datetime | None = None
+        self.counts = True
+        """Whether the poll under way does."""
+
+    def begin(self) -> None:
+        now = self._clock()
+        self.counts = self._last is None or abs(now - self._last) >= LEAST_BETWEEN
+        if self.counts:
+            self._last = now
 
 
 def main_of(record: Record) -> Main:
@@ -78,9 +98,12 @@ def main_of(record: Record) -> Main:
 
 
 class Lineage:
-    """Keeps track of main. ``remembered`` gives the mains of live records."""
+    """Keeps track of main. ``remembered`` gives the mains of live records, ``clock`` UTC."""
 
-    def __init__(self, repository: Repository, remembered: Callable[[], Iterable[Main]]) -> None:
+    def __init__(
+        self, repository: Repository, remembered: Callable[[], Iterable[Main]], clock: Callable[[], datetime]
+    ) -> None:
+        self._polls = _PollsThatCount(clock)
         self._repository = repository
         self._remembered = remembered
         self._waiting: dict[str, _Waiting] = {}
@@ -108,6 +131,7 @@ class Lineage:
 
     def judge(self, poll: Poll, generation: Callable[[], int]) -> Followed:
         """The state to follow after a poll; ``generation`` reads that of main's head. `follow` adopts the state."""
+        self._polls.begin()
         now = self.followed
         lost, contained = self._missing(poll)
         now = replace(now, contained=now.contained | contained)
@@ -120,7 +144,8 @@ class Lineage:
         if lost != poll.rewritten:
             self._repository.forget_seen()  # a main that lacks this commit was never seen by it
         keeps = bool(now.commit) and lost == poll.rewritten and (now.keeps or not now.lost)
-        return replace(now, commit=now.commit or poll.commit, lost=lost, keeps=keeps, polls=now.polls + 1)
+        polls = now.polls + (self._polls.counts or not now.polls)
+        return replace(now, commit=now.commit or poll.commit, lost=lost, keeps=keeps, polls=polls)
 
     def contains(self, followed: Followed) -> Followed:
         """Return the state with the commits named by waiting records that it contains: Git is asked."""
@@ -152,9 +177,10 @@ class Lineage:
         that is new.
         """
         still = [waiting for commit, waiting in list(self._waiting.items()) if commit in commits]
+        first = [waiting for waiting in still if not waiting.polls]
         for waiting in still:
-            waiting.polls += 1
-        return frozenset(app for waiting in still if waiting.polls == 1 for app in waiting.apps)
+            waiting.polls += self._polls.counts or not waiting.polls
+        return frozenset(app for waiting in first for app in waiting.apps)
 
     def _missing(self, poll: Poll) -> tuple[str, frozenset[str]]:
         """A commit that was seen in main and that its head lacks, or empty; and the commits that it was seen to

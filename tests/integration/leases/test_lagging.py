@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.agent.agent import Agent
+from gitops_bg.agent.desired.lineage import LEAST_BETWEEN
 from tests.support.agent.agent_processes import Movements, told
 from tests.support.agent.agents import agent_settings
 from tests.support.cluster.clusters import TestCluster
-from tests.support.scenario import Scenario, scenario
+from tests.support.scenario import Clock, Scenario, scenario
 from tests.support.waiting import eventually
 
 POLLS = 12
@@ -33,7 +34,8 @@ def test_an_agent_whose_remote_lags_moves_nothing_and_is_contradicted_once(world
         settings = agent_settings(
             tmp_path / "lagging", world.remote.url, world.cluster.kubeconfig, namespaces=(world.namespace,)
         )
-        lagging = Agent(settings)
+        clock = Clock()
+        lagging = Agent(settings, clock=clock)
         mirror = lagging.repository._mirror
         old, ask = mirror.advertised(), mirror.advertised
         mirror.advertised = lambda: old  # type: ignore[method-assign]
@@ -45,6 +47,7 @@ def test_an_agent_whose_remote_lags_moves_nothing_and_is_contradicted_once(world
             app.wait_told()
             before = len(_statuses(world))
             for _ in range(POLLS):
+                clock.ahead += LEAST_BETWEEN
                 lagging.wake("a test")
                 lagging.wake_apps([app.key])
                 eventually(lambda: lagging.queue.idle and lagging.git.idle, what="it rests")
