@@ -56,7 +56,8 @@ def _problems(document: Document) -> Iterator[Problem]:
     value = document.value
     if not isinstance(value, dict):
         return
-    name = _MODELS.get((value.get("apiVersion"), value.get("kind")))
+    group, kind = value.get("apiVersion"), value.get("kind")
+    name = _MODELS.get((group, kind)) if isinstance(group, str) and isinstance(kind, str) else None
     if name is not None:
         yield from _fields(document, _model(name), value, ())
         return

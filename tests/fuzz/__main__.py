@@ -36,7 +36,7 @@ def main() -> int:
         print(f"{name:26} {said[-1] if said else ''}", flush=True)
         if done.returncode:
             found.append(name)
-            print(done.stderr[-4_000:])
+            print(done.stdout[-4_000:], done.stderr[-1_000:], sep="\n")
     print(f"{len(names)} targets, {len(found)} with a finding{': ' if found else ''}{', '.join(found)}")
     return 1 if found else 0
 

@@ -131,6 +131,9 @@ _BLANK = " \t\n\r"
 """The characters that git's ``isspace`` takes for blank: far fewer than Python's."""
 
 
+_LONGEST_MODE = 6
+
+
 def entries_of(tree: bytes, id_bytes: int) -> Iterator[tuple[str, str, str]]:
     """The entries of a raw tree object: mode, name and id of each; ids of ``id_bytes`` bytes.
 
@@ -140,6 +143,8 @@ def entries_of(tree: bytes, id_bytes: int) -> Iterator[tuple[str, str, str]]:
     while at < len(tree):
         end = tree.index(b"\0", at)
         mode, _, name = tree[at:end].partition(b" ")
+        if len(mode) > _LONGEST_MODE:
+            raise ValueError(f"a mode has {len(mode)} digits")
         at = end + 1 + id_bytes
         yield _mode(int(mode, 8)), text(name), tree[end + 1 : at].hex()
 
