@@ -20,7 +20,7 @@ from gitops_bg.core.model.hooks import Alert, Severity
 from gitops_bg.core.model.subject import Subject
 from gitops_bg.notify.message import title_of
 from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
-from gitops_bg.outbound.guarded import refusal_of_host
+from gitops_bg.outbound.resolving import refusal_of_host
 
 if TYPE_CHECKING:
     from apprise import Apprise

@@ -75,18 +75,6 @@ class AsyncGuardedBackend(httpcore.AsyncNetworkBackend):
         raise failed
 
 
-def refusal_of_host(rules: AddressRules, host: str) -> str:
-    """Why a library that resolves a host by itself is not to be given it; empty where all its addresses are permitted.
-
-    A host without any address has no refusal: the library says what is wrong.
-    """
-    try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    except OSError:
-        return ""
-    return next(filter(None, (rules.refusal(str(each[4][0])) for each in found)), "")
-
-
 def guarded(client: _C, rules: AddressRules, *, proxies: bool = False) -> _C:
     """Have a client connect by the rules, and to its proxies, too, where an author names them.
 

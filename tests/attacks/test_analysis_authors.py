@@ -18,7 +18,6 @@ pytestmark = pytest.mark.slow
 
 CONDITIONS = {
     "copies of copies": "size(result.map(a, result.map(b, result))) > 0",
-    "all with all": "result.all(a, result.all(b, a + b >= 0))",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -41,3 +42,9 @@ def test_no_verb_is_listed_twice() -> None:
 )
 def test_what_only_shows_text_imports_no_heavy_library(arguments: tuple[str, ...]) -> None:
     assert imported_by(*arguments) & HEAVY == set()
+
+
+def test_what_reads_files_alone_imports_nothing_that_speaks_to_servers(tmp_path: Path) -> None:
+    """`check` is in every pull request and every commit hook."""
+    imported_by("init", str(tmp_path / "config"))
+    assert imported_by("check", str(tmp_path / "config")) & {"httpx", "httpcore", "starlette", "uvicorn"} == set()
