@@ -47,6 +47,7 @@ def _changed(seed: bytes, number: int) -> bytes:
     return bytes(data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
 def test_only_errors_that_are_expected_come_of_changed_texts(name: str) -> None:
     target = TARGETS[name]

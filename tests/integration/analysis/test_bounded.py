@@ -77,6 +77,7 @@ def test_missing_values_and_answers_that_are_none_come_through(patient: BoundedC
         patient.is_true("result.map(each, each)", {"result": [1]})
 
 
+@pytest.mark.slow
 def test_what_takes_too_long_has_no_answer_and_the_others_go_on(hasty: BoundedConditions, clock: Clock) -> None:
     assert hasty.is_true("result.all(each, each < 5)", {"result": [1]})
     first = pid_of(hasty)
@@ -93,6 +94,7 @@ def test_what_takes_too_long_has_no_answer_and_the_others_go_on(hasty: BoundedCo
     assert hasty.is_true(COSTLY, {"result": [1]}), "later it is asked again, and about less it has an answer"
 
 
+@pytest.mark.slow
 def test_this_process_goes_on_meanwhile(hasty: BoundedConditions) -> None:
     """In it the library would keep the interpreter's lock from the first item to the last."""
     ended, ticks = Event(), 0
@@ -110,6 +112,7 @@ def test_this_process_goes_on_meanwhile(hasty: BoundedConditions) -> None:
     assert ticks > 10
 
 
+@pytest.mark.slow
 def test_what_takes_too_much_memory_has_no_answer(clock: Clock) -> None:
     conditions = BoundedConditions(clock, longest=timedelta(seconds=PATIENCE))
     assert conditions.is_true("size(result.map(a, result)) > 0", {"result": [1]})
