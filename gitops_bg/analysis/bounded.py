@@ -5,6 +5,7 @@ child for all conditions, started when the first of them asks for it; most never
 """
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -13,6 +14,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
+from gitops_bg.core.model.subject import Subject
 from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.spec.analysis.expressions import NoAnswer, NoValue, is_cheap, is_true
 
@@ -21,7 +23,9 @@ LONGEST = timedelta(seconds=2)
 MOST_MEMORY = 256 * 1024 * 1024
 """The bytes of address space that the child may have: the agent and the child share the container's memory."""
 PAUSE = timedelta(minutes=1)
-"""How long a condition that took too long is not evaluated again: the others wait for the child meanwhile."""
+"""How long an app whose condition took too long has none evaluated in the child: the others wait for it meanwhile."""
+_ENVIRONMENT = ("PATH", "PYTHONPATH", "LANG")
+"""What the child needs of the agent's; the rest may hold credentials."""
 
 
 class BoundedConditions:
@@ -35,28 +39,35 @@ class BoundedConditions:
         self._memory = memory
         self._lock = threading.Lock()
         self._child: subprocess.Popen[str] | None = None
-        self._paused: dict[str, datetime] = {}
-        """Conditions that took too long, and when they are evaluated again."""
+        self._closed = False
+        self._paused: dict[Subject, tuple[datetime, str]] = {}
+        """Apps and groups whose condition took too long: until when they wait, and what is said of it."""
 
-    def is_true(self, text: str, values: Mapping[str, Any]) -> bool:
-        """As `expressions.is_true`; what takes too long, or too much memory, has `NoAnswer`."""
-        return is_true(text, values) if is_cheap(text, values) else self._ask(text, values)
+    def is_true(self, subject: Subject, text: str, values: Mapping[str, Any]) -> bool:
+        """As `expressions.is_true`, for an app or a group; what takes too long, or too much memory, has `NoAnswer`."""
+        return is_true(text, values) if is_cheap(text, values) else self._ask(subject, text, values)
 
     def close(self) -> None:
-        """End the child."""
+        """End the child, for good."""
         with self._lock:
+            self._closed = True
             self._end()
 
-    def _ask(self, text: str, values: Mapping[str, Any]) -> bool:
+    def _ask(self, subject: Subject, text: str, values: Mapping[str, Any]) -> bool:
         question = json.dumps({"text": text, "values": values})
         with self._lock:
             now = self._clock()
-            self._paused = {each: until for each, until in self._paused.items() if until > now}
-            answer = "" if text in self._paused else self._answer(question)
+            self._paused = {each: paused for each, paused in self._paused.items() if paused[0] > now}
+            if self._closed:
+                raise NoAnswer(f"{text}: the agent is stopping")
+            if subject in self._paused:
+                raise NoAnswer(self._paused[subject][1])
+            answer = self._answer(question)
             if not answer:
-                self._paused.setdefault(text, now + PAUSE)
                 seconds = self._longest.total_seconds()
-                raise NoAnswer(f"{text} costs more than {seconds:g} s or {self._memory >> 20:,} MiB: ask for less")
+                said = f"{text} costs more than {seconds:g} s or {self._memory >> 20:,} MiB: ask for less"
+                self._paused[subject] = now + PAUSE, said
+                raise NoAnswer(said)
         found = reread_json(answer)
         if "missing" in found:
             raise NoValue(found["missing"])
@@ -104,6 +115,7 @@ def _started(memory: int) -> "subprocess.Popen[str]":
         [sys.executable, "-m", "gitops_bg.analysis.child", str(memory)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
         text=True,
         encoding="utf-8",
     )

@@ -3,12 +3,12 @@
 import json
 import logging
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import partial
 from typing import Any
 
-from gitops_bg.analysis.conditions import IsTrue, evaluate
+from gitops_bg.analysis.conditions import evaluate
 from gitops_bg.analysis.provider import Context, Reading, Value
 from gitops_bg.analysis.registry import Registry
 from gitops_bg.core.errors import GitopsBgError
@@ -21,6 +21,9 @@ from gitops_bg.outbound.errors import MeasuringFailed
 from gitops_bg.outbound.http import ask
 from gitops_bg.outbound.secrets import NoSuchKey, ReadSecret, Secrets
 from gitops_bg.spec.analysis.expressions import is_true
+
+IsTrueOf = Callable[[Subject, str, Mapping[str, Any]], bool]
+"""Whether a condition of an app or a group is true of values. Raises as `expressions.is_true`."""
 
 LOGGER = logging.getLogger(__name__)
 
@@ -35,7 +38,7 @@ class MetricEvaluator:
         registry: Registry,
         read_secret: ReadSecret,
         clock: Callable[[], datetime],
-        is_true: IsTrue = is_true,
+        is_true: IsTrueOf = lambda _, text, values: is_true(text, values),
         rules: AddressRules = EVERYWHERE,
     ) -> None:
         self._registry = registry
@@ -51,7 +54,7 @@ class MetricEvaluator:
         try:
             reading = self._reading(subject, measure, secrets)
             value = _text(reading)
-            phase, message = evaluate(measure.metric, reading, self._is_true)
+            phase, message = evaluate(measure.metric, reading, partial(self._is_true, subject))
         except (MeasuringFailed, NoSuchKey, GitopsBgError) as error:
             phase, message = AnalysisPhase.ERROR, str(error)
         except Exception as error:

@@ -26,6 +26,14 @@ class AddressRules:
     allowed: tuple[Network, ...] = ()
     denied: tuple[Network, ...] = ()
 
+    def refusal_of_literal(self, host: str) -> str:
+        """As `refusal`, where a host is an address; a name is judged by where it leads, when it is connected to.
+
+        >>> AddressRules().refusal_of_literal("127.0.0.1")[:9], AddressRules().refusal_of_literal("localhost")
+        ('127.0.0.1', '')
+        """
+        return self.refusal(host) if is_address(host) else ""
+
     def refusal(self, text: str) -> str:
         """Why no call may go to an address; empty where it may.
 

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 
 from gitops_bg.core.text.foreign_json import NotJson, read_json
-from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules, is_address
+from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
 from gitops_bg.outbound.errors import MeasuringFailed
 from gitops_bg.outbound.guarded import guarded
 
@@ -80,8 +80,7 @@ def ask(request: Request, rules: AddressRules = EVERYWHERE) -> Answer:
     within the limits of time and size.
     """
     with _border(_place(request.url)), guarded(client_for(request.trust, request.timeout), rules) as client:
-        host = httpx.URL(request.url).host
-        refused = rules.refusal(host) if is_address(host) else ""  # also where a proxy would be asked for it
+        refused = rules.refusal_of_literal(httpx.URL(request.url).host)  # also where a proxy would be asked for it
         if refused:
             raise MeasuringFailed(f"{_place(request.url)} cannot be asked: {refused}")
         return _follow(client, request, time.monotonic() + request.timeout)

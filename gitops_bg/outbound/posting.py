@@ -5,7 +5,7 @@ It has no deadline of its own: the caller has one for the whole post, because ht
 
 import httpx
 
-from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules, is_address
+from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
 from gitops_bg.outbound.guarded import guarded
 from gitops_bg.outbound.http import Trust, tls_context
 
@@ -26,8 +26,7 @@ class Poster:
     ) -> tuple[int, bytes]:
         """Status and at most ``most`` bytes of the body. Raises PostFailed."""
         try:
-            host = httpx.URL(url).host
-            refused = self._rules.refusal(host) if is_address(host) else ""  # also where a proxy would be asked for it
+            refused = self._rules.refusal_of_literal(httpx.URL(url).host)  # also where a proxy would be asked for it
             if refused:
                 raise PostFailed(refused)
             sent = self._client(trust, proxy).stream("POST", url, content=content, headers=headers)

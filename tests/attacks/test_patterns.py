@@ -12,9 +12,12 @@ from collections.abc import Iterator
 import pytest
 
 import gitops_bg
+from gitops_bg.core.checks.policies.values import MOST_HISTORY
 from gitops_bg.core.text import foreign_json
+from gitops_bg.spec.analysis.expressions import BadExpression
 from gitops_bg.spec.analysis.providers import json_path
 from gitops_bg.spec.patterns import compile_pattern
+from gitops_bg.spec.policies.expressions import compile_expression
 
 with warnings.catch_warnings():  # it reads Python's own parser, whose module has moved
     warnings.simplefilter("ignore", DeprecationWarning)
@@ -58,6 +61,36 @@ def test_a_pattern_of_a_user_takes_time_linear_in_the_text() -> None:
     evil = compile_pattern("^(a+)+$")
     begun = time.process_time()
     assert not evil("a" * 10_000 + "!")
+    assert time.process_time() - begun < 1
+
+
+HISTORY = [{"at": "2026-11-25", "by": "grace", "from": 1, "to": 2, "tag": "v" * 40} for _ in range(MOST_HISTORY)]
+COSTLY = {
+    "history.promotions.map(a, history.promotions.map(b, history)).size() > 0": "map makes lists of lists",
+    "(history.promotions + history.promotions).filter(a, true).size() > 0": "beside a loop nothing is added up",
+    f"[{'1,' * 60}1].all(a, a > 0) && to.version > 1": "it lists more than 50 things",
+}
+
+
+@pytest.mark.parametrize("text", COSTLY)
+def test_an_expression_of_a_policy_that_makes_large_lists_is_refused(text: str) -> None:
+    """Evaluated as a part of a decision, it would hold up every app; the first of these took 26 s."""
+    with pytest.raises(BadExpression, match=COSTLY[text]):
+        compile_expression(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "history.promotions.filter(a, history.rollbacks.filter(b, b.to == a.to).size() < 60).size() > 0",
+        "history.promotions.all(a, history.rollbacks.all(b, a.tag.contains(b.tag)))",
+        f"[{'1,' * 23}1].all(a, [{'1,' * 23}1].filter(b, true).size() > 0) && to.version > 1",
+    ],
+)
+def test_the_costliest_expressions_that_are_left_take_a_moment(text: str) -> None:
+    expression = compile_expression(text)
+    begun = time.process_time()
+    expression({"history": {"promotions": HISTORY, "rollbacks": HISTORY}, "to": {"version": 3}})
     assert time.process_time() - begun < 1
 
 

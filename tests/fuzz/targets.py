@@ -18,7 +18,7 @@ from gitops_bg.core.text.foreign_json import NotJson, read_json, read_objects
 from gitops_bg.core.text.images import parts_of
 from gitops_bg.core.text.printable import printable
 from gitops_bg.forge.marker import marker_in
-from gitops_bg.outbound.addresses import ORDINARY, is_address
+from gitops_bg.outbound.addresses import ORDINARY
 from gitops_bg.repo.git import output
 from gitops_bg.repo.read.markers import markers_in
 from gitops_bg.repo.write import group_ledger_file, ledger_file, policy_file
@@ -115,6 +115,6 @@ TARGETS: dict[str, Target] = {
     "cron": Target(lambda data: read_cron(_text(data)), ValueError),
     "quantity": Target(lambda data: amount(_text(data))),
     "image": Target(lambda data: parts_of(_text(data))),
-    "address": Target(lambda data: ORDINARY.refusal(_text(data)) if is_address(_text(data)) else ""),
+    "address": Target(lambda data: ORDINARY.refusal_of_literal(_text(data))),
     "printable": Target(lambda data: printable(_text(data)).encode()),
 }

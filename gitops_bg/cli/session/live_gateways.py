@@ -1,6 +1,6 @@
 """What the Gateways of a cluster lack for the files of a repository: themselves, listeners, hosts. Reads only."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +10,7 @@ from gitops_bg.cluster.observation.gateways import hosts_served, is_served
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.app.layout import APP_FILE, app_of
 from gitops_bg.spec.groups.layout import GROUP_FILE, ROUTES_FILE, group_of
+from gitops_bg.spec.manifests.target import value_at
 from gitops_bg.spec.yaml.reader import Document, read_one
 
 _Path = tuple[str | int, ...]
@@ -30,17 +31,18 @@ def gateway_problems(cluster: Cluster, files: Mapping[str, bytes | Problem]) -> 
             served, problems = gateways.of(document, group[0].namespace, _OF_GROUP)
             of_groups[group[0].namespace, group[0].name] = served
             yield from problems
-            yield from _unserved(document, ("spec", "hosts"), served)
+            yield from _unserved(document, _hosts(document, ("spec", "hosts")), served)
         elif app is not None and app[1] == APP_FILE:
             served, problems = gateways.of(document, app[0].namespace, _OF_APP)
             yield from problems
-            yield from _unserved(document, (*_OF_APP[:-1], "hosts"), served)
+            yield from _unserved(document, _hosts(document, (*_OF_APP[:-1], "hosts")), served)
     for path, document in _documents(files):
         group = group_of(path)
         if group is not None and path.endswith(f"/{ROUTES_FILE}"):
             served = of_groups.get((group[0].namespace, group[0].name), [])
-            for place, _ in enumerate(_list(document, ("routes",))):
-                yield from _unserved(document, ("routes", place, "host"), served)
+            for place, route in _mappings(document, ("routes",)):
+                if route.get("host"):
+                    yield from _unserved(document, [(("routes", place, "host"), route["host"])], served)
 
 
 @dataclass
@@ -51,14 +53,19 @@ class _Gateways:
     known: dict[tuple[str, str], Object | None] = field(default_factory=dict)
 
     def of(self, document: Document, namespace: str, where: _Path) -> tuple[list[str], list[Problem]]:
-        """The hosts of all listeners that the parentRefs of a file mean, and what is missing of them."""
+        """The hosts of all listeners that the parentRefs of a file mean, and what is missing of them.
+
+        No hosts where anything is missing: nobody knows what it would serve.
+        """
         hosts: list[str] = []
         problems: list[Problem] = []
-        for place, ref in enumerate(_list(document, where)):
-            name, there = str(ref.get("name")), str(ref.get("namespace") or namespace)
+        for place, ref in _mappings(document, where):
+            name, there = ref.get("name"), ref.get("namespace") or namespace
+            section, port = ref.get("sectionName") or "", ref.get("port") or 0
+            if not (isinstance(name, str) and isinstance(there, str) and isinstance(port, int)):
+                continue  # what is no reference is found without a cluster
             gateway = self._read(there, name)
-            section = str(ref.get("sectionName") or "")
-            served = hosts_served(gateway, section, int(ref.get("port") or 0)) if gateway else ()
+            served = hosts_served(gateway, section, port) if gateway else ()
             hosts += served
             if gateway is None:
                 message = f"this cluster has no {GATEWAYS.called(there, name)}"
@@ -68,7 +75,7 @@ class _Gateways:
                 message = f"{GATEWAYS.called(there, name)} has no such listener"
                 remedy = f"name one of {names}" if names else "give the Gateway one"
                 problems.append(document.problem((*where, place), message, remedy))
-        return hosts, problems
+        return ([] if problems else hosts), problems
 
     def _read(self, namespace: str, name: str) -> Object | None:
         key = namespace, name
@@ -77,15 +84,13 @@ class _Gateways:
         return self.known[key]
 
 
-def _unserved(document: Document, where: _Path, served: list[str]) -> Iterator[Problem]:
-    """Yield a problem for each host of a field, one or several, that no listener serves; none without listeners."""
-    found = _at(document.value, where)
-    hosts = list(enumerate(found)) if isinstance(found, list) else [(None, found)] if found else []
-    for place, host in hosts:
+def _unserved(document: Document, hosts: Iterable[tuple[_Path, Any]], served: list[str]) -> Iterator[Problem]:
+    """Yield a problem for each host that no listener serves, by its place; none where listeners are unknown."""
+    for where, host in hosts:
         if served and not any(is_served(str(host), by) for by in served):
             message = f"no listener of the Gateway serves {host}"
             remedy = f"use a host of {', '.join(sorted(set(served)))}, or add a listener for it"
-            yield document.problem(where if place is None else (*where, place), message, remedy)
+            yield document.problem(where, message, remedy)
 
 
 def _documents(files: Mapping[str, bytes | Problem]) -> Iterator[tuple[str, Document]]:
@@ -96,16 +101,16 @@ def _documents(files: Mapping[str, bytes | Problem]) -> Iterator[tuple[str, Docu
                 yield path, document
 
 
-def _list(document: Document, where: _Path) -> list[Mapping[str, Any]]:
-    found = _at(document.value, where)
-    return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
+def _mappings(document: Document, where: _Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The mappings of a list, each with its place."""
+    found = value_at(document.value, where)
+    for place, each in enumerate(found if isinstance(found, list) else ()):
+        if isinstance(each, Mapping):
+            yield place, each
 
 
-def _at(value: Any, where: _Path) -> Any:
-    for step in where:
-        value = value.get(step) if isinstance(value, Mapping) and isinstance(step, str) else _item(value, step)
-    return value
-
-
-def _item(value: Any, step: str | int) -> Any:
-    return value[step] if isinstance(value, list) and isinstance(step, int) and step < len(value) else None
+def _hosts(document: Document, where: _Path) -> Iterator[tuple[_Path, Any]]:
+    """The hosts of a list, each with its path."""
+    found = value_at(document.value, where)
+    for place, each in enumerate(found if isinstance(found, list) else ()):
+        yield (*where, place), each

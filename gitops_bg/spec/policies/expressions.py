@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from gitops_bg.core.checks.policies.values import VARIABLES
 from gitops_bg.core.model.policies.rules import NoAnswer
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.spec.analysis.expressions import BadExpression, NoValue, check, value_of
+from gitops_bg.spec.analysis.expressions import BadExpression, NoValue, check, loops_in, value_of, without_texts
 from gitops_bg.spec.analysis.expressions import NoAnswer as CelHasNone
 
+MOST_COMMAS = 50
+"""How many things an expression with a loop may list; a loop has one comma itself."""
+_MAP = re.compile(r"\.\s*map\s*\(")
 _APP = r"[\"']([a-z0-9][-a-z0-9]{0,62})/([a-z0-9][-a-z0-9]{0,62})[\"']"
 _INDEXED = re.compile(rf"\bapps\s*\[\s*{_APP}\s*\]")
 _CONTAINED = re.compile(rf"{_APP}\s+in\s+apps\b")
@@ -40,7 +43,23 @@ def compile_expression(text: str) -> CompiledExpression:
     True
     """
     check(text, VARIABLES)
+    _check_cost(text)
     return CompiledExpression(text)
+
+
+def _check_cost(text: str) -> None:
+    """Refuse what makes large lists of small ones, where there is a loop: the library copies a list for each of its
+    items, and keeps every app waiting meanwhile.
+    """
+    plain = without_texts(text)
+    if not loops_in(text)[1]:
+        return
+    if _MAP.search(plain):
+        raise BadExpression("map makes lists of lists: ask with exists, all or filter")
+    if "+" in plain:
+        raise BadExpression("beside a loop nothing is added up: lists would grow; compare the parts")
+    if plain.count(",") > MOST_COMMAS:
+        raise BadExpression(f"beside loops it lists more than {MOST_COMMAS} things; name them in several rules")
 
 
 def apps_named_in(text: str) -> frozenset[AppKey]:

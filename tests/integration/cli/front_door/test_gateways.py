@@ -53,6 +53,8 @@ JUDGED: list[tuple[dict[str, Any], list[str], str, list[str]]] = [
     (ADMIN, ["admin.example"], "", []),
     (ADMIN | {"sectionName": "web"}, ["else.example"], "", ["group.yaml: spec.gateway.parentRefs[0]: "]),
     ({"name": "public", "port": 81}, [], "", ["group.yaml: spec.gateway.parentRefs[0]: "]),
+    ({"name": "public", "port": "80"}, ["else.example"], "", []),
+    ({"name": ["public"]}, ["else.example"], "", []),
     (
         {"name": "private"},
         ["else.example"],
