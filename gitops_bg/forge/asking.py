@@ -1,7 +1,8 @@
 """Chooses the next question about people to ask a forge, and keeps the answers. No I/O; one thread uses it.
 
 Reviews are read only if a policy asks for them and the pull request has changed: its ``updated_at`` moved. That has a
-resolution of a second, so a changed one is read again after the next list. Answers are kept while a forge is down.
+resolution of a second, so a changed one is read again after each list until `SETTLES_AFTER` has passed. Answers are
+kept while a forge is down.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,6 +16,10 @@ from gitops_bg.forge.port import Pull, PullState, Review
 
 AT_LEAST_EVERY = timedelta(minutes=10)
 """Reviews are read again after this time, whatever the list says: it may not show an approval of GitLab."""
+SETTLES_AFTER = timedelta(seconds=5)
+"""After this time, no later change of a pull request can have the ``updated_at`` with which its reviews were first
+read: a second, and what a slow answer takes.
+"""
 LOOK_AGAIN = timedelta(minutes=1)
 """After this time, a commit without a pull request is asked about once more: forges connect the two with a
 short delay.
@@ -48,8 +53,17 @@ class _Read:
     at: datetime
     look: int
     """The number of the newest list at that time."""
-    settled: bool
-    """Read again after the list that showed the change."""
+    since: datetime
+    """When they were first read with this ``updated_at``."""
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether a later review would have moved ``updated_at``."""
+        return self.at - self.since >= SETTLES_AFTER
+
+    def shows(self, pull: Pull) -> bool:
+        """Return whether it was read at this state of this pull request."""
+        return (self.pull.number, self.pull.updated_at) == (pull.number, pull.updated_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +168,7 @@ class Answers:
         if self._look == read.look:
             return False
         is_open = pull.state is PullState.OPEN
-        return not (is_open and read.settled) or self._forced > read.look or now >= read.at + AT_LEAST_EVERY
+        return not (is_open and read.is_settled) or self._forced > read.look or now >= read.at + AT_LEAST_EVERY
 
     # --- answers -----------------------------------------------------------------------------------------------------
 
@@ -167,11 +181,8 @@ class Answers:
             self._merged[question.commit] = replace(answered, merged=Merged(pull, reviews))
         else:
             before = self._reads.get(app)
-            is_same = before is not None and (before.pull.number, before.pull.updated_at) == (
-                pull.number,
-                pull.updated_at,
-            )
-            self._reads[app] = _Read(pull, reviews, now, self._look, settled=is_same)
+            since = before.since if before is not None and before.shows(pull) else now
+            self._reads[app] = _Read(pull, reviews, now, self._look, since)
         return self._say(app, now)
 
     def merged(self, question: Question, pull: Pull | None, now: datetime) -> bool:

@@ -75,6 +75,20 @@ def test_a_review_in_the_second_in_which_they_were_read_is_not_lost() -> None:
     assert heard(scene).reviews == (review(), review(ADA))
 
 
+def test_a_review_in_the_second_in_which_webhooks_had_them_read_twice_is_not_lost() -> None:
+    """Several webhooks in one second bring as many lists, and none of them is later than ``updated_at``."""
+    scene = asking(Asks(reviews=True))
+    scene.run(300)
+    scene.forge.reviewed(1, review())
+    for _ in range(3):
+        scene.worker.look_soon()
+        scene.run(0.2)
+    assert heard(scene).reviews == (review(),)
+    scene.forge.given[1] = [review(), review(ADA)]  # In the same second: ``updated_at`` stays as it is.
+    scene.run(60)
+    assert heard(scene).reviews == (review(), review(ADA))
+
+
 def test_an_app_hears_of_news_only() -> None:
     scene = asking(Asks(reviews=True))
     scene.run(600)
