@@ -46,6 +46,7 @@ from gitops_bg.agent.runtime.backoff import Backoff
 from gitops_bg.agent.runtime.boundaries import quietly
 from gitops_bg.agent.runtime.failures import Failures
 from gitops_bg.agent.runtime.gc_tuning import collect_less_often
+from gitops_bg.agent.runtime.hanging_looks import HangingLooks
 from gitops_bg.agent.runtime.leadership import Leadership
 from gitops_bg.agent.runtime.timers import Timers
 from gitops_bg.agent.runtime.workers import Workers
@@ -130,6 +131,7 @@ class Agent:
         self._tracer = tracer_from(os.environ, settings.repository.cluster)
         self._reconciler = self._wired_reconciler()
         self._workers = Workers(self.queue, self._work_on, settings.workers, self._crashed)
+        self._hanging = HangingLooks(self._workers, self._failures.failed, self._crashed)
         self.metrics.ask_at_each_scrape(self.readiness_problems, self.queue)
 
     def _watched_cluster(self) -> Cluster:
@@ -261,6 +263,7 @@ class Agent:
         self.group_commits.start()
         self.group_ledger.start()
         self.groups.start()
+        self._hanging.start()
         self.git.poll_soon()
         self.leadership.start()
         if self.settings.lease is None:
@@ -290,6 +293,7 @@ class Agent:
             self._scheduler.pause()
         self.queue.stop()
         self.measurements.stop()
+        self._hanging.stop(self._left(until))
         self._workers.join(lambda: self._left(until))
         self.git.stop(self._left(until))
         self.forge.stop(self._left(until))
@@ -459,6 +463,8 @@ class Agent:
             reasons.append("the thread that commits for groups ended")
         if not self.group_ledger.alive:
             reasons.append("the thread that writes the ledger of groups ended")
+        if not self._hanging.alive:
+            reasons.append("the thread that looks for hanging looks ended")
         if not self.leadership.alive:
             reasons.append("the lease thread ended")
         if not self.cluster.alive:

@@ -6,6 +6,7 @@ GitopsBgError
 ├── Transient        something passing; retry with backoff
 │   ├── WorldChanged what was decided on is no longer so; look again at once
 │   └── InternalError a bug, at the boundary where it was caught; only what it struck waits, with backoff
+│       └── TookTooLong  a computation that was ended, because it would have held up the others
 └── LostLeadership   stop now
 """
 
@@ -73,6 +74,12 @@ class InternalError(Transient):
     """
 
     reason = "InternalError"
+
+
+class TookTooLong(InternalError):
+    """A computation took more than its share, and was ended. ``__cause__`` shows where."""
+
+    reason = "TookTooLong"
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from gitops_bg.agent.runtime.workers import Workers
+from gitops_bg.agent.runtime.workers import MOST_HANGING, Workers
 from gitops_bg.agent.runtime.workqueue import WorkQueue
 from gitops_bg.core.model.version import AppKey
 from tests.support.waiting import eventually
@@ -56,3 +56,56 @@ def test_a_bug_that_ends_a_thread_is_told() -> None:
     eventually(lambda: crashes, what="it is told")
     eventually(lambda: workers.problems() == ["thread worker-0 ended"], what="and shown")
     workers.end()
+
+
+def test_a_look_that_hangs_has_a_substitute_and_ends_its_thread() -> None:
+    queue, looked, may_end, now = WorkQueue(), list[AppKey](), threading.Event(), [100.0]
+
+    def look_at(app: AppKey) -> None:
+        looked.append(app)
+        if app == WEB:
+            may_end.wait(20)
+
+    workers = Workers(queue, look_at, 1, lambda _: None, monotonic=lambda: now[0])
+    workers.begin()
+    queue.add(WEB)
+    eventually(lambda: looked == [WEB], what="the look has begun")
+    queue.add(API)
+    now[0] = 129.9
+    assert workers.replace_hanging(30.0) == []
+    now[0] = 130.0
+    [(app, where)] = workers.replace_hanging(30.0)
+    assert app == WEB
+    assert "may_end.wait(20)" in where
+    eventually(lambda: looked == [WEB, API], what="a substitute looks at the other app")
+    now[0] = 999.0
+    assert workers.replace_hanging(30.0) == [], "it is told once, and needs one substitute"
+    queue.add(WEB)
+    assert workers.problems() == []
+    may_end.set()
+    eventually(lambda: looked == [WEB, API, WEB], what="the app is looked at again")
+    eventually(lambda: sum(each.is_alive() for each in workers._threads) == 1, what="one thread remains")
+    workers.end()
+    workers.join(lambda: 20.0)
+
+
+def test_too_many_looks_that_hang_are_a_reason_to_start_the_process_again() -> None:
+    queue, may_end, now, begun = WorkQueue(), threading.Event(), [0.0], list[AppKey]()
+
+    def look_at(app: AppKey) -> None:
+        begun.append(app)
+        may_end.wait(20)
+
+    workers = Workers(queue, look_at, 1, lambda _: None, monotonic=lambda: now[0])
+    workers.begin()
+    for number in range(MOST_HANGING + 1):
+        assert workers.problems() == []
+        queue.add(AppKey("shop", f"app-{number}"))
+        eventually(lambda: len(begun) == number + 1, what="its look has begun")  # noqa: B023 - called in this turn
+        now[0] += 60
+        assert len(workers.replace_hanging(60.0)) == 1
+    assert workers.problems() == [f"{MOST_HANGING + 1} looks hang"]
+    may_end.set()
+    eventually(lambda: workers.problems() == [], what="none hangs any more")
+    workers.end()
+    workers.join(lambda: 20.0)

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from gitops_bg.agent.desired import git_writes, reader
-from gitops_bg.agent.reconcile import reconciler
+from gitops_bg.agent.reconcile import facts, reconciler
 from gitops_bg.agent.reconcile.measurements import MeasurementRunner
+from gitops_bg.agent.runtime import cpu_limit, hanging_looks
 from gitops_bg.analysis.evaluator import MetricEvaluator
 from gitops_bg.cluster import cluster as cluster_module
 from gitops_bg.cluster.execution.jobs import Jobs
@@ -33,6 +34,10 @@ WORDS = "the \u202ebug\nof a test"
 SHOWN = "a bug of the agent: RuntimeError: the \\u202ebug\\nof a test"
 
 
+def _fails(*given: Any, **named: Any) -> Any:
+    raise RuntimeError(WORDS)
+
+
 @dataclass(frozen=True)
 class Boundary:
     """A function that is to fail wherever ``web`` is what it deals with."""
@@ -41,15 +46,15 @@ class Boundary:
     name: str
 
     @contextmanager
-    def broken(self) -> Iterator[list[float]]:
-        """Let it fail for `web` inside; the times when it has."""
+    def broken(self, instead: Callable[..., Any] = _fails) -> Iterator[list[float]]:
+        """Let it fail for `web` inside, or do something else instead; the times when it has."""
         sound = getattr(self.place, self.name)
         failures: list[float] = []
 
         def failing(*given: Any, **named: Any) -> Any:
             if _deals_with_web((*given, *named.values())):
                 failures.append(time.monotonic())
-                raise RuntimeError(WORDS)
+                return instead(*given, **named)
             return sound(*given, **named)
 
         setattr(self.place, self.name, failing)
@@ -96,6 +101,57 @@ def test_bug_that_strikes_one_app_is_its_condition_and_nobody_elses(kind: str, s
     web.push_image(f"{tag}-mended")
     web.wait(lambda: web.condition("InternalError")["status"] == "Unknown", "the condition has gone", timeout=60)
     web.wait_offered(f"{tag}-mended")
+    siege.bystander_goes_on()
+
+
+def _endless(*given: Any, **named: Any) -> Any:
+    while True:
+        pass
+
+
+ENDLESS = {
+    "its files": (Boundary(reader, "load_app"), "InvalidSpec", "reading apps/"),
+    "its decision": (Boundary(facts, "decide"), "InternalError", "deciding on "),
+}
+
+
+@pytest.mark.parametrize("kind", ENDLESS)
+def test_computation_that_never_ends_is_ended_and_its_apps_condition(
+    kind: str, siege: Siege, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In Python, so that the others have a part of the time meanwhile: a limit of CPU, 0.5 s here, ends it."""
+    monkeypatch.setattr(cpu_limit, "LONGEST", 0.5)
+    boundary, condition, said = ENDLESS[kind]
+    web, tag = siege.web, f"endless{list(ENDLESS).index(kind)}"
+    with boundary.broken(_endless) as begun:
+        web.push_image(tag)
+        message = web.wait_condition(condition)["message"]
+        assert said in message
+        assert "of CPU, and was ended" in message
+        siege.bystander_goes_on()
+        assert begun
+    web.push_image(f"{tag}-mended")
+    web.wait(lambda: web.condition(condition)["status"] != "True", "the condition has gone", timeout=60)
+    web.wait_offered(f"{tag}-mended")
+    siege.bystander_goes_on()
+
+
+def test_look_that_hangs_is_its_apps_condition_and_takes_no_worker_away(
+    siege: Siege, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent, web, may_end = siege.world.agent, siege.web, threading.Event()
+    assert agent is not None
+    monkeypatch.setattr(hanging_looks, "LONGEST", 1.0)
+    with Boundary(reconciler, "gather").broken(lambda *_, **__: may_end.wait(60)) as begun:
+        web.push_image("hangs")
+        try:
+            assert "the log says where it hangs" in web.wait_condition("InternalError")["message"]
+            siege.bystander_goes_on()
+        finally:
+            may_end.set()
+        assert begun
+    web.wait(lambda: web.condition("InternalError")["status"] == "Unknown", "the condition has gone", timeout=60)
+    web.wait_offered("hangs")
     siege.bystander_goes_on()
 
 

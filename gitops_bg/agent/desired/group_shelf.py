@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
+from gitops_bg.agent.desired.reading import too_costly
 from gitops_bg.agent.runtime.boundaries import log_bug
-from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
+from gitops_bg.agent.runtime.cpu_limit import cpu_limited
+from gitops_bg.core.errors import GitopsBgError, InternalError, TookTooLong, guarded
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.desired import Problem
@@ -75,6 +77,10 @@ class GroupShelf:
         try:
             with guarded(f"reading the group {group}"):
                 return self._kept(group, tree, None, self._loaded(group, commit))
+        except TookTooLong as error:
+            log_bug(error)
+            unusable = _unusable(too_costly(group_folder(group), error), commit)
+            return _Shelved(tree, None, self._or_last_valid(group, unusable))
         except InternalError as error:
             log_bug(error)
             remedy = "report it, with the traceback in the agent's log"
@@ -96,7 +102,7 @@ class GroupShelf:
     def _load(self, group: GroupKey, files: Mapping[str, File], commit: str) -> GroupConfig:
         folder = group_folder(group)
         below = {path.removeprefix(f"{folder}/"): content for path, content in files.items()}
-        return load_group(group, below, commit, self._library)
+        return cpu_limited(f"reading {folder}", lambda: load_group(group, below, commit, self._library))
 
     def _or_last_valid(self, group: GroupKey, broken: GroupConfig) -> GroupConfig:
         """The last valid state, with what is wrong now; as it is where there was none."""

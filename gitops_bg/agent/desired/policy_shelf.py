@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from gitops_bg.agent.runtime.boundaries import log_bug
+from gitops_bg.agent.runtime.cpu_limit import cpu_limited
 from gitops_bg.core.checks.policies.match import asked_of_people, matches, matching, scopes_asked_about
 from gitops_bg.core.errors import InternalError, guarded
 from gitops_bg.core.model.desired import Problem
@@ -137,7 +138,7 @@ def _load(path: str, content: File, people: PeopleFile) -> PolicyFile:
     """
     try:
         with guarded(f"reading {path}"):
-            return load_policy_file(path, content, people)
+            return cpu_limited(f"reading {path}", lambda: load_policy_file(path, content, people))
     except InternalError as error:
         log_bug(error)
         return PolicyFile(path, problems=(_bug_in(path, error),))
@@ -146,7 +147,7 @@ def _load(path: str, content: File, people: PeopleFile) -> PolicyFile:
 def _load_people(content: File | None) -> PeopleFile:
     try:
         with guarded(f"reading {PEOPLE_FILE}"):
-            return load_people(content)
+            return cpu_limited(f"reading {PEOPLE_FILE}", lambda: load_people(content))
     except InternalError as error:
         log_bug(error)
         return PeopleFile(problems=(_bug_in(PEOPLE_FILE, error),))

@@ -9,10 +9,11 @@ from dataclasses import replace
 
 from gitops_bg.agent.desired.group_shelf import GroupShelf
 from gitops_bg.agent.desired.policy_shelf import PolicyShelf
-from gitops_bg.agent.desired.reading import Entry, Reading, unreadable
+from gitops_bg.agent.desired.reading import Entry, Reading, too_costly, unreadable
 from gitops_bg.agent.desired.shared_documents import SharedDocumentUsers
 from gitops_bg.agent.runtime.boundaries import log_bug, quietly
-from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
+from gitops_bg.agent.runtime.cpu_limit import cpu_limited, outside_cpu_limit
+from gitops_bg.core.errors import GitopsBgError, InternalError, TookTooLong, guarded
 from gitops_bg.core.groups.branches import AppOrGroup
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import PromotionBranch
@@ -33,7 +34,7 @@ from gitops_bg.spec.app.layout import (
     is_manifest,
 )
 from gitops_bg.spec.app.load import load_app
-from gitops_bg.spec.app.primary import read_primary
+from gitops_bg.spec.app.primary import PrimaryFile, read_primary
 from gitops_bg.spec.app.settings import default_settings, read_settings
 from gitops_bg.spec.groups.layout import GROUPS_FOLDER
 from gitops_bg.spec.yaml.reader import read_one
@@ -199,7 +200,7 @@ class Reader:
         origins = self._repository.origins([*targets, *primaries])
         sources = {file: of[file[1] == PRIMARY_FILE] for file, of in origins.items()}
         trees = self._repository.apps()
-        entries = {app: self._entry(app, files[app], sources, trees.get(app, "")) for app in apps}
+        entries = {app: self._entry_within_limit(app, files[app], sources, trees.get(app, "")) for app in apps}
         for app in apps:
             self._broken.pop(app, None)
         return entries
@@ -211,6 +212,16 @@ class Reader:
         if entry is not None:
             self._entries[app] = entry
 
+    def _entry_within_limit(
+        self, app: AppKey, files: Mapping[str, File], sources: Mapping[tuple[AppKey, str], Source], tree: str
+    ) -> Entry:
+        """What an app's files say; or that they cost too much, until they change."""
+        try:
+            return self._entry(app, files, sources, tree)
+        except TookTooLong as error:
+            log_bug(error, app)
+            return unreadable(app, too_costly(self._repository.places.folder(app), error))
+
     def _entry(
         self, app: AppKey, files: Mapping[str, File], sources: Mapping[tuple[AppKey, str], Source], tree: str
     ) -> Entry:
@@ -218,12 +229,16 @@ class Reader:
 
         def source(*names: str) -> Source:
             makers.update(names)
-            found = (sources.get((app, name)) or self._repository.source(app, name) for name in names)
+            return outside_cpu_limit(lambda: newest_of(names))
+
+        def newest_of(names: Iterable[str]) -> Source:
+            found = [sources.get((app, name)) or self._repository.source(app, name) for name in names]
             return self._newest({each.commit: each for each in found if each})
 
         contents = {name: file.content for name, file in files.items()}
         folder = self._repository.places.folder(app)
-        config = load_app(app, contents, source, self._sharing.library, self._sharing.alerting, folder)
+        library, alerting = self._sharing.library, self._sharing.alerting
+        config = cpu_limited(f"reading {folder}", lambda: load_app(app, contents, source, library, alerting, folder))
         made = tuple(sorted(makers - {PRIMARY_FILE}))
         has_target = config.target_file in files
         return Entry(config, PRIMARY_FILE in files, has_target, made, self._repository.head, tree)
@@ -277,10 +292,15 @@ class Reader:
             return _NOTHING
         key = (app, file.blob)
         if key not in self._parsed_offers:
-            document, _ = read_one(PRIMARY_FILE, file.content)
-            primary = read_primary(document, app)[0] if document else None
+            content = file.content
+            primary = cpu_limited(f"reading {PRIMARY_FILE} of {app}", lambda: _primary_in(content, app))
             self._parsed_offers[key] = (primary.snapshot.digest, primary.services) if primary else _NOTHING
         return self._parsed_offers[key]
+
+
+def _primary_in(content: bytes, app: AppKey) -> PrimaryFile | None:
+    document, _ = read_one(PRIMARY_FILE, content)
+    return read_primary(document, app)[0] if document else None
 
 
 def _both(before: Poll, now: Poll) -> Poll:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from gitops_bg.agent.desired.lineage import Followed
 from gitops_bg.agent.desired.policy_shelf import PolicyView
-from gitops_bg.core.errors import InternalError
+from gitops_bg.core.errors import InternalError, TookTooLong
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import PromotionBranch
@@ -79,3 +79,8 @@ def unreadable(app: AppKey, problem: Problem) -> Entry:
     """The entry of an app of which nothing can be read: unknown is not absent, and the running version goes on."""
     config = AppConfig(app, None, {}, None, None, problems=(problem,), whole=False, auxiliary_objects=UNKNOWN)
     return Entry(config, has_primary=True, has_target=True)
+
+
+def too_costly(path: str, error: TookTooLong) -> Problem:
+    """The problem of a file or folder whose reading was ended."""
+    return Problem(path, str(error), remedy="make it smaller: it is read again when it changes")

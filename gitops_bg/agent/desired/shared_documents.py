@@ -1,7 +1,12 @@
 """What apps share in main (AnalysisTemplates, AlertProviders, default alerts), and which app uses which of it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
 
+from gitops_bg.agent.desired.reading import too_costly
+from gitops_bg.agent.runtime.boundaries import log_bug
+from gitops_bg.agent.runtime.cpu_limit import cpu_limited
+from gitops_bg.core.errors import TookTooLong
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.notify.apprise_sender import unavailable
@@ -12,6 +17,10 @@ from gitops_bg.spec.app.settings import alerting_of
 from gitops_bg.spec.notifications.alert_providers import Alerting, load_providers
 
 Files = Mapping[str, bytes | Problem]
+
+Loaded = TypeVar("Loaded")
+_FOR_A_FILE = 2.0
+"""Seconds of CPU for one of several files that take too long together."""
 
 Use = tuple[str, str]
 """A folder, and a name in it."""
@@ -31,12 +40,13 @@ class SharedDocumentUsers:
 
     def take_templates(self, files: Files) -> set[AppKey]:
         """Read the files of ``analysis/``; return the apps that use a changed template."""
-        before, self.library = self.library, load_templates(files)
+        before, self.library = self.library, _affordable(ANALYSIS_FOLDER, load_templates, files)
         return self._users_of(ANALYSIS_FOLDER, before.changed(self.library))
 
     def take_alerts(self, files: Files, settings: bytes | None) -> set[AppKey]:
         """Read the files of ``alerts/`` and gitops-bg.yaml; return the apps whose alerts changed."""
-        before, self.alerting = self.alerting, alerting_of(settings, load_providers(files), unavailable())
+        providers = _affordable(ALERTS_FOLDER, load_providers, files)
+        before, self.alerting = self.alerting, alerting_of(settings, providers, unavailable())
         if before.defaults != self.alerting.defaults:
             return set(self._apps)
         return self._users_of(ALERTS_FOLDER, before.providers.changed(self.alerting.providers))
@@ -54,6 +64,23 @@ class SharedDocumentUsers:
 
     def _users_of(self, folder: str, names: frozenset[str]) -> set[AppKey]:
         return {app for name in names for app in self._users.get((folder, name), ())}
+
+
+def _affordable(folder: str, load: Callable[[Files], Loaded], files: Files) -> Loaded:
+    """Load all files; where that takes too long, without those that cost the most."""
+    try:
+        return cpu_limited(f"reading {folder}", lambda: load(files))
+    except TookTooLong as error:
+        log_bug(error)
+        return load({path: _if_cheap(path, content, load) for path, content in files.items()})
+
+
+def _if_cheap(path: str, content: bytes | Problem, load: Callable[[Files], object]) -> bytes | Problem:
+    try:
+        cpu_limited(f"reading {path}", lambda: load({path: content}), _FOR_A_FILE)
+    except TookTooLong as error:
+        return too_costly(path, error)
+    return content
 
 
 def _uses(config: AppConfig | None) -> Iterator[Use]:

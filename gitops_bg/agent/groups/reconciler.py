@@ -14,6 +14,7 @@ from gitops_bg.agent.groups.ledger import GroupLedgerThread
 from gitops_bg.agent.groups.members import has_pods
 from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.agent.reconcile.measurements import MeasurementRunner
+from gitops_bg.agent.runtime.cpu_limit import cpu_limited
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.core.errors import GitopsBgError
@@ -169,7 +170,7 @@ class GroupReconciler:
             return None, None, False  # A group that left main, or a main that does not count, changes nothing.
         now = self._clock()
         facts = self._with_answers(facts, now)
-        decision = facts.decide(now)
+        decision = cpu_limited(f"deciding on {group}", lambda: facts.decide(now))
         wrote = self._groups.save(facts.seen, decision, facts.desired.commit, now, facts.observed.pull)
         # What the record asks for is measured, and said, once the record is saved, so that no result counts twice.
         measured_by = self._beside.measurements.take_group(

@@ -21,6 +21,7 @@ from gitops_bg.agent.reconcile.contradiction_backoff import ContradictionBackoff
 from gitops_bg.agent.reconcile.event_recorder import EventRecorder
 from gitops_bg.agent.reconcile.facts import Facts, gather
 from gitops_bg.agent.reconcile.peer_facts import peer_after, with_peers
+from gitops_bg.agent.runtime.cpu_limit import cpu_limited
 from gitops_bg.agent.runtime.timers import Timers
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
@@ -105,7 +106,7 @@ class Reconciler:
         asked, board = perf_counter(), self._catalog.board
         with board.turn(facts.desired.policing):
             facts = with_peers(board, facts)
-            decision = facts.decide(started)
+            decision = cpu_limited(f"deciding on {facts.app}", lambda: facts.decide(started))
             self._note_peer(facts, decision, started)
         self._metrics.decided(facts.app, decision.phase, perf_counter() - asked)
         return decision

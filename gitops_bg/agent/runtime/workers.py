@@ -3,31 +3,57 @@
 Knows neither what a look is nor who leads.
 """
 
+import sys
 import threading
+import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count, islice
+from traceback import format_stack
 
 from gitops_bg.agent.runtime.workqueue import WorkQueue
 from gitops_bg.core.model.version import AppKey
 
+MOST_HANGING = 16
+"""How many looks may hang at a time, each with a thread of its own, before the process is better started again."""
+
+
+@dataclass(slots=True)
+class _Look:
+    """A look under way."""
+
+    app: AppKey
+    since: float
+    hangs: bool = False
+
 
 class Workers:
-    """``count`` threads that call ``look_at`` for queued apps; ``on_crash`` gets the bug that ended a thread."""
+    """``number`` threads that call ``look_at`` for queued apps; ``on_crash`` gets the bug that ended a thread.
+
+    A thread whose look hangs gets a substitute, so that no app takes a worker from the others. ``monotonic`` gives
+    seconds.
+    """
 
     def __init__(
         self,
         queue: WorkQueue,
         look_at: Callable[[AppKey], None],
-        count: int,
+        number: int,
         on_crash: Callable[[BaseException], None],
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._queue = queue
         self._look_at = look_at
-        self._count = count
+        self._number = number
         self._on_crash = on_crash
+        self._monotonic = monotonic
         self._lock = threading.Lock()
-        self._term = 0
         self._working = False
         self._threads: list[threading.Thread] = []
+        """All that may still run."""
+        self._expected: list[threading.Thread] = []
+        """Those of them that are to go on with the next app."""
+        self._looks: dict[threading.Thread, _Look] = {}
         queue.pause()
 
     def begin(self) -> None:
@@ -35,20 +61,30 @@ class Workers:
         with self._lock:
             if self._working:
                 return
-            self._working, self._term = True, self._term + 1
+            self._working = True
             self._queue.resume()
-            begun = [
-                threading.Thread(target=self._work, args=(self._term,), name=f"worker-{number}", daemon=True)
-                for number in range(self._count)
-            ]
-            self._threads = [*(thread for thread in self._threads if thread.is_alive()), *begun]
-            for thread in begun:
-                thread.start()
+            self._complete()
+
+    def replace_hanging(self, longest: float) -> list[tuple[AppKey, str]]:
+        """Begin a substitute for each thread whose look has lasted for ``longest`` seconds; it ends with this look.
+        Return the apps, each once, and where in the code they are.
+        """
+        with self._lock:
+            now = self._monotonic()
+            looks = self._looks.items()
+            late = {thread: look for thread, look in looks if not look.hangs and now - look.since >= longest}
+            for look in late.values():
+                look.hangs = True
+            self._expected = [each for each in self._expected if each not in late]
+            if self._working:
+                self._complete()
+            frames = sys._current_frames()
+        return [(look.app, "".join(format_stack(frames[thread.ident or 0]))) for thread, look in late.items()]
 
     def end(self) -> None:
         """Begin no further look; looks under way end by themselves. Returns at once."""
         with self._lock:
-            self._working, self._term = False, self._term + 1
+            self._working, self._expected = False, []
             self._queue.pause()
 
     def join(self, left: Callable[[], float]) -> None:
@@ -57,18 +93,42 @@ class Workers:
             thread.join(left())
 
     def problems(self) -> list[str]:
-        """The threads that ended although they should work."""
+        """The threads that ended although they should work, and too many looks that hang."""
         with self._lock:
-            expected = self._threads[-self._count :] if self._working else []
-            dead = [thread.name for thread in expected if not thread.is_alive()]
-        return [f"thread {name} ended" for name in dead]
+            dead = [f"thread {each.name} ended" for each in self._expected if not each.is_alive()]
+            hanging = sum(look.hangs for look in self._looks.values())
+        return [*dead, f"{hanging} looks hang"] if hanging > MOST_HANGING else dead
 
-    def _work(self, term: int) -> None:
+    def _complete(self) -> None:
+        """Begin as many threads as are missing."""
+        names = {each.name for each in self._expected}
+        free = (name for number in count() if (name := f"worker-{number}") not in names)
+        missing = self._number - len(self._expected)
+        begun = [threading.Thread(target=self._work, name=name, daemon=True) for name in islice(free, missing)]
+        self._expected += begun
+        self._threads = [*(thread for thread in self._threads if thread.is_alive()), *begun]
+        for thread in begun:
+            thread.start()
+
+    def _work(self) -> None:
         try:
-            while self._term == term and (app := self._queue.get()) is not None:
+            while self._goes_on() and (app := self._queue.get()) is not None:
                 try:
+                    self._note(_Look(app, self._monotonic()))
                     self._look_at(app)
                 finally:
+                    self._note(None)
                     self._queue.done(app)
         except BaseException as error:
             self._on_crash(error)
+
+    def _goes_on(self) -> bool:
+        with self._lock:
+            return threading.current_thread() in self._expected
+
+    def _note(self, look: _Look | None) -> None:
+        """Note what this thread looks at."""
+        with self._lock:
+            self._looks.pop(threading.current_thread(), None)
+            if look is not None:
+                self._looks[threading.current_thread()] = look
