@@ -72,6 +72,8 @@ from gitops_bg.repo.repository import Repository
 
 LOGGER = logging.getLogger(__name__)
 
+STALE = 120.0
+"""Seconds after which knowledge of the cluster is stale: the API server sends a bookmark each minute."""
 REFUSED_FIRST = 2.0
 """Seconds after which a branch that the remote refused is tried again; doubled each time."""
 POLL_JITTER = 0.2
@@ -472,8 +474,13 @@ class Agent:
         return reasons
 
     def readiness_problems(self) -> list[str]:
-        """Why the agent does not manage its apps yet; empty once it does."""
+        """Why the agent does not manage its apps yet, or decides on what may be no longer so; empty once it does."""
         reasons = [] if self.cluster.synced else ["the caches of the cluster are not filled yet"]
+        if self.cluster.synced and self.cluster.age > STALE:
+            why = next((f": {error}" for error in self.cluster.troubles()), "")
+            reasons.append(
+                f"the API server last confirmed {self.cluster.age:.0f} s ago what is known of the cluster{why}"
+            )
         if not self.catalog.seen:
             reasons.append(self.catalog.unreachable or "the repository was not read yet")
         return reasons

@@ -195,6 +195,11 @@ class Cluster:
         """Whether the watches run; False after a bug in one of them."""
         return (self._caches is None or self._caches.alive) and (self._jobs is None or self._jobs.alive)
 
+    @property
+    def age(self) -> float:
+        """The seconds since the API server last confirmed what the caches say; 0 without caches."""
+        return self._caches.age if self._caches is not None else 0.0
+
     def troubles(self) -> list[GitopsBgError]:
         """Why watches receive nothing at present, what is refused first; empty when all is well."""
         found = self._caches.troubles() if self._caches is not None else []

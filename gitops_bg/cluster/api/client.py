@@ -94,8 +94,8 @@ class Client:
             raise refusal(call.what, answer.status, answer.headers, answer.data, call.path)
         return answer.data.decode(errors="replace")
 
-    def watch(self, kind: Kind, namespace: str, labels: str, version: str, seconds: int, grace: float) -> Stream:
-        """Open a watch that the server ends after ``seconds``; silence for another ``grace`` seconds is an error.
+    def watch(self, kind: Kind, namespace: str, labels: str, version: str, seconds: int, silence: float) -> Stream:
+        """Open a watch that the server ends after ``seconds``; ``silence`` seconds without a line raise `Silent`.
 
         https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
         """
@@ -108,7 +108,7 @@ class Client:
         if labels:
             query["labelSelector"] = labels
         call = Call(f"watch {kind.called(namespace)}", "GET", kind.path(namespace), query)
-        return self._connection.open(call, seconds + grace)
+        return self._connection.open(call, silence)
 
     def create(self, kind: Kind, body: Object) -> Object:
         """POST an object. Raises `WorldChanged` where one of this name exists already."""

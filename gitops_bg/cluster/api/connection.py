@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 import urllib3
 
 from gitops_bg.cluster.api.access import IN_CLUSTER, Access
-from gitops_bg.cluster.api.errors import border, refusal
+from gitops_bg.cluster.api.errors import Silent, border, refusal
 from gitops_bg.cluster.api.plain_transport import plain_transport
 from gitops_bg.cluster.api.skew import Skew
 from gitops_bg.cluster.api.transport import Transport
@@ -157,12 +157,17 @@ class Stream:
         self._response = response
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield each complete line as it arrives; ends when the server ends the response. Raises `Transient`."""
+        """Yield each complete line as it arrives; ends when the server ends the response. Raises `Transient`, and
+        `Silent` where nothing came for too long.
+        """
         pending = b""
         with border(self._what):
-            for chunk in self._response.stream(None, decode_content=True):
-                *lines, pending = (pending + chunk).split(b"\n")
-                yield from (line for line in lines if line)
+            try:
+                for chunk in self._response.stream(None, decode_content=True):
+                    *lines, pending = (pending + chunk).split(b"\n")
+                    yield from (line for line in lines if line)
+            except urllib3.exceptions.ReadTimeoutError as error:
+                raise Silent(f"{self._what}: nothing came for too long") from error
 
     def stop(self) -> None:
         """Wake the reader from another thread; its iteration ends, with or without an error."""

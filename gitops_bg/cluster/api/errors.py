@@ -66,6 +66,12 @@ class Gone(Transient):
     reason = "Gone"
 
 
+class Silent(Transient):
+    """A stream brought nothing for longer than it ever should: its connection may be dead."""
+
+    reason = "Silent"
+
+
 def grant_for_secrets(namespace: str) -> str:
     """How to let the agent copy and apply the Secrets of apps; nobody has that right by default (deploy/rbac.yaml)."""
     return f"bind the ClusterRole gitops-bg-app-secrets to the agent in namespace {namespace}"

@@ -15,6 +15,7 @@ from kubernetes import config as kubernetes_config
 
 from gitops_bg.cluster.api.access import IN_CLUSTER, Access
 from gitops_bg.cluster.api.errors import NoAccess, border
+from gitops_bg.cluster.api.keepalive import keepalive_options
 from gitops_bg.cluster.api.transport import Timeouts
 
 
@@ -26,7 +27,7 @@ class LibraryTransport:
         configuration = kubernetes_client.Configuration()
         self._load(configuration)
         configuration.retries = False
-        configuration.keep_alive = True
+        configuration.socket_options = keepalive_options()
         configuration.connection_pool_maxsize = access.pool_size
         self._api = kubernetes_client.ApiClient(configuration)
 

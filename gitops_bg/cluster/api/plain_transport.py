@@ -7,7 +7,6 @@ Whatever is not plain is left to the library: plugins, providers, passwords, pro
 import base64
 import json
 import os
-import socket
 import ssl
 import tempfile
 from collections.abc import Mapping
@@ -18,15 +17,14 @@ from urllib.request import getproxies
 
 import urllib3
 import yaml
-from urllib3.connection import HTTPConnection
 from urllib3.util import create_urllib3_context
 
 from gitops_bg.cluster.api.access import IN_CLUSTER, Access
+from gitops_bg.cluster.api.keepalive import keepalive_options
 from gitops_bg.cluster.api.transport import Timeouts
 
 _CLUSTER = frozenset(("server", "certificate-authority", "certificate-authority-data", "extensions"))
 _USER = frozenset(("token", "client-certificate", "client-certificate-data", "client-key", "client-key-data"))
-_KEPT_ALIVE = [*HTTPConnection.default_socket_options, (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +49,7 @@ class PlainTransport:
         self._pool = urllib3.PoolManager(
             retries=False,
             maxsize=pool_size,
-            socket_options=_KEPT_ALIVE,
+            socket_options=keepalive_options(),
             cert_reqs="CERT_REQUIRED",
             ca_cert_data=plain.authority or None,
             ssl_context=context,

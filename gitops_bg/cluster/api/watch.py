@@ -14,7 +14,7 @@ from typing import Protocol
 
 from gitops_bg.cluster.api.client import PAGE, Client
 from gitops_bg.cluster.api.connection import Stream
-from gitops_bg.cluster.api.errors import Forbidden, Gone
+from gitops_bg.cluster.api.errors import Forbidden, Gone, Silent
 from gitops_bg.cluster.api.kinds import Kind, Object
 from gitops_bg.core.errors import GitopsBgError, InternalError, Refused, Transient
 from gitops_bg.core.text.foreign_json import read_objects
@@ -32,12 +32,14 @@ class WentBack(Exception):
 class Pace:
     """The timing of a watch, in seconds. Tests pass ``random`` and ``clock``.
 
-    The server ends each watch after ``shortest`` to ``longest``; silence for another ``grace`` means a dead connection.
+    The server ends each watch after ``shortest`` to ``longest``, and sends a bookmark each minute (not every server
+    does): after ``silence``, the connection may be dead, and another one is opened. The kernel notices a dead peer
+    earlier (`keepalive`).
     """
 
     shortest: int = 240
     longest: int = 300
-    grace: float = 30.0
+    silence: float = 90.0
     first_pause: float = 0.5
     longest_pause: float = 30.0
     longest_refusal: float = 300.0
@@ -110,6 +112,7 @@ class Watch:
         self._sink = sink
         self._pace = pace or Pace()
         self._version = ""
+        self._heard_at = self._pace.clock()
         self._failures = 0
         self._stopping = threading.Event()
         self._stream: Stream | None = None
@@ -141,6 +144,16 @@ class Watch:
         """Whether the thread runs; it ends before `stop` only where memory is exhausted."""
         return self._thread.is_alive()
 
+    @property
+    def can_do_without(self) -> bool:
+        """Whether the agent works without what this one follows."""
+        return self._can_do_without
+
+    @property
+    def unheard(self) -> float:
+        """The seconds since the server last showed what is, or that nothing has changed."""
+        return self._pace.clock() - self._heard_at
+
     def _run(self) -> None:
         while not self._stopping.is_set():
             try:
@@ -149,6 +162,8 @@ class Watch:
                 _LOG.warning("%s: %s", self._thread.name, error)
                 self._version = ""
                 self._sink.went_back()
+            except Silent as error:
+                _LOG.debug("%s: %s", self._thread.name, error)  # What is asked next tells whether the server answers.
             except Gone as error:
                 self._version = ""
                 self._failed(error, at_once=self._failures == 0)
@@ -171,7 +186,7 @@ class Watch:
             self._demand_no_less(self._newest(kind))
         else:
             self._version = self._list(kind)
-        started = self._pace.clock()
+        self._heard_at = started = self._pace.clock()
         heard = self._follow(kind)
         if not heard and self._pace.clock() - started < 1 and not self._stopping.is_set():
             raise Transient("the server ended the watch at once")
@@ -207,7 +222,7 @@ class Watch:
     def _follow(self, kind: Kind) -> bool:
         """Process events until the server ends the watch; return whether there was any."""
         pace, heard = self._pace, False
-        stream = self._client.watch(kind, self._namespace, self._labels, self._version, pace.seconds(), pace.grace)
+        stream = self._client.watch(kind, self._namespace, self._labels, self._version, pace.seconds(), pace.silence)
         self._stream = stream
         try:
             self._sink.trouble(None)
@@ -236,6 +251,7 @@ class Watch:
         elif kind != "BOOKMARK":
             self._sink.put(body)
         self._version = version
+        self._heard_at = self._pace.clock()
 
     def _failed(self, error: GitopsBgError, at_once: bool = False) -> None:
         if self._stopping.is_set():

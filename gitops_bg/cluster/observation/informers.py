@@ -109,6 +109,11 @@ class Informers:
         """Whether all watches run; False is a bug."""
         return all(watch.alive for watch in self._watches)
 
+    @property
+    def age(self) -> float:
+        """The seconds since the server last confirmed what is known, of the kind with the oldest knowledge."""
+        return max(watch.unheard for watch in self._watches if not watch.can_do_without)
+
     def troubles(self) -> list[GitopsBgError]:
         """Why watches receive nothing at present."""
         return [error for cache in self._all() for error in cache.troubles()]

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from gitops_bg.agent import agent as agent_module
 from gitops_bg.core import names
 from gitops_bg.core.model.digest import short
 from gitops_bg.sandbox.faults import ConnectionLost
@@ -16,6 +17,7 @@ from tests.support.cluster.paths import replica_sets
 from tests.support.configuration import PASSWORDS, SETTINGS, config_map, reading, secret
 from tests.support.scenario import App, Scenario, scenario
 from tests.support.sightings import Sightings
+from tests.support.waiting import eventually
 
 
 @pytest.fixture
@@ -54,6 +56,29 @@ def test_without_the_right_to_secrets_only_the_version_that_needs_one_waits(
     web.wait_condition("Refused", "False")
     web.merge_offer()
     web.wait(lambda: web.selected() == short(web.digest("v1")), "it is live")
+
+
+def test_while_the_server_confirms_nothing_the_agent_is_not_ready_and_says_since_when(
+    world: Scenario, own_sandbox: SandboxCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent_module, "STALE", 1.0)
+    agent = world.start()
+    world.app().deploy("v1")
+    assert agent.cluster.age < 60, "it grows from the last answer on, whatever the app does"
+    own_sandbox.sandbox.faults.fail(503)
+    own_sandbox.sandbox.faults.drop_watches()
+    stale = "the API server last confirmed "
+    eventually(
+        lambda: any(
+            each.startswith(stale) and "s ago what is known of the cluster: " in each
+            for each in agent.readiness_problems()
+        ),
+        what="it is not ready, and says why",
+    )
+    assert agent.liveness_problems() == [], "another process would know no more"
+    own_sandbox.sandbox.faults.clear()
+    monkeypatch.setattr(agent_module, "STALE", 60.0)
+    eventually(lambda: agent.readiness_problems() == [], what="it is ready again")
 
 
 def _sizes(web: App) -> dict[str, int]:
