@@ -11,22 +11,25 @@ PURE_WORKERS ?= 2
 # again.
 unexport PYTHONDONTWRITEBYTECODE
 
+# Where tests make their files: in memory, if there is enough.
+IN_MEMORY = TMPDIR="$$(.ci/temporary)"
+
 .PHONY: demo test test-all test-fast lint lock sbom licences docs site bench coverage explore histories faults fuzz mutants clean
 
 demo: .venv/.installed
 	$(BIN)/gitops-bg demo
 
 test: .venv/.installed
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow" $(TESTS)
+	$(IN_MEMORY) $(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow" $(TESTS)
 
 # Those, too, that prove the same again at size, over time, with a crash after every write, under attack or with rivals.
 test-all: .venv/.installed
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal $(TESTS)
+	$(IN_MEMORY) $(BIN)/pytest -n $(WORKERS) --dist worksteal $(TESTS)
 
 # What needs no cluster, no Git and no HTTP: after every change.
 PURE := tests/core tests/spec tests/agent tests/analysis tests/cli tests/cluster tests/sandbox
 test-fast: .venv/.installed
-	$(BIN)/pytest -q -n $(PURE_WORKERS) $(PURE) tests/documentation tests/test_doctests.py --ignore=tests/core/test_invariants.py
+	$(IN_MEMORY) $(BIN)/pytest -q -n $(PURE_WORKERS) $(PURE) tests/documentation tests/test_doctests.py --ignore=tests/core/test_invariants.py
 
 lint: .venv/.installed
 	$(BIN)/ruff check .

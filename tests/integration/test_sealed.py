@@ -39,3 +39,16 @@ def test_a_user_that_is_not_there_is_said(tmp_path: Path) -> None:
     done = sealed(tmp_path, "--user", "nobody-at-all", "--", "false")
     assert done.returncode == 0
     assert "not run as nobody-at-all" in done.stdout
+
+
+def test_temporary_files_are_where_the_user_wants_them_else_where_there_is_room(tmp_path: Path) -> None:
+    def temporary(**given: str) -> str:
+        env = {"PATH": os.environ["PATH"], **given}
+        return subprocess.run(
+            [SEALED.with_name("temporary")], env=env, capture_output=True, text=True, check=True
+        ).stdout
+
+    assert temporary(TMPDIR=str(tmp_path)) == f"{tmp_path}\n"
+    chosen = temporary()
+    assert chosen in ("/dev/shm\n", "/tmp\n")
+    assert os.access(chosen.strip(), os.W_OK)
