@@ -5,11 +5,13 @@ GitopsBgError
 ├── Refused          the API server or the remote said no; slow retry
 ├── Transient        something passing; retry with backoff
 │   ├── WorldChanged what was decided on is no longer so; look again at once
+│   ├── Exhausted    this process or machine has no more descriptors, threads, disk or memory
 │   └── InternalError a bug, at the boundary where it was caught; only what it struck waits, with backoff
 │       └── TookTooLong  a computation that was ended, because it would have held up the others
 └── LostLeadership   stop now
 """
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -20,6 +22,15 @@ if TYPE_CHECKING:  # the whole model: a command that only fails need not load it
     from gitops_bg.core.model.desired import Problem
 
 _LONGEST_WORDS = 300
+_LACKING = {
+    errno.EMFILE: "file descriptors for this process",
+    errno.ENFILE: "file descriptors on this machine",
+    errno.ENOSPC: "free blocks on the disk",
+    errno.EDQUOT: "blocks in the quota of the disk",
+    errno.ENOMEM: "bytes of memory",
+    errno.EAGAIN: "processes or threads",
+}
+"""What ran out, by the error of the system call. EAGAIN: nothing here reads or writes without waiting."""
 
 
 class GitopsBgError(Exception):
@@ -61,6 +72,12 @@ class WorldChanged(Transient):
     reason = "WorldChanged"
 
 
+class Exhausted(Transient):
+    """This process, or its machine, has no more of something; somebody else may give it back."""
+
+    reason = "Exhausted"
+
+
 class LostLeadership(GitopsBgError):
     """Another agent is in charge of this cluster; nothing more may be written."""
 
@@ -84,7 +101,8 @@ class TookTooLong(InternalError):
 
 @contextmanager
 def guarded(what: str) -> Iterator[None]:
-    """A boundary: turn an unexpected exception into an `InternalError` that names ``what`` was being done.
+    """A boundary: turn an unexpected exception into an `InternalError` that names ``what`` was being done, or into
+    `Exhausted`, where something has run out.
 
     Except ``MemoryError``: without memory nothing can go on, and a new process has some.
     """
@@ -94,4 +112,13 @@ def guarded(what: str) -> Iterator[None]:
         raise
     except Exception as error:
         words = printable(str(error)[:_LONGEST_WORDS])
+        if lacking := _lacking(error):
+            raise Exhausted(f"{what}: there are no more {lacking}: {words}") from error
         raise InternalError(f"{what}: a bug of the agent: {type(error).__name__}: {words}") from error
+
+
+def _lacking(error: Exception) -> str:
+    """What ran out; empty for any other error. Python has no error of its own for threads."""
+    if isinstance(error, OSError):
+        return _LACKING.get(error.errno or 0, "")
+    return "threads" if isinstance(error, RuntimeError) and str(error) == "can't start new thread" else ""
