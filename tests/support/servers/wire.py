@@ -1,4 +1,4 @@
-"""A connection to an API server that a test can cut and restore: bytes in, bytes out."""
+"""A connection to a server that a test can cut, restore and disturb: bytes in, bytes out."""
 
 from __future__ import annotations
 
@@ -6,10 +6,43 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from enum import StrEnum
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import yaml
+
+_LATE = 0.3
+"""Seconds by which what is late comes later."""
+
+
+class Fault(StrEnum):
+    """What becomes of a request, or of the beginning of a connection."""
+
+    LOST = "cut before the effect"
+    UNANSWERED = "cut after the effect, before the answer"
+    HALF = "cut in the middle of the answer"
+    LATE = "late"
+    SILENT = "nothing passes any more, and nobody closes"
+    TWICE = "arrives twice"
+    """Only of a request that is readable, and in one piece."""
+
+
+class _Pair:
+    """The two ends of a connection, and what befell it."""
+
+    def __init__(self, near: socket.socket, far: socket.socket) -> None:
+        self.near, self.far = near, far
+        self.fault: Fault | None = None
+
+    def cut(self) -> None:
+        for one in (self.near, self.far):
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        self.near.close()
+        self.far.close()
 
 
 class Wire:
@@ -19,26 +52,38 @@ class Wire:
         self._to = (host, port)
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
-        self._open: list[socket.socket] = []
+        self._open: list[_Pair] = []
         self._cut = threading.Event()
+        self._lock = threading.Lock()
+        self._fault: Fault | None = None
+        self._every = self._requests = self._left = 0
+        self.struck = 0
+        """How many requests a fault has met so far."""
         threading.Thread(target=self._accept, daemon=True).start()
+
+    def fail(self, fault: Fault, every: int, times: int = 1_000) -> None:
+        """From now on, this becomes of each so-manieth request, so many times."""
+        with self._lock:
+            self._fault, self._every, self._left = fault, every, times
 
     def cut(self) -> None:
         """Nobody gets through any more, and who was through is cut off."""
         self._cut.set()
-        for one in self._open:
-            with suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-        self._open.clear()
+        for pair in self._open:
+            pair.cut()
 
     def mend(self) -> None:
-        """It works again."""
+        """It works again; connections on which nothing passed stay silent."""
+        self._fault = None
         self._cut.clear()
 
     def close(self) -> None:
         """The end."""
+        pairs = list(self._open)
         self.cut()
         self._listener.close()
+        for pair in pairs:
+            pair.close()
 
     def _accept(self) -> None:
         with suppress(OSError):
@@ -47,19 +92,67 @@ class Wire:
                 if self._cut.is_set():
                     near.close()
                     continue
-                far = socket.create_connection(self._to)
-                self._open += [near, far]
-                for one, other in ((near, far), (far, near)):
-                    threading.Thread(target=_pass_on, args=(one, other), daemon=True).start()
+                pair = _Pair(near, socket.create_connection(self._to))
+                self._open.append(pair)
+                for pass_on in (self._requests_of, self._answers_of):
+                    threading.Thread(target=pass_on, args=(pair,), daemon=True).start()
+
+    def _requests_of(self, pair: _Pair) -> None:
+        with suppress(OSError):
+            while data := pair.near.recv(65536):
+                fault = self._next_fault()
+                pair.fault = pair.fault or fault
+                if pair.fault is Fault.SILENT:
+                    continue
+                if fault is Fault.LOST:
+                    break
+                if fault is Fault.LATE:
+                    self._cut.wait(_LATE)
+                if fault is Fault.TWICE:
+                    self._send_alone(data)
+                pair.far.sendall(data)
+        if pair.fault is not Fault.SILENT:
+            pair.cut()
+
+    def _answers_of(self, pair: _Pair) -> None:
+        with suppress(OSError):
+            while data := pair.far.recv(65536):
+                if pair.fault is Fault.SILENT:
+                    continue
+                if pair.fault is Fault.UNANSWERED:
+                    break
+                if pair.fault is Fault.HALF:
+                    pair.near.sendall(data[: len(data) // 2])
+                    break
+                pair.near.sendall(data)
+        if pair.fault is not Fault.SILENT:
+            pair.cut()
+
+    def _next_fault(self) -> Fault | None:
+        with self._lock:
+            if self._fault is None or not self._left:
+                return None
+            self._requests += 1
+            is_due = self._requests % self._every == 0
+            self.struck += is_due
+            self._left -= is_due
+            return self._fault if is_due else None
+
+    def _send_alone(self, request: bytes) -> None:
+        """Send a request on a connection of its own, and wait for its effect."""
+        with socket.create_connection(self._to) as alone:
+            alone.sendall(request)
+            alone.recv(1)
 
 
-def _pass_on(one: socket.socket, other: socket.socket) -> None:
-    with suppress(OSError):
-        while data := one.recv(65536):
-            other.sendall(data)
-    with suppress(OSError):
-        other.shutdown(socket.SHUT_RDWR)
-    one.close()
+@contextmanager
+def wired_to(host: str, port: int) -> Iterator[Wire]:
+    """A wire to a server, closed at the end."""
+    made = Wire(host, port)
+    try:
+        yield made
+    finally:
+        made.close()
 
 
 @contextmanager
@@ -67,11 +160,8 @@ def wire(kubeconfig: Path, folder: Path) -> Iterator[tuple[Wire, Path]]:
     """A wire to the API server of a kubeconfig, and a kubeconfig that goes over it."""
     config = yaml.safe_load(kubeconfig.read_text())
     server = urlsplit(config["clusters"][0]["cluster"]["server"])
-    made = Wire(server.hostname or "127.0.0.1", server.port or 443)
-    config["clusters"][0]["cluster"]["server"] = f"{server.scheme}://127.0.0.1:{made.port}"
-    path = folder / "wired"
-    path.write_text(yaml.safe_dump(config))
-    try:
+    with wired_to(server.hostname or "127.0.0.1", server.port or 443) as made:
+        config["clusters"][0]["cluster"]["server"] = f"{server.scheme}://127.0.0.1:{made.port}"
+        path = folder / "wired"
+        path.write_text(yaml.safe_dump(config))
         yield made, path
-    finally:
-        made.close()

@@ -14,7 +14,7 @@ from gitops_bg.repo.git.errors import AuthenticationFailed, PushRefused, RemoteU
 from gitops_bg.repo.git.transport import Transport, transport_for
 from gitops_bg.repo.settings import RepositorySettings
 from tests.integration.repo.conftest import WEB, Opener, change, git_calls
-from tests.integration.repo.https_server import GitHttpsServer, serving
+from tests.support.git.https_server import GitHttpsServer, serving
 from tests.support.git.remote import GitRemote
 
 TOKEN = "s3cret-t0ken"

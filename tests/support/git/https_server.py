@@ -38,7 +38,8 @@ def serving(folder: Path, scratch: Path, token: str) -> Iterator[GitHttpsServer]
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     httpd = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    httpd.socket = context.wrap_socket(httpd.socket, server_side=True)
+    # Each handshake in the thread of its connection: one that never ends holds up no other.
+    httpd.socket = context.wrap_socket(httpd.socket, server_side=True, do_handshake_on_connect=False)
     server = GitHttpsServer(folder, token, httpd.server_address[1], authority.certificate)
     httpd.git = server  # type: ignore[attr-defined]
     httpd.daemon_threads = True
