@@ -1,0 +1,55 @@
+"""The machine's clock jumps by an hour: nothing moves that nobody asked for, and what is asked for moves at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.support.agent.agent_processes import Movements, told
+from tests.support.cluster.clusters import SandboxCluster
+from tests.support.scenario import Scenario, scenario
+from tests.support.waiting import eventually
+
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def world(sandbox_cluster: SandboxCluster, tmp_path: Path) -> Iterator[Scenario]:
+    with scenario(sandbox_cluster, tmp_path) as made:
+        yield made
+
+
+@pytest.mark.parametrize(
+    "jumps",
+    [(HOUR, -HOUR), (-HOUR, HOUR), (HOUR, HOUR), (-HOUR, -HOUR)],
+    ids=["on and back", "back and on", "on twice", "back twice"],
+)
+def test_a_promotion_and_a_rollback_between_jumps_of_the_clock(
+    world: Scenario, jumps: tuple[timedelta, timedelta]
+) -> None:
+    world.start()
+    web = world.app().deploy("v1")
+    web.push_image("v2")
+    web.wait_offered("v2")
+    with Movements(web) as movements:
+        _jump(world, jumps[0])
+        commit = web.promote("v2")
+        _jump(world, jumps[1])
+        assert web.live_tag() == "v2"
+        web.revert(commit)
+        web.wait_live("v1")
+        wanted = [web.digest(tag)[3:13] for tag in ("v2", "v1")]
+        eventually(lambda: movements.seen == wanted, what="traffic moved as asked, and not once more")
+    eventually(lambda: told(web) == ["deployed", "promoted", "rolled-back"], what="the ledger tells of each")
+
+
+def _jump(world: Scenario, by: timedelta) -> None:
+    """The clock jumps, and all that is due by it is done."""
+    agent = world.agent
+    assert agent is not None
+    world.clock.ahead += by
+    agent.wake_apps(agent.cluster.apps())
+    world.wait_idle()
