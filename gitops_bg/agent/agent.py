@@ -352,9 +352,13 @@ class Agent:
     # --- what wakes ---------------------------------------------------------------------------------------------
 
     def wake(self, reason: str) -> None:
-        """Look at Git now, because of a webhook or a person's request."""
+        """Look at Git now, because of a webhook. Calls during a look make one more, once it ends."""
         LOGGER.debug("woken: %s", reason)
         self.git.poll_soon()
+
+    def look_at_forge(self, reason: str) -> None:
+        """Look at the forge now, because of a webhook."""
+        LOGGER.debug("looking at the forge: %s", reason)
         self.forge.look_soon()
 
     def _on_change(self, app: AppKey) -> None:

@@ -38,5 +38,9 @@ class AgentView(Protocol):
         ...
 
     def wake(self, reason: str) -> None:
-        """Look at Git now instead of at the next poll."""
+        """Look at Git now instead of at the next poll. Calls during a look make one more, once it ends."""
+        ...
+
+    def look_at_forge(self, reason: str) -> None:
+        """Look at the forge now. Its requests are counted and limited, so do not ask often."""
         ...

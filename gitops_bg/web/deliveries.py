@@ -1,4 +1,4 @@
-"""Reduces webhook calls: repeated deliveries are recognised, and a storm of calls causes one wake.
+"""Reduces webhook calls: repeated deliveries are recognised, and what a storm of calls asks for is done now and then.
 
 Not thread-safe: both classes belong to the event loop of the web server.
 """

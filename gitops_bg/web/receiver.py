@@ -22,25 +22,27 @@ from gitops_bg.web.signatures import SCHEMES, Scheme, body_mac, is_genuine, sche
 
 LARGEST_BODY_BYTES = 1_000_000
 _DISCARDED_BYTES = 16_000_000  # Bytes read beyond the limit: a sender that is still writing would not see the response.
-_SECONDS_BETWEEN_WAKES = 1.0
+_SECONDS_BETWEEN_LOOKS = 1.0  # At the forge, whose requests are limited; Git is looked at as often as it can be.
 _SECONDS_BETWEEN_COMPLAINTS = 60.0  # A sender without the secret must not fill the log.
 _HEADERS = {401: {"WWW-Authenticate": "Signature"}, 408: {"Connection": "close"}, 413: {"Connection": "close"}}
 _log = logging.getLogger(__name__)
 
 
 def routes(view: AgentView, later: Later | None = None, read_seconds: float = 10.0) -> list[Route]:
-    """/webhook. ``later`` is the timer of the wakes (the event loop's), ``read_seconds`` the time limit of one body."""
+    """/webhook. ``later`` is the timer of looks at the forge (the event loop's), ``read_seconds`` the time limit of one
+    body.
+    """
     return [Route("/webhook", PushReceiver(view, later or _call_later, read_seconds).answer, methods=["POST"])]
 
 
 class PushReceiver:
-    """The endpoint and its state: the last deliveries, and when it woke the agent."""
+    """The endpoint and its state: the last deliveries, and when it had the agent look at the forge."""
 
     def __init__(self, view: AgentView, later: Later, read_seconds: float) -> None:
         self._view = view
         self._read_seconds = read_seconds
         self._deliveries = Deliveries()
-        self._waker = Coalescer(view.wake, later, _SECONDS_BETWEEN_WAKES)
+        self._forge = Coalescer(view.look_at_forge, later, _SECONDS_BETWEEN_LOOKS)
         self._complaints = Coalescer(_complain, later, _SECONDS_BETWEEN_COMPLAINTS)
 
     async def answer(self, request: Request) -> Response:
@@ -73,7 +75,9 @@ class PushReceiver:
     def _accept(self, scheme: Scheme, delivery: str) -> Response:
         if not self._deliveries.is_new(scheme.sender, delivery):
             return _response(200, "this delivery is known already")
-        self._waker.call(f"webhook from {scheme.sender}")
+        reason = f"webhook from {scheme.sender}"
+        self._view.wake(reason)
+        self._forge.call(reason)
         return _response(202, "the agent looks at Git now")
 
 

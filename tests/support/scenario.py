@@ -116,6 +116,7 @@ class Scenario:
         """Have a running agent look at Git."""
         if self.agent is not None:
             self.agent.wake("a test")
+            self.agent.look_at_forge("a test")
 
     def advance(self, seconds: float) -> None:
         """Let the agent's time go on, and have it look at every app, as its timers would."""

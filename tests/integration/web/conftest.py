@@ -30,6 +30,7 @@ class FakeAgent:
         self.reasons_not_alive: list[str] = []
         self.reasons_not_ready: list[str] = []
         self.wakes: list[str] = []
+        self.looks_at_forge: list[str] = []
         self.breaks = False
 
     @property
@@ -46,6 +47,9 @@ class FakeAgent:
 
     def wake(self, reason: str) -> None:
         self.wakes.append(reason)
+
+    def look_at_forge(self, reason: str) -> None:
+        self.looks_at_forge.append(reason)
 
 
 class FakeTimer:

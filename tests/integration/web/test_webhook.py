@@ -190,18 +190,19 @@ def test_the_same_body_without_a_delivery_id_is_a_new_call(
     assert len(agent.wakes) == 2
 
 
-def test_a_thousand_calls_are_one_wake_now_and_one_after_the_quiet_time(
+def test_each_call_wakes_at_once_and_a_thousand_are_one_look_at_the_forge_now_and_one_after_the_quiet_time(
     http: httpx.Client, agent: FakeAgent, timer: FakeTimer
 ) -> None:
     codes = {
         http.post("/webhook", content=BODY, headers=github(BODY, delivery=str(number))).status_code
         for number in range(1000)
     }
-    assert (codes, len(agent.wakes), [seconds for seconds, _ in timer.waiting]) == ({202}, 1, [1.0])
+    assert (codes, len(agent.wakes)) == ({202}, 1000)
+    assert (len(agent.looks_at_forge), [seconds for seconds, _ in timer.waiting]) == (1, [1.0])
     timer.fire()
-    assert len(agent.wakes) == 2
+    assert len(agent.looks_at_forge) == 2
     timer.fire()
-    assert (len(agent.wakes), timer.waiting) == (2, [])
+    assert (len(agent.wakes), len(agent.looks_at_forge), timer.waiting) == (1000, 2, [])
 
 
 def test_a_call_on_a_kept_connection_is_answered_without_the_delay_of_nagle(
@@ -212,11 +213,11 @@ def test_a_call_on_a_kept_connection_is_answered_without_the_delay_of_nagle(
     assert fastest.total_seconds() < 0.03
 
 
-def test_the_servers_own_timer_wakes_again_after_the_quiet_time() -> None:
+def test_the_servers_own_timer_looks_at_the_forge_again_after_the_quiet_time() -> None:
     class Waiting(FakeAgent):
-        def wake(self, reason: str) -> None:
-            super().wake(reason)
-            if len(self.wakes) == 2:
+        def look_at_forge(self, reason: str) -> None:
+            super().look_at_forge(reason)
+            if len(self.looks_at_forge) == 2:
                 woken.set()
 
     woken, agent = threading.Event(), Waiting()
@@ -224,7 +225,7 @@ def test_the_servers_own_timer_wakes_again_after_the_quiet_time() -> None:
         for _ in range(5):
             http.post(f"{server.url}/webhook", content=BODY, headers=github(BODY))
         assert woken.wait(10)
-    assert len(agent.wakes) == 2
+    assert (len(agent.wakes), len(agent.looks_at_forge)) == (5, 2)
 
 
 def test_nobody_without_the_secret_fills_the_log(

@@ -1,10 +1,14 @@
 """What pushes and merges do: preview, promotion, a newer target on the way, a target set back (DESIGN §4)."""
 
+import threading
+
 import pytest
 import yaml
 
+from gitops_bg.repo.read.polling import Poll
 from tests.support.scenario import App, Scenario
 from tests.support.sightings import Sightings
+from tests.support.waiting import eventually
 
 
 def test_first_deployment_waits_for_nobody_and_commits_what_serves(world: Scenario) -> None:
@@ -142,3 +146,27 @@ def test_many_apps_changed_in_one_commit_are_all_switched(world: Scenario) -> No
         app.wait_live("v2")
         app.wait_told("promoted")
         assert app.ledger_events().count("promoted") == 1
+
+
+def test_a_flood_of_webhooks_is_one_poll_at_a_time_and_each_is_followed_by_one(
+    world: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = world.start()
+    world.app().deploy("v1")
+    world.wait_idle()
+    sound, may_end, polls = agent.repository.poll, threading.Event(), list[str]()
+
+    def slow() -> Poll:
+        polls.append(threading.current_thread().name)
+        assert may_end.wait(20)
+        return sound()
+
+    monkeypatch.setattr(agent.repository, "poll", slow)
+    agent.wake("the first webhook")
+    eventually(lambda: polls, what="a poll runs")
+    for _ in range(100):
+        agent.wake("one of many")
+    assert len(polls) == 1
+    may_end.set()
+    world.wait_idle()
+    assert polls == ["git", "git"], "one more, which began after the last webhook"
