@@ -65,20 +65,20 @@ def _measure(options: argparse.Namespace, console: Console) -> Iterator[Row]:
     if "command-line" in only:
         yield from measure_command_line(1 if options.quick else 5)
     if options.cluster != "control-plane" and only - _ALONE:
-        yield from _on_sandbox(size.with_apps(options.apps or size.apps), only, console)
+        yield from _on_sandbox(size.with_apps(options.apps or size.apps, only), only, console)
     if options.cluster != "sandbox" and only & _ON_A_CLUSTER:
         if assets() is None:
             console.print(f"no control plane: {HOW_TO_GET_THEM}", style="yellow")
             return
         apps = options.apps or min(size.apps, _CONTROL_PLANE_APPS)
-        yield from _on_stage(control_plane_stage, size.with_apps(apps), only, console)
+        yield from _on_stage(control_plane_stage, size.with_apps(apps, only), only, console)
 
 
 def _on_sandbox(size: Size, only: frozenset[str], console: Console) -> Iterator[Row]:
     cpu: dict[int, float] = {}
     if "unchanged" in only:
         for apps in (size.apps // 100, size.apps // 10):
-            smaller = size.with_apps(max(apps, size.changes))
+            smaller = size.with_apps(max(apps, size.changes), {"change"})
             for _ in _on_stage(sandbox_stage, smaller, frozenset({"change"}), console, cpu):
                 pass
     wanted = only | ({"change"} if "unchanged" in only else frozenset())

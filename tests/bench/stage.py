@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -40,9 +40,17 @@ class Size:
     switches: int = 100
     reverts: int = 20
 
-    def with_apps(self, apps: int) -> Size:
-        """The same with another number of apps: fewer promote themselves where the other rows need the rest."""
-        return dataclasses.replace(self, apps=apps, auto=max(0, min(self.auto, apps - self.changes - self.switches)))
+    def with_apps(self, apps: int, rows: Collection[str]) -> Size:
+        """The same with another number of apps: fewer promote themselves where the other rows need the rest.
+
+        Raises ``ValueError`` where that leaves none for the row about a thousand.
+        """
+        taken = self.changes * ("change" in rows or "unchanged" in rows)
+        taken += self.switches * ("switch" in rows or "revert" in rows)
+        auto = max(0, min(self.auto, apps - taken))
+        if "thousand" in rows and not auto:
+            raise ValueError(f"{apps} apps are too few for these rows; see --apps, --only and --quick")
+        return dataclasses.replace(self, apps=apps, auto=auto)
 
 
 QUICK = Size(apps=40, auto=10, ticks=5, changes=4, switches=8, reverts=4)

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.bench import report
-from tests.bench.rows import Row, percentile
+from tests.bench.rows import KEYS, Row, percentile
+from tests.bench.stage import Size
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,6 +29,27 @@ def test_a_quick_bench_on_the_sandbox_has_every_row() -> None:
     assert facts["… requests to the API server"]["value"] == 0
     assert facts["… commits"]["value"] == 0
     assert facts["cold start, nothing to do"]["detail"].endswith("0 writes")
+
+
+@pytest.mark.parametrize(
+    ("apps", "rows", "auto"),
+    [
+        (10_000, KEYS, 1_000),
+        (100, ["thousand", "change"], 80),
+        (100, ["thousand"], 100),
+        (100, ["change", "switch"], 0),
+        (120, ["change"], 100),
+    ],
+)
+def test_the_apps_that_promote_themselves_are_those_that_the_other_rows_leave(
+    apps: int, rows: list[str], auto: int
+) -> None:
+    assert Size().with_apps(apps, rows).auto == auto
+
+
+def test_too_few_apps_for_the_rows_are_said() -> None:
+    with pytest.raises(ValueError, match="100 apps are too few for these rows; see --apps, --only and --quick"):
+        Size().with_apps(100, KEYS)
 
 
 def test_the_page_gets_the_table_between_its_marks(tmp_path: Path) -> None:
