@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Where tests make their files: in memory, if there is enough.
 IN_MEMORY = TMPDIR="$$(.ci/temporary)"
 
-.PHONY: demo test test-all test-fast lint lock sbom licences docs site bench coverage explore histories faults fuzz mutants clean
+.PHONY: demo test test-all test-fast lint lock sbom licences docs site bench soak coverage explore histories faults fuzz mutants clean
 
 demo: .venv/.installed
 	$(BIN)/gitops-bg demo
@@ -51,6 +51,10 @@ site: .venv/.installed
 
 bench: .venv/.installed
 	$(BIN)/python -m tests.bench
+
+# Days of a busy repository in an hour: nothing may grow but the history.
+soak: .venv/.installed
+	$(BIN)/python -m tests.bench.soak $(SOAK)
 
 # What CI explores: all of depth 4, and of depth 5 as much of each seed as its share of a million states;
 # `make explore DEPTH=6 MOST=200000` goes deeper.

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import time
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from gitops_bg.agent.settings import AgentSettings
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.repo.settings import RepositorySettings
 from tests.bench.channel import serve, settings_of_child
+from tests.bench.resources import resources
+from tests.support.scenario import Clock
 
 CLUSTER = "bench"
 _IDLE = 600.0
@@ -53,7 +56,8 @@ def memory() -> dict[str, float]:
 def main() -> None:
     """Run an agent until the parent is done."""
     commands = Commands()
-    agent = Agent(_settings(**settings_of_child()))
+    settings, clock = _settings(**settings_of_child()), Clock()
+    agent = Agent(settings, clock=clock)
 
     def start() -> None:
         agent.start()
@@ -73,8 +77,17 @@ def main() -> None:
         started, commands.started = commands.started, []
         return {"cpu": time.process_time(), "git": times.children_user + times.children_system, "commands": started}
 
+    def advance(seconds: float) -> None:
+        """Let the agent's time go on, and have it look at every app, as its timers would."""
+        clock.ahead += timedelta(seconds=seconds)
+        agent.wake_apps(agent.cluster.apps())
+
+    def used() -> dict[str, Any]:
+        return resources(settings.repository.directory)
+
+    handlers = {"start": start, "wake": wake, "idle": idle, "usage": usage, "memory": memory}
     try:
-        serve({"start": start, "wake": wake, "idle": idle, "usage": usage, "memory": memory})
+        serve({**handlers, "advance": advance, "resources": used})
     finally:
         agent.stop()
 

@@ -53,6 +53,11 @@ class BenchRemote:
         self._git("fast-import", "--quiet", "--date-format=now", stdin=head + b"".join(parts))
         return self.head(branch)
 
+    def packed_kib(self) -> float:
+        """What its history needs, well packed."""
+        self._git("repack", "-a", "-d", "-q")
+        return sum(file.stat().st_size for file in self._bare.rglob("*.pack")) / 1024
+
     def head(self, branch: str = "main") -> str:
         """The commit of a branch; empty where there is none."""
         return self._git("for-each-ref", "--format=%(objectname)", f"refs/heads/{branch}").decode().strip()

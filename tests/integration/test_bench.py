@@ -9,6 +9,7 @@ import pytest
 
 from tests.bench import report
 from tests.bench.rows import KEYS, Row, percentile
+from tests.bench.soak import Sample, verdicts
 from tests.bench.stage import Size
 
 ROOT = Path(__file__).parents[2]
@@ -50,6 +51,26 @@ def test_the_apps_that_promote_themselves_are_those_that_the_other_rows_leave(
 def test_too_few_apps_for_the_rows_are_said() -> None:
     with pytest.raises(ValueError, match="100 apps are too few for these rows; see --apps, --only and --quick"):
         Size().with_apps(100, KEYS)
+
+
+@pytest.mark.slow
+def test_a_short_soak_plays_rounds_and_ends_with_healthy_apps() -> None:
+    command = [sys.executable, "-m", "tests.bench.soak", "--apps", "10", "--minutes", "0"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert "10 apps, 6 rounds: 1.5 simulated days in " in done.stdout, done.stderr
+    assert "10 apps are healthy at the end" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("descriptors", "is_flat"),
+    [([20] * 9, True), ([9, 9, 9, 20, 20, 20, 21, 22, 21], True), ([20, 21, 22, 23, 24, 25, 26, 90, 90], False)],
+)
+def test_a_resource_is_flat_where_the_last_third_uses_what_the_middle_one_did(
+    descriptors: list[int], is_flat: bool
+) -> None:
+    others = dict.fromkeys(("memory", "threads", "mirror", "packs"), 1.0)
+    samples = [Sample(number, 1.0, {**others, "descriptors": each}) for number, each in enumerate(descriptors)]
+    assert [each.is_flat for each in verdicts(samples)] == [True, is_flat, True, True, True]
 
 
 def test_the_page_gets_the_table_between_its_marks(tmp_path: Path) -> None:

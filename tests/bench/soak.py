@@ -1,0 +1,139 @@
+"""`python -m tests.bench.soak`: days of a busy repository within an hour; nothing may grow but the history.
+
+Each round is a quarter of a simulated day: some apps get a new image in one commit, go live by themselves, and the
+agent's clock goes on by six hours, so that all that waits for time ends. A round is over once nothing is left to do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.table import Table
+
+from tests.bench.apps import MODELS, BenchApp
+from tests.bench.channel import Child
+from tests.bench.stage import Size, Stage, sandbox_stage
+
+ROUND = 6 * 3600.0
+"""Simulated seconds of a round."""
+_CHANGED = 0.02
+"""The share of apps that each round changes."""
+_GROWTH = 1.15
+"""How much more the last third may use than the middle one, at its median: both are long after the start."""
+_SLACK = {"memory": 4.0, "descriptors": 4, "threads": 4, "mirror": 512.0, "packs": 8}
+"""What counts as nothing, in the unit of each."""
+_UNITS = {"memory": "MiB", "descriptors": "", "threads": "", "mirror": "KiB beyond the history", "packs": ""}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What the agent uses after a round."""
+
+    round: int
+    seconds: float
+    """How long the round took."""
+    used: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One resource: its medians in the three thirds of the time."""
+
+    name: str
+    thirds: tuple[float, float, float]
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether the last third uses about what the middle one did."""
+        _, middle, last = self.thirds
+        return last <= max(middle * _GROWTH, middle + _SLACK[self.name])
+
+
+def verdicts(samples: Sequence[Sample]) -> list[Verdict]:
+    """Judge all resources. Needs three samples."""
+    size = len(samples) // 3
+    thirds = samples[:size], samples[size : len(samples) - size], samples[len(samples) - size :]
+
+    def medians(name: str) -> tuple[float, float, float]:
+        first, middle, last = (sorted(each.used[name] for each in third) for third in thirds)
+        return first[len(first) // 2], middle[len(middle) // 2], last[len(last) // 2]
+
+    return [Verdict(name, medians(name)) for name in _SLACK]
+
+
+def soak(stage: Stage, minutes: float, console: Console) -> list[Sample]:
+    """Play rounds for so many minutes, at least six."""
+    chance = random.Random(20)
+    samples: list[Sample] = []
+    tags = dict.fromkeys(stage.apps, 0)
+    with stage.agent() as agent:
+        agent.ask("start")
+        agent.ask("idle")
+        until = time.monotonic() + minutes * 60
+        while time.monotonic() < until or len(samples) < 6:
+            began = time.monotonic()
+            changed = chance.sample(stage.apps, max(1, round(len(stage.apps) * _CHANGED)))
+            for app in changed:
+                tags[app] += 1
+            _round(stage, agent, {app: f"2.0.{tags[app]}" for app in changed})
+            used = agent.ask("resources")
+            used["mirror"] = max(0.0, used["mirror"] - _kib_of_history(stage))
+            samples.append(Sample(len(samples) + 1, time.monotonic() - began, used))
+            if len(samples) % 20 == 0:
+                console.print(f"round {len(samples)}: {used}", style="dim")
+    return samples
+
+
+def _round(stage: Stage, agent: Child, tags: dict[BenchApp, str]) -> None:
+    files = {path: text for app, tag in tags.items() for path, text in app.target(tag).items()}
+    stage.remote.commit(f"{len(tags)} new images", files)
+    agent.ask("wake")
+    agent.ask("idle")
+    agent.ask("advance", seconds=ROUND)
+    agent.ask("idle")
+
+
+def _kib_of_history(stage: Stage) -> float:
+    """What the history itself needs: it grows with what happens, here and in every clone."""
+    return stage.remote.packed_kib()
+
+
+def report(samples: Sequence[Sample], apps: int, console: Console) -> bool:
+    """Print the figures; return whether all is flat."""
+    found = verdicts(samples)
+    days, took = len(samples) * ROUND / 86_400, sum(each.seconds for each in samples)
+    console.print(f"{apps:,} apps, {len(samples)} rounds: {days:g} simulated days in {took / 60:.0f} minutes")
+    table = Table("Used by the agent", "First third", "Middle", "Last third", "")
+    for each in found:
+        unit = f" ({_UNITS[each.name]})" if _UNITS[each.name] else ""
+        table.add_row(
+            each.name + unit, *(f"{value:,.0f}" for value in each.thirds), "flat" if each.is_flat else "GROWS"
+        )
+    console.print(table)
+    return all(each.is_flat for each in found)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Soak and report; 1 where something grows, or an app is not healthy at the end."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.soak", description=__doc__)
+    parser.add_argument("--apps", type=int, default=1_000)
+    parser.add_argument("--minutes", type=float, default=60)
+    asked = parser.parse_args(arguments)
+    console = Console(width=120)
+    size = Size(apps=asked.apps, auto=asked.apps)
+    with sandbox_stage(size) as stage:
+        samples = soak(stage, asked.minutes, console)
+        healthy = stage.healthy() - len(MODELS)
+    is_flat = report(samples, asked.apps, console)
+    console.print(f"{healthy:,} apps are healthy at the end, and told the ledger everything")
+    return 0 if is_flat and healthy == asked.apps else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
