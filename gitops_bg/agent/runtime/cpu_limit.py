@@ -2,7 +2,7 @@
 
 Only what computes may be limited, such as the core and the reading of YAML: it is ended in the middle, wherever it is.
 So what is called holds no lock and writes nothing; where it must ask somebody else, it asks by `outside`. CPU counts,
-and not time: on a busy machine a limit means the same. One thread looks after all of them.
+and not time: on a busy machine a limit means the same. One thread looks after all of them, while there are any.
 
 A computation inside of one call of a C library is ended when that call returns; those that could go on for ever have
 limits of their own (patterns, conditions).
@@ -50,10 +50,9 @@ class CpuLimit:
     ) -> None:
         self._cpu_of = cpu_of or _cpu_of
         self._interrupt = interrupt or _interrupt
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
         self._under_way: set[_Computation] = set()
-        self._asleep = True
-        self._thread: threading.Thread | None = None
+        self._is_watched = False
         self._mine = threading.local()
 
     def run(self, what: str, compute: Callable[[], T], seconds: float | None = None) -> T:
@@ -82,7 +81,7 @@ class CpuLimit:
         mine: _Computation | None = getattr(self._mine, "computation", None)
         if mine is None:
             return ask()
-        with self._changed:
+        with self._lock:
             mine.is_paused = True
             self._take_back(mine)
         began = self._cpu_of(mine.thread)
@@ -94,7 +93,7 @@ class CpuLimit:
 
     def look(self) -> None:
         """Interrupt what has used more than it may."""
-        with self._changed:
+        with self._lock:
             for each in self._under_way:
                 used = self._cpu_of(each.thread)
                 if used > each.ends_at and not each.is_paused:
@@ -103,16 +102,14 @@ class CpuLimit:
                     self._interrupt(each.thread)
 
     def _begin(self, mine: _Computation) -> None:
-        with self._changed:
+        with self._lock:
             self._under_way.add(mine)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="cpu-limit", daemon=True)
-                self._thread.start()
-            elif self._asleep:
-                self._changed.notify()
+            if not self._is_watched:
+                threading.Thread(target=self._watch, name="cpu-limit", daemon=True).start()
+                self._is_watched = True
 
     def _end(self, mine: _Computation) -> None:
-        with self._changed:
+        with self._lock:
             self._under_way.discard(mine)
             self._take_back(mine)
 
@@ -122,15 +119,15 @@ class CpuLimit:
             mine.was_interrupted = False
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(mine.thread), None)
 
-    def _run(self) -> None:
+    def _watch(self) -> None:
+        """Look now and then, until nothing is under way."""
         while True:
-            with self._changed:
-                while not self._under_way:
-                    self._asleep = True
-                    self._changed.wait()
-                self._asleep = False
             time.sleep(_EVERY)
             self.look()
+            with self._lock:
+                if not self._under_way:
+                    self._is_watched = False
+                    return
 
 
 def _cpu_of(thread: int) -> float:

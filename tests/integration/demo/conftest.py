@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from gitops_bg.cli.demo.act import Act
 from gitops_bg.cli.demo.story import Step
+from tests.support.waiting import eventually
 
 
 @dataclass
@@ -51,7 +52,7 @@ def nothing_left_behind(folder: Path) -> Iterator[Traces]:
         yield traces
     finally:
         tempfile.tempdir = before
-    assert [each.name for each in threading.enumerate() if each not in threads] == []
+    eventually(lambda: set(threading.enumerate()) <= threads, timeout=5, what="no thread is left")
     assert list(folder.iterdir()) == []
     assert [url for url in traces.urls if is_open(url)] == []
     assert (list(root.handlers), root.level, logging.getLogger("gitops_bg").level) == logs
