@@ -59,7 +59,7 @@ def test_one_setting_names_the_image(given: str, found: str) -> None:
 def test_only_the_agent_and_its_rights_are_removed_and_the_agent_first() -> None:
     wanted = Installation(settings={"a": "b"}, credentials={"token": b"x"})
     found = kinds(removable(objects_of(DEPLOY, wanted)))
-    assert found[:2] == ["Deployment", "Service"]
+    assert found[:3] == ["Deployment", "Service", "NetworkPolicy"]
     assert {"Namespace", "CustomResourceDefinition", "ConfigMap", "Secret"}.isdisjoint(found)
     assert found.index("ClusterRoleBinding") < found.index("ClusterRole")
 

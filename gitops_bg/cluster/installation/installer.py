@@ -30,9 +30,10 @@ RIGHTS = (
     Kind(_RBAC, "Role", "roles"),
     Kind("v1", "ServiceAccount", "serviceaccounts"),
 )
+NETWORK_POLICIES = Kind("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies")
 _KEPT = (NAMESPACES, DEFINITIONS, CONFIG_MAPS, SECRETS)
 """What outlives the agent: it holds the apps' records, and the user's settings."""
-_KINDS = {kind.name: kind for kind in (*_KEPT, DEPLOYMENTS, SERVICES, *RIGHTS)}
+_KINDS = {kind.name: kind for kind in (*_KEPT, DEPLOYMENTS, SERVICES, NETWORK_POLICIES, *RIGHTS)}
 _AGGREGATED = "rbac.authorization.k8s.io/aggregate-to-"
 _HELM = "meta.helm.sh/release-name"
 
@@ -64,12 +65,12 @@ def _change(body: Object, before: Object | None, after: Object) -> Change:
 
 
 def removable(objects: Iterable[Object]) -> tuple[Object, ...]:
-    """What is removed with the agent, in that order: its pods, its Service, its rights.
+    """What is removed with the agent, in that order: its pods, its Service and who reaches it, its rights.
 
     Without the agent every ReplicaSet and Service stays as it is, and serves. The kinds stay, too: with them all
     records would go. So do the roles by which people see them.
     """
-    order = [DEPLOYMENTS.name, SERVICES.name, *(kind.name for kind in RIGHTS)]
+    order = [kind.name for kind in (DEPLOYMENTS, SERVICES, NETWORK_POLICIES, *RIGHTS)]
     found = [each for each in objects if each["kind"] in order and not _is_for_people(each)]
     return tuple(sorted(found, key=lambda each: order.index(each["kind"])))
 

@@ -77,6 +77,16 @@ def test_more_settings_and_fields_of_the_pod_reach_the_agent(helm: Helm) -> None
     assert found["Deployment", "gitops-bg"]["spec"]["template"]["spec"]["nodeSelector"] == {"disk": "ssd"}
 
 
+def test_the_network_and_the_size_of_the_mirror_are_values(helm: Helm) -> None:
+    narrowed = "networkPolicy.egress[0].ports[0].port=443,mirrorSize=20Gi"
+    found = objects(helm("template", *PLACE, "--set", narrowed))
+    assert found["NetworkPolicy", "gitops-bg"]["spec"]["egress"] == [{"ports": [{"port": 443}]}]
+    volumes = {each["name"]: each for each in found["Deployment", "gitops-bg"]["spec"]["template"]["spec"]["volumes"]}
+    assert volumes["mirror"]["emptyDir"] == {"sizeLimit": "20Gi"}
+    kinds = {kind for kind, _ in objects(helm("template", *PLACE, "--set", "networkPolicy.enabled=false"))}
+    assert "NetworkPolicy" not in kinds
+
+
 def test_monitoring_by_the_chart_has_the_objects_of_its_kustomization(helm: Helm, cluster: TestCluster) -> None:
     """Braces of Prometheus and Grafana are not helm's; the labels are what an operator selects by."""
     built = cluster.kubectl("kustomize", str(DEPLOY / "monitoring"))
@@ -108,6 +118,8 @@ def test_alerts_link_to_their_runbooks_where_a_value_says_where_the_page_is(helm
         ("replicas=two", "/replicas"),
         ("pod.containers=x", "containers"),
         ("settings.POLL=10s", "settings"),
+        ("mirrorSize=much", "/mirrorSize"),
+        ("networkPolicy.egres=x", "egres"),
         ("monitoring.enabled=yes-please", "/monitoring/enabled"),
         ("monitoring.rules=x", "rules"),
         ("monitoring.runbookUrl=docs/features/monitoring.md", "/monitoring/runbookUrl"),
