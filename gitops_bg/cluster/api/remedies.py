@@ -19,6 +19,8 @@ _ACCOUNT = re.compile(r"system:serviceaccount:(?P<namespace>[^:]+):(?P<name>.+)"
 _READS = ("get", "list", "watch")
 _AGENTS_OWN = "gitops-bg"
 """The name of the agent's ServiceAccount and ClusterRole in deploy/rbac.yaml."""
+_IN_PLACE = (("pods", "patch"), ("pods/eviction", "create"))
+"""What only the ClusterRole gitops-bg-app-pods lets the agent do."""
 _VIEWED = frozenset(
     {names.PLURAL, names.GROUP_PLURAL, "replicasets", "services", "endpointslices", "pods", "events", "configmaps"}
 )
@@ -69,10 +71,20 @@ def _command(refused: re.Match[str]) -> str:
     resource = refused["resource"].partition("/")[0]
     account = _ACCOUNT.fullmatch(refused["user"])
     if account and account["name"] == _AGENTS_OWN:
-        return f"{INSTALL} --namespace {account['namespace']}" if resource != "secrets" else ""
+        return _for_the_agent(refused, account)
     if resource not in _VIEWED:
         return ""
     return _binding(refused, account, "view" if refused["verb"] in _READS else "edit")
+
+
+def _for_the_agent(refused: re.Match[str], account: re.Match[str]) -> str:
+    if refused["resource"] == "secrets":
+        return ""
+    if (refused["resource"], refused["verb"]) in _IN_PLACE:
+        role, subject = f"{_AGENTS_OWN}-app-pods", f"--serviceaccount={account['namespace']}:{account['name']}"
+        return f"kubectl -n {refused['namespace']} create rolebinding {role} --clusterrole={role} {subject}"
+    everywhere = "" if refused["namespace"] else " --watch-all-namespaces"
+    return f"{INSTALL} --namespace {account['namespace']}{everywhere}"
 
 
 def _binding(refused: re.Match[str], account: re.Match[str] | None, role: str) -> str:

@@ -14,6 +14,7 @@ because helm never upgrades what is in a folder `crds`.
 import re
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ from gitops_bg.cluster.installation.manifests import (
     NAME,
     SETTINGS_DIGEST,
     Installation,
+    Watched,
+    bindings_of,
     monitoring_of,
     objects_of,
 )
@@ -40,7 +43,8 @@ _HEADER = "# Made from deploy/ by `make docs`; edit that.\n"
 _ANYWHERE = Installation(namespace="@namespace@", image="@image@")
 
 _VALUES = {
-    "namespace": '"{{ .Release.Namespace }}"',
+    "namespace": '"{{ $.Release.Namespace }}"',
+    "watched": '"{{ . }}"',
     "image": '"{{ .Values.image }}"',
     "replicas": "{{ .Values.replicas }}",
     "dashboard": f'{{{{ .Files.Get "{DASHBOARD}" | toJson }}}}',
@@ -60,6 +64,8 @@ _BLOCKS = {
     "pod": ("{{- with .Values.pod }}", "{{- toYaml . | nindent 6 }}", "{{- end }}"),
 }
 """What stands for a whole field, with lines of its own."""
+_WATCHED = "watched-namespaces.yaml"
+"""The template with the agent's rights where apps may live."""
 _ENABLED_BY = {f"{MONITORING}.yaml": "monitoring.enabled", "networkpolicy.yaml": "networkPolicy.enabled"}
 """The value without which a template is empty, by file."""
 
@@ -71,7 +77,19 @@ def templates(folder: Path) -> Mapping[str, str]:
         if body["kind"] != NAMESPACES.name:
             found.setdefault(_file_of(body), []).append(_text(_open(body)))
     found[f"{MONITORING}.yaml"] = _monitoring(folder)
-    return {name: _HEADER + _if_enabled(name, "---\n".join(texts)) for name, texts in found.items()}
+    made = {name: _HEADER + _if_enabled(name, "---\n".join(texts)) for name, texts in found.items()}
+    return made | {_WATCHED: _HEADER + _watched(folder)}
+
+
+def _watched(folder: Path) -> str:
+    """One binding for the whole cluster, or one in each namespace; nothing where no value names any."""
+    scopes = (Watched(everywhere=True), Watched(("@watched@",)))
+    everywhere, inside = ("".join(map(_text, bindings_of(folder, replace(_ANYWHERE, watched=each)))) for each in scopes)
+    begin, otherwise = (
+        "{{- if .Values.watchAllNamespaces }}\n",
+        "{{- else }}\n{{- range .Values.watchNamespaces }}\n---\n",
+    )
+    return begin + everywhere + otherwise + inside + "{{- end }}\n{{- end }}\n"
 
 
 def _if_enabled(name: str, text: str) -> str:
