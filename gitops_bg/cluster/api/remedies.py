@@ -19,8 +19,12 @@ _ACCOUNT = re.compile(r"system:serviceaccount:(?P<namespace>[^:]+):(?P<name>.+)"
 _READS = ("get", "list", "watch")
 _AGENTS_OWN = "gitops-bg"
 """The name of the agent's ServiceAccount and ClusterRole in deploy/rbac.yaml."""
-_IN_PLACE = (("pods", "patch"), ("pods/eviction", "create"))
-"""What only the ClusterRole gitops-bg-app-pods lets the agent do."""
+_GRANTED_BY = {
+    ("pods", "patch"): f"{_AGENTS_OWN}-app-pods",
+    ("pods/eviction", "create"): f"{_AGENTS_OWN}-app-pods",
+    ("serviceaccounts", "impersonate"): f"{_AGENTS_OWN}-impersonator",
+}
+"""The ClusterRole of a right that somebody grants the agent in a namespace, by resource and verb."""
 _VIEWED = frozenset(
     {names.PLURAL, names.GROUP_PLURAL, "replicasets", "services", "endpointslices", "pods", "events", "configmaps"}
 )
@@ -80,8 +84,9 @@ def _command(refused: re.Match[str]) -> str:
 def _for_the_agent(refused: re.Match[str], account: re.Match[str]) -> str:
     if refused["resource"] == "secrets":
         return ""
-    if (refused["resource"], refused["verb"]) in _IN_PLACE:
-        role, subject = f"{_AGENTS_OWN}-app-pods", f"--serviceaccount={account['namespace']}:{account['name']}"
+    role = _GRANTED_BY.get((refused["resource"], refused["verb"]))
+    if role:
+        subject = f"--serviceaccount={account['namespace']}:{account['name']}"
         return f"kubectl -n {refused['namespace']} create rolebinding {role} --clusterrole={role} {subject}"
     everywhere = "" if refused["namespace"] else " --watch-all-namespaces"
     return f"{INSTALL} --namespace {account['namespace']}{everywhere}"

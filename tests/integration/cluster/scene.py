@@ -132,7 +132,7 @@ class Scene:
 
 @contextmanager
 def watching(
-    cluster: TestCluster, namespace: str, *, kubeconfig: Path | None = None, **options: Any
+    cluster: TestCluster, namespace: str, *, kubeconfig: Path | None = None, impersonate: str = "", **options: Any
 ) -> Iterator[Scene]:
     """A scene whose caches are complete. ``kubeconfig`` is the agent's; without one it is that of the tests."""
     changed, woken = threading.Condition(), []
@@ -143,7 +143,7 @@ def watching(
             changed.notify_all()
 
     kubeconfig = kubeconfig or cluster.kubeconfig
-    subject = Cluster.watching(Access(kubeconfig), on_change, [namespace], **options)
+    subject = Cluster.watching(Access(kubeconfig, impersonate=impersonate), on_change, [namespace], **options)
     subject.start()
     try:
         assert subject.wait(20), subject.troubles()

@@ -210,6 +210,16 @@ class ControlPlaneCluster(TestCluster):
         asked = ((each["objectRef"], each["verb"]) for each in self._audited() if _code(each) == 403)
         return {(*_named(what), verb) for what, verb in asked if what.get("namespace") == namespace}
 
+    def acting(self, namespace: str) -> set[tuple[str, str]]:
+        """Resource, and whose rights counted, of every request of a ServiceAccount about one object of a namespace."""
+        return {
+            (each["objectRef"]["resource"], each.get("impersonatedUser", each["user"])["username"])
+            for each in self._audited()
+            if "system:serviceaccounts" in each["user"].get("groups", ())
+            and each.get("objectRef", {}).get("namespace") == namespace
+            and each["verb"] not in ("list", "watch")
+        }
+
     def _audited(self) -> Iterator[Json]:
         yield from map(json.loads, self.control_plane.audit_log.read_text().splitlines())
 

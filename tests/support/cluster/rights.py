@@ -21,8 +21,9 @@ IN_PLACE = "gitops-bg-app-pods"
 APP_SECRETS = "gitops-bg-app-secrets"
 SECRETS = "gitops-bg-secrets"
 LEASE = "gitops-bg-lease"
+IMPERSONATOR = "gitops-bg-impersonator"
 BOUND = (AGENT, IN_PLACE, APP_SECRETS, SECRETS, LEASE)
-"""The roles that somebody binds to the agent."""
+"""The roles by which the agent acts itself."""
 
 
 class Right(NamedTuple):
@@ -68,10 +69,12 @@ def install(cluster: ControlPlaneCluster) -> Path:
     return cluster.control_plane.service_account(ACCOUNT["namespace"], ACCOUNT["name"])
 
 
-def bind(cluster: ControlPlaneCluster, namespace: str, role: str = AGENT, account: Json = ACCOUNT) -> None:
+def bind(
+    cluster: ControlPlaneCluster, namespace: str, role: str = AGENT, account: Json = ACCOUNT, name: str = ""
+) -> None:
     """Bind a role to the agent in one namespace; without another role, as deploy/app-namespace.yaml does."""
     binding = yaml.safe_load((DEPLOY / "app-namespace.yaml").read_text())
-    binding["metadata"] = {"name": role, "namespace": namespace}
+    binding["metadata"] = {"name": name or role, "namespace": namespace}
     binding["roleRef"]["name"] = role
     binding["subjects"] = [account]
     cluster.apply(binding)
