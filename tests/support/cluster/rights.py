@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import yaml
 
-from tests.support.cluster.clusters import DEPLOY, ControlPlaneCluster
+from tests.support.cluster.clusters import DEPLOY, ControlPlaneCluster, TestCluster
 from tests.support.cluster.paths import collection
 from tests.support.cluster.rawapi import Json, RawApi
 from tests.support.waiting import eventually
@@ -44,8 +46,9 @@ class Right(NamedTuple):
         return f"{self.role}: {self.verb} {self.resource}{where}"
 
 
+@functools.cache
 def written() -> list[Json]:
-    """What deploy/rbac.yaml says."""
+    """What deploy/rbac.yaml says. Nobody may change it."""
     return list(yaml.safe_load_all((DEPLOY / "rbac.yaml").read_text()))
 
 
@@ -77,7 +80,15 @@ def bind(
     binding["metadata"] = {"name": name or role, "namespace": namespace}
     binding["roleRef"]["name"] = role
     binding["subjects"] = [account]
+    if role == LEASE:  # the agent's own namespace has it; some agents of tests have their Lease where their apps are
+        cluster.apply(_lease_role(namespace))
+        binding["roleRef"]["kind"] = "Role"
     cluster.apply(binding)
+
+
+def _lease_role(namespace: str) -> Json:
+    (role,) = (each for each in written() if each["kind"] == "Role")
+    return {**role, "metadata": {**role["metadata"], "namespace": namespace}}
 
 
 def may(api: RawApi, group: str, resource: str, verb: str, namespace: str) -> bool:
@@ -98,6 +109,23 @@ def wait_bound(kubeconfig: Path, namespace: str) -> None:
     with closing(RawApi(kubeconfig)) as api:
         both = (("apps", "replicasets"), ("", "services"))
         eventually(lambda: any(may(api, *what, "list", namespace) for what in both), what="the rights have arrived")
+
+
+def as_shipped(cluster: TestCluster, namespace: str) -> Path:
+    """The kubeconfig of an agent with the rights of deploy/ in one namespace, and nowhere else; where there is RBAC."""
+    if not isinstance(cluster, ControlPlaneCluster):
+        return cluster.kubeconfig
+    kubeconfig = _kubeconfigs.get(cluster)
+    # Whoever uninstalls the agent takes its account along.
+    if kubeconfig is None or cluster.find(f"/apis/{GROUP}/v1/clusterroles/{AGENT}") is None:
+        kubeconfig = _kubeconfigs[cluster] = install(cluster)
+    for role in (LEASE, SECRETS, APP_SECRETS, IN_PLACE, AGENT):
+        bind(cluster, namespace, role)
+    wait_bound(kubeconfig, namespace)
+    return kubeconfig
+
+
+_kubeconfigs: WeakKeyDictionary[ControlPlaneCluster, Path] = WeakKeyDictionary()
 
 
 def bind_all_but(cluster: ControlPlaneCluster, namespace: str, without: Right) -> Path:
