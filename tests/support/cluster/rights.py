@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 import yaml
 
 from tests.support.cluster.clusters import DEPLOY, ControlPlaneCluster, TestCluster
-from tests.support.cluster.paths import collection
+from tests.support.cluster.paths import collection, path_in
 from tests.support.cluster.rawapi import Json, RawApi
 from tests.support.waiting import eventually
 
@@ -115,17 +115,25 @@ def as_shipped(cluster: TestCluster, namespace: str) -> Path:
     """The kubeconfig of an agent with the rights of deploy/ in one namespace, and nowhere else; where there is RBAC."""
     if not isinstance(cluster, ControlPlaneCluster):
         return cluster.kubeconfig
-    kubeconfig = _kubeconfigs.get(cluster)
-    # Whoever uninstalls the agent takes its account along.
-    if kubeconfig is None or cluster.find(f"/apis/{GROUP}/v1/clusterroles/{AGENT}") is None:
-        kubeconfig = _kubeconfigs[cluster] = install(cluster)
+    known, kubeconfig = _accounts.get(cluster, ("", None))
+    # Whoever uninstalls the agent takes its roles along, and its account, with which its token ends.
+    has_roles = cluster.find(f"/apis/{GROUP}/v1/clusterroles/{AGENT}") is not None
+    if kubeconfig is None or not has_roles or _account_uid(cluster) != known:
+        kubeconfig = install(cluster)
+        _accounts[cluster] = (_account_uid(cluster), kubeconfig)
     for role in (LEASE, SECRETS, APP_SECRETS, IN_PLACE, AGENT):
         bind(cluster, namespace, role)
     wait_bound(kubeconfig, namespace)
     return kubeconfig
 
 
-_kubeconfigs: WeakKeyDictionary[ControlPlaneCluster, Path] = WeakKeyDictionary()
+_accounts: WeakKeyDictionary[ControlPlaneCluster, tuple[str, Path | None]] = WeakKeyDictionary()
+"""The uid of the agent's account in each cluster, and the kubeconfig with its token."""
+
+
+def _account_uid(cluster: ControlPlaneCluster) -> str:
+    account = cluster.find(path_in(ACCOUNT["namespace"], "ServiceAccount", ACCOUNT["name"]))
+    return str(account["metadata"]["uid"]) if account else ""
 
 
 def bind_all_but(cluster: ControlPlaneCluster, namespace: str, without: Right) -> Path:
