@@ -105,7 +105,7 @@ class Agent:
         self._timers = Timers(self._scheduler, clock, self.queue.add)
         self.cluster = self._watched_cluster()
         retries: Backoff[AppKey] = Backoff(self._random.random, first=0.05, longest=300.0)
-        namespaces = AwaitedNamespaces(self._scheduler, clock, self.cluster.has_namespace, self.wake_apps)
+        namespaces = AwaitedNamespaces(self._scheduler, clock, self.cluster.is_open, self.wake_apps)
         self._failures = Failures(
             self.cluster, self.metrics, retries, self._wake_later, clock, await_namespace=namespaces.wait_for
         )

@@ -9,7 +9,7 @@ from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.connection import Count
 from gitops_bg.cluster.api.endpoint_slice_version import EndpointSliceVersion
-from gitops_bg.cluster.api.errors import NotFound
+from gitops_bg.cluster.api.errors import Forbidden, NamespaceClosed, NotFound
 from gitops_bg.cluster.api.kinds import APPS, NAMESPACES, RELEASE_GROUPS, SECRETS, Object
 from gitops_bg.cluster.api.skew import Skew
 from gitops_bg.cluster.api.watch import Pace
@@ -181,7 +181,10 @@ class Cluster:
 
     @property
     def synced(self) -> bool:
-        """Whether the caches are complete; until then, nothing may be decided."""
+        """Whether the caches are complete; until then, nothing may be decided.
+
+        A namespace that the server refuses to list holds up no other one: see `demand_known`.
+        """
         return self._caches is None or self._caches.synced
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -213,6 +216,21 @@ class Cluster:
     def has_namespace(self, name: str) -> bool:
         """Whether a namespace exists now, never cached."""
         return self.client.get(NAMESPACES, "", name) is not None
+
+    def is_open(self, namespace: str) -> bool:
+        """Whether a namespace exists, and all that is in it is known."""
+        return self._unknown(namespace) is None and self.has_namespace(namespace)
+
+    def demand_known(self, namespace: str) -> None:
+        """Raise why nothing may be decided in a namespace: `NamespaceClosed` where the server refuses to list it."""
+        error = self._unknown(namespace)
+        if isinstance(error, Forbidden):
+            raise NamespaceClosed(str(error)) from error
+        if error is not None:
+            raise error
+
+    def _unknown(self, namespace: str) -> GitopsBgError | None:
+        return self._caches.unknown(namespace) if self._caches is not None else None
 
     def since(self, app: AppKey, condition: str) -> datetime | None:
         """Since when a condition of the app has its status; None where that is unknown."""

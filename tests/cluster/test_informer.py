@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gitops_bg.cluster.api.errors import Forbidden
-from gitops_bg.cluster.observation.informer import Informer, Scope
+from gitops_bg.cluster.observation.informer import Informer, Scope, Unlisted
 from gitops_bg.cluster.observation.project import service_state
 from gitops_bg.cluster.observation.states import ServiceState
 from gitops_bg.core.errors import Transient
@@ -49,37 +49,64 @@ def cached() -> Cached:
 
 
 def test_it_is_synced_after_the_first_list_even_if_nothing_exists(cached: Cached) -> None:
-    assert not cached.cache.synced
+    assert isinstance(cached.cache.unknown("shop"), Unlisted)
     cached.list()
-    assert cached.cache.synced
+    assert cached.cache.unknown("shop") is None
 
 
-def test_each_scope_has_to_be_listed(cached: Cached) -> None:
-    other = cached.cache.scope("other")
-    cached.list()
-    assert not cached.cache.synced
-    other.begin()
-    other.end()
-    assert cached.cache.synced
+def test_each_namespace_is_known_by_its_own_list() -> None:
+    cache = Informer(service_state, lambda _: WEB, lambda _: None)
+    shop, pay = cache.scope("shop"), cache.scope("pay")
+    shop.begin()
+    shop.end()
+    assert cache.unknown("shop") is None
+    assert isinstance(cache.unknown("pay"), Unlisted)
+    pay.trouble(Forbidden("403"))
+    assert isinstance(cache.unknown("pay"), Forbidden)
+    assert cache.unknown("shop") is None
+
+
+def test_a_namespace_whose_right_was_taken_away_is_unknown_again_and_a_failing_watch_is_not_enough() -> None:
+    cache = Informer(service_state, lambda _: WEB, lambda _: None)
+    shop = cache.scope("shop")
+    shop.begin()
+    shop.end()
+    shop.trouble(Transient("the API server is away"))
+    assert cache.unknown("shop") is None
+    shop.trouble(Forbidden("403"))
+    assert isinstance(cache.unknown("shop"), Forbidden)
+    shop.begin()
+    shop.end()
+    shop.trouble(None)
+    assert cache.unknown("shop") is None
 
 
 def test_nobody_waits_for_what_the_agent_can_do_without_and_may_not_see() -> None:
     cache = Informer(service_state, lambda _: WEB, lambda _: None, can_do_without=True)
     scope = cache.scope("")
     scope.trouble(Transient("later"))
-    assert (cache.synced, cache.blind, len(cache.troubles())) == (False, False, 1)
+    assert (cache.unknown("shop") is None, cache.blind("shop"), len(cache.troubles())) == (False, False, 1)
     scope.trouble(Forbidden("403"))
-    assert (cache.synced, cache.blind, cache.troubles()) == (True, True, [])
+    assert (cache.unknown("shop"), cache.blind("shop"), cache.troubles()) == (None, True, [])
     scope.begin()
     scope.put(service("1"))
     scope.end()
     scope.trouble(None)
-    assert (cache.blind, len(cache.all())) == (False, 1)
+    assert (cache.blind("shop"), len(cache.all())) == (False, 1)
+
+
+def test_where_the_right_is_missing_in_one_namespace_the_others_are_seen() -> None:
+    cache = Informer(service_state, lambda _: WEB, lambda _: None, can_do_without=True)
+    shop, pay = cache.scope("shop"), cache.scope("pay")
+    shop.begin()
+    shop.end()
+    pay.trouble(Forbidden("403"))
+    assert (cache.blind("shop"), cache.blind("pay")) == (False, True)
 
 
 def test_everybody_waits_for_what_the_agent_needs(cached: Cached) -> None:
     cached.watch.trouble(Forbidden("403"))
-    assert not cached.cache.synced
+    assert isinstance(cached.cache.unknown("shop"), Forbidden)
     assert len(cached.cache.troubles()) == 1
 
 

@@ -7,8 +7,15 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.cluster.installation.installer import removable, roles_for_people
-from gitops_bg.cluster.installation.manifests import Installation, image_of, objects_of, settings_digest
+from gitops_bg.cluster.installation.installer import removable, roles_for_people, superseded
+from gitops_bg.cluster.installation.manifests import (
+    Installation,
+    Watched,
+    bindings_of,
+    image_of,
+    objects_of,
+    settings_digest,
+)
 from gitops_bg.cluster.installation.readiness import _is_newest, _is_ready, _of_deployment, _of_pod, last_complaint
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -25,6 +32,40 @@ def test_nothing_is_left_in_the_namespace_of_the_files() -> None:
     assert namespaces == {None, "elsewhere"}
     assert subjects == {"elsewhere"}
     assert [each["metadata"]["name"] for each in objects if each["kind"] == "Namespace"] == ["elsewhere"]
+
+
+def bindings(watched: Watched) -> list[tuple[str, str]]:
+    """Kind and namespace of each binding of the agent's rights where apps may live."""
+    found = bindings_of(DEPLOY, Installation(namespace="elsewhere", watched=watched))
+    assert all(each["roleRef"] == {**ROLE, "name": "gitops-bg"} for each in found)
+    assert all(each["subjects"] == [{**SUBJECT, "namespace": "elsewhere"}] for each in found)
+    return [(each["kind"], each["metadata"].get("namespace", "")) for each in found]
+
+
+ROLE = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole"}
+SUBJECT = {"kind": "ServiceAccount", "name": "gitops-bg"}
+
+
+def test_rights_are_bound_in_each_namespace_or_once_for_all_and_by_default_nowhere() -> None:
+    assert bindings(Watched()) == []
+    assert bindings(Watched(("shop", "pay"))) == [("RoleBinding", "shop"), ("RoleBinding", "pay")]
+    assert bindings(Watched(("shop",), everywhere=True)) == [("ClusterRoleBinding", "")]
+    by_default = [each for each in objects_of(DEPLOY, Installation()) if each["kind"].endswith("RoleBinding")]
+    assert [each["metadata"]["name"] for each in by_default] == ["gitops-bg-lease"]
+
+
+@pytest.mark.parametrize(
+    ("before", "wanted", "gone"),
+    [
+        (None, Watched(("shop",)), [("ClusterRoleBinding", "")]),
+        (Watched(("shop", "pay")), Watched(("pay",)), [("ClusterRoleBinding", ""), ("RoleBinding", "shop")]),
+        (Watched(("shop",)), Watched(everywhere=True), [("RoleBinding", "shop")]),
+        (Watched(everywhere=True), Watched(everywhere=True), []),
+    ],
+)
+def test_what_is_bound_no_longer_goes(before: Watched | None, wanted: Watched, gone: list[tuple[str, str]]) -> None:
+    found = superseded(DEPLOY, Installation(watched=wanted), before)
+    assert [(each["kind"], each["metadata"].get("namespace", "")) for each in found] == gone
 
 
 def test_settings_and_credentials_come_before_the_deployment_that_reads_them() -> None:
@@ -57,9 +98,9 @@ def test_one_setting_names_the_image(given: str, found: str) -> None:
 
 
 def test_only_the_agent_and_its_rights_are_removed_and_the_agent_first() -> None:
-    wanted = Installation(settings={"a": "b"}, credentials={"token": b"x"})
+    wanted = Installation(watched=Watched(everywhere=True), settings={"a": "b"}, credentials={"token": b"x"})
     found = kinds(removable(objects_of(DEPLOY, wanted)))
-    assert found[:2] == ["Deployment", "Service"]
+    assert found[:3] == ["Deployment", "Service", "NetworkPolicy"]
     assert {"Namespace", "CustomResourceDefinition", "ConfigMap", "Secret"}.isdisjoint(found)
     assert found.index("ClusterRoleBinding") < found.index("ClusterRole")
 

@@ -81,6 +81,21 @@ PEOPLE: list[tuple[tuple[Any, ...], str]] = [
         f"{AGENT} cannot update bluegreendeployments/status.gitops-bg.dev in namespace shop: "
         "gitops-bg install --namespace gitops-bg",
     ),
+    (
+        (AGENT, "list", "replicasets", "apps", ""),
+        f"{AGENT} cannot list replicasets.apps in all namespaces: "
+        "gitops-bg install --namespace gitops-bg --watch-all-namespaces",
+    ),
+    (
+        (AGENT, "patch", "pods", ""),
+        f"{AGENT} cannot patch pods in namespace shop: kubectl -n shop create rolebinding gitops-bg-app-pods "
+        "--clusterrole=gitops-bg-app-pods --serviceaccount=gitops-bg:gitops-bg",
+    ),
+    (
+        (AGENT, "impersonate", "serviceaccounts", ""),
+        f"{AGENT} cannot impersonate serviceaccounts in namespace shop: kubectl -n shop create rolebinding "
+        "gitops-bg-impersonator --clusterrole=gitops-bg-impersonator --serviceaccount=gitops-bg:gitops-bg",
+    ),
     ((AGENT, "list", "secrets", ""), "look: 403 Forbidden: x is forbidden: User"),
     (("ida", "create", "clusterroles", "rbac.authorization.k8s.io", ""), "look: 403 Forbidden: x is forbidden: User"),
 ]

@@ -26,6 +26,7 @@ from gitops_bg.spec.codec import from_json
 from gitops_bg.spec.manifests.configuration import configuration_of, is_tracked
 from gitops_bg.spec.manifests.references import references
 from tests.support.agent.agents import agent_settings
+from tests.support.cluster import rights
 from tests.support.cluster.clusters import TestCluster, Write
 from tests.support.cluster.paths import collection, replica_sets
 from tests.support.cluster.rawapi import Json
@@ -408,9 +409,15 @@ class App:
 def scenario(
     cluster: TestCluster, folder: Path, *, namespace: str = "", remote: GitRemote | None = None, **settings: Any
 ) -> Iterator[Scenario]:
-    """A scenario without an agent yet, in a new namespace; it is stopped, and forgotten, at the end."""
+    """A scenario without an agent yet, in a new namespace; it is stopped, and forgotten, at the end.
+
+    Unless told otherwise, the agent has the rights of deploy/ there.
+    """
     cluster.install_our_kind()
-    made = Scenario(cluster, namespace or cluster.namespace(), remote or GitRemote(folder / "git"), folder, **settings)
+    place = namespace or cluster.namespace()
+    if not settings.keys() & {"kubeconfig", "access"}:
+        settings["kubeconfig"] = rights.as_shipped(cluster, place)
+    made = Scenario(cluster, place, remote or GitRemote(folder / "git"), folder, **settings)
     try:
         yield made
     finally:

@@ -4,6 +4,7 @@ Turns files into the core's types; decides nothing, writes nothing. It hands out
 read (`reading`): the next poll reads again what a failure interrupted.
 """
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
@@ -39,6 +40,8 @@ from gitops_bg.spec.app.settings import default_settings, read_settings
 from gitops_bg.spec.groups.layout import GROUPS_FOLDER
 from gitops_bg.spec.yaml.reader import read_one
 
+LOGGER = logging.getLogger(__name__)
+
 _Offered = tuple[str, tuple[ServicePorts, ...]]
 """The digest and the ports that a ``primary.yaml`` names."""
 _NOTHING: _Offered = ("", ())
@@ -53,6 +56,8 @@ class Reader:
         self._repository = repository
         self._cares_for = cares_for
         self._unread = _NO_POLL
+        self._left_out: set[str] = set()
+        """The namespaces with apps that are not ours, each logged once."""
         self._entries: dict[AppKey, Entry] = {}
         self._broken: dict[AppKey, InternalError] = {}
         self._hidden = Hidden()
@@ -101,6 +106,7 @@ class Reader:
             return set()
         changed = {app for app in poll.changed if self._cares_for(app)}
         removed = {app for app in poll.removed if self._cares_for(app)}
+        self._tell_left_out({app.namespace for app in poll.changed - changed})
         if poll.settings_changed:
             self._read_settings()
         self._hidden = poll.hidden
@@ -111,6 +117,15 @@ class Reader:
         all_look = self._read_policies(poll) or poll.settings_changed
         self._unread = _NO_POLL
         return (changed | removed) | (set(self._entries) if all_look else set())
+
+    def _tell_left_out(self, namespaces: set[str]) -> None:
+        """Log namespaces of main that this agent does not manage: perhaps another one does, perhaps somebody forgot."""
+        for namespace in sorted(namespaces - self._left_out):
+            LOGGER.info(
+                "apps/%s is left out: this agent has other namespaces (gitops-bg install --watch-namespace, for each)",
+                namespace,
+            )
+        self._left_out |= namespaces
 
     def _read_groups(self) -> None:
         """Read the groups of our namespaces."""

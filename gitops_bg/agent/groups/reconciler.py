@@ -165,6 +165,7 @@ class GroupReconciler:
 
     def _pass(self, group: GroupKey) -> tuple[GroupDecision | None, datetime | None, bool]:
         """Look once; return what was decided, until when measurements take at most, and whether it wrote."""
+        self._cluster.demand_known(group.namespace)
         facts = self._gatherer.gather(self._catalog.reading, group)
         if facts is None:
             return None, None, False  # A group that left main, or a main that does not count, changes nothing.

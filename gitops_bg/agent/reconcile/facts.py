@@ -99,7 +99,11 @@ def facts_of(catalog: Catalog, reading: Reading, app: AppKey, live: Live) -> Fac
 
 
 def gather(catalog: Catalog, cluster: Cluster, app: AppKey) -> Facts | None:
-    """Read everything about an app, with one reading of main; None for an app that neither Git nor the cluster has."""
+    """Read everything about an app, with one reading of main; None for an app that neither Git nor the cluster has.
+
+    Raises as `Cluster.demand_known`.
+    """
+    cluster.demand_known(app.namespace)
     state = catalog.member_state_of(app)
     reading = reading_for(catalog.reading, app, state)
     facts = facts_of(catalog, reading, app, look(cluster, app, reading))

@@ -1,4 +1,5 @@
-"""Namespaces that apps wait for: looked for every few seconds while one is missing, so that its apps go on at once.
+"""Namespaces that apps wait for: looked for every few seconds while one is missing, or closed to the agent, so that
+its apps go on at once.
 
 One question a namespace, however many apps it has; nothing is asked while none is missing. Never fails.
 """
@@ -23,15 +24,18 @@ SECONDS = 5.0
 
 
 def log_missing(namespaces: Iterable[str], exists: Callable[[str], bool]) -> None:
-    """Log each namespace that does not exist, with the command. Its apps wait; those of the others do not."""
-    with quietly("looking for the agent's namespaces"):
-        for name in namespaces:
+    """Log each namespace that does not exist, or may not be looked for, with the command.
+
+    Its apps wait; those of the others do not.
+    """
+    for name in namespaces:
+        with quietly(f"looking for namespace {name}"):
             if not exists(name):
                 LOGGER.warning("%s", no_namespace(name))
 
 
 class AwaitedNamespaces:
-    """``exists`` asks the cluster for a namespace, ``wake`` queues apps, ``clock`` gives UTC. Thread-safe."""
+    """``exists`` says whether apps of a namespace can go on, ``wake`` queues apps, ``clock`` gives UTC. Thread-safe."""
 
     def __init__(
         self,
@@ -48,7 +52,7 @@ class AwaitedNamespaces:
         self._waiting: dict[str, set[AppKey]] = defaultdict(set)
 
     def wait_for(self, app: AppKey) -> None:
-        """Wake an app once its namespace exists."""
+        """Wake an app once its namespace is there."""
         with self._lock:
             is_first = not self._waiting
             self._waiting[app.namespace].add(app)
@@ -56,7 +60,7 @@ class AwaitedNamespaces:
             self._look_later()
 
     def look(self) -> None:
-        """Wake the apps whose namespaces exist now, and look again later for the others."""
+        """Wake the apps whose namespaces are there now, and look again later for the others."""
         for namespace in sorted(self._waiting):
             try:
                 if self._exists(namespace):

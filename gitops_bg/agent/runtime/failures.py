@@ -11,7 +11,7 @@ from gitops_bg.agent.observability.logs import fields
 from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.agent.runtime.backoff import Backoff
 from gitops_bg.agent.runtime.boundaries import log_bug, quietly
-from gitops_bg.cluster.api.errors import NamespaceMissing
+from gitops_bg.cluster.api.errors import NamespaceClosed, NamespaceMissing
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.errors import (
     GitopsBgError,
@@ -35,7 +35,7 @@ _AFTER_A_BUG = 1.0
 class Failures:
     """Counts the failures of every app; ``wake_later`` schedules the next look, ``clock`` gives UTC.
 
-    ``await_namespace`` has an app looked at once its namespace exists.
+    ``await_namespace`` has an app looked at once its namespace exists, and may be listed.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Failures:
         self.apps.add(app)
         seconds = self._backoff.failed(app, at_least=_at_least(error))
         self._wake_later([app], seconds)
-        if isinstance(error, NamespaceMissing):
+        if isinstance(error, NamespaceMissing | NamespaceClosed):
             self._await_namespace(app)
         with quietly(f"telling that {app} failed", app):
             self._metrics.failed(app, error.reason)

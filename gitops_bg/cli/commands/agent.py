@@ -88,7 +88,9 @@ def _settings(git: GitOptions, kube: ClusterOptions, options: AgentOptions) -> A
     directory = mirror_directory(git, f"agent-{hashlib.sha256(cluster.encode()).hexdigest()[:8]}")
     return AgentSettings(
         repository=repository_settings(git, directory, cluster),
-        access=Access(kubeconfig=kube.kubeconfig, context=kube.context),
+        access=Access(
+            kubeconfig=kube.kubeconfig, context=kube.context, impersonate=options.impersonate_service_account
+        ),
         namespaces=tuple(options.namespace or ()),
         poll_seconds=options.poll,
         resync_seconds=options.resync,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gitops_bg.cli.clone.user_git import repository_url
-from gitops_bg.cli.errors import CommandFailed
+from gitops_bg.cli.errors import CommandFailed, UsageError
 from gitops_bg.cli.exit_codes import NOT_SO, OK
 from gitops_bg.cli.options.durations import spoken
 from gitops_bg.cli.options.install_options import InstallOptions
@@ -17,16 +17,27 @@ from gitops_bg.cli.session.template import deploy_folder
 from gitops_bg.cli.views.output import Output
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.errors import Forbidden
-from gitops_bg.cluster.api.kinds import CONFIG_MAPS, DEPLOYMENTS, Object
+from gitops_bg.cluster.api.kinds import DEPLOYMENTS, Object
 from gitops_bg.cluster.installation import readiness
-from gitops_bg.cluster.installation.installer import apply, definitions, demand_own
+from gitops_bg.cluster.installation.installer import (
+    apply,
+    definitions,
+    demand_own,
+    remove,
+    settings_of,
+    superseded,
+    watched_now,
+)
 from gitops_bg.cluster.installation.manifests import (
     CREDENTIALS,
     NAME,
     Installation,
+    Watched,
+    bindings_of,
     image_of,
     objects_of,
     settings_digest,
+    settings_watching,
 )
 from gitops_bg.cluster.installation.readiness import Missing
 from gitops_bg.core.model.change_set import ChangeSetEntry
@@ -44,10 +55,11 @@ _SERVED_WITHIN = 30.0
 def install(at: InstallOptions) -> int:
     """Install the agent into a cluster, or upgrade it: the kinds, its rights, its settings, and itself.
 
-    Waits until it is ready, and tells what is missing. Without --repo an installed agent keeps its settings.
+    Waits until it is ready, and tells what is missing. Without --repo an installed agent keeps its settings; without
+    --watch-namespace and --watch-all-namespaces it keeps the namespaces of its apps.
 
     Example: gitops-bg install --image registry.example/gitops-bg:0.1.0 --repo https://git.example.com/shop/config.git
-    --cluster prod --git-token-file token
+    --cluster prod --git-token-file token --watch-namespace shop
     """
     output = Output(at.out)
     if at.export:
@@ -55,35 +67,56 @@ def install(at: InstallOptions) -> int:
         return OK
     with closing(Client(access(at.kube))) as client:
         demand_own(client, at.namespace)
-        objects = objects_of(deploy_folder(), _to_apply(client, at))
+        settings = settings_of(client, at.namespace)
+        before = watched_now(client, settings)
+        wanted = _to_apply(client, at, settings, before)
+        objects = objects_of(deploy_folder(), wanted)
         entries = list(_applied(client, objects, output))
+        gone = remove(client, superseded(deploy_folder(), wanted, before))
+        entries += [_told(output, entry) for entry in gone]
         unready = _wait(client, at, output) if at.timeout else ()
     if output.json:
         output.data(_json(at, objects, entries, unready))
     return _verdict(output, at, objects, unready)
 
 
-def _to_apply(client: Client, at: InstallOptions) -> Installation:
+def _to_apply(client: Client, at: InstallOptions, settings: Mapping[str, str], before: Watched | None) -> Installation:
     """What to install: what the options say, else what is installed."""
-    settings = client.get(CONFIG_MAPS, at.namespace, NAME)
     live = client.get(DEPLOYMENTS, at.namespace, NAME)
-    wanted = _wanted(at) if at.git.repo else Installation(namespace=at.namespace)
-    if settings is None and not at.git.repo:
-        wanted = _wanted(replace(at, git=replace(at.git, repo=repository_url(""))))
-    image = at.image or (image_of((live,)) if live else "")
-    known: Mapping[str, str] = wanted.settings or (settings or {}).get("data") or {}
-    return replace(wanted, image=image, settings_digest=settings_digest(known))
+    if not settings and not at.git.repo:
+        at = replace(at, git=replace(at.git, repo=repository_url("")))
+    wanted = _wanted(at, settings, before)
+    return replace(wanted, image=at.image or (image_of((live,)) if live else ""))
 
 
-def _wanted(at: InstallOptions) -> Installation:
-    """What the options say."""
-    settings = settings_for(at.git)
-    return Installation(at.namespace, at.image, settings, settings_digest(settings), credentials_for(at.git))
+def _wanted(at: InstallOptions, settings: Mapping[str, str], before: Watched | None) -> Installation:
+    """What the options say, beside the settings of an installed agent and where it had its rights."""
+    said = _watched(at)
+    watched = said or before
+    if watched is None:
+        raise UsageError(
+            "--watch-namespace: say in which namespaces apps may live, such as --watch-namespace shop, "
+            "or --watch-all-namespaces"
+        )
+    known = settings_watching(settings_for(at.git) if at.git.repo else settings, watched)
+    written = known if at.git.repo or said else {}
+    credentials = credentials_for(at.git) if at.git.repo else {}
+    return Installation(at.namespace, at.image, watched, written, settings_digest(known), credentials)
+
+
+def _watched(at: InstallOptions) -> Watched | None:
+    """Where the options say that apps may live; None where they say nothing."""
+    if at.watch_namespace and at.watch_all_namespaces:
+        raise UsageError("--watch-namespace and --watch-all-namespaces: one of the two")
+    if at.watch_all_namespaces:
+        return Watched(everywhere=True)
+    return Watched(tuple(dict.fromkeys(at.watch_namespace))) if at.watch_namespace else None
 
 
 def _export(output: Output, at: InstallOptions) -> None:
     """Print the objects, without credentials."""
-    wanted = _wanted(at) if at.git.repo else Installation(at.namespace, at.image)
+    watched = _watched(at) or Watched()
+    wanted = _wanted(at, {}, None) if at.git.repo else Installation(at.namespace, at.image, watched)
     objects = objects_of(deploy_folder(), replace(wanted, credentials={}))
     if output.json:
         output.data({"apiVersion": "v1", "kind": "List", "items": objects})
@@ -91,7 +124,9 @@ def _export(output: Output, at: InstallOptions) -> None:
         output.text("---\n".join(map(to_yaml, objects)))
     if not at.git.repo:
         output.note(f"the agent needs the ConfigMap {NAME}, too: give --repo and --cluster, or make it by hand")
-    elif wanted.credentials:
+    if not bindings_of(deploy_folder(), wanted):
+        output.note("the agent has rights in no namespace yet: give --watch-namespace NS, or --watch-all-namespaces")
+    if wanted.credentials:
         files = " ".join(f"--from-file={name}=…" for name in wanted.credentials)
         output.note(
             f"credentials are not printed: kubectl -n {at.namespace} create secret generic {CREDENTIALS} {files}"

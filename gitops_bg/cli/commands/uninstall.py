@@ -10,7 +10,7 @@ from gitops_bg.cli.session.live_session import access
 from gitops_bg.cli.session.template import deploy_folder
 from gitops_bg.cli.views.output import Output
 from gitops_bg.cluster.api.client import Client
-from gitops_bg.cluster.api.kinds import DEPLOYMENTS
+from gitops_bg.cluster.api.kinds import DEPLOYMENTS, Object
 from gitops_bg.cluster.installation import readiness
 from gitops_bg.cluster.installation.installer import (
     apps_of,
@@ -19,6 +19,9 @@ from gitops_bg.cluster.installation.installer import (
     removable,
     remove,
     roles_for_people,
+    settings_of,
+    superseded,
+    watched_now,
 )
 from gitops_bg.cluster.installation.manifests import Installation, objects_of
 from gitops_bg.core.model.change_set import ChangeSetEntry
@@ -32,10 +35,10 @@ def uninstall(at: UninstallOptions) -> None:
     Example: gitops-bg uninstall
     """
     output = Output(at.out)
-    objects = objects_of(deploy_folder(), Installation(namespace=at.namespace))
     with closing(Client(access(at.kube))) as client:
         demand_own(client, at.namespace)
         apps = apps_of(client)
+        objects = _installed(client, at.namespace)
         if at.crds and apps:
             raise _too_early(apps)
         agent, *rest = removable(objects)
@@ -49,6 +52,13 @@ def uninstall(at: UninstallOptions) -> None:
         kinds = (*roles_for_people(objects), *definitions(objects)) if at.crds else ()
         entries += remove(client, [*rest, *kinds])
     _tell(output, at, entries, apps)
+
+
+def _installed(client: Client, namespace: str) -> tuple[Object, ...]:
+    """The objects of an installation, with its rights wherever it may have them."""
+    installed = Installation(namespace)
+    before = watched_now(client, settings_of(client, namespace))
+    return *objects_of(deploy_folder(), installed), *superseded(deploy_folder(), installed, before)
 
 
 def _too_early(apps: list[str]) -> CommandFailed:

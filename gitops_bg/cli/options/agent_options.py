@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from gitops_bg.cli.options.app_names import service_account_name
 from gitops_bg.cli.options.durations import positive_seconds
 
 HTTP_OFF = "off"
@@ -36,6 +37,16 @@ class AgentOptions:
         list[str] | None,
         typer.Option(envvar="GITOPS_BG_NAMESPACE", metavar="NS", help="Manage only this namespace; may be repeated."),
     ] = None
+    impersonate_service_account: Annotated[
+        str,
+        typer.Option(
+            envvar="GITOPS_BG_IMPERSONATE_SERVICE_ACCOUNT",
+            parser=service_account_name,
+            metavar="NAME",
+            help="In each namespace act as its ServiceAccount of this name: what that may not, no app there gets. "
+            "Default: act as the agent.",
+        ),
+    ] = ""
     poll: Annotated[
         float,
         typer.Option(

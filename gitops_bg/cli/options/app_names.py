@@ -31,6 +31,16 @@ def namespace_name(text: str) -> str:
     return _demanded("namespace", text, text) if text else ""
 
 
+def service_account_name(text: str) -> str:
+    """Return ``text`` if it is empty or the name of a ServiceAccount. Raises `UsageError`."""
+    return _demanded("ServiceAccount", text, text) if text else ""
+
+
+def one_namespace_name(text: str) -> str:
+    """Return ``text`` if it is the name of a namespace. Raises `UsageError`."""
+    return _demanded("namespace", text, text)
+
+
 def an_app(text: str) -> str:
     """Return ``text`` as an argument APP; an invalid name is refused before any server is asked."""
     app_name(text)

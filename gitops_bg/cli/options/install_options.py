@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from gitops_bg.cli.options.app_names import namespace_name
+from gitops_bg.cli.options.app_names import namespace_name, one_namespace_name
 from gitops_bg.cli.options.durations import positive_seconds, seconds
 from gitops_bg.cli.options.options import CLUSTER, ClusterOptions, GitOptions, OutputOptions
 
@@ -36,6 +36,19 @@ class InstallOptions:
     ] = ""
     export: Annotated[
         bool, typer.Option("--export", help="Print the objects as YAML instead; no cluster is asked.")
+    ] = False
+    watch_namespace: Annotated[
+        list[str] | None,
+        typer.Option(
+            parser=one_namespace_name,
+            metavar="NS",
+            help="Apps may live in this namespace: the agent has its rights there, and nowhere else; may be repeated. "
+            "Default: where an installed agent has them.",
+        ),
+    ] = None
+    watch_all_namespaces: Annotated[
+        bool,
+        typer.Option("--watch-all-namespaces", help="Apps may live in every namespace, those that come later, too."),
     ] = False
     timeout: Annotated[
         float,

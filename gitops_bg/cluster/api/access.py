@@ -23,6 +23,8 @@ class Access:
     connect_timeout: float = 3.0
     read_timeout: float = 15.0
     user_agent: str = f"gitops-bg/{__version__}"
+    impersonate: str = ""
+    """The ServiceAccount whose rights count in each namespace (`impersonation`); empty: our own do everywhere."""
     plain_first: bool = False
     """Whether to do without the client library where the kubeconfig needs none of it (`plain_transport`)."""
 

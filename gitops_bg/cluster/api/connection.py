@@ -17,6 +17,7 @@ import urllib3
 
 from gitops_bg.cluster.api.access import IN_CLUSTER, Access
 from gitops_bg.cluster.api.errors import Silent, border, refusal
+from gitops_bg.cluster.api.impersonation import impersonation
 from gitops_bg.cluster.api.plain_transport import plain_transport
 from gitops_bg.cluster.api.skew import Skew
 from gitops_bg.cluster.api.transport import Transport
@@ -116,7 +117,7 @@ class Connection:
 
     def _send(self, transport: Transport, call: Call, read_timeout: float) -> urllib3.HTTPResponse:
         headers = {"Accept": "application/json", "User-Agent": self._access.user_agent}
-        headers |= self._credentials(transport)
+        headers |= self._credentials(transport) | impersonation(self._access.impersonate, call.method, call.path)
         if call.body is not None:
             headers["Content-Type"] = call.content_type
         query = f"?{urlencode(call.query)}" if call.query else ""

@@ -54,6 +54,10 @@ class Forbidden(Refused):
     reason = "Forbidden"
 
 
+class NamespaceClosed(Forbidden):
+    """The server refuses to list what is in a namespace: nothing is known of it, and nothing may be decided there."""
+
+
 class ForeignObject(Refused):
     """An object with a name that the agent needs belongs to somebody else; it is left alone (DESIGN §3.4)."""
 

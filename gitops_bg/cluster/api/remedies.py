@@ -19,6 +19,12 @@ _ACCOUNT = re.compile(r"system:serviceaccount:(?P<namespace>[^:]+):(?P<name>.+)"
 _READS = ("get", "list", "watch")
 _AGENTS_OWN = "gitops-bg"
 """The name of the agent's ServiceAccount and ClusterRole in deploy/rbac.yaml."""
+_GRANTED_BY = {
+    ("pods", "patch"): f"{_AGENTS_OWN}-app-pods",
+    ("pods/eviction", "create"): f"{_AGENTS_OWN}-app-pods",
+    ("serviceaccounts", "impersonate"): f"{_AGENTS_OWN}-impersonator",
+}
+"""The ClusterRole of a right that somebody grants the agent in a namespace, by resource and verb."""
 _VIEWED = frozenset(
     {names.PLURAL, names.GROUP_PLURAL, "replicasets", "services", "endpointslices", "pods", "events", "configmaps"}
 )
@@ -69,10 +75,21 @@ def _command(refused: re.Match[str]) -> str:
     resource = refused["resource"].partition("/")[0]
     account = _ACCOUNT.fullmatch(refused["user"])
     if account and account["name"] == _AGENTS_OWN:
-        return f"{INSTALL} --namespace {account['namespace']}" if resource != "secrets" else ""
+        return _for_the_agent(refused, account)
     if resource not in _VIEWED:
         return ""
     return _binding(refused, account, "view" if refused["verb"] in _READS else "edit")
+
+
+def _for_the_agent(refused: re.Match[str], account: re.Match[str]) -> str:
+    if refused["resource"] == "secrets":
+        return ""
+    role = _GRANTED_BY.get((refused["resource"], refused["verb"]))
+    if role:
+        subject = f"--serviceaccount={account['namespace']}:{account['name']}"
+        return f"kubectl -n {refused['namespace']} create rolebinding {role} --clusterrole={role} {subject}"
+    everywhere = "" if refused["namespace"] else " --watch-all-namespaces"
+    return f"{INSTALL} --namespace {account['namespace']}{everywhere}"
 
 
 def _binding(refused: re.Match[str], account: re.Match[str] | None, role: str) -> str:

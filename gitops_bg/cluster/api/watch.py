@@ -107,7 +107,7 @@ class Watch:
         self._can_do_without = can_do_without
         self._client = client
         self._kind = kind
-        self._namespace = namespace
+        self.namespace = namespace
         self._labels = labels
         self._sink = sink
         self._pace = pace or Pace()
@@ -175,7 +175,7 @@ class Watch:
                 # A connection closed under the reader fails in odd ways; any other error is a bug, and the watch lists
                 # anew.
                 if not self._stopping.is_set():
-                    _LOG.exception("the watch of %s met a bug; it lists anew", self._namespace or "all namespaces")
+                    _LOG.exception("the watch of %s met a bug; it lists anew", self.namespace or "all namespaces")
                 self._version = ""
                 self._failed(InternalError(f"watch: a bug of the agent: {type(error).__name__}: {error}"))
 
@@ -196,7 +196,7 @@ class Watch:
         """Put every existing object; return the version from which to follow."""
         version = ""
         self._sink.begin()
-        for page in self._client.pages(kind, self._namespace, self._labels, self._pace.page):
+        for page in self._client.pages(kind, self.namespace, self._labels, self._pace.page):
             version = version or str(page["metadata"]["resourceVersion"])
             for body in page.get("items") or []:
                 self._sink.put(body)
@@ -207,7 +207,7 @@ class Watch:
 
     def _newest(self, kind: Kind) -> str:
         """The present version of the cluster, from a list of one object."""
-        page = next(iter(self._client.pages(kind, self._namespace, self._labels, 1)))
+        page = next(iter(self._client.pages(kind, self.namespace, self._labels, 1)))
         return str(page["metadata"]["resourceVersion"])
 
     def _demand_no_less(self, version: str) -> None:
@@ -222,7 +222,7 @@ class Watch:
     def _follow(self, kind: Kind) -> bool:
         """Process events until the server ends the watch; return whether there was any."""
         pace, heard = self._pace, False
-        stream = self._client.watch(kind, self._namespace, self._labels, self._version, pace.seconds(), pace.silence)
+        stream = self._client.watch(kind, self.namespace, self._labels, self._version, pace.seconds(), pace.silence)
         self._stream = stream
         try:
             self._sink.trouble(None)

@@ -21,7 +21,7 @@ from gitops_bg.cluster.api.errors import ForeignObject
 from gitops_bg.cluster.api.kinds import JOBS, OURS, PODS, PODS_OF_JOBS, Object
 from gitops_bg.cluster.api.watch import Pace, Watch
 from gitops_bg.cluster.manifests.job_manifest import job_manifest
-from gitops_bg.cluster.observation.informer import Informer
+from gitops_bg.cluster.observation.informer import Informer, Unlisted
 from gitops_bg.cluster.observation.job_state import (
     JobState,
     PodState,
@@ -235,13 +235,13 @@ class Jobs:
                 memory.errors[name] = (now, str(error))
                 self._on_change(subject)
         with contextlib.suppress(GitopsBgError):  # the next look at the subject tries again
-            self._wait_for_lists()
+            self._wait_for_lists(subject.namespace)
             self._clean_up(subject, wanted)
             self._done[subject] = wanted
 
     def _ensure(self, subject: Subject, name: str, uid: str, measure: MeasurementRequest) -> None:
         memory = self._memories[subject]
-        self._wait_for_lists()
+        self._wait_for_lists(subject.namespace)
         if name in memory.made or name in memory.errors:
             return
         if self._jobs.get(subject.namespace, name) is None:
@@ -270,17 +270,13 @@ class Jobs:
             raise ForeignObject(f"{JOBS.called(subject.namespace, name)} is somebody else's, and has the name we need")
         return body
 
-    def _wait_for_lists(self) -> None:
-        """Wait for the first lists of both watches: until then it is unknown which Jobs exist."""
+    def _wait_for_lists(self, namespace: str) -> None:
+        """Wait for the first lists of both watches: until then it is unknown which Jobs exist in the namespace."""
         deadline = time.monotonic() + _SYNC_SECONDS
         caches: tuple[Informer[Any, Any], ...] = (self._jobs, self._pods)
-        for listed in (event for cache in caches for event in cache.first_lists()):
-            while not listed.wait(_LOOK_SECONDS):
-                troubles = [error for cache in caches for error in cache.troubles()]
-                if troubles:
-                    raise troubles[0]
-                if self._stopping.is_set() or time.monotonic() > deadline:
-                    raise Transient("the cluster did not list its Jobs in time")
+        while error := next(filter(None, (cache.unknown(namespace) for cache in caches)), None):
+            if not isinstance(error, Unlisted) or time.monotonic() > deadline or self._stopping.wait(_LOOK_SECONDS):
+                raise error
 
     def _clean_up(self, subject: Subject, wanted: _WantedJobs) -> None:
         for job in list(self._of_no_use(subject, wanted)):

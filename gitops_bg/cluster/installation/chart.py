@@ -4,7 +4,8 @@
 sets is a placeholder in the objects; settings.yaml and NOTES.txt are written by hand. Helm makes the namespace itself.
 
 What watches the agent is rendered with ``monitoring.enabled``, because its kinds are the Prometheus operator's; the
-dashboard is a file of the chart, so that its braces stay Grafana's.
+dashboard is a file of the chart, so that its braces stay Grafana's. Who reaches it is rendered with
+``networkPolicy.enabled``.
 
 Helm keeps the CustomResourceDefinitions when the chart is uninstalled, and upgrades them with it: they are templates,
 because helm never upgrades what is in a folder `crds`.
@@ -13,15 +14,19 @@ because helm never upgrades what is in a folder `crds`.
 import re
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from gitops_bg.cluster.api.kinds import DEFINITIONS, DEPLOYMENTS, NAMESPACES, Object
+from gitops_bg.cluster.installation.installer import NETWORK_POLICIES
 from gitops_bg.cluster.installation.manifests import (
     MONITORING,
     NAME,
     SETTINGS_DIGEST,
     Installation,
+    Watched,
+    bindings_of,
     monitoring_of,
     objects_of,
 )
@@ -29,6 +34,8 @@ from gitops_bg.spec.yaml.emit import to_yaml
 
 DASHBOARD = "dashboard.json"
 """The file of Grafana's dashboard, in ``deploy/monitoring`` and in the chart."""
+MIRROR = "mirror"
+"""The volume with the clone of the repository, whose size a value sets."""
 KEEP = {"helm.sh/resource-policy": "keep"}
 """The annotation by which helm leaves an object where it is when the chart is uninstalled."""
 
@@ -36,11 +43,15 @@ _HEADER = "# Made from deploy/ by `make docs`; edit that.\n"
 _ANYWHERE = Installation(namespace="@namespace@", image="@image@")
 
 _VALUES = {
-    "namespace": '"{{ .Release.Namespace }}"',
+    "namespace": '"{{ $.Release.Namespace }}"',
+    "watched": '"{{ . }}"',
     "image": '"{{ .Values.image }}"',
     "replicas": "{{ .Values.replicas }}",
     "dashboard": f'{{{{ .Files.Get "{DASHBOARD}" | toJson }}}}',
     "resources": "{{- toYaml .Values.resources | nindent 12 }}",
+    "mirrorSize": '"{{ .Values.mirrorSize }}"',
+    "ingress": "{{- toYaml .Values.networkPolicy.ingress | nindent 4 }}",
+    "egress": "{{- toYaml .Values.networkPolicy.egress | nindent 4 }}",
 }
 _BLOCKS = {
     "annotations": (
@@ -53,6 +64,10 @@ _BLOCKS = {
     "pod": ("{{- with .Values.pod }}", "{{- toYaml . | nindent 6 }}", "{{- end }}"),
 }
 """What stands for a whole field, with lines of its own."""
+_WATCHED = "watched-namespaces.yaml"
+"""The template with the agent's rights where apps may live."""
+_ENABLED_BY = {f"{MONITORING}.yaml": "monitoring.enabled", "networkpolicy.yaml": "networkPolicy.enabled"}
+"""The value without which a template is empty, by file."""
 
 
 def templates(folder: Path) -> Mapping[str, str]:
@@ -61,16 +76,32 @@ def templates(folder: Path) -> Mapping[str, str]:
     for body in objects_of(folder, _ANYWHERE):
         if body["kind"] != NAMESPACES.name:
             found.setdefault(_file_of(body), []).append(_text(_open(body)))
-    made = {name: _HEADER + "---\n".join(texts) for name, texts in found.items()}
-    return made | {f"{MONITORING}.yaml": _monitoring(folder)}
+    found[f"{MONITORING}.yaml"] = _monitoring(folder)
+    made = {name: _HEADER + _if_enabled(name, "---\n".join(texts)) for name, texts in found.items()}
+    return made | {_WATCHED: _HEADER + _watched(folder)}
 
 
-def _monitoring(folder: Path) -> str:
-    """The template of what watches the agent, which is empty unless the values enable it."""
+def _watched(folder: Path) -> str:
+    """One binding for the whole cluster, or one in each namespace; nothing where no value names any."""
+    scopes = (Watched(everywhere=True), Watched(("@watched@",)))
+    everywhere, inside = ("".join(map(_text, bindings_of(folder, replace(_ANYWHERE, watched=each)))) for each in scopes)
+    begin, otherwise = (
+        "{{- if .Values.watchAllNamespaces }}\n",
+        "{{- else }}\n{{- range .Values.watchNamespaces }}\n---\n",
+    )
+    return begin + everywhere + otherwise + inside + "{{- end }}\n{{- end }}\n"
+
+
+def _if_enabled(name: str, text: str) -> str:
+    value = _ENABLED_BY.get(name)
+    return f"{{{{- if .Values.{value} }}}}\n{text}{{{{- end }}}}\n" if value else text
+
+
+def _monitoring(folder: Path) -> list[str]:
+    """The objects that watch the agent, as text."""
     metadata = {"name": f"{NAME}-dashboard", "namespace": _ANYWHERE.namespace, "labels": {"grafana_dashboard": "1"}}
     dashboard = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {DASHBOARD: "@dashboard@"}}
-    texts = [_text(_labelled(body)) for body in (*monitoring_of(folder, _ANYWHERE), dashboard)]
-    return "".join((_HEADER, "{{- if .Values.monitoring.enabled }}\n", "---\n".join(texts), "{{- end }}\n"))
+    return [_text(_labelled(body)) for body in (*monitoring_of(folder, _ANYWHERE), dashboard)]
 
 
 def _labelled(body: Object) -> Object:
@@ -90,14 +121,24 @@ def _open(body: Object) -> Object:
     """An object with placeholders for what values set."""
     if body["kind"] == DEFINITIONS.name:
         return {**body, "metadata": {**body["metadata"], "annotations": KEEP}}
-    if body["kind"] != DEPLOYMENTS.name:
-        return body
+    if body["kind"] == NETWORK_POLICIES.name:
+        return {**body, "spec": {**body["spec"], "ingress": "@ingress@", "egress": "@egress@"}}
+    return _open_deployment(body) if body["kind"] == DEPLOYMENTS.name else body
+
+
+def _open_deployment(body: Object) -> Object:
     spec = body["spec"]
     template: dict[str, Any] = spec["template"]
     (container,) = template["spec"]["containers"]
-    pod = {**template["spec"], "containers": [{**container, "resources": "@resources@"}], "@pod@": ""}
+    containers = [{**container, "resources": "@resources@"}]
+    volumes = [_open_volume(each) for each in template["spec"]["volumes"]]
+    pod = {**template["spec"], "containers": containers, "volumes": volumes, "@pod@": ""}
     metadata = {**template["metadata"], "@annotations@": ""}
     return {**body, "spec": {**spec, "replicas": "@replicas@", "template": {"metadata": metadata, "spec": pod}}}
+
+
+def _open_volume(volume: Object) -> Object:
+    return {**volume, "emptyDir": {"sizeLimit": "@mirrorSize@"}} if volume["name"] == MIRROR else volume
 
 
 def _text(body: Object) -> str:

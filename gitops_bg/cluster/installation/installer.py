@@ -1,6 +1,8 @@
 """Applies the objects of an installation, or removes the agent among them. Waits for no pod: see `readiness`."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
 
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import (
@@ -17,7 +19,7 @@ from gitops_bg.cluster.api.kinds import (
     name_of,
 )
 from gitops_bg.cluster.execution.writer import entry_of
-from gitops_bg.cluster.installation.manifests import NAME
+from gitops_bg.cluster.installation.manifests import AGENTS, NAME, WATCHED, Installation, Watched, bindings_of
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.model.change_set import Change, ChangeSetEntry
 
@@ -30,9 +32,10 @@ RIGHTS = (
     Kind(_RBAC, "Role", "roles"),
     Kind("v1", "ServiceAccount", "serviceaccounts"),
 )
+NETWORK_POLICIES = Kind("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies")
 _KEPT = (NAMESPACES, DEFINITIONS, CONFIG_MAPS, SECRETS)
 """What outlives the agent: it holds the apps' records, and the user's settings."""
-_KINDS = {kind.name: kind for kind in (*_KEPT, DEPLOYMENTS, SERVICES, *RIGHTS)}
+_KINDS = {kind.name: kind for kind in (*_KEPT, DEPLOYMENTS, SERVICES, NETWORK_POLICIES, *RIGHTS)}
 _AGGREGATED = "rbac.authorization.k8s.io/aggregate-to-"
 _HELM = "meta.helm.sh/release-name"
 
@@ -64,12 +67,12 @@ def _change(body: Object, before: Object | None, after: Object) -> Change:
 
 
 def removable(objects: Iterable[Object]) -> tuple[Object, ...]:
-    """What is removed with the agent, in that order: its pods, its Service, its rights.
+    """What is removed with the agent, in that order: its pods, its Service and who reaches it, its rights.
 
     Without the agent every ReplicaSet and Service stays as it is, and serves. The kinds stay, too: with them all
     records would go. So do the roles by which people see them.
     """
-    order = [DEPLOYMENTS.name, SERVICES.name, *(kind.name for kind in RIGHTS)]
+    order = [kind.name for kind in (DEPLOYMENTS, SERVICES, NETWORK_POLICIES, *RIGHTS)]
     found = [each for each in objects if each["kind"] in order and not _is_for_people(each)]
     return tuple(sorted(found, key=lambda each: order.index(each["kind"])))
 
@@ -106,14 +109,39 @@ def demand_own(client: Client, namespace: str) -> None:
         raise InstalledOtherwise(
             f"helm installed the agent, as release {release}: helm upgrade, or helm uninstall, {release} -n {namespace}"
         )
-    binding = client.get(CLUSTER_ROLE_BINDINGS, "", NAME)
-    for subject in (binding or {}).get("subjects") or []:
-        other = subject.get("namespace", namespace)
-        if other != namespace and client.get(DEPLOYMENTS, other, NAME) is not None:
+    for each in client.list(DEPLOYMENTS, "", AGENTS):
+        other, name = name_of(each)
+        if other != namespace and name == NAME:
             raise InstalledOtherwise(
                 f"the agent is installed in namespace {other}, and one cluster has its rights once: "
                 f"give --namespace {other}, or first gitops-bg uninstall --namespace {other}"
             )
+
+
+def settings_of(client: Client, namespace: str) -> Mapping[str, str]:
+    """The settings of an installed agent; empty where there are none."""
+    found: Mapping[str, str] = (client.get(CONFIG_MAPS, namespace, NAME) or {}).get("data") or {}
+    return found
+
+
+def watched_now(client: Client, settings: Mapping[str, str]) -> Watched | None:
+    """Where an installed agent has its rights, by its settings and what is bound; None: nobody said yet."""
+    everywhere = client.get(CLUSTER_ROLE_BINDINGS, "", NAME) is not None
+    namespaces = tuple(settings.get(WATCHED, "").split())
+    return Watched(namespaces, everywhere) if everywhere or namespaces else None
+
+
+def superseded(folder: Path, wanted: Installation, before: Watched | None) -> tuple[Object, ...]:
+    """The bindings that an agent had before, and is to have no longer."""
+    once = before.namespaces if before else ()
+    kept = {_key(each) for each in bindings_of(folder, wanted)}
+    scopes = (Watched(everywhere=True), Watched(once))
+    found = (each for scope in scopes for each in bindings_of(folder, replace(wanted, watched=scope)))
+    return tuple(each for each in found if _key(each) not in kept)
+
+
+def _key(body: Object) -> tuple[str, str, str]:
+    return str(body["kind"]), *name_of(body)
 
 
 def apps_of(client: Client) -> list[str]:

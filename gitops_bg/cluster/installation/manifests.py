@@ -1,7 +1,7 @@
 """The objects of an installation, from the files of `deploy/`, for one namespace and one image. Asks no server.
 
 `deploy/kustomization.yaml` names the files and their order, so that `kubectl apply -k`, `gitops-bg install` and the
-chart (`chart`) install the same.
+chart (`chart`) install the same. Where apps may live is in none of them: each way asks for it.
 """
 
 import base64
@@ -19,6 +19,8 @@ from gitops_bg.spec.yaml.reader import read, read_one
 
 NAME = "gitops-bg"
 """The name of the agent's Deployment, Service, ServiceAccount and rights, and of its settings' ConfigMap."""
+AGENTS = f"app.kubernetes.io/name={NAME}"
+"""The label selector of the agent's Deployment and its pods."""
 NAMESPACE = "gitops-bg"
 """The namespace in the files."""
 CREDENTIALS = f"{NAME}-git"
@@ -31,7 +33,22 @@ SETTINGS_DIGEST = f"{names.GROUP}/settings"
 MONITORING = "monitoring"
 """The folder of what watches an installation; it has a kustomization of its own."""
 
+WATCHED = "GITOPS_BG_NAMESPACE"
+"""The setting with the namespaces whose apps the agent manages; without it, all."""
+
 _KUSTOMIZATION = "kustomization.yaml"
+_ONE_NAMESPACE = "app-namespace.yaml"
+_ALL_NAMESPACES = "all-namespaces.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """The namespaces whose apps the agent manages, and whether it has its rights in all of them at once."""
+
+    namespaces: tuple[str, ...] = ()
+    """All, where there are none."""
+    everywhere: bool = False
+    """Whether one binding for the whole cluster gives the rights, instead of one in each namespace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +57,7 @@ class Installation:
 
     namespace: str = NAMESPACE
     image: str = ""
+    watched: Watched = Watched()
     settings: Mapping[str, str] = field(default_factory=dict)
     """The options of the agent as environment variables, for the ConfigMap."""
     settings_digest: str = ""
@@ -51,11 +69,11 @@ class Installation:
 def objects_of(folder: Path, wanted: Installation) -> tuple[Object, ...]:
     """The objects of ``folder`` for an installation, in the order in which to apply them.
 
-    Settings and credentials come before the Deployment, which reads them. Raises `InvalidInput` for a file of
-    ``folder`` that cannot be read.
+    Rights in the namespaces of apps, settings and credentials come before the Deployment, which needs them. Raises
+    `InvalidInput` for a file of ``folder`` that cannot be read.
     """
     found = tuple(_placed(each, wanted) for each in _written(folder))
-    own = tuple(_own_objects(wanted))
+    own = (*bindings_of(folder, wanted), *_own_objects(wanted))
     before = [each["kind"] for each in found].index(DEPLOYMENTS.name)
     return found[:before] + own + found[before:]
 
@@ -63,6 +81,24 @@ def objects_of(folder: Path, wanted: Installation) -> tuple[Object, ...]:
 def monitoring_of(folder: Path, wanted: Installation) -> tuple[Object, ...]:
     """The objects of ``folder`` by which the Prometheus operator watches an installation: none that the agent needs."""
     return tuple(_placed(each, wanted) for each in _written(folder / MONITORING))
+
+
+def bindings_of(folder: Path, wanted: Installation) -> tuple[Object, ...]:
+    """What gives the agent its rights where apps may live: one binding for the cluster, or one in each namespace."""
+    if wanted.watched.everywhere:
+        return tuple(_placed(each, wanted) for each in _read(folder, _ALL_NAMESPACES))
+    bodies = tuple(_placed(each, wanted) for each in _read(folder, _ONE_NAMESPACE))
+    return tuple(_inside(body, namespace) for namespace in wanted.watched.namespaces for body in bodies)
+
+
+def settings_watching(settings: Mapping[str, str], watched: Watched) -> Mapping[str, str]:
+    """Settings with the namespaces that the agent manages.
+
+    >>> settings_watching({"GITOPS_BG_POLL": "10s"}, Watched(("shop", "pay")))
+    {'GITOPS_BG_POLL': '10s', 'GITOPS_BG_NAMESPACE': 'shop pay'}
+    """
+    others = {name: value for name, value in settings.items() if name != WATCHED}
+    return others | ({WATCHED: " ".join(watched.namespaces)} if watched.namespaces else {})
 
 
 def settings_digest(settings: Mapping[str, str]) -> str:
@@ -81,10 +117,18 @@ def _written(folder: Path) -> Iterator[Object]:
     if document is None:
         raise InvalidInput(*problems)
     for file in document.value["resources"]:
-        reading = read(file, (folder / file).read_bytes())
-        if reading.problems:
-            raise InvalidInput(*reading.problems)
-        yield from (each.value for each in reading.documents)
+        yield from _read(folder, file)
+
+
+def _read(folder: Path, file: str) -> Iterator[Object]:
+    reading = read(file, (folder / file).read_bytes())
+    if reading.problems:
+        raise InvalidInput(*reading.problems)
+    yield from (each.value for each in reading.documents)
+
+
+def _inside(body: Object, namespace: str) -> Object:
+    return {**body, "metadata": {**body["metadata"], "namespace": namespace}}
 
 
 def _placed(body: Object, wanted: Installation) -> Object:

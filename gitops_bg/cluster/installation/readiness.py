@@ -10,11 +10,10 @@ from typing import Any
 
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import APPS, DEPLOYMENTS, PODS, RELEASE_GROUPS, Object
-from gitops_bg.cluster.installation.manifests import NAME, SETTINGS_DIGEST
+from gitops_bg.cluster.installation.manifests import AGENTS, NAME, SETTINGS_DIGEST
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.text.foreign_json import read_json
 
-_LABELS = f"app.kubernetes.io/name={NAME}"
 _SEVERE = ("warning", "error", "critical")
 _LOG_LINES = 50
 _IMAGE = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull")
@@ -44,7 +43,7 @@ def is_ready(client: Client, namespace: str) -> bool:
 
 def is_gone(client: Client, namespace: str) -> bool:
     """Whether no pod of the agent is left."""
-    return not client.list(PODS, namespace, _LABELS)
+    return not client.list(PODS, namespace, AGENTS)
 
 
 def missing(client: Client, namespace: str) -> tuple[Missing, ...]:
@@ -52,7 +51,7 @@ def missing(client: Client, namespace: str) -> tuple[Missing, ...]:
     live = client.get(DEPLOYMENTS, namespace, NAME)
     if live is None:
         return (Missing(f"there is no Deployment {namespace}/{NAME}", "gitops-bg install"),)
-    pods = [each for each in client.list(PODS, namespace, _LABELS) if _is_newest(each, live)]
+    pods = [each for each in client.list(PODS, namespace, AGENTS) if _is_newest(each, live)]
     found = [*_of_deployment(live), *(each for pod in pods for each in _of_pod(client, namespace, pod))]
     return tuple(dict.fromkeys(found))
 

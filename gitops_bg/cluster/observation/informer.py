@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar, cast
 from gitops_bg.cluster.api.errors import Forbidden
 from gitops_bg.cluster.api.kinds import Object, name_of
 from gitops_bg.cluster.observation.states import Meta, State, meta_of
-from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
+from gitops_bg.core.errors import GitopsBgError, InternalError, Transient, guarded
 from gitops_bg.core.model.subject import Subject
 
 S = TypeVar("S", bound=State)
@@ -41,11 +41,15 @@ class _Unread:
     error: InternalError
 
 
+class Unlisted(Transient):
+    """A first list is not complete yet, and nothing is wrong with it."""
+
+
 class Informer(Generic[S, K]):
     """The states of one kind. ``index`` maps a state to its app, or release group; ``on_change`` is called with that.
 
     ``on_return`` is called when the cluster was restored to an earlier state. For a kind that the agent
-    ``can_do_without``, a refused list delays nothing: the cache is `blind` then. Thread-safe; ``on_change`` is called
+    ``can_do_without``, a refused list delays nothing: the cache is `blind` there. Thread-safe; ``on_change`` is called
     without the lock held.
     """
 
@@ -76,19 +80,15 @@ class Informer(Generic[S, K]):
         self._scopes.append(scope)
         return scope
 
-    @property
-    def synced(self) -> bool:
-        """Whether every watch has completed its first list."""
-        return all(scope.synced.is_set() for scope in self._scopes)
+    def unknown(self, namespace: str) -> GitopsBgError | None:
+        """Why the cache may lack what is in a namespace (empty: in all of them); None: it lacks nothing."""
+        found = (scope.unknown() for scope in self._scopes if scope.namespace in {"", namespace})
+        return next(filter(None, found), None)
 
-    @property
-    def blind(self) -> bool:
-        """Whether the server refuses to list, so that a missing object may exist."""
-        return any(isinstance(scope.error, Forbidden) for scope in self._scopes)
-
-    def first_lists(self) -> list[threading.Event]:
-        """The events that are set once each watch has completed its first list."""
-        return [scope.synced for scope in self._scopes]
+    def blind(self, namespace: str) -> bool:
+        """Whether the server refuses to list what is in a namespace, so that a missing object may exist."""
+        scopes = (scope for scope in self._scopes if scope.namespace in {"", namespace})
+        return any(isinstance(scope.error, Forbidden) for scope in scopes)
 
     def troubles(self) -> list[GitopsBgError]:
         """Why watches receive nothing at present, for kinds that the agent cannot do without."""
@@ -260,15 +260,27 @@ class Scope(Generic[S]):
 
     def __init__(self, cache: Informer[S, Any], namespace: str) -> None:
         self._cache = cache
-        self._namespace = namespace
+        self.namespace = namespace
         self.round = 0
         self.synced = threading.Event()
         self.error: GitopsBgError | None = None
 
+    def unknown(self) -> GitopsBgError | None:
+        """Why the cache may lack what is in this namespace; None: it lacks nothing.
+
+        A namespace whose rights were taken away, or that is gone with them, is unknown again; where there is but one
+        scope for all, what is known of it grows old instead.
+        """
+        if not self.synced.is_set():
+            where = f"namespace {self.namespace}" if self.namespace else "the cluster"
+            return self.error or Unlisted(f"{where} is not listed yet")
+        closed = self.namespace and isinstance(self.error, Forbidden) and not self._cache.can_do_without
+        return self.error if closed else None
+
     def begin(self) -> None:
         """A list starts."""
         self.round += 1
-        self._cache.expect_nothing(self._namespace)
+        self._cache.expect_nothing(self.namespace)
 
     def put(self, body: Object) -> None:
         """An object in its present state."""
@@ -276,7 +288,7 @@ class Scope(Generic[S]):
 
     def end(self) -> None:
         """The list is complete."""
-        self._cache.sweep(self._namespace, self.round)
+        self._cache.sweep(self.namespace, self.round)
         self.synced.set()
 
     def remove(self, body: Object) -> None:

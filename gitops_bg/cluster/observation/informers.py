@@ -33,13 +33,14 @@ from gitops_bg.core.model.version import AppKey
 
 _STOP_SECONDS = 2.0
 _LOOK_SECONDS = 0.05
-"""Seconds between two looks for a refusal, while the first lists are awaited."""
+"""Seconds between two looks whether the first lists are complete, or refused."""
 
 
 class Informers:
     """All objects of ours in ``namespaces`` (none: all), kept up to date.
 
-    ``on_change`` is called with each changed app.
+    ``on_change`` is called with each changed app. A namespace that the server refuses to list is `unknown`, and holds
+    up no other one.
 
     Apps are indexed by their label, which is the name itself unless that exceeds 63 characters.
     """
@@ -54,6 +55,7 @@ class Informers:
     ) -> None:
         self._client = client
         self._tell = on_change
+        self._namespaces = tuple(namespaces) or ("",)
         self._long_names: dict[AppKey, AppKey] = {}
         self._absent: set[tuple[str, str]] = set()
         self._unlabelled: dict[AppKey, set[str]] = {}
@@ -66,7 +68,7 @@ class Informers:
             for kind, reduce in CONFIGURATION_STATES.items()
         }
         self._watches: list[Watch] = []
-        for namespace in namespaces or ("",):
+        for namespace in self._namespaces:
             self._follow(client, lambda: APPS, namespace, "", self._apps, pace)
             self._follow(client, lambda: REPLICA_SETS, namespace, OURS, self._replica_sets, pace)
             self._follow(client, lambda: SERVICES, namespace, OURS, self._services, pace)
@@ -89,20 +91,29 @@ class Informers:
 
     @property
     def synced(self) -> bool:
-        """Whether every first list is complete."""
-        return all(cache.synced for cache in self._all())
+        """Whether all is known of every namespace, except of those that the server refuses to list."""
+        closed = self._closed()
+        asked = [namespace for namespace in self._namespaces if namespace not in closed]
+        return bool(asked) and all(self.unknown(namespace) is None for namespace in asked)
+
+    def unknown(self, namespace: str) -> GitopsBgError | None:
+        """Why nothing may be decided in a namespace: not all that is in it is known. None: it is."""
+        found = [error for cache in self._all() if (error := cache.unknown(namespace))]
+        return min(found, key=lambda each: not isinstance(each, Refused), default=None)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for `synced`, at most ``timeout`` seconds; return whether it is.
 
-        Returns at once where the server refuses a list: a missing kind or right does not come by waiting.
+        Returns at once where the server refuses every list: a missing kind or right does not come by waiting.
         """
         deadline = math.inf if timeout is None else time.monotonic() + timeout
-        for listed in (event for cache in self._all() for event in cache.first_lists()):
-            while not listed.wait(min(_LOOK_SECONDS, max(0.0, deadline - time.monotonic()))):
-                if time.monotonic() >= deadline or any(isinstance(each, Refused) for each in self.troubles()):
-                    return self.synced
+        while not self.synced and time.monotonic() < deadline and len(self._closed()) < len(self._namespaces):
+            time.sleep(_LOOK_SECONDS)
         return self.synced
+
+    def _closed(self) -> frozenset[str]:
+        """The namespaces of which the server refuses to tell."""
+        return frozenset(each for each in self._namespaces if isinstance(self.unknown(each), Refused))
 
     @property
     def alive(self) -> bool:
@@ -111,8 +122,13 @@ class Informers:
 
     @property
     def age(self) -> float:
-        """The seconds since the server last confirmed what is known, of the kind with the oldest knowledge."""
-        return max(watch.unheard for watch in self._watches if not watch.can_do_without)
+        """The seconds since the server last confirmed what is known, of the kind with the oldest knowledge.
+
+        Of a namespace that it refuses to tell of, nothing is known that could grow old.
+        """
+        needed = [watch for watch in self._watches if not watch.can_do_without]
+        closed = self._closed()
+        return max(watch.unheard for watch in [each for each in needed if each.namespace not in closed] or needed)
 
     def troubles(self) -> list[GitopsBgError]:
         """Why watches receive nothing at present."""
@@ -137,7 +153,8 @@ class Informers:
     def copies(self, app: AppKey, *, in_use: bool) -> Copied:  # noqa: ARG002 (in a cache, all are looked at)
         """The ConfigMaps and Secrets of the app, in use or not, and the kinds that the server refuses to list."""
         states = (state for cache in self._configuration.values() for state in cache.of(_indexed(app)))
-        return Copied(tuple(states), tuple(kind.name for kind, cache in self._configuration.items() if cache.blind))
+        unlisted = (kind.name for kind, cache in self._configuration.items() if cache.blind(app.namespace))
+        return Copied(tuple(states), tuple(unlisted))
 
     def service(self, namespace: str, name: str) -> ServiceState | None:
         """The Service of this name. One without our labels is in no cache: it is read live until it has them."""

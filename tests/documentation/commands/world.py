@@ -42,7 +42,7 @@ class Start:
     has_the_template: bool = True
     """Both apps of the template are live, and the reader is in a clone."""
     has_the_agent: bool = True
-    """An agent follows the repository."""
+    """An agent follows the repository, and the namespace `shop` is there."""
     namespaces: tuple[str, ...] = ()
     """Those that the agent looks after; all where none is named."""
     needs_control_plane: bool = False
@@ -72,9 +72,12 @@ def reader(cluster: TestCluster, folder: Path, start: Start) -> Iterator[Shell]:
 
 def _prepare(cluster: TestCluster, remote: GitRemote, shell: Shell, start: Start) -> Iterator[Done]:
     if start.has_the_template:
+        _make_shop(cluster)
         _push_the_template(cluster, remote)
         yield shell(f"git clone --quiet {URL} config && cd config")
-    elif not start.has_the_agent:
+    elif start.has_the_agent:
+        _make_shop(cluster)
+    else:
         yield shell("mkdir work && cd work")
 
 
@@ -93,8 +96,12 @@ def _environment(cluster: TestCluster, home: Path) -> dict[str, str]:
     }
 
 
-def _push_the_template(cluster: TestCluster, remote: GitRemote) -> None:
+def _make_shop(cluster: TestCluster) -> None:
+    """Who installs the agent makes the namespaces of its apps first."""
     cluster.create("/api/v1/namespaces", {"metadata": {"name": "shop"}})
+
+
+def _push_the_template(cluster: TestCluster, remote: GitRemote) -> None:
     template = ROOT / "repo-template"
     for file in template.rglob("*.yaml"):
         remote.write(file.relative_to(template).as_posix(), file.read_text())

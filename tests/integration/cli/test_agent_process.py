@@ -137,7 +137,7 @@ def test_options_come_from_the_environment_too(world: Scenario, tmp_path: Path) 
         "GITOPS_BG_REPO": world.remote.url,
         "GITOPS_BG_KUBECONFIG": str(world.cluster.kubeconfig),
         "GITOPS_BG_CLUSTER": "test",
-        "GITOPS_BG_NAMESPACE": world.namespace,
+        "GITOPS_BG_NAMESPACE": f"{world.namespace} not-there",
         "GITOPS_BG_ONCE": "true",
         "GITOPS_BG_LOG_LEVEL": "debug",
     }

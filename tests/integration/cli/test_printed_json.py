@@ -185,7 +185,16 @@ def test_the_installation(
     del cli.env["GITOPS_BG_REPO"]
     try:
         cli.json("install", "--export")
-        cli.json("install", "--repo", "https://git.example.com/shop/config.git", "--cluster", "prod", "--timeout", "0s")
+        cli.json(
+            "install",
+            "--repo",
+            "https://git.example.com/shop/config.git",
+            "--cluster",
+            "prod",
+            "--timeout",
+            "0s",
+            "--watch-all-namespaces",
+        )
     finally:
         cli.json("uninstall")
     assert cli.printed == INSTALLATION

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from gitops_bg.cluster.api.access import Access
@@ -73,6 +74,8 @@ class Scene:
     app: AppKey
     subject: Cluster
     changed: threading.Condition
+    kubeconfig: Path
+    """That of the code under test."""
     woken: list[AppKey] = field(default_factory=list)
 
     def do(self, *actions: ClusterAction, config: AppConfig | None = None) -> None:
@@ -128,8 +131,10 @@ class Scene:
 
 
 @contextmanager
-def watching(cluster: TestCluster, namespace: str, **options: Any) -> Iterator[Scene]:
-    """A scene whose caches are complete."""
+def watching(
+    cluster: TestCluster, namespace: str, *, kubeconfig: Path | None = None, impersonate: str = "", **options: Any
+) -> Iterator[Scene]:
+    """A scene whose caches are complete. ``kubeconfig`` is the agent's; without one it is that of the tests."""
     changed, woken = threading.Condition(), []
 
     def on_change(app: AppKey) -> None:
@@ -137,10 +142,11 @@ def watching(cluster: TestCluster, namespace: str, **options: Any) -> Iterator[S
             woken.append(app)
             changed.notify_all()
 
-    subject = Cluster.watching(Access(cluster.kubeconfig), on_change, [namespace], **options)
+    kubeconfig = kubeconfig or cluster.kubeconfig
+    subject = Cluster.watching(Access(kubeconfig, impersonate=impersonate), on_change, [namespace], **options)
     subject.start()
     try:
         assert subject.wait(20), subject.troubles()
-        yield Scene(cluster, AppKey(namespace, "web"), subject, changed, woken)
+        yield Scene(cluster, AppKey(namespace, "web"), subject, changed, kubeconfig, woken)
     finally:
         subject.stop()

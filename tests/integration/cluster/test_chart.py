@@ -35,7 +35,13 @@ def cluster(sandbox_cluster: SandboxCluster) -> TestCluster:
 
 def objects(text: str) -> Objects:
     found = (each for each in yaml.load_all(text, yaml.CSafeLoader) if each)
-    return {(each["kind"], each["metadata"]["name"]): each for each in found}
+    return {(each["kind"], _name(each["metadata"])): each for each in found}
+
+
+def _name(metadata: dict[str, str]) -> str:
+    """The name of an object, with the namespace where it is not the agent's own."""
+    where = metadata.get("namespace")
+    return f"{where}/{metadata['name']}" if where in ("shop", "pay") else metadata["name"]
 
 
 def without_keep(found: Objects) -> Objects:
@@ -59,22 +65,48 @@ def test_the_chart_by_default_has_the_same_objects(helm: Helm) -> None:
 def test_image_namespace_and_settings_are_the_same_by_chart_and_by_export(helm: Helm) -> None:
     image, url = "registry.example:5000/tools/gitops-bg:1.2", "https://git.example.com/shop/config.git"
     values = [f"image={image}", f"repository={url}", "cluster=prod-eu"]
+    values += ["watchNamespaces={shop,pay}"]
     sets = [part for value in values for part in ("--set", value)]
     by_chart = without_keep(objects(helm("template", "any", CHART, "--namespace", "tools", *sets)))
     options = ("--image", image, "--repo", url, "--cluster", "prod-eu", "--namespace", "tools")
+    options += ("--watch-namespace", "shop", "--watch-namespace", "pay")
     by_export = without_keep(objects(run("install", "--export", *options).stdout))
     for found in (by_chart, by_export):
         annotations = found["Deployment", "gitops-bg"]["spec"]["template"]["metadata"].pop("annotations")
         assert list(annotations) == ["gitops-bg.dev/settings"]
     assert by_chart == by_export
-    assert by_chart["ConfigMap", "gitops-bg"]["data"] == {"GITOPS_BG_REPO": url, "GITOPS_BG_CLUSTER": "prod-eu"}
+    wanted = {"GITOPS_BG_REPO": url, "GITOPS_BG_CLUSTER": "prod-eu", "GITOPS_BG_NAMESPACE": "shop pay"}
+    assert by_chart["ConfigMap", "gitops-bg"]["data"] == wanted
+    assert {("RoleBinding", "shop/gitops-bg"), ("RoleBinding", "pay/gitops-bg")} <= by_chart.keys()
+
+
+def test_rights_in_all_namespaces_are_one_binding(helm: Helm) -> None:
+    by_chart = without_keep(objects(helm("template", *PLACE, "--set", "watchAllNamespaces=true")))
+    assert by_chart == without_keep(objects(run("install", "--export", "--watch-all-namespaces").stdout))
+    assert ("ClusterRoleBinding", "gitops-bg") in by_chart
 
 
 def test_more_settings_and_fields_of_the_pod_reach_the_agent(helm: Helm) -> None:
-    sets = ("repository=git@h:x.git", "cluster=c", "settings.GITOPS_BG_POLL=10s", "pod.nodeSelector.disk=ssd")
+    sets = (
+        "repository=git@h:x.git",
+        "cluster=c",
+        "watchAllNamespaces=true",
+        "settings.GITOPS_BG_POLL=10s",
+        "pod.nodeSelector.disk=ssd",
+    )
     found = objects(helm("template", *PLACE, *(part for each in sets for part in ("--set", each))))
     assert found["ConfigMap", "gitops-bg"]["data"]["GITOPS_BG_POLL"] == "10s"
     assert found["Deployment", "gitops-bg"]["spec"]["template"]["spec"]["nodeSelector"] == {"disk": "ssd"}
+
+
+def test_the_network_and_the_size_of_the_mirror_are_values(helm: Helm) -> None:
+    narrowed = "networkPolicy.egress[0].ports[0].port=443,mirrorSize=20Gi"
+    found = objects(helm("template", *PLACE, "--set", narrowed))
+    assert found["NetworkPolicy", "gitops-bg"]["spec"]["egress"] == [{"ports": [{"port": 443}]}]
+    volumes = {each["name"]: each for each in found["Deployment", "gitops-bg"]["spec"]["template"]["spec"]["volumes"]}
+    assert volumes["mirror"]["emptyDir"] == {"sizeLimit": "20Gi"}
+    kinds = {kind for kind, _ in objects(helm("template", *PLACE, "--set", "networkPolicy.enabled=false"))}
+    assert "NetworkPolicy" not in kinds
 
 
 def test_monitoring_by_the_chart_has_the_objects_of_its_kustomization(helm: Helm, cluster: TestCluster) -> None:
@@ -105,9 +137,14 @@ def test_alerts_link_to_their_runbooks_where_a_value_says_where_the_page_is(helm
         ("image=not an image", "/image"),
         ("imag=x", "imag"),
         ("repository=https://git.example.com/x", "/cluster"),
+        ("repository=https://git.example.com/x,cluster=c", "watchNamespaces"),
+        ("watchNamespaces={shop},watchAllNamespaces=true", "not"),
+        ("watchNamespaces={a/b}", "/watchNamespaces/0"),
         ("replicas=two", "/replicas"),
         ("pod.containers=x", "containers"),
         ("settings.POLL=10s", "settings"),
+        ("mirrorSize=much", "/mirrorSize"),
+        ("networkPolicy.egres=x", "egres"),
         ("monitoring.enabled=yes-please", "/monitoring/enabled"),
         ("monitoring.rules=x", "rules"),
         ("monitoring.runbookUrl=docs/features/monitoring.md", "/monitoring/runbookUrl"),

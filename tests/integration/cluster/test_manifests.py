@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 import yaml
 
 from tests.support.cluster.clusters import DEPLOY, TestCluster
@@ -47,3 +50,41 @@ def test_user_of_the_agent_has_a_name_in_the_image() -> None:
     """ssh ends with `No user exists for uid …` otherwise."""
     user = manifests()["Deployment", "gitops-bg"]["spec"]["template"]["spec"]["securityContext"]["runAsUser"]  # type: ignore[index]
     assert f"useradd --uid {user} " in (DEPLOY / "Dockerfile").read_text()
+
+
+def pod(file: str) -> Any:
+    """What the one Deployment of a file says of its pods."""
+    found = yaml.safe_load_all((DEPLOY / file).read_text())
+    (spec,) = (each["spec"]["template"]["spec"] for each in found if each["kind"] == "Deployment")
+    return spec
+
+
+@pytest.mark.parametrize("file", ["agent.yaml", "deny-service.yaml"])
+def test_our_pods_keep_to_the_restricted_standard_and_write_to_no_root(file: str) -> None:
+    """https://kubernetes.io/docs/concepts/security/pod-security-standards/"""
+    spec = pod(file)
+    assert spec["securityContext"]["runAsNonRoot"] is True
+    assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    for container in spec["containers"]:
+        assert container["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
+        assert container["resources"]["limits"]["memory"]
+
+
+def test_no_volume_of_the_agent_takes_all_of_a_nodes_disk() -> None:
+    written = [each for each in pod("agent.yaml")["volumes"] if "emptyDir" in each]
+    assert [each["name"] for each in written] == ["mirror", "temporary"]
+    assert all(each["emptyDir"]["sizeLimit"] for each in written)
+
+
+def test_pods_of_the_cluster_reach_the_agents_http_and_nobody_else_reaches_anything() -> None:
+    found = manifests()
+    spec: Any = found["NetworkPolicy", "gitops-bg"]["spec"]
+    agent: Any = found["Deployment", "gitops-bg"]["spec"]["template"]  # type: ignore[index]
+    assert spec["podSelector"]["matchLabels"].items() <= agent["metadata"]["labels"].items()
+    assert spec["policyTypes"] == ["Ingress", "Egress"]
+    http = {"port": "http", "protocol": "TCP"}
+    assert spec["ingress"] == [{"from": [{"namespaceSelector": {}}], "ports": [http]}]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import product
-from typing import Any
 
 import pytest
-import yaml
 
 from gitops_bg.cluster.api.errors import NotFound
 from gitops_bg.core.errors import Refused
@@ -18,6 +17,7 @@ from gitops_bg.core.model.actions import (
     ApplyApp,
     ApplyAuxiliaryObject,
     ApplyService,
+    ClusterAction,
     DeleteApp,
     DeleteAuxiliaryObject,
     DeleteConfiguration,
@@ -28,6 +28,7 @@ from gitops_bg.core.model.actions import (
 )
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
+from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.decision import Decision, Phase
 from gitops_bg.core.model.record import OperatorState, Record, Restart
 from gitops_bg.core.model.version import PodMetadata
@@ -36,7 +37,8 @@ from gitops_bg.spec.manifests.auxiliary import AuxiliaryObjects
 from tests.integration.cluster.execution.test_jobs import FOR_EVER, Lab, metric, record
 from tests.integration.cluster.scene import PASSWORDS, SETTINGS, Scene, create, snapshot, switch, watching
 from tests.support.auxiliary_objects import budget, hpa, untracked
-from tests.support.cluster.clusters import DEPLOY, ControlPlaneCluster
+from tests.support.cluster import rights
+from tests.support.cluster.clusters import ControlPlaneCluster
 from tests.support.cluster.paths import collection
 from tests.support.cluster.rawapi import RawApi
 from tests.support.waiting import eventually
@@ -45,61 +47,53 @@ pytestmark = pytest.mark.control_plane
 
 VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 NEEDED = {
-    ("gitops-bg.dev", "bluegreendeployments", ""): {"get", "list", "watch", "create", "patch", "delete"},
-    ("gitops-bg.dev", "bluegreendeployments", "status"): {"update"},
-    ("apps", "replicasets", ""): {"get", "list", "watch", "create", "patch", "delete"},
-    ("", "namespaces", ""): {"get"},
-    ("", "services", ""): {"get", "list", "watch", "create", "patch", "delete"},
-    ("gitops-bg.dev", "releasegroups", ""): {"get", "list", "create", "patch"},
-    ("gitops-bg.dev", "releasegroups", "status"): {"update"},
-    ("gateway.networking.k8s.io", "httproutes", ""): {"get", "list", "create", "patch", "delete"},
-    ("gateway.networking.k8s.io", "grpcroutes", ""): {"get", "create", "patch", "delete"},
-    ("discovery.k8s.io", "endpointslices", ""): {"list", "watch"},
-    ("", "events", ""): {"create", "patch"},
-    ("", "secrets", ""): set(),
-    ("", "configmaps", ""): {"get", "list", "watch", "create", "patch", "delete"},
-    ("autoscaling", "horizontalpodautoscalers", ""): {"get", "create", "patch", "delete"},
-    ("keda.sh", "scaledobjects", ""): {"get", "create", "patch", "delete"},
-    ("policy", "poddisruptionbudgets", ""): {"get", "create", "patch", "delete"},
-    ("policy", "poddisruptionbudgets", "status"): set(),
-    ("batch", "jobs", ""): {"get", "list", "watch", "create", "delete"},
-    ("batch", "jobs", "status"): set(),
-    ("batch", "cronjobs", ""): set(),
-    ("", "pods", ""): {"list", "watch", "patch"},
-    ("", "pods", "log"): set(),
-    ("", "pods", "eviction"): {"create"},
-    ("", "pods", "exec"): set(),
-    ("coordination.k8s.io", "leases", ""): set(),
-    ("apps", "deployments", ""): set(),
-    ("", "serviceaccounts", ""): set(),
-    ("rbac.authorization.k8s.io", "clusterroles", ""): set(),
+    ("gitops-bg.dev", "bluegreendeployments"): {"get", "list", "watch", "create", "patch", "delete"},
+    ("gitops-bg.dev", "bluegreendeployments/status"): {"update", "patch"},
+    ("apps", "replicasets"): {"get", "list", "watch", "create", "patch", "delete"},
+    ("", "namespaces"): {"get"},
+    ("", "services"): {"get", "list", "watch", "create", "patch", "delete"},
+    ("gitops-bg.dev", "releasegroups"): {"get", "create", "patch"},
+    ("gitops-bg.dev", "releasegroups/status"): {"update"},
+    ("gateway.networking.k8s.io", "httproutes"): {"get", "list", "create", "patch", "delete"},
+    ("gateway.networking.k8s.io", "grpcroutes"): {"get", "create", "patch", "delete"},
+    ("discovery.k8s.io", "endpointslices"): {"list", "watch"},
+    ("", "events"): {"create", "patch"},
+    ("", "secrets"): set(),
+    ("", "configmaps"): {"get", "list", "watch", "create", "patch", "delete"},
+    ("autoscaling", "horizontalpodautoscalers"): {"get", "create", "patch", "delete"},
+    ("keda.sh", "scaledobjects"): {"get", "create", "patch", "delete"},
+    ("policy", "poddisruptionbudgets"): {"get", "create", "patch", "delete"},
+    ("policy", "poddisruptionbudgets/status"): set(),
+    ("batch", "jobs"): {"get", "list", "watch", "create", "delete"},
+    ("batch", "jobs/status"): set(),
+    ("batch", "cronjobs"): set(),
+    ("", "pods"): {"list", "watch"},
+    ("", "pods/log"): set(),
+    ("", "pods/eviction"): set(),
+    ("", "pods/exec"): set(),
+    ("coordination.k8s.io", "leases"): set(),
+    ("apps", "deployments"): set(),
+    ("", "serviceaccounts"): set(),
+    ("rbac.authorization.k8s.io", "clusterroles"): set(),
 }
-
-
-def binding(role: str) -> dict[str, Any]:
-    """What docs/features/analysis.md and docs/features/configuration.md have somebody make for a namespace."""
-    return {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "RoleBinding",
-        "metadata": {"name": role},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
-        "subjects": [{"kind": "ServiceAccount", "name": "gitops-bg", "namespace": "gitops-bg"}],
-    }
 
 
 @pytest.fixture
 def agent(control_plane_cluster: ControlPlaneCluster, namespace: str) -> Iterator[Scene]:
+    """The agent with its rights in one namespace, and no others."""
     cluster = control_plane_cluster
-    cluster.install_our_kind()
-    cluster.apply(yaml.safe_load((DEPLOY / "namespace.yaml").read_text()))
-    for manifest in yaml.safe_load_all((DEPLOY / "rbac.yaml").read_text()):
-        cluster.apply(manifest)
-    admin, cluster.kubeconfig = cluster.kubeconfig, cluster.control_plane.service_account("gitops-bg", "gitops-bg")
-    try:
-        with watching(cluster, namespace) as scene:
-            yield scene
-    finally:
-        cluster.kubeconfig = admin
+    kubeconfig = rights.install(cluster)
+    rights.bind(cluster, namespace)
+    rights.wait_bound(kubeconfig, namespace)
+    with watching(cluster, namespace, kubeconfig=kubeconfig) as scene:
+        yield scene
+
+
+@pytest.fixture
+def api(agent: Scene) -> Iterator[RawApi]:
+    """The API server as the agent sees it."""
+    with closing(RawApi(agent.kubeconfig)) as api:
+        yield api
 
 
 @pytest.fixture
@@ -115,13 +109,7 @@ def test_all_the_agent_does_is_allowed(agent: Scene) -> None:
     agent.available(two)
     agent.do(switch(two, agent.selector(one), number=2), ScaleReplicaSet(one.digest, 1, 1, 0, "told to"))
     agent.do(DeleteReplicaSet(replica_set_name(agent.app, 1, one.digest), one.digest, "told to"))
-    metadata = PodMetadata((("role", "active"),))
-    agent.do(create(two, number=2, repair=True, metadata=metadata))
-    agent.until(lambda seen: any(each.pods_outdated for each in seen.replica_sets))
-    agent.do(SyncPodMetadata(two.digest, 2, metadata))
-    begun = Record(operator=OperatorState(restart=Restart(datetime.now(UTC), 1, begun=True)))
-    (pod,) = agent.observe(record=begun).pods or ()
-    agent.do(EvictPod(pod.name, pod.uid, two.digest, 2))
+    assert agent.subject.warn(agent.app, Condition("InternalError", True, "Bug", "a bug"), datetime.now(UTC))
     agent.subject.save(agent.app, Decision((), Record(epoch="e"), Phase.HEALTHY), datetime.now(UTC))
     agent.subject.record_event(agent.app, "TrafficSwitched", "told to", datetime.now(UTC))
     events = collection("v1", "Event", agent.app.namespace)
@@ -131,6 +119,42 @@ def test_all_the_agent_does_is_allowed(agent: Scene) -> None:
     agent.do(DeleteApp())
     agent.until(lambda seen: not seen.app_uid)
     assert agent.subject.troubles() == []
+
+
+def test_pods_are_changed_in_place_only_where_that_was_granted(
+    agent: Scene, control_plane_cluster: ControlPlaneCluster
+) -> None:
+    """For activeMetadata, previewMetadata and restartAt; the refusal says which role to bind."""
+    one = snapshot("v1")
+    agent.serve(one)
+    metadata = PodMetadata((("role", "active"),))
+    agent.do(create(one, repair=True, metadata=metadata))
+    agent.until(lambda seen: any(each.pods_outdated for each in seen.replica_sets))
+    begun = Record(operator=OperatorState(restart=Restart(datetime.now(UTC), 1, begun=True)))
+    (pod,) = agent.observe(record=begun).pods or ()
+    in_place = (SyncPodMetadata(one.digest, 1, metadata), EvictPod(pod.name, pod.uid, one.digest, 1))
+    for action in in_place:
+        with pytest.raises(Refused, match=f"kubectl -n {agent.app.namespace} create rolebinding gitops-bg-app-pods"):
+            agent.do(action)
+
+    rights.bind(control_plane_cluster, agent.app.namespace, rights.IN_PLACE)
+
+    for action in in_place:
+        eventually(partial(_carried_out, agent, action), what="the right has arrived")
+
+
+def _carried_out(agent: Scene, action: ClusterAction) -> bool:
+    with suppress(Refused):
+        agent.do(action)
+        return True
+    return False
+
+
+def test_in_other_namespaces_it_may_nothing(api: RawApi, control_plane_cluster: ControlPlaneCluster) -> None:
+    other = control_plane_cluster.namespace()
+    asked = [(*what, verb) for what, verb in product(NEEDED, VERBS)]
+    assert not [each for each in asked if rights.may(api, *each, other) or rights.may(api, *each, "")]
+    control_plane_cluster.forget(other)
 
 
 def test_auxiliary_objects_are_made_read_and_deleted(agent: Scene, control_plane_cluster: ControlPlaneCluster) -> None:
@@ -150,8 +174,7 @@ def test_auxiliary_objects_are_made_read_and_deleted(agent: Scene, control_plane
     assert [kind for kind, view in seen.items() if view.trouble or view.drifted] == ["Secret"]
     assert f"gitops-bg-app-secrets to the agent in namespace {agent.app.namespace}" in seen["Secret"].trouble
 
-    path = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{agent.app.namespace}/rolebindings"
-    control_plane_cluster.create(path, binding("gitops-bg-app-secrets"))
+    rights.bind(control_plane_cluster, agent.app.namespace, rights.APP_SECRETS)
     eventually(lambda: len(agent.observe(written).auxiliary_objects) == len(given), what="the right has arrived")
     agent.do(ApplyAuxiliaryObject(secret, "told to"), config=written)
     for auxiliary_object in (*given, secret):
@@ -178,7 +201,7 @@ def test_secrets_are_read_only_where_that_was_granted(agent: Scene, control_plan
     with pytest.raises(Refused, match="secrets"):
         agent.subject.secret(granted, "metrics")
 
-    admin.create(f"/apis/rbac.authorization.k8s.io/v1/namespaces/{granted}/rolebindings", binding("gitops-bg-secrets"))
+    rights.bind(admin, granted, rights.SECRETS)
 
     eventually(lambda: _secret(agent, granted) == {"token": b"x"}, what="the right has arrived")
     with pytest.raises(Refused, match="secrets"):
@@ -207,8 +230,7 @@ def test_secrets_are_copied_only_where_that_was_granted(
     ):
         agent.copied(PASSWORDS)
 
-    path = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{agent.app.namespace}/rolebindings"
-    control_plane_cluster.create(path, binding("gitops-bg-app-secrets"))
+    rights.bind(control_plane_cluster, agent.app.namespace, rights.APP_SECRETS)
 
     eventually(lambda: _copied(agent), what="the right has arrived")
     # What the list then shows is known already: nothing changes that `until` would hear of.
@@ -227,39 +249,13 @@ def test_an_app_is_applied_again_and_again(agent: Scene) -> None:
     agent.do(ApplyApp(), ApplyApp())
 
 
-def test_nothing_else_is_allowed(agent: Scene) -> None:
-    api = RawApi(agent.cluster.kubeconfig)
-    try:
-        allowed = {(what, verb) for what, verb in product(NEEDED, VERBS) if _may(api, what, verb, agent.app.namespace)}
-    finally:
-        api.close()
+def test_nothing_else_is_allowed(agent: Scene, api: RawApi) -> None:
+    asked = product(NEEDED, VERBS)
+    allowed = {(what, verb) for what, verb in asked if rights.may(api, *what, verb, agent.app.namespace)}
     assert allowed == {(what, verb) for what, verbs in NEEDED.items() for verb in verbs}
 
 
-def test_its_lease_is_its_own(agent: Scene) -> None:
+def test_its_lease_is_its_own(api: RawApi) -> None:
     """Of the namespace that the agent runs in it may take and give back Leases, and no more (docs/start/install.md)."""
-    leases = ("coordination.k8s.io", "leases", "")
-    api = RawApi(agent.cluster.kubeconfig)
-    try:
-        allowed = {verb for verb in VERBS if _may(api, leases, verb, "gitops-bg")}
-    finally:
-        api.close()
-    assert allowed == {"get", "create", "update"}
-
-
-def _may(api: RawApi, what: tuple[str, str, str], verb: str, namespace: str) -> bool:
-    group, resource, subresource = what
-    attributes = {
-        "group": group,
-        "resource": resource,
-        "subresource": subresource,
-        "verb": verb,
-        "namespace": namespace,
-    }
-    body = {
-        "apiVersion": "authorization.k8s.io/v1",
-        "kind": "SelfSubjectAccessReview",
-        "spec": {"resourceAttributes": attributes},
-    }
-    answer = api.create("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", body)
-    return bool(answer["status"]["allowed"])
+    leases = ("coordination.k8s.io", "leases")
+    assert {verb for verb in VERBS if rights.may(api, *leases, verb, "gitops-bg")} == {"get", "create", "update"}

@@ -205,13 +205,30 @@ class ControlPlaneCluster(TestCluster):
     def set_ready(self, namespace: str, selector: Mapping[str, str], ready: bool) -> None:
         self.kubelet.set_ready(namespace, selector, ready)
 
+    def refusals(self, namespace: str) -> set[tuple[str, str, str]]:
+        """Group, resource with its subresource, and verb of what was refused for want of a right in a namespace."""
+        asked = ((each["objectRef"], each["verb"]) for each in self._audited() if _code(each) == 403)
+        return {(*_named(what), verb) for what, verb in asked if what.get("namespace") == namespace}
+
+    def acting(self, namespace: str) -> set[tuple[str, str]]:
+        """Resource, and whose rights counted, of every request of a ServiceAccount about one object of a namespace."""
+        return {
+            (each["objectRef"]["resource"], each.get("impersonatedUser", each["user"])["username"])
+            for each in self._audited()
+            if "system:serviceaccounts" in each["user"].get("groups", ())
+            and each.get("objectRef", {}).get("namespace") == namespace
+            and each["verb"] not in ("list", "watch")
+        }
+
+    def _audited(self) -> Iterator[Json]:
+        yield from map(json.loads, self.control_plane.audit_log.read_text().splitlines())
+
     def writes(self) -> list[Write]:
-        lines = self.control_plane.audit_log.read_text().splitlines()
-        events = (json.loads(line) for line in lines)
         return [
             Write(each.get("userAgent", ""), _WRITING[each["verb"]], _path(each), _code(each))
-            for each in events
+            for each in self._audited()
             if each["stage"] == "ResponseComplete"
+            and each["verb"] in _WRITING
             and each.get("userAgent") not in _OWN_AGENTS
             and "dryRun=All" not in each["requestURI"]
         ]
@@ -270,6 +287,12 @@ class SandboxCluster(TestCluster):
             for each in self.sandbox.requests.writes()
             if each.user_agent not in _OWN_AGENTS
         ]
+
+
+def _named(reference: Json) -> tuple[str, str]:
+    subresource = reference.get("subresource")
+    resource = str(reference["resource"]) + (f"/{subresource}" if subresource else "")
+    return str(reference.get("apiGroup", "")), resource
 
 
 def _path(event: Json) -> str:

@@ -49,12 +49,14 @@ _CONTROLLERS = (
 _LESS_COLLECTING = {"GOGC": "400"}  # A tenth of what a story costs was the collector's; there is memory enough.
 _FEATURES = "--feature-gates=TTLAfterFinished=true"  # of Jobs; without the gate from 1.21 on
 
-# What people and the agent wrote, for `writes`; reads and the cluster's own machinery are left out.
+# What people and the agent wrote, for `writes`, and all that ServiceAccounts asked for, for `refusals`; reads of others
+# and the cluster's own machinery are left out.
 _AUDIT_POLICY = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
     "omitStages": ["RequestReceived"],
     "rules": [
+        {"level": "Metadata", "userGroups": ["system:serviceaccounts"]},
         {"level": "None", "verbs": ["get", "list", "watch"]},
         {"level": "None", "users": ["controller-manager", "kubelet", "system:apiserver"]},
         {"level": "Metadata"},
@@ -79,6 +81,8 @@ class ControlPlane:
         self._processes: list[subprocess.Popen[bytes]] = []
         self._token = secrets.token_hex(16)
         self._authority = Authority(folder / "pki")
+        self._signing_key = folder / "service-accounts.key"
+        """That of tokens, which outlive a restart of the API server."""
         self._ports: list[int] = []
         self.url = ""
         self.kubeconfig = folder / "admin.kubeconfig"
@@ -144,6 +148,7 @@ class ControlPlane:
         self._ports = free_ports(3)
         self.url = f"https://127.0.0.1:{self._ports[2]}"
         self._write_kubeconfig("admin", {"token": self._token})
+        private_key(self._signing_key)
         self._run_all()
 
     def _run_all(self) -> None:
@@ -168,7 +173,6 @@ class ControlPlane:
 
     def _run_apiserver(self, etcd: str, port: int) -> None:
         certificate, key = self._authority.server("kube-apiserver", "127.0.0.1")
-        signing_key = private_key(self._folder / "service-accounts.key")
         tokens = self._folder / "tokens.csv"
         tokens.write_text(f'{self._token},admin,admin,"system:masters"\n')
         policy = self._folder / "audit.json"
@@ -189,8 +193,8 @@ class ControlPlane:
             "--authorization-mode=RBAC",
             "--disable-admission-plugins=ServiceAccount",
             "--service-account-issuer=https://kubernetes.default.svc",
-            f"--service-account-key-file={signing_key}",
-            f"--service-account-signing-key-file={signing_key}",
+            f"--service-account-key-file={self._signing_key}",
+            f"--service-account-signing-key-file={self._signing_key}",
             f"--audit-policy-file={policy}",
             f"--audit-log-path={self.audit_log}",
             "--enable-priority-and-fairness=false",

@@ -6,6 +6,8 @@ under the name of the newest one, and took that for a promotion that somebody ha
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from gitops_bg.agent.desired.catalog import Catalog
@@ -14,6 +16,7 @@ from gitops_bg.core.model.desired import Desired
 from gitops_bg.core.model.git.main import Knowledge
 from gitops_bg.core.model.record import Record
 from gitops_bg.repo.repository import Repository
+from gitops_bg.repo.settings import RepositorySettings
 from tests.fixtures.repos import texts
 from tests.integration.agent.three_apps import WEB
 from tests.support.git.remote import GitRemote
@@ -120,3 +123,20 @@ def test_reading_that_fails_half_way_changes_nothing_and_is_made_up_for(
 
 def _away(*_: object) -> None:
     raise Transient("the mirror lacks an object, and the remote is away")
+
+
+def test_a_folder_of_a_namespace_that_the_agent_does_not_have_is_left_out_and_named_once(
+    remote: GitRemote, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    remote.publish("first", {"apps/pay/web/target.yaml": "kind: Deployment\n"})
+    settings = RepositorySettings(url=remote.url, directory=tmp_path / "mirror", cluster="test")
+    with Repository(settings) as repository:
+        catalog = Catalog(repository, (WEB.namespace,))
+        catalog.refresh()
+        remote.publish("second", {"apps/pay/web/target.yaml": "kind: Deployment # again\n"})
+        catalog.refresh()
+    assert {app.namespace for app in catalog.apps()} == {WEB.namespace}
+    assert [each for each in caplog.messages if "left out" in each] == [
+        "apps/pay is left out: this agent has other namespaces (gitops-bg install --watch-namespace, for each)"
+    ]

@@ -53,11 +53,13 @@ def installer(control_plane_cluster: ControlPlaneCluster, monkeypatch: pytest.Mo
         control_plane_cluster.request("DELETE", path)
 
 
-def options(folder: Path, **more: str) -> list[str]:
+def options(folder: Path, *watched: str, **more: str) -> list[str]:
+    """What a user gives; without ``watched``, apps may live in all namespaces."""
     token = folder / "token"
     token.write_text("s3cret")
     given = {"repo": URL, "cluster": "prod", "git-token-file": str(token), "image": "registry.example/bg:1", **more}
-    return [part for name, value in given.items() for part in (f"--{name}", value)]
+    where = [part for each in watched for part in ("--watch-namespace", each)] or ["--watch-all-namespaces"]
+    return [*(part for name, value in given.items() for part in (f"--{name}", value)), *where]
 
 
 @pytest.mark.control_plane
@@ -89,6 +91,50 @@ def test_one_command_installs_it_and_the_same_one_upgrades_it_or_takes_new_setti
     restarted = installer.json("install")
     assert [each["kind"] for each in restarted["objects"] if each["change"] != "unchanged"] == ["Deployment"]
     assert cluster.get(SETTINGS)["data"]["GITOPS_BG_POLL"] == "10s"
+
+
+@pytest.mark.control_plane
+def test_the_agent_has_its_rights_in_the_namespaces_that_were_named_and_in_no_other(
+    installer: Installer, tmp_path: Path
+) -> None:
+    """They can be added to, exchanged for all, and narrowed again; what is superseded goes."""
+    cluster = installer.cluster
+    shop, pay = cluster.namespace(), cluster.namespace()
+    account = "system:serviceaccount:gitops-bg:gitops-bg"
+
+    def may_create_pods_owners() -> list[bool]:
+        asked = ("auth", "can-i", "create", "replicasets.apps", "--as", account)
+        return [cluster.kubectl(*asked, *where).returncode == 0 for where in (["-n", shop], ["-n", pay], ["-A"])]
+
+    installer("install", *options(tmp_path, shop, timeout="0"))
+    assert cluster.get(SETTINGS)["data"]["GITOPS_BG_NAMESPACE"] == shop
+    eventually(lambda: may_create_pods_owners() == [True, False, False], what="the rights have arrived")
+
+    installer("install", "--watch-namespace", shop, "--watch-namespace", pay, "--timeout", "0")
+    assert cluster.get(SETTINGS)["data"]["GITOPS_BG_NAMESPACE"] == f"{shop} {pay}"
+    assert cluster.get(SETTINGS)["data"]["GITOPS_BG_REPO"] == URL
+    eventually(lambda: may_create_pods_owners() == [True, True, False], what="the second right has arrived")
+    kept = installer.json("install", "--timeout", "0")
+    assert [each for each in kept["objects"] if each["change"] != "unchanged"] == []
+
+    told = installer("install", "--watch-all-namespaces", "--timeout", "0")
+    assert told.count("rolebinding/gitops-bg deleted") == 2
+    assert "GITOPS_BG_NAMESPACE" not in cluster.get(SETTINGS)["data"]
+    eventually(lambda: may_create_pods_owners() == [True, True, True], what="the wide right has arrived")
+
+    installer("install", *options(tmp_path, pay, timeout="0"))
+    eventually(lambda: may_create_pods_owners() == [False, True, False], what="the wide right is gone")
+    installer("uninstall")
+    eventually(lambda: may_create_pods_owners() == [False, False, False], what="no right is left")
+    for namespace in (shop, pay):
+        cluster.forget(namespace)
+
+
+@pytest.mark.control_plane
+def test_a_first_installation_asks_where_apps_may_live(installer: Installer, tmp_path: Path) -> None:
+    said = installer("install", *options(tmp_path)[:-1], code=2)
+    assert "--watch-namespace: say in which namespaces apps may live" in said
+    assert installer.cluster.request("GET", AGENT)[0] == 404
 
 
 @pytest.mark.control_plane
@@ -135,7 +181,7 @@ def test_uninstall_keeps_apps_serving_and_refuses_to_take_their_kind(installer: 
 
 @pytest.mark.control_plane
 def test_a_second_installation_in_another_namespace_is_refused(installer: Installer, tmp_path: Path) -> None:
-    """The rights of both would be one ClusterRoleBinding."""
+    """Both would have the same roles, and the one that goes would take them along."""
     installer("install", *options(tmp_path, timeout="0"))
     told = installer("install", *options(tmp_path), "--namespace", "other", code=3)
     assert "the agent is installed in namespace gitops-bg" in told
@@ -176,6 +222,18 @@ def test_export_prints_no_credentials_and_says_how_to_make_them(tmp_path: Path) 
     assert "s3cret" not in result.output
     assert "Secret" not in {each["kind"] for each in yaml.safe_load_all(result.stdout)}
     assert "create secret generic gitops-bg-git --from-file=token=…" in result.stderr
+
+
+def test_export_without_namespaces_says_that_rights_are_missing() -> None:
+    said = run("install", "--export").stderr
+    assert "the agent has rights in no namespace yet: give --watch-namespace NS, or --watch-all-namespaces" in said
+
+
+@pytest.mark.parametrize(
+    "given", [["--watch-namespace", "shop", "--watch-all-namespaces"], ["--watch-namespace", "a/b"]]
+)
+def test_namespaces_that_contradict_or_are_none_are_refused(given: list[str]) -> None:
+    assert "namespace" in run("install", "--export", *given, code=2).output
 
 
 def test_export_as_json_is_one_list(tmp_path: Path) -> None:

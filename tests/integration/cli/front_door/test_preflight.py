@@ -58,7 +58,7 @@ def test_a_missing_right_ends_the_agent_at_once(control_plane_cluster: ControlPl
     ended = agent(cli, "--kubeconfig", str(account))
     assert ended.returncode == 3
     assert ended.stderr.startswith(f"error: system:serviceaccount:{namespace}:gitops-bg cannot list ")
-    assert ended.stderr.strip().endswith(f": gitops-bg install --namespace {namespace}")
+    assert ended.stderr.strip().endswith(f": gitops-bg install --namespace {namespace} --watch-all-namespaces")
     ida = ("--kubeconfig", str(cluster.control_plane.user("ida")))
     mended = "ida cannot list bluegreendeployments.gitops-bg.dev in all namespaces: kubectl create clusterrolebinding"
     for verb in ("get", "plan"):

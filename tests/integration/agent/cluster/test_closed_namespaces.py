@@ -1,0 +1,72 @@
+"""A namespace where the agent has no rights is that namespace's trouble: on a real control plane, which has RBAC."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gitops_bg.core.errors import Refused
+from tests.support.cluster import rights
+from tests.support.cluster.clusters import ControlPlaneCluster
+from tests.support.scenario import App, Scenario, scenario
+
+pytestmark = pytest.mark.control_plane
+
+
+@pytest.fixture
+def closed(control_plane_cluster: ControlPlaneCluster) -> Iterator[str]:
+    """A second namespace of the agent, without rights."""
+    namespace = control_plane_cluster.namespace()
+    yield namespace
+    control_plane_cluster.forget(namespace)
+
+
+@pytest.fixture
+def world(control_plane_cluster: ControlPlaneCluster, closed: str, tmp_path: Path) -> Iterator[Scenario]:
+    """An agent for two namespaces, with rights in one of them."""
+    cluster = control_plane_cluster
+    kubeconfig = rights.install(cluster)
+    first = cluster.namespace()
+    rights.bind(cluster, first)
+    rights.wait_bound(kubeconfig, first)
+    with scenario(cluster, tmp_path, namespace=first, namespaces=(first, closed), kubeconfig=kubeconfig) as made:
+        yield made
+    cluster.forget(first)
+
+
+def app_in(world: Scenario, namespace: str) -> App:
+    """An app of another namespace, in the same repository and managed by the same agent."""
+    other = Scenario(world.cluster, namespace, world.remote, Path())
+    other.agent = world.agent
+    return other.app()
+
+
+def test_the_others_go_on_and_its_apps_do_once_the_rights_are_there(
+    world: Scenario, closed: str, control_plane_cluster: ControlPlaneCluster
+) -> None:
+    agent = world.start()
+    world.app().deploy("v1")
+    pay = app_in(world, closed)
+    pay.add("v1")
+    with pytest.raises(Refused, match=f"in namespace {closed}: gitops-bg install --namespace gitops-bg"):
+        agent.cluster.demand_known(closed)
+    world.wait_idle()
+    assert pay.scenario.live("bluegreendeployments", "web") is None
+    assert agent.readiness_problems() == []
+
+    rights.bind(control_plane_cluster, closed)
+    pay.wait_live("v1")
+    assert agent.cluster.troubles() == []
+
+
+def test_without_rights_in_any_namespace_the_agent_says_so_at_once(
+    control_plane_cluster: ControlPlaneCluster, closed: str, tmp_path: Path
+) -> None:
+    kubeconfig = rights.install(control_plane_cluster)
+    with (
+        scenario(control_plane_cluster, tmp_path, namespace=closed, kubeconfig=kubeconfig) as world,
+        pytest.raises(Refused, match=f"cannot list .* in namespace {closed}: gitops-bg install"),
+    ):
+        world.start()
