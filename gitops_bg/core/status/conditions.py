@@ -241,6 +241,8 @@ def _foreign(world: World) -> Condition:
     whose = foreign_object(world)
     if not whose and world.observed.app_claimed:
         return Condition("Conflict", True, "ClaimedTwice", world.observed.app_claimed)
+    if not whose and world.desired.twins:
+        return Condition("Conflict", True, "SameShortDigest", world.desired.twins)
     return Condition(
         "Conflict", bool(whose), "ForeignObject" if whose else "NoConflict", whose or "no object is foreign"
     )

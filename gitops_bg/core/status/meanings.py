@@ -206,6 +206,12 @@ MEANINGS: Meanings = {
         "remove the app from one of the two repositories, then the claim that the message names",
         _EXPLAIN,
     ),
+    ("Conflict", "SameShortDigest"): Meaning(
+        "stays where it is: two versions could not be told apart",
+        AUTHOR,
+        "change anything in the pod template of target.yaml, such as an annotation, and push",
+        _EXPLAIN,
+    ),
     ("Conflict", "ForeignObject"): Meaning(
         "stays as it is: the agent writes nothing over what is not its own",
         PLATFORM,

@@ -151,7 +151,7 @@ def _places(text: str, form: str) -> Iterator[Span]:
 def _beginning(text: str, form: str) -> Iterator[Span]:
     """The longest start of a form that is the end of a text, which may have been cut in the middle of it."""
     tail = text[1 - len(form) :]
-    if len(form) <= _SHORTEST_PART or form[:_SHORTEST_PART] not in tail:
+    if form[:_SHORTEST_PART] not in tail:
         return
     length = _border([*form, None, *tail])
     if length >= _SHORTEST_PART:

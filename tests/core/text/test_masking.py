@@ -6,11 +6,12 @@ import base64
 import json
 import time
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 import pytest
 
-from gitops_bg.core.text.masking import hidden
+from gitops_bg.core.text.masking import held_in, hidden
 
 SECRET = 'p"ss wörd/+\\'
 
@@ -59,6 +60,38 @@ def test_time_is_linear_in_the_length_of_text_and_secret(kind: str) -> None:
 
     small = max(min(seconds(16 * 1024) for _ in range(3)), 0.001)
     assert seconds(160 * 1024) < 30 * small
+
+
+def test_control_characters_of_a_secret_do_not_show_it_whether_they_are_printed_escaped_or_left_out() -> None:
+    assert hidden("was 'ä\\x01bc' refused", ["ä\x01bc"]) == "was '***' refused"
+    assert hidden("was abcd refused", ["ab\x01cd"]) == "was *** refused"
+    assert hidden("was abc refused", ["ab\x01c"]) == "was abc refused", "too short to tell"
+
+
+def test_only_a_long_secret_is_looked_for_in_hexadecimal_digits() -> None:
+    assert hidden("0x" + b"abcdefgh".hex(), ["abcdefgh"]) == "0x***"
+    assert hidden("0x" + b"abcdefg".hex(), ["abcdefg"]) == "0x" + b"abcdefg".hex()
+
+
+HELD: dict[str, tuple[Any, set[str]]] = {
+    "texts, with what is encoded in them": ({"data": {"a": "YWJjZA=="}}, {"YWJjZA==", "abcd"}),
+    "of four letters and more": ({"stringData": {"a": "wxyz!", "b": "wxyz", "c": "xyz"}}, {"wxyz!", "wxyz"}),
+    "encoded ones, too": ({"data": {"a": "YWJj"}}, {"YWJj"}),
+    "what is no base64 as it stands": ({"data": {"a": "YWJj ZGVm"}}, {"YWJj ZGVm"}),
+    "in lists, at any depth, in any spelling": ({"spec": [{"Binarydata": [{"x": ["secret"]}]}]}, {"secret"}),
+    "not beside it": ({"metadata": {"name": "a-name"}, "data": None}, set()),
+    "no numbers": ({"data": {"a": 12345}}, set()),
+}
+
+
+@pytest.mark.parametrize("kind", HELD)
+def test_what_an_object_holds(kind: str) -> None:
+    value, texts = HELD[kind]
+    assert set(held_in(value)) == texts
+
+
+def test_secrets_side_by_side_are_two() -> None:
+    assert hidden("secretsecret", ["secret"]) == "******"
 
 
 def test_secrets_that_overlap_are_hidden_as_one() -> None:
