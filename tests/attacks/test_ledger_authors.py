@@ -34,7 +34,8 @@ ENTRY = LedgerEntry(3, NOW, Event.DEPLOYED, to_version=1, to_digest="0" * 64)
 LIVE = VersionState(1, "0" * 64, since=NOW)
 SOUND = Document(AppState(1, 1, LIVE, LIVE), Position("e", 3), (PublishedEntry("e", ENTRY),))
 ODD: tuple[Any, ...] = (
-    None, True, 10**30, 1.5, float("inf"), float("nan"), "", "\x01\u2028", "\ud800", [], [None], [[]], {}, {"a": 1},
+    None, True, 10**30, 1.5, "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00",
+    float("inf"), float("nan"), "", "\x01\u2028", "\ud800", [], [None], [[]], {}, {"a": 1},
 )  # fmt: skip
 
 
