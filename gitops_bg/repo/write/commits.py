@@ -39,10 +39,17 @@ class Committer:
         self._mirror = mirror
         self._clock = clock
         self._author = (_plain(mirror.settings.author_name), _plain(mirror.settings.author_email))
+        self._names = {self._identity()}
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names under which this agent has committed since it started, and would have before: ``name <email>``."""
+        return frozenset(self._names)
 
     def commit_as(self, name: str, email: str) -> None:
         """Set the author of later commits."""
         self._author = (_plain(name), _plain(email))
+        self._names.add(self._identity())
 
     def build(self, drafts: Sequence[Draft]) -> list[str]:
         """Build the commits, in order, and return their ids. The caller leaves out drafts that change nothing."""

@@ -197,7 +197,10 @@ def test_a_position_that_the_record_never_gave_out_takes_nothing_for_told():
     assert (told.reason, told.warning) == ("LedgerAhead", True)
     assert "entry 9" in told.message
     assert "gave out 3" in told.message
-    assert acknowledge_ledger(state.with_record(after)).record.ledger == after.ledger
+    assert after.git.ledger_claimed == 9
+    assert acknowledge_ledger(state.with_record(after)).record == after
+    told = replace(state.observed, git=replace(git, ledger_sequence=10))
+    assert acknowledge_ledger(replace(state.with_record(after), observed=told)).record.git.ledger_claimed == 0
     assert not list(rollout_events(after, replace(after, ledger=()))), "said once"
 
 

@@ -19,8 +19,10 @@ def acknowledge_ledger(world: World) -> World:
         return world
     if git.ledger_sequence > record.sequence:
         return world.with_record(_counting_from(record, git.ledger_sequence))
+    if 0 < record.git.ledger_claimed < git.ledger_sequence:
+        record = record.with_part(replace(record.git, ledger_claimed=0))
     waiting = tuple(entry for entry in record.ledger if entry.sequence > git.ledger_sequence)
-    return world if waiting == record.ledger else world.with_record(replace(record, ledger=waiting))
+    return world.with_record(record if waiting == record.ledger else replace(record, ledger=waiting))
 
 
 def _counting_from(record: Record, last: int) -> Record:
@@ -33,7 +35,11 @@ def _counting_from(record: Record, last: int) -> Record:
     waiting = tuple(replace(entry, sequence=last + place) for place, entry in enumerate(record.ledger, 1))
     told = last + sum(entry.sequence <= record.outbox.notified_sequence for entry in record.ledger)
     return replace(
-        record, sequence=last + len(waiting), ledger=waiting, outbox=replace(record.outbox, notified_sequence=told)
+        record,
+        sequence=last + len(waiting),
+        ledger=waiting,
+        outbox=replace(record.outbox, notified_sequence=told),
+        git=replace(record.git, ledger_claimed=last),
     )
 
 
