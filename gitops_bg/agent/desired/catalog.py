@@ -267,10 +267,12 @@ class Catalog:
         before = self.reading.followed
         followed = self._lineage.contains(self._lineage.judge(poll, self._reader.generation))
         if poll.moved or not before.commit:
-            self._late |= self._reader.read_promotions() | self.read_positions()
+            self._late |= self._reader.read_promotions()
         if not followed.lost:
             self._late |= self._reader.read()
             self._rewrite_reports.forget()
+        if poll.moved or not before.commit:
+            self._late |= self.read_positions()  # after gitops-bg.yaml, which names the agent
         if poll.moved:
             self._late |= self._reader.read_approvals()
         policies = self.reading.policies

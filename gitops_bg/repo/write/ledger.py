@@ -85,6 +85,7 @@ class Ledger:
         self._pusher = pusher
         self._authors = LedgerAuthors(mirror, committer)
         self._branch = _Branch()
+        self._names = self._authors.names
         self._built = ""
         """The commit that was built last: nobody has to read who wrote it."""
 
@@ -151,10 +152,17 @@ class Ledger:
         commit = self._mirror.tracked().get(self._mirror.settings.state_branch)
         if commit is None and self._branch.commit and not self._mirror.has(self._branch.commit):
             self._branch = _Branch()
-        if commit is None or commit == self._branch.commit:
-            return self._branch
-        self._branch = self._moved_to(commit)
+        if commit is not None and (commit != self._branch.commit or self._has_another_name()):
+            self._branch = self._moved_to(commit)
         return self._branch
+
+    def _has_another_name(self) -> bool:
+        """Whether the agent has learned of a name of its own since the doubts were made."""
+        names, self._names = self._names, self._authors.names
+        if not self._branch.doubts or self._names == names:
+            return False
+        self._branch = _Branch()
+        return True
 
     def _moved_to(self, commit: str) -> _Branch:
         """The branch at a commit; costs only the difference from the former one."""

@@ -33,9 +33,14 @@ class LedgerAuthors:
         self._mirror = mirror
         self._committer = committer
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The names that are the agent's."""
+        return self._committer.names
+
     def strangers(self, before: str, commit: str) -> Iterator[Stranger]:
         """The commits of others that are in ``commit`` and not in ``before``, along the first parents, newest first."""
-        ours = {_bare(name) for name in self._committer.names}
+        ours = {_bare(name) for name in self.names}
         asked = (f"{before}..{commit}" if before else commit, "--")
         walk = ("log", "-z", "--encoding=none", "--topo-order", "--first-parent", f"--max-count={_MOST}", _FORMAT)
         told = list(map(text, self._mirror.stream(*walk, *asked, longest=_LONGEST)))

@@ -383,6 +383,19 @@ class TestOthersAtTheBranch:
         assert (memory.active_digests, memory.primary_by) == ((), "")
         assert WEB not in repository.positions()
 
+    def test_commits_under_a_name_that_main_gives_the_agent_are_its_own_once_that_is_read(
+        self, repository: Repository, opened: Opener
+    ) -> None:
+        repository.commit_as("Deployer.", "bot@example.com")
+        repository.publish({WEB: batch(entry(1), state=AppState(active_digests=(ONE,)))})
+        fresh = opened(mirror="fresh")
+        fresh.poll()
+        assert "Deployer" in fresh.ledger_doubts()[WEB]
+        fresh.commit_as("Deployer.", "bot@example.com")
+        memory = fresh.memory(WEB)
+        assert (fresh.ledger_doubts(), memory and memory.active_digests) == ({}, (ONE,))
+        assert fresh.positions()[WEB] == Position("life-1", 1)
+
     def test_a_sequence_lower_than_that_of_an_entry_is_no_file_of_ours(
         self, repository: Repository, remote: GitRemote
     ) -> None:
