@@ -44,7 +44,7 @@ class Committer:
 
     @property
     def names(self) -> frozenset[str]:
-        """The names, ``name <email>``, under which agents commit: this one since it started, and all of them at first."""
+        """The names, ``name <email>``, under which agents commit: this one since it started, and all at first."""
         return frozenset(self._names)
 
     def commit_as(self, name: str, email: str) -> None:
