@@ -143,10 +143,7 @@ def _wrong_type(document: Document, allowed: list[Any], value: Any, path: Path) 
         _NAMES.get(typing.get_origin(each) or each, "dict_type" if _is_model(each) else "string_type")
         for each in allowed
     ]
-    message, remedy = expected(names, value)
-    if document.value.get("kind") == "Secret" and remedy.startswith("quote it"):
-        remedy = "quote it"
-    return document.problem(path, message, remedy)
+    return document.problem(path, *expected(names, value))
 
 
 def _unknown(document: Document, path: Path, known: list[str]) -> Problem:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from gitops_bg.core.checks.gates import gates_to_show
+from gitops_bg.core.checks.identity import accepted
 from gitops_bg.core.checks.phase import flagger_phase, is_to_go, phase_of
 from gitops_bg.core.invariants import check
 from gitops_bg.core.model.actions import (
@@ -131,6 +132,7 @@ def decide(spec: AppSpec, desired: Desired, observed: Observed, record: Record, 
         return Decision(actions=(), record=record, phase=phase_of(world), look_again=True, silent=True)
     if not observed.app_uid or observed.app_foreign:
         return _answer(world, _begin(world))
+    world = accepted(world)
     for step in STEPS:
         world = step(world)
     world = learn(world, record)

@@ -204,9 +204,12 @@ class World:
 
     @property
     def frozen(self) -> bool:
-        """Whether nothing new may start: the app is suspended, invalid, or gone from Git, or main has not been read."""
+        """Whether nothing new may start: the app is suspended, invalid, or gone from Git, main has not been read, or
+        versions cannot be told apart.
+        """
         desired = self.desired
-        return self.suspended or bool(desired.problems) or not desired.in_git or not desired.seen
+        unclear = bool(desired.problems or desired.twins)
+        return self.suspended or unclear or not desired.in_git or not desired.seen
 
     @property
     def main_counts(self) -> bool:

@@ -640,6 +640,11 @@ class Repository:
         with self._guarded():
             return list(islice(self._group_ledger.history(group), limit))
 
+    def ledger_doubts(self) -> Mapping[AppKey, str]:
+        """Why the files of these apps on the state branch, as they stand, are not believed."""
+        with self._guarded():
+            return self._ledger.doubts()
+
     def ledger_problems(self) -> tuple[Problem, ...]:
         """Files of the state branch that somebody else damaged."""
         with self._guarded():

@@ -13,6 +13,10 @@ MIRROR = "mirror.git"
 _CLUSTER = re.compile(r"[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?", re.ASCII)
 
 
+AGENT = ("gitops-bg", "gitops-bg@localhost")
+"""The author of the agent's commits unless gitops-bg.yaml names another."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepositorySettings:
     """One remote and how to reach it. Credentials are files, read when needed, so that they can be rotated.
@@ -26,8 +30,8 @@ class RepositorySettings:
     directory: Path
     """The directory of the mirror; only this process works in it."""
     branch: str = "main"
-    author_name: str = "gitops-bg"
-    author_email: str = "gitops-bg@localhost"
+    author_name: str = AGENT[0]
+    author_email: str = AGENT[1]
     username: str = "git"
     """The user name for the https token; most forges accept any."""
     token_file: Path | None = None

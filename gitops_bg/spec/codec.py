@@ -20,6 +20,7 @@ from pydantic.alias_generators import to_camel
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.stored import INLINED, NOT_STORED, STORED_AS
+from gitops_bg.core.text.moments import read_moment
 from gitops_bg.spec.yaml.paths import Path, written
 from gitops_bg.spec.yaml.reader import kind_of
 
@@ -256,12 +257,9 @@ def _scalar_decoder(kind: type) -> Decode:
 
 def _decode_moment(data: Any) -> datetime:
     try:
-        moment = datetime.fromisoformat(data)
-    except (TypeError, ValueError) as error:
-        raise _Wrong("expected a time such as 2026-03-01T12:00:00Z") from error
-    if moment.tzinfo is None:
-        raise _Wrong("the time has no zone; write it with Z")
-    return moment.astimezone(UTC)
+        return read_moment(data)
+    except ValueError as error:
+        raise _Wrong(str(error)) from error
 
 
 # --- both ---

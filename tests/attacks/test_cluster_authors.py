@@ -33,6 +33,7 @@ RECORDS: dict[str, Any] = {
     "a version of nothing": {"versions": [{}]},
     "traffic that is a map": {"traffic": {"a": 1}, "epoch": "x"},
     "a time without a zone": {"rollout": 1, "switch": {"decidedAt": "2026-01-01T00:00:00"}},
+    "a time that other zones do not have": {"rollout": 1, "switch": {"decidedAt": "0001-01-01T00:00:00+14:00"}},
     "a ledger of texts": {"ledger": ["x"]},
     "a sequence of letters": {"sequence": "many"},
     "deep": {"versions": json.loads("[" * 90 + "]" * 90)},

@@ -44,6 +44,7 @@ AUTHORS = {
 }
 DATES = {
     "the year 100,000": b"3093527980800 +0000",
+    "the year 9998": b"253370764800 +0000",
     "beyond 64 bits": b"9" * 40 + b" +0000",
     "before time": b"-99999999999 +0000",
     "a zone of its own": b"1770000000 +99999999",

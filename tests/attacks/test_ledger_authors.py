@@ -34,7 +34,8 @@ ENTRY = LedgerEntry(3, NOW, Event.DEPLOYED, to_version=1, to_digest="0" * 64)
 LIVE = VersionState(1, "0" * 64, since=NOW)
 SOUND = Document(AppState(1, 1, LIVE, LIVE), Position("e", 3), (PublishedEntry("e", ENTRY),))
 ODD: tuple[Any, ...] = (
-    None, True, 10**30, 1.5, float("inf"), float("nan"), "", "\x01\u2028", "\ud800", [], [None], [[]], {}, {"a": 1},
+    None, True, 10**30, 1.5, "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00",
+    float("inf"), float("nan"), "", "\x01\u2028", "\ud800", [], [None], [[]], {}, {"a": 1},
 )  # fmt: skip
 
 
@@ -157,7 +158,11 @@ def test_nonsense_in_an_apps_file_is_said_in_the_ledger_and_written_again(kind: 
     siege.web.wait(siege.web.is_told, "the ledger has everything")
     _push(siege, b"100644", siege.git.blob(CONTENTS[kind]))
     siege.bystander_goes_on()
+    said = siege.web.wait_condition("LedgerTrusted", "False")
+    assert (said["reason"], "not a ledger file: " in said["message"]) == ("WrittenByOthers", True)
+    assert siege.api.condition("LedgerTrusted")["status"] == "True"
     _next_event_mends(siege)
+    siege.web.wait_condition("LedgerTrusted")
 
 
 def test_what_is_no_file_is_said_and_replaced(siege: Siege) -> None:
@@ -215,8 +220,29 @@ def test_a_position_with_the_agent_s_own_epoch_hides_nothing_that_happens(siege:
     assert value["epoch"] == web.record.epoch
     forged = json.dumps({**value, "sequence": sequence}).encode()
     _push(siege, b"100644", siege.git.run("hash-object", "-w", "--stdin", stdin=forged).strip())
+    web.wait_condition("LedgerTrusted", "False")
     before, tag = len(web.ledger()), f"ledger{next(_NUMBERS)}"
     web.push_image(tag)
     web.wait_offered(tag)
     eventually(lambda: len(web.ledger()) > before and web.is_told(), what="what happened is told")
     assert web.ledger()[-1]["To"].endswith(web.digest(tag))
+
+
+def test_a_ledger_that_was_set_back_is_said_and_goes_on(siege: Siege) -> None:
+    web, remote = siege.web, siege.world.remote
+    tag = f"ledger{next(_NUMBERS)}"
+    web.push_image(tag)
+    web.wait_offered(tag)
+    web.wait_told()
+    siege.world.wait_idle()
+    path = f"{siege.world.namespace}/web.json"
+    last = remote.run("log", "-1", "--format=%H", STATE_BRANCH, "--", path, cwd=remote.bare).strip()
+    siege.git.push(
+        remote.run("rev-parse", f"{last}~1", cwd=remote.bare).strip().encode(), f"refs/heads/{STATE_BRANCH}".encode()
+    )
+    siege.world.wake()
+    assert web.wait_condition("LedgerTrusted", "False")["reason"] == "Behind"
+    siege.bystander_goes_on()
+    web.push_image(f"{tag}-next")
+    web.wait_offered(f"{tag}-next")
+    web.wait_condition("LedgerTrusted")

@@ -30,7 +30,7 @@ from gitops_bg.core.model.version import AppKey, Color, Retirement, Snapshot, So
 from gitops_bg.spec.codec import from_json, to_json
 from gitops_bg.spec.codec_schema import encoded_schema
 
-st.register_type_strategy(datetime, st.datetimes(timezones=st.just(UTC)))
+st.register_type_strategy(datetime, st.datetimes(datetime(1900, 1, 1), datetime(9000, 12, 31), timezones=st.just(UTC)))
 
 st.register_type_strategy(Policing, st.just(Policing()))  # programs and zones cannot be drawn, and are in no file
 
@@ -127,6 +127,7 @@ WRONG: list[tuple[type[Any], Any, str]] = [
         "Record: versions[0].rolloutStartedAt: expected a time",
     ),
     (Record, {"versions": [{**VERSION, "rolloutStartedAt": "2026-03-01T12:00:00"}]}, "the time has no zone"),
+    (Record, {"versions": [{**VERSION, "rolloutStartedAt": "9999-12-31T23:59:59Z"}]}, "of the years 1900 to 9000"),
     (AppKey, {"namespace": "shop"}, "AppKey: name is required"),
     (
         Decision,

@@ -70,6 +70,7 @@ class Catalog:
         self.board = PeerBoard(self.apps)
         self.policing = PolicingFacts(repository, self.board)
         self._positions: Mapping[AppKey, Position] = {}
+        self._doubts: Mapping[AppKey, str] = {}
         self._askers = Askers(repository)
         self._lookout = LookCounter()
         self._late: set[AppKey] = set()
@@ -230,6 +231,7 @@ class Catalog:
             ledger_refused=self.refusal_of(self._repository.settings.state_branch),
             ledger_epoch=position.epoch,
             ledger_sequence=position.sequence,
+            ledger_doubt=self._doubts.get(app, ""),
             pull=shown.pull,
             pull_queued=shown.queued,
             pull_trouble=shown.trouble,
@@ -265,10 +267,12 @@ class Catalog:
         before = self.reading.followed
         followed = self._lineage.contains(self._lineage.judge(poll, self._reader.generation))
         if poll.moved or not before.commit:
-            self._late |= self._reader.read_promotions() | self.read_positions()
+            self._late |= self._reader.read_promotions()
         if not followed.lost:
             self._late |= self._reader.read()
             self._rewrite_reports.forget()
+        if poll.moved or not before.commit:
+            self._late |= self.read_positions()  # after gitops-bg.yaml, which names the agent
         if poll.moved:
             self._late |= self._reader.read_approvals()
         policies = self.reading.policies
@@ -286,12 +290,15 @@ class Catalog:
         return self._lineage.awaiting()
 
     def read_positions(self) -> set[AppKey]:
-        """Read how far the ledger got; return the apps whose position moved."""
+        """Read how far the ledger got, and what of it is doubted; return the apps for which either changed."""
         before, now = self._positions, self._repository.positions()
         if before is now:
             return set()
+        doubted, self._doubts = self._doubts, self._repository.ledger_doubts()
         self._positions = now
-        return {app for app, position in now.items() if before.get(app) != position and self.cares_for(app)}
+        moved = {app for app, position in now.items() if before.get(app) != position}
+        moved |= {app for app in doubted.keys() | self._doubts.keys() if doubted.get(app) != self._doubts.get(app)}
+        return set(filter(self.cares_for, moved))
 
 
 def _needs_memory(reading: Reading, record: Record) -> bool:

@@ -1,32 +1,27 @@
 """The secrets that this process knows, hidden in all that it prints. It prints nothing itself."""
 
-import re
 import threading
 
-from gitops_bg.core.text.masking import MASK, forms, pattern_of
+from gitops_bg.core.text.masking import forms, without
 
 
 class _Secrets:
-    """The secrets registered so far, as one pattern; the longest match wins."""
+    """The secrets registered so far, in all their forms; the set is replaced, never changed."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._forms: set[str] = set()
-        self._pattern: re.Pattern[str] | None = None
+        self._forms: frozenset[str] = frozenset()
 
     def add(self, secret: str) -> None:
         with self._lock:
-            self._forms.update(forms(secret))
-            self._pattern = pattern_of(self._forms)
+            self._forms = self._forms.union(forms(secret))
 
     def clear(self) -> None:
         with self._lock:
-            self._forms.clear()
-            self._pattern = None
+            self._forms = frozenset()
 
     def masked(self, text: str) -> str:
-        pattern = self._pattern
-        return pattern.sub(MASK, text) if pattern else text
+        return without(text, self._forms)
 
 
 _secrets = _Secrets()

@@ -13,12 +13,10 @@ from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options.options import GitOptions
 from gitops_bg.repo.git.errors import DiskProblem, MirrorInUse
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.settings import RepositorySettings
+from gitops_bg.repo.settings import AGENT, RepositorySettings
 
 NO_CLUSTER = "default"
 """The name of the ledger if no option names one."""
-_AGENT = ("gitops-bg", "gitops-bg@localhost")
-"""The author of the agent's commits unless gitops-bg.yaml names another."""
 
 
 def repository_settings(
@@ -26,7 +24,7 @@ def repository_settings(
 ) -> RepositorySettings:
     """Return the settings of the repository; commits have ``author``, if one is given."""
     credential_file("--git-token-file", options.git_token_file)
-    name, email = author or _AGENT
+    name, email = author or AGENT
     return RepositorySettings(
         author_name=name,
         author_email=email,

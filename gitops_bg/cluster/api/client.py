@@ -204,9 +204,9 @@ class Client:
 
 def _decoded(call: Call, answer: Answer) -> Object:
     if not 200 <= answer.status < 300:
-        raise refusal(call.what, answer.status, answer.headers, answer.data, call.path)
+        raise refusal(call.what, answer.status, answer.headers, answer.data, call.path, call.body)
     try:
         decoded: Object = read_objects(answer.data)
     except ValueError as error:
-        raise Transient(f"{call.what}: the answer is not JSON: {answer.data[:80]!r}") from error
+        raise Transient(f"{call.what}: the answer is not JSON: {error}") from error
     return decoded

@@ -12,6 +12,7 @@ from typing import Any
 from gitops_bg.cluster.api.remedies import missing_kind, missing_namespace, missing_right
 from gitops_bg.core.errors import GitopsBgError, Refused, Transient, WorldChanged
 from gitops_bg.core.text.foreign_json import read_json
+from gitops_bg.core.text.masking import held_in, hidden
 
 _BUSY = (408, 429)
 _UNTYPABLE = re.compile("failed to create typed patch object")
@@ -106,7 +107,8 @@ def _translated(what: str, error: Exception) -> GitopsBgError | None:
     from kubernetes.config import ConfigException
 
     if isinstance(error, pydantic.ValidationError):
-        return Refused(f"{what}: the client library does not accept this object: {error}")
+        reasons = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors(include_input=False))
+        return Refused(f"{what}: the client library does not accept this object: {'; '.join(reasons)}")
     if isinstance(error, OpenApiException | ConfigException):
         return Transient(f"{what}: {describe(error)}")
     return None
@@ -122,15 +124,19 @@ def describe(error: BaseException) -> str:
     return line.rpartition(">: ")[2]
 
 
-def refusal(what: str, status: int, headers: Mapping[str, str], data: bytes, path: str = "") -> Exception:
+def refusal(
+    what: str, status: int, headers: Mapping[str, str], data: bytes, path: str = "", sent: Any = None
+) -> Exception:
     """The error for an HTTP response other than 2xx; ``what`` names the call in a few words, ``path`` is its path.
 
-    What a user can mend by one command says so, and does not repeat the server's words.
+    What a user can mend by one command says so, and does not repeat the server's words. These may quote what was
+    ``sent``: the server, or a webhook of it, knows no secrets. What it has below ``data`` is hidden.
     """
     answer = _status_object(data)
     if mendable := _mendable(status, answer, path):
         return mendable
     sentence = f"{what}: {status} {answer.get('reason', '')}: {answer.get('message', '')}".strip(": ")
+    sentence = hidden(sentence, held_in(sent))
     if (status in _BUSY or status >= 500) and not _UNTYPABLE.search(sentence):
         return Transient(sentence, retry_after=_seconds(headers.get("Retry-After")))
     if status == 409:

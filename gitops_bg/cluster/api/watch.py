@@ -240,7 +240,7 @@ class Watch:
         try:
             event = read_objects(line)
         except ValueError as error:
-            raise Transient(f"the watch sent a line that is not JSON: {line[:80]!r}") from error
+            raise Transient(f"the watch sent a line that is not JSON: {error}") from error
         kind, body = event["type"], event["object"]
         if kind == "ERROR":
             raise _error(body)

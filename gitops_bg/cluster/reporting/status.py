@@ -19,6 +19,7 @@ from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.status.internal_error import STATUS_WHILE_BROKEN, RecordUnreadable
 from gitops_bg.core.status.process_view import FIELDS
 from gitops_bg.core.text.foreign_json import read_json, reread_json
+from gitops_bg.core.text.moments import read_moment
 from gitops_bg.spec import status as shown
 from gitops_bg.spec.codec import from_json, to_json
 from gitops_bg.spec.status import moment_of
@@ -109,7 +110,7 @@ def since(state: AppState, kind: str) -> datetime | None:
     """Since when a condition of the status has its value; None where the status does not say."""
     said = next((each for each in _live_conditions(state) if each["type"] == kind), {}).get("lastTransitionTime")
     try:
-        return datetime.fromisoformat(said) if isinstance(said, str) else None
+        return read_moment(said)
     except ValueError:
         return None
 

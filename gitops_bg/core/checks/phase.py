@@ -92,7 +92,12 @@ def _judged(world: World, phase: AnalysisPhase) -> bool:
 
 def degraded(world: World) -> str:
     """Why the app is degraded, or empty."""
-    return foreign_object(world) or refusal(world) or _failure(world) or unavailable(world) or unreached(world)
+    return conflict(world) or refusal(world) or _failure(world) or unavailable(world) or unreached(world)
+
+
+def conflict(world: World) -> str:
+    """What stands where only one thing can: a foreign object, or two versions with one short digest; or empty."""
+    return foreign_object(world) or world.desired.twins
 
 
 def unwritten(world: World) -> str:

@@ -185,6 +185,10 @@ class Desired:
     policing: Policing | None = field(default=None, metadata=NOT_STORED)
     """The promotion policies, and the facts that they ask for; None where no policy is for the app."""
 
+    twins: str = ""
+    """The two versions that have the same short digest, in a sentence; empty where all can be told apart
+    (``core.checks.identity``).
+    """
     in_candidate: bool = False
     """Whether it is a service of a release group's candidate. No request reaches it that does not name the candidate,
     so policies are asked when the group is promoted, not when its first version comes up.

@@ -110,13 +110,18 @@ def short(digest: str) -> str:
     return digest.rpartition(":")[2][:10]
 
 
+def is_computed_here(digest: str) -> bool:
+    """Whether this release computes digests with this prefix, so that it can compare one with the content."""
+    return digest.startswith(PREFIX)
+
+
 def is_genuine(snapshot: Snapshot) -> bool:
     """Whether text and configuration match the digest, as far as this agent can tell; True for an unknown prefix.
 
     For texts read from the cluster, where anybody may have changed an annotation. Each look at an app asks again for
     the same texts, so those that were genuine are remembered, by a hash: it costs a tenth of the digest, and no memory.
     """
-    if not snapshot.digest.startswith(PREFIX):
+    if not is_computed_here(snapshot.digest):
         return True
     fingerprint = _fingerprint(snapshot)
     if fingerprint in _GENUINE:
@@ -145,6 +150,9 @@ def same_snapshot(one: Snapshot, other: Snapshot) -> bool:
     """
     if one.digest == other.digest:
         return True
-    known = one.digest.startswith(PREFIX) and other.digest.startswith(PREFIX)
-    same = one.text == other.text and one.configuration == other.configuration
-    return not known and bool(one.text) and same
+    return same_content(one, other) and not (is_computed_here(one.digest) and is_computed_here(other.digest))
+
+
+def same_content(one: Snapshot, other: Snapshot) -> bool:
+    """Whether two snapshots say the same, whatever their digests; False where nobody knows what they say."""
+    return bool(one.text) and one.text == other.text and one.configuration == other.configuration

@@ -182,6 +182,10 @@ class GitView:
     ledger_epoch: str = ""
     ledger_sequence: int = 0
     """The last ledger entry of this app that is in Git, with the epoch it belongs to."""
+    ledger_doubt: str = ""
+    """Why the ledger's file of this app, as it stands, is not believed: it is none, or somebody else wrote it. Empty
+    where it is; otherwise epoch and sequence are those of the last file that the agent itself wrote.
+    """
     pull: PullRequest | None = None
     """The pull request of the promotion branch; None where there is none, or no forge is configured."""
     pull_queued: str = ""

@@ -322,6 +322,8 @@ class SeenInGit:
 
     The first agent to notice notes it; a main that counts clears it.
     """
+    ledger_claimed: int = 0
+    """The entry that the ledger claimed although this record never gave it out, until Git has a later one; 0: none."""
     asked_merges: tuple[AskedMerge, ...] = ()
     """Oldest first, each until the forge answered or nobody waits for it any longer (``transitions.git.merges``)."""
 

@@ -5,6 +5,7 @@ rollback.
 """
 
 from gitops_bg.core.checks.ephemeral_metadata import metadata_for
+from gitops_bg.core.checks.identity import has_twin
 from gitops_bg.core.checks.onboarding import leak_to
 from gitops_bg.core.checks.sizes import wanted_size
 from gitops_bg.core.checks.versions import is_live, live_name
@@ -134,8 +135,10 @@ def _delete_unknown(world: World) -> list[ClusterAction]:
 
 def _in_the_way(world: World, version: Version) -> bool:
     """Whether a version without a ReplicaSet must wait for one: a former one of it that is being deleted, or one that
-    is not ours and has its name.
+    is not ours and has its name. A new version also waits where Services could not tell its pods from another's.
     """
+    if is_new(world, version) and has_twin(world, version):
+        return True
     name = live_name(world, version)
     leaving = (view.ours and view.snapshot.digest == version.digest for view in world.observed.replica_sets)
     return any(leaving) or any(view.name == name for view in world.observed.replica_sets)

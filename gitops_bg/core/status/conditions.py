@@ -3,6 +3,7 @@
 from gitops_bg.core.checks.analysis import plan_of
 from gitops_bg.core.checks.gates import gates_to_show
 from gitops_bg.core.checks.hooks.queries import describe
+from gitops_bg.core.checks.ledger import ahead, behind, written_by_others
 from gitops_bg.core.checks.phase import (
     degraded,
     foreign_object,
@@ -36,7 +37,7 @@ GIT_REACHABLE = "GitReachable"
 SUSPENDED = "Suspended"
 
 
-OFFER_WRITABLE, LEDGER_WRITABLE = "OfferWritable", "LedgerWritable"
+OFFER_WRITABLE, LEDGER_WRITABLE, LEDGER_TRUSTED = "OfferWritable", "LedgerWritable", "LedgerTrusted"
 
 
 PUSH_REFUSED = "PushRefused"
@@ -89,6 +90,7 @@ def conditions_of(
         _offer_writable(world),
         *pull_request(world),
         _ledger_writable(world),
+        _ledger_trusted(world),
         _clock(world),
     )
 
@@ -241,6 +243,8 @@ def _foreign(world: World) -> Condition:
     whose = foreign_object(world)
     if not whose and world.observed.app_claimed:
         return Condition("Conflict", True, "ClaimedTwice", world.observed.app_claimed)
+    if not whose and world.desired.twins:
+        return Condition("Conflict", True, "SameShortDigest", world.desired.twins)
     return Condition(
         "Conflict", bool(whose), "ForeignObject" if whose else "NoConflict", whose or "no object is foreign"
     )
@@ -273,6 +277,17 @@ def _ledger_writable(world: World) -> Condition:
     if why:
         return Condition(LEDGER_WRITABLE, False, PUSH_REFUSED, why)
     return Condition(LEDGER_WRITABLE, True, "Writable", "the remote takes the ledger")
+
+
+def _ledger_trusted(world: World) -> Condition:
+    """Whether anything in the ledger speaks against the record: that is never believed, and always said."""
+    if why := written_by_others(world):
+        return Condition(LEDGER_TRUSTED, False, "WrittenByOthers", why)
+    if why := ahead(world):
+        return Condition(LEDGER_TRUSTED, False, "Ahead", why)
+    if why := behind(world):
+        return Condition(LEDGER_TRUSTED, False, "Behind", why)
+    return Condition(LEDGER_TRUSTED, True, "Trusted", "the ledger says nothing against the record")
 
 
 def _clock(world: World) -> Condition:

@@ -89,6 +89,12 @@ _SKEWED = Meaning(
     "set the clocks, of the agent's node and of the control plane, by NTP",
     "timedatectl status",
 )
+_DOUBTED = Meaning(
+    "is not affected: the record counts, and not the ledger",
+    REMOTE,
+    "let nobody but the agent push gitops-bg/state/*; the next event of the app writes it again",
+    "gitops-bg history {app}",
+)
 
 OF_THE_PHASE = ("Healthy", READY, RECONCILING, STALLED)
 """Condition types that repeat the phase."""
@@ -206,6 +212,12 @@ MEANINGS: Meanings = {
         "remove the app from one of the two repositories, then the claim that the message names",
         _EXPLAIN,
     ),
+    ("Conflict", "SameShortDigest"): Meaning(
+        "stays where it is: two versions could not be told apart",
+        AUTHOR,
+        "change anything in the pod template of target.yaml, such as an annotation, and push",
+        _EXPLAIN,
+    ),
     ("Conflict", "ForeignObject"): Meaning(
         "stays as it is: the agent writes nothing over what is not its own",
         PLATFORM,
@@ -293,6 +305,10 @@ MEANINGS: Meanings = {
     ("ClockSynchronized", "Synchronized"): CALM,
     ("ClockSynchronized", "ApiServerAhead"): _SKEWED,
     ("ClockSynchronized", "ApiServerBehind"): _SKEWED,
+    ("LedgerTrusted", "Trusted"): CALM,
+    ("LedgerTrusted", "WrittenByOthers"): _DOUBTED,
+    ("LedgerTrusted", "Ahead"): _DOUBTED,
+    ("LedgerTrusted", "Behind"): _DOUBTED,
     ("LedgerWritable", "Writable"): CALM,
     ("LedgerWritable", "PushRefused"): Meaning(
         "is not affected: it moves, and the record keeps what is to be told",

@@ -4,9 +4,10 @@
 """
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
+from gitops_bg.core.text.moments import read_moment
 from gitops_bg.forge.errors import Nonsense
 
 
@@ -63,12 +64,9 @@ class Shape:
         """Return a time with its zone, in UTC."""
         text = self.text()
         try:
-            time = datetime.fromisoformat(text)
-            if time.tzinfo is not None:
-                return time.astimezone(UTC)
-        except (ValueError, OverflowError):
-            pass
-        raise self.odd("a time with its zone")
+            return read_moment(text)
+        except ValueError:
+            raise self.odd("a time with its zone") from None
 
     def words(self) -> str:
         """Return what a person wrote, in any shape: texts, lists of them, fields with them."""

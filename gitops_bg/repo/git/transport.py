@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.text.masking import MASK, hidden
 from gitops_bg.repo.settings import RepositorySettings
 
 _HOST = r"[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]"
@@ -48,9 +49,7 @@ class Transport:
 
     def mask(self, text: str) -> str:
         """Return ``text`` without the token and without credentials of any URL."""
-        token = self._token()
-        hidden = text.replace(token, "***") if token else text
-        return _URL_PASSWORD.sub("***@", hidden)
+        return _URL_PASSWORD.sub(f"{MASK}@", hidden(text, [self._token()]))
 
     def _token(self) -> str:
         if self.token_file is None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from cachetools import LRUCache
 
 from gitops_bg.core.model.policies.facts import CommitFacts, Person
+from gitops_bg.core.text.moments import is_in_range
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines_of, text
 from gitops_bg.repo.layout import is_commit_id
@@ -79,6 +80,7 @@ def _trailers(lines: str) -> Iterator[tuple[str, str]]:
 
 def _moment(seconds: str) -> datetime | None:
     try:
-        return datetime.fromtimestamp(int(seconds), UTC)
+        moment = datetime.fromtimestamp(int(seconds), UTC)
+        return moment if is_in_range(moment) else None
     except (ValueError, OverflowError, OSError):
         return None

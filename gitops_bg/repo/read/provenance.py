@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from cachetools import LRUCache
 
 from gitops_bg.core.model.version import Source
+from gitops_bg.core.text.moments import is_in_range
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import parts, subject_of, text
 from gitops_bg.repo.git.runner import GitFailed
@@ -171,6 +172,7 @@ def _source(commit: str, name: str, mail: str, seconds: str, subject: str) -> So
 
 def _date(seconds: str) -> datetime | None:
     try:
-        return datetime.fromtimestamp(int(seconds), UTC)
+        moment = datetime.fromtimestamp(int(seconds), UTC)
+        return moment if is_in_range(moment) else None
     except (ValueError, OverflowError, OSError):
         return None

@@ -15,6 +15,7 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
 from gitops_bg.repo.git.runner import Finished, GitFailed
+from gitops_bg.repo.settings import AGENT
 from gitops_bg.repo.write.messages import one_line
 
 _BUILD_REF = "refs/gitops-bg/build"
@@ -39,10 +40,17 @@ class Committer:
         self._mirror = mirror
         self._clock = clock
         self._author = (_plain(mirror.settings.author_name), _plain(mirror.settings.author_email))
+        self._names = {self._identity(), _identity(AGENT)}
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names, ``name <email>``, under which agents commit: this one since it started, and all at first."""
+        return frozenset(self._names)
 
     def commit_as(self, name: str, email: str) -> None:
         """Set the author of later commits."""
         self._author = (_plain(name), _plain(email))
+        self._names.add(self._identity())
 
     def build(self, drafts: Sequence[Draft]) -> list[str]:
         """Build the commits, in order, and return their ids. The caller leaves out drafts that change nothing."""
@@ -59,8 +67,7 @@ class Committer:
         return self._signed(commits, drafts) if self._mirror.settings.signing_key is not None else commits
 
     def _identity(self) -> str:
-        name, email = self._author
-        return f"{name} <{email}>"
+        return _identity(self._author)
 
     def _signed(self, commits: list[str], drafts: Sequence[Draft]) -> list[str]:
         """Return the commits with a signature each; one process for each commit, because fast-import cannot sign."""
@@ -97,6 +104,11 @@ class Committer:
             for who in ("AUTHOR", "COMMITTER")
             for what, value in (("NAME", name), ("EMAIL", mail), ("DATE", f"@{seconds} +0000"))
         }
+
+
+def _identity(author: tuple[str, str]) -> str:
+    name, email = author
+    return f"{name} <{email}>"
 
 
 def blob_id(content: bytes, like: str) -> str:

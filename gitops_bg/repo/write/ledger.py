@@ -1,5 +1,8 @@
 """The ledger: one orphan branch for each cluster, one commit for all events of a tick, nothing lost, nothing twice.
 
+Others may be able to push this branch. A file counts as the agent itself wrote it last: whose commits they are is read
+from their names, `doubts` has the files that somebody else changed since.
+
 Traffic never waits for it and correctness never depends on it (DESIGN §5); entries stay in the record until ``publish``
 says that Git has them.
 """
@@ -14,9 +17,10 @@ from gitops_bg.repo.git.blobs import Blobs
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.push import Pusher, Update, Verdict
 from gitops_bg.repo.layout import is_app
-from gitops_bg.repo.read.trees import NOTHING, Node, Trees
+from gitops_bg.repo.read.trees import NOTHING, Change, Node, Trees
 from gitops_bg.repo.write import state_readme
 from gitops_bg.repo.write.commits import Committer, Draft
+from gitops_bg.repo.write.ledger_authors import LedgerAuthors, Stranger
 from gitops_bg.repo.write.ledger_entries import Position
 from gitops_bg.repo.write.ledger_file import Document, LedgerBatch, parse, render
 from gitops_bg.repo.write.messages import ledger_message, of_entry
@@ -35,6 +39,14 @@ class Published:
     """Files that somebody else had damaged, and that were rewritten."""
 
 
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Why a file is not believed as it stands, and what it says; None where it says nothing."""
+
+    problem: Problem
+    standing: Document | None
+
+
 @dataclass(slots=True)
 class _Branch:
     """The state branch as last read: ids, positions and table rows; the files themselves are read when needed."""
@@ -44,14 +56,21 @@ class _Branch:
     positions: dict[AppKey, Position] = field(default_factory=dict)
     rows: dict[AppKey, state_readme.Row] = field(default_factory=dict)
     damaged: dict[AppKey, Problem] = field(default_factory=dict)
+    doubts: dict[AppKey, Doubt] = field(default_factory=dict)
 
     def copy(self, commit: str) -> "_Branch":
         """Return a copy, to be moved to another commit."""
-        return _Branch(commit, dict(self.blobs), dict(self.positions), dict(self.rows), dict(self.damaged))
+        known = (self.blobs, self.positions, self.rows, self.damaged, self.doubts)
+        return _Branch(commit, *(dict(each) for each in known))  # type: ignore[arg-type]
+
+    def problem(self, app: AppKey) -> Problem | None:
+        """What is wrong with the file of an app, as it stands."""
+        doubt = self.doubts.get(app)
+        return self.damaged.get(app) or (doubt.problem if doubt else None)
 
     def drop(self, app: AppKey) -> None:
         """Forget an app."""
-        for known in (self.blobs, self.positions, self.rows, self.damaged):
+        for known in (self.blobs, self.positions, self.rows, self.damaged, self.doubts):
             known.pop(app, None)
 
 
@@ -64,7 +83,11 @@ class Ledger:
         self._blobs = blobs
         self._committer = committer
         self._pusher = pusher
+        self._authors = LedgerAuthors(mirror, committer)
         self._branch = _Branch()
+        self._names = self._authors.names
+        self._built = ""
+        """The commit that was built last: nobody has to read who wrote it."""
 
     def publish(self, batch: Mapping[AppKey, LedgerBatch]) -> Published:
         """Write what the branch does not have yet, in one commit; no commit where it has everything.
@@ -76,7 +99,7 @@ class Ledger:
         for _ in attempts:
             tracked = self._mirror.tracked().get(name)
             branch = self._read()
-            problems = tuple(branch.damaged[app] for app in batch if app in branch.damaged)
+            problems = tuple(filter(None, map(branch.problem, batch)))
             documents, fresh = self._taken(batch, branch)
             files = self._files(documents, branch)
             positions = {app: document.position for app, document in documents.items()}
@@ -85,6 +108,7 @@ class Ledger:
                 return Published("", positions, problems)
             answer = self._pusher.push([Update(name, tracked, commit)])
             if answer.verdicts[name] is Verdict.TAKEN:
+                self._built = commit
                 self._read()
                 return Published(commit, positions, problems)
             attempts.judge(answer)
@@ -101,44 +125,90 @@ class Ledger:
 
     def problems(self) -> tuple[Problem, ...]:
         """Files of the branch that are damaged or not ours."""
-        return tuple(self._read().damaged.values())
+        branch = self._read()
+        return tuple(filter(None, map(branch.problem, sorted(branch.damaged.keys() | branch.doubts.keys()))))
+
+    def doubts(self) -> Mapping[AppKey, str]:
+        """Why the files of these apps, as they stand, are not believed."""
+        branch = self._read()
+        return {app: str(branch.problem(app)) for app in branch.damaged.keys() | branch.doubts.keys()}
 
     def document(self, app: AppKey) -> Document | None:
-        """The file of an app as last fetched, or None."""
+        """The file of an app as the agent itself wrote it last, or None."""
         return self._documents([app], self._read()).get(app)
 
     def memory(self, app: AppKey) -> LedgerMemory | None:
-        """What the ledger knows of an app, for a rebuilt cluster; None where it knows nothing."""
-        document = self.document(app)
-        return document.memory if document is not None else None
+        """What the ledger knows of an app, for a rebuilt cluster; None where it knows nothing.
+
+        Of a file that was always somebody else's, also of an agent that had another name: only what holds up.
+        """
+        document, doubt = self.document(app), self._read().doubts.get(app)
+        if document is not None:
+            return document.memory
+        return doubt.standing.cautious_memory if doubt and doubt.standing else None
 
     def _read(self) -> _Branch:
         """The branch as last fetched. A deleted branch continues where it was: its history must not be lost."""
         commit = self._mirror.tracked().get(self._mirror.settings.state_branch)
         if commit is None and self._branch.commit and not self._mirror.has(self._branch.commit):
             self._branch = _Branch()
-        if commit is None or commit == self._branch.commit:
-            return self._branch
-        self._branch = self._moved_to(commit)
+        if commit is not None and (commit != self._branch.commit or self._has_another_name()):
+            self._branch = self._moved_to(commit)
         return self._branch
+
+    def _has_another_name(self) -> bool:
+        """Whether the agent has learned of a name of its own since the doubts were made."""
+        names, self._names = self._names, self._authors.names
+        if not self._branch.doubts or self._names == names:
+            return False
+        self._branch = _Branch()
+        return True
 
     def _moved_to(self, commit: str) -> _Branch:
         """The branch at a commit; costs only the difference from the former one."""
         before = self._branch
         known = bool(before.commit) and self._mirror.has(before.commit)
-        branch = before.copy(commit) if known else _Branch(commit)
-        moved: dict[AppKey, str] = {}
-        for app, node in self._changed(before.commit if known else "", commit):
+        branch, origin = before.copy(commit) if known else _Branch(commit), before.commit if known else ""
+        nodes = dict(self._changed(origin, commit))
+        for app, node in nodes.items():
             branch.drop(app)
-            if node.mode == _ORDINARY:
-                moved[app] = node.id
-            elif node != NOTHING:
+            if node not in (NOTHING, Node(_ORDINARY, node.id)):
                 branch.damaged[app] = Problem(_path(app), "not a ledger file: it is no ordinary file", remedy=_REMEDY)
-        self._take_in(branch, moved)
+        strangers = [] if commit == self._built else list(self._authors.strangers(origin, commit))
+        own = self._own(branch, nodes, strangers) if strangers else nodes
+        self._take_in(branch, {app: node.id for app, node in own.items() if node.mode == _ORDINARY})
         return branch
+
+    def _own(self, branch: _Branch, nodes: Mapping[AppKey, Node], strangers: list[Stranger]) -> Mapping[AppKey, Node]:
+        """The files that moved as the agent itself wrote them last; notes a doubt about each of the others."""
+        own, by = dict(nodes), dict[AppKey, Stranger]()
+        for stranger in strangers:
+            for app, change in self._changes(stranger.parent, stranger.commit):
+                if own.get(app) == change.after:
+                    own[app] = change.before
+                    by.setdefault(app, stranger)
+        contents = self._blobs.read(nodes[app].id for app in by if nodes[app].mode == _ORDINARY)
+        for app, stranger in by.items():
+            text = (contents[nodes[app].id] or b"") if nodes[app].mode == _ORDINARY else None
+            why = f"{stranger.name} wrote it in commit {stranger.commit[:10]}, and not this agent"
+            branch.doubts[app] = Doubt(Problem(_path(app), why, remedy=_REMEDY), self._standing(branch, app, text))
+        return own
+
+    def _standing(self, branch: _Branch, app: AppKey, text: bytes | None) -> Document | None:
+        """What a file that somebody else wrote says; notes the damage where it says nothing."""
+        try:
+            return parse(text) if text is not None else None
+        except ValueError as error:
+            branch.damaged[app] = Problem(_path(app), str(error), remedy=_REMEDY)
+            return None
 
     def _changed(self, before: str, commit: str) -> Iterator[tuple[AppKey, Node]]:
         """The present nodes of the changed files of apps."""
+        for app, change in self._changes(before, commit):
+            yield app, change.after
+
+    def _changes(self, before: str, commit: str) -> Iterator[tuple[AppKey, Change]]:
+        """The changed files of apps."""
         roots = (self._trees.root(before) if before else "", self._trees.root(commit))
         spaces = self._trees.differences([roots])[roots]
         within = self._trees.differences(each.folders for each in spaces)
@@ -146,7 +216,7 @@ class Ledger:
             for change in within[space.folders]:
                 app = _app_of(space.name, change.name)
                 if app is not None:
-                    yield app, change.after
+                    yield app, change
 
     def _take_in(self, branch: _Branch, moved: Mapping[AppKey, str]) -> None:
         contents = self._blobs.read(moved.values())
@@ -157,7 +227,6 @@ class Ledger:
             except ValueError as error:
                 branch.damaged[app] = Problem(_path(app), str(error), remedy=_REMEDY)
             else:
-                branch.damaged.pop(app, None)
                 branch.positions[app] = document.position
                 branch.rows[app] = state_readme.row_of(document)
 

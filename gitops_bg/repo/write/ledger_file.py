@@ -76,6 +76,13 @@ class Document:
         return Document(replace(batch.state, active_digests=digests), taken.position, taken.history), taken.fresh
 
     @property
+    def cautious_memory(self) -> LedgerMemory:
+        """What may be believed of a file that somebody else wrote: what holds versions up, and nothing that lets one
+        pass.
+        """
+        return replace(self.memory, active_digests=(), primary_by="")
+
+    @property
     def memory(self) -> LedgerMemory:
         """What a rebuilt cluster needs to know."""
         state = self.state
@@ -154,9 +161,16 @@ def parse(text: bytes) -> Document:
             primary_by=_text(value.get("primaryBy", "")),
         )
         history = tuple(_published(entry) for entry in value["history"])
-        return Document(state, Position(_text(value["epoch"]), _number(value["sequence"])), history)
+        position = Position(_text(value["epoch"]), _number(value["sequence"]))
+        return Document(state, _checked(position, history), history)
     except (KeyError, TypeError, AttributeError, NotJson, InvalidInput) as error:
         raise ValueError(f"not a ledger file: {error}") from error
+
+
+def _checked(position: Position, history: Iterable[PublishedEntry[LedgerEntry]]) -> Position:
+    if any(one.epoch == position.epoch and one.entry.sequence > position.sequence for one in history):
+        raise TypeError("its sequence is lower than that of an entry in it")
+    return position
 
 
 def _number(value: object) -> int:

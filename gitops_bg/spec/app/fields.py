@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
+from gitops_bg.core.text.moments import YEARS, is_in_range
 from gitops_bg.spec.app.durations import seconds_of
 from gitops_bg.spec.app.layout import APP_FILE, PRIMARY_FILE, SERVICE_NAME
 from gitops_bg.spec.app.validation import Matching
@@ -36,6 +37,8 @@ def _moment(value: Any) -> Any:
         moment = None
     if moment is None or moment.tzinfo is None or "T" not in value:
         raise PydanticCustomError("moment", "must be a time with its zone, such as 2026-03-01T12:00:00Z")
+    if not is_in_range(moment):
+        raise PydanticCustomError("moment", f"must lie between the years {YEARS[0]} and {YEARS[1]}")
     return moment
 
 

@@ -97,8 +97,8 @@ def read_primary(document: Document, app: AppKey) -> tuple[PrimaryFile | None, t
     """Read a primary.yaml; None and its problems where it is invalid, above all where its digest is not that of its
     template and configuration.
 
-    A digest with a prefix that this release does not know is accepted: an agent must not start a rollout because of
-    that (DESIGN §3); the core then compares the snapshots.
+    A digest with a prefix that this release does not know is no problem of the file: an agent must not start a rollout
+    because of that (DESIGN §3). The core accepts it where the content is that of a known version.
     """
     model, problems = validate(models.Primary, document)
     if model is None:

@@ -27,7 +27,7 @@ from ruamel.yaml.events import (
 )
 
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.spec.yaml.paths import Path, written
+from gitops_bg.spec.yaml.paths import Path, is_hidden, written
 from gitops_bg.spec.yaml.scalars import Doubt, quoted, resolve
 
 MAX_DEPTH = 64
@@ -39,6 +39,7 @@ MAX_PROBLEMS = 20
 
 _COLON_IN_BRACKETS = "found unexpected ':'"
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_QUOTE = re.compile(r""",? but (found|got) .*|(?<=handle|racter) ('[^']*'|"[^"]*")""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,8 @@ class _Unfinished:
 class Composer:
     """Reads one file once. ``nodes`` is filled only with ``locating``: by document number and path.
 
-    ``secret`` keeps the file's values out of its problems, which end up in logs and conditions.
+    ``secret`` keeps the file's values out of its problems, which end up in logs and conditions; what is below ``data``
+    is never in them (`paths.is_hidden`).
     """
 
     def __init__(self, file: str, data: bytes, *, locating: bool = False, secret: bool = False) -> None:
@@ -92,7 +94,7 @@ class Composer:
         if getattr(error, "problem", "") == _COLON_IN_BRACKETS:
             # kubectl accepts `args: [--url=http://x:80]`; so does the parser in Python, which is 20 times slower.
             self._forget()
-            error = self._attempt(partial(next, self._python_events(), None))
+            error = _without_quotes(self._attempt(partial(next, self._python_events(), None)))
         if isinstance(error, MarkedYAMLError):
             self._syntax(error)
         elif error is not None:
@@ -245,7 +247,9 @@ class Composer:
         value = resolve(text)
         if type(value) is str:
             return
-        if type(value) is Doubt:
+        if self._hides:
+            self._add(event, "this unquoted key is not text to every YAML parser", "quote it")
+        elif type(value) is Doubt:
             remedy = value.remedy if text == "<<" else quoted(text)
             self._add(event, f"the unquoted key {text} is {value.message}", remedy)
         else:
@@ -262,9 +266,13 @@ class Composer:
     def _report(self, message: str, remedy: str, line: int, column: int) -> None:
         self.problems.append(Problem(self.file, message, line, column, written(self._path), remedy))
 
+    @property
+    def _hides(self) -> bool:
+        return self._secret or is_hidden(tuple(self._path))
+
     def _refuse(self, event: Any, message: str, remedy: str, hidden: str) -> None:
-        """Add a problem that quotes the text; for a secret it says ``hidden`` instead."""
-        if self._secret:
+        """Add a problem that quotes the text; where that may be secret it says ``hidden`` instead."""
+        if self._hides:
             self._add(event, f"this unquoted value {hidden}", "quote it")
         else:
             self._add(event, message, remedy)
@@ -317,6 +325,13 @@ class Composer:
         )
         # The first of two equal keys keeps its place.
         self.nodes.setdefault((len(self.documents), tuple(self._path)), node)
+
+
+def _without_quotes(error: YAMLError | None) -> YAMLError | None:
+    """The error as the C parser words it: the parser in Python quotes what it found, which may be secret."""
+    if isinstance(error, MarkedYAMLError):
+        error.problem, error.context = (_QUOTE.sub("", str(text or "")) for text in (error.problem, error.context))
+    return error
 
 
 def _height(value: Any) -> int:

@@ -4,6 +4,7 @@ Does not know what the documents mean. Every call has a parser of its own: they 
 A cache by blob id belongs to the caller.
 """
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,14 +12,20 @@ from functools import lru_cache
 from typing import Any
 
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.text.masking import MASK
 from gitops_bg.spec.yaml.parser import MAX_PROBLEMS, Composer, Node
-from gitops_bg.spec.yaml.paths import Path, written
+from gitops_bg.spec.yaml.paths import Path, is_hidden, written
 
+_SHORTEST_WORD = 4
+"""A shorter value may be a word of the problem itself: it is taken out where it stands in quotes."""
 MAX_BYTES = 1024 * 1024
 """The largest file that is read; Kubernetes takes objects up to about 1.5 MiB."""
 
 
-_SECRET = re.compile(rb"\bkind\b\W+Secret\b")
+_SECRET = re.compile(rb"\bkind\b\W+\w*secret", re.IGNORECASE)
+"""Marks a file in which every value may be secret: its fields may be misspelt, too. Names of Kubernetes and of others:
+SealedSecret, SecretList, ExternalSecret.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +47,11 @@ class Document:
         """A problem with the field at ``path``; a missing path gets the place of its nearest parent.
 
         ``at_key`` gives the place of the key instead of that of the value. Parses the file again: for errors only.
+        What the document says at a path that is hidden (`paths.is_hidden`) is not in the problem, whoever words it.
         """
+        if is_hidden(path):
+            message, remedy = (_without(text, self._said_at(path)) for text in (message, remedy))
+            remedy = remedy.removesuffix(f': "{MASK}"')
         if not self.data:
             return Problem(self.file, message, field=written(path), remedy=remedy)
         nodes = locate(self.data, self.number)
@@ -51,6 +62,16 @@ class Document:
             return Problem(self.file, message, 1, 1, written(path), remedy)
         line, column = _place(nodes[known], at_key or known != path)
         return Problem(self.file, message, line, column, written(path), remedy)
+
+    def _said_at(self, path: Path) -> Any:
+        """The value at a hidden path, or at the last of its parents that exists and is hidden, too."""
+        found = self.value
+        for place, part in enumerate(path):
+            try:
+                found = found[part]
+            except (KeyError, IndexError, TypeError):
+                return found if is_hidden(path[:place]) else None
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +170,18 @@ def _refused(file: str, data: bytes) -> Problem | None:
         column = len(before.rpartition(b"\n")[2].decode(errors="replace")) + 1
         return Problem(file, "the file is not UTF-8", before.count(b"\n") + 1, column, "", "save it as UTF-8")
     return None
+
+
+def _without(text: str, value: Any) -> str:
+    """The text without a value: without all keys and scalars of a collection."""
+    if isinstance(value, dict | list):
+        for item in [*value, *value.values()] if isinstance(value, dict) else value:
+            text = _without(text, item)
+    elif value is not None:
+        for form in {str(value), json.dumps(value)} - {""}:
+            before, after = (r"(?<!\w)", r"(?!\w)") if len(form) >= _SHORTEST_WORD else ("(?<=['\"])", "(?=['\"])")
+            text = re.sub(f"{before}{re.escape(form)}{after}", MASK, text)
+    return text
 
 
 def _place(node: Node, at_key: bool) -> tuple[int, int]:

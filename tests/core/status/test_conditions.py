@@ -411,6 +411,45 @@ CONDITIONS = {
         world(active(1), observed={"app_claimed": "west claims it, too"}),
         ("Conflict", True, "ClaimedTwice", "west claims it, too"),
     ),
+    "LedgerTrusted: nothing speaks against it": (
+        world(active(1), record={"sequence": 3}, observed={"git": GitView(ledger_epoch="5eed", ledger_sequence=3)}),
+        ("LedgerTrusted", True, "Trusted", "the ledger says nothing against the record"),
+    ),
+    "LedgerTrusted: somebody else wrote it": (
+        world(active(1), observed={"git": GitView(ledger_doubt="Mallory wrote it")}),
+        ("LedgerTrusted", False, "WrittenByOthers", "Mallory wrote it"),
+    ),
+    "LedgerTrusted: it has what was never told": (
+        world(active(1), record={"sequence": 12, "ledger_claimed": 9}),
+        (
+            "LedgerTrusted",
+            False,
+            "Ahead",
+            "the ledger says that entry 9 of this app was told, which this record never gave out: "
+            "somebody else wrote there, or the record is one of an earlier backup",
+        ),
+    ),
+    "LedgerTrusted: it lost what it had": (
+        world(active(1), record={"sequence": 3}, observed={"git": GitView(ledger_epoch="5eed", ledger_sequence=2)}),
+        (
+            "LedgerTrusted",
+            False,
+            "Behind",
+            "the ledger has this app's entries up to 2, and had them up to 3: somebody set its branch back",
+        ),
+    ),
+    "LedgerTrusted: what was not told yet, it cannot have": (
+        world(
+            active(1),
+            record={"sequence": 3, "ledger": (LedgerEntry(3, NOW, Event.PROMOTED),)},
+            observed={"git": GitView(ledger_epoch="5eed", ledger_sequence=2)},
+        ),
+        ("LedgerTrusted", True, "Trusted", "the ledger says nothing against the record"),
+    ),
+    "LedgerTrusted: of a former life": (
+        world(active(1), record={"sequence": 3}, observed={"git": GitView(ledger_epoch="other", ledger_sequence=1)}),
+        ("LedgerTrusted", True, "Trusted", "the ledger says nothing against the record"),
+    ),
     "GitReachable: yes, but the app is gone": (
         world(active(1), desired={"in_git": False}),
         ("GitReachable", True, "Orphaned", "the app's folder has left main; it keeps serving"),
@@ -486,6 +525,7 @@ def test_every_condition_is_there_from_the_start():
         "HistoryRewritten",
         "OfferWritable",
         "LedgerWritable",
+        "LedgerTrusted",
         "ClockSynchronized",
     ]
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
+import time
+from collections.abc import Callable
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 import pytest
 
-from gitops_bg.core.text.masking import hidden
+from gitops_bg.core.text.masking import held_in, hidden
 
 SECRET = 'p"ss wörd/+\\'
 
@@ -19,8 +22,80 @@ FORMS = {
     "JSON in UTF-8": (json.dumps({"token": SECRET}, ensure_ascii=False), '{"token": "***"}'),
     "a path": (quote(SECRET), "***"),
     "a query": (quote_plus(SECRET), "***"),
+    "the URL of a client that encodes some characters": (SECRET.replace('"', "%22").replace("ö", "%c3%B6"), "***"),
     "base64": (base64.b64encode(SECRET.encode()).decode().rstrip("="), "***"),
+    "base64 of a URL": (base64.urlsafe_b64encode(SECRET.encode()).decode().rstrip("="), "***"),
+    "hexadecimal digits": (SECRET.encode().hex(), "***"),
+    "capital hexadecimal digits": (SECRET.encode().hex().upper(), "***"),
 }
+
+
+@pytest.mark.parametrize("before", ["", "u", "us", "use"])
+def test_base64_of_a_longer_text_shows_nothing_of_a_secret_in_it(before: str) -> None:
+    secret = "correct-horse-battery"
+    whole = base64.b64encode(f"{before}{secret}:more".encode()).decode()
+    shown = hidden(whole, [secret])
+    assert "***" in shown
+    assert len(shown.replace("***", "")) <= len(whole) - len(secret) * 4 // 3 + 2
+
+
+SLOW_ONES: dict[str, Callable[[int], tuple[str, str]]] = {
+    "an ordinary secret": lambda size: ("s3cr3t-token", "where is s3cr3t-toke " * (size // 21)),
+    "one letter, and a secret that ends otherwise": lambda size: ("a" * (size // 2) + "b", "a" * size),
+    "a secret that begins again and again": lambda size: ("ab" * (size // 2) + "c", "ab" * (size // 2)),
+    "a URL that is encoded": lambda size: ("s3cr3t-token/", "%73%33cr3t-token" * (size // 16)),
+    "a secret that is everywhere": lambda size: ("aaaa", "a" * size),
+}
+
+
+@pytest.mark.parametrize("kind", SLOW_ONES)
+def test_time_is_linear_in_the_length_of_text_and_secret(kind: str) -> None:
+    """Ten times the length: ten times the CPU, where it were quadratic a hundred times."""
+
+    def seconds(size: int) -> float:
+        secret, text = SLOW_ONES[kind](size)
+        begun = time.process_time()
+        hidden(text, [secret])
+        return time.process_time() - begun
+
+    small = max(min(seconds(16 * 1024) for _ in range(3)), 0.001)
+    assert seconds(160 * 1024) < 30 * small
+
+
+def test_control_characters_of_a_secret_do_not_show_it_whether_they_are_printed_escaped_or_left_out() -> None:
+    assert hidden("was 'ä\\x01bc' refused", ["ä\x01bc"]) == "was '***' refused"
+    assert hidden("was abcd refused", ["ab\x01cd"]) == "was *** refused"
+    assert hidden("was abc refused", ["ab\x01c"]) == "was abc refused", "too short to tell"
+
+
+def test_only_a_long_secret_is_looked_for_in_hexadecimal_digits() -> None:
+    assert hidden("0x" + b"abcdefgh".hex(), ["abcdefgh"]) == "0x***"
+    assert hidden("0x" + b"abcdefg".hex(), ["abcdefg"]) == "0x" + b"abcdefg".hex()
+
+
+HELD: dict[str, tuple[Any, set[str]]] = {
+    "texts, with what is encoded in them": ({"data": {"a": "YWJjZA=="}}, {"YWJjZA==", "abcd"}),
+    "of four letters and more": ({"stringData": {"a": "wxyz!", "b": "wxyz", "c": "xyz"}}, {"wxyz!", "wxyz"}),
+    "encoded ones, too": ({"data": {"a": "YWJj"}}, {"YWJj"}),
+    "what is no base64 as it stands": ({"data": {"a": "YWJj ZGVm"}}, {"YWJj ZGVm"}),
+    "in lists, at any depth, in any spelling": ({"spec": [{"Binarydata": [{"x": ["secret"]}]}]}, {"secret"}),
+    "not beside it": ({"metadata": {"name": "a-name"}, "data": None}, set()),
+    "no numbers": ({"data": {"a": 12345}}, set()),
+}
+
+
+@pytest.mark.parametrize("kind", HELD)
+def test_what_an_object_holds(kind: str) -> None:
+    value, texts = HELD[kind]
+    assert set(held_in(value)) == texts
+
+
+def test_secrets_side_by_side_are_two() -> None:
+    assert hidden("secretsecret", ["secret"]) == "******"
+
+
+def test_secrets_that_overlap_are_hidden_as_one() -> None:
+    assert hidden("x abcdefgh y", ["abcdef", "cdefgh"]) == "x *** y"
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -35,7 +110,7 @@ def test_the_longest_of_several_secrets_is_hidden_whole() -> None:
 
 def test_nothing_is_hidden_where_nothing_is_secret() -> None:
     assert hidden("as it was", []) == "as it was"
-    assert hidden("as it was", ["", "  "]) == "as it was"
+    assert hidden("as it was", ["", "  ", "\x01\x02", "\x01s"]) == "as it was"
 
 
 @pytest.mark.parametrize("length", range(4, len("s3cr3t-token")))

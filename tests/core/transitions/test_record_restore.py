@@ -77,6 +77,10 @@ def test_a_hold_that_the_primary_overruled_in_a_former_life_does_not_come_back()
 TAKEN_BACK = {
     "one that served before": (pods(1), (Stage.LEGACY, True)),
     "one that never served": (pods(4), (Stage.CANDIDATE, False)),
+    "one with a digest of a newer release, whose content main names": (
+        pods(4, snapshot=replace(template("4"), digest="v9:ff")),
+        (Stage.CANDIDATE, False),
+    ),
 }
 
 
@@ -104,6 +108,10 @@ LEFT_ALONE = {
     "one without its snapshot": pods(2, snapshot=Snapshot(digest(2), "")),
     "one without its number": pods(2, number=0),
     "one whose snapshot is not what its digest says": pods(2, snapshot=Snapshot(digest(2), template("9").text)),
+    "one whose digest nobody here can compute": pods(2, snapshot=Snapshot("v9:ff", template("9").text)),
+    "one with such a digest, and other configuration than main names": pods(
+        2, snapshot=replace(with_configuration(template("2"), [settings("a")]), digest="v9:ff")
+    ),
 }
 
 
@@ -189,7 +197,10 @@ def test_a_position_that_the_record_never_gave_out_takes_nothing_for_told():
     assert (told.reason, told.warning) == ("LedgerAhead", True)
     assert "entry 9" in told.message
     assert "gave out 3" in told.message
-    assert acknowledge_ledger(state.with_record(after)).record.ledger == after.ledger
+    assert after.git.ledger_claimed == 9
+    assert acknowledge_ledger(state.with_record(after)).record == after
+    told = replace(state.observed, git=replace(git, ledger_sequence=10))
+    assert acknowledge_ledger(replace(state.with_record(after), observed=told)).record.git.ledger_claimed == 0
     assert not list(rollout_events(after, replace(after, ledger=()))), "said once"
 
 

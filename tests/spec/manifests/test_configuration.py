@@ -152,7 +152,7 @@ WRONG = {
     "a truth value": (CONFIG_MAP + "data: {x: true}\n", ["expected text, found a truth value (put it in quotes)"]),
     "nothing": (CONFIG_MAP + "data:\n  a:\n", ["data.a: expected text, found nothing"]),
     "a list for a map": (CONFIG_MAP + "data: [a]\n", ["c.yaml:4: data: expected a mapping, found a list"]),
-    "a key that is no name": (CONFIG_MAP + 'data: {"a b": x}\n', ['data["a b"]: is no key that Kubernetes takes']),
+    "a key that is no name": (CONFIG_MAP + 'data: {"a b": x}\n', ["data: is no key that Kubernetes takes"]),
     "a key that leads away": (CONFIG_MAP + 'data: {"..": x}\n', ["is no key that Kubernetes takes"]),
     "a key twice": (CONFIG_MAP + "data: {a: x}\nbinaryData: {a: eA==}\n", ["c.yaml:5: binaryData.a: is in data, too"]),
     "bad base64 in a ConfigMap": (

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from gitops_bg.core.checks.versions import next_color
-from gitops_bg.core.model.digest import is_genuine
+from gitops_bg.core.model.digest import is_computed_here, is_genuine, same_content
 from gitops_bg.core.model.observed import ReplicaSetView
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.stages import UNKNOWN, StageEvent, stage_after
@@ -19,8 +19,10 @@ def acknowledge_ledger(world: World) -> World:
         return world
     if git.ledger_sequence > record.sequence:
         return world.with_record(_counting_from(record, git.ledger_sequence))
+    if 0 < record.git.ledger_claimed < git.ledger_sequence:
+        record = record.with_part(replace(record.git, ledger_claimed=0))
     waiting = tuple(entry for entry in record.ledger if entry.sequence > git.ledger_sequence)
-    return world if waiting == record.ledger else world.with_record(replace(record, ledger=waiting))
+    return world.with_record(record if waiting == record.ledger else replace(record, ledger=waiting))
 
 
 def _counting_from(record: Record, last: int) -> Record:
@@ -33,7 +35,11 @@ def _counting_from(record: Record, last: int) -> Record:
     waiting = tuple(replace(entry, sequence=last + place) for place, entry in enumerate(record.ledger, 1))
     told = last + sum(entry.sequence <= record.outbox.notified_sequence for entry in record.ledger)
     return replace(
-        record, sequence=last + len(waiting), ledger=waiting, outbox=replace(record.outbox, notified_sequence=told)
+        record,
+        sequence=last + len(waiting),
+        ledger=waiting,
+        outbox=replace(record.outbox, notified_sequence=told),
+        git=replace(record.git, ledger_claimed=last),
     )
 
 
@@ -89,7 +95,7 @@ def _recalled(world: World) -> World:
 def _take_back(world: World, view: ReplicaSetView) -> World:
     """Give a ReplicaSet that outlived its record a version again: a retired one, unless Git still names it."""
     record = world.record
-    usable = view.ours and not view.deleting and view.snapshot.text and view.number and is_genuine(view.snapshot)
+    usable = view.ours and not view.deleting and view.snapshot.text and view.number and _is_certain(world, view)
     if not usable or record.version(view.snapshot.digest) or record.numbered(view.number):
         return world
     served = view.snapshot.digest in record.routing.activations
@@ -107,6 +113,16 @@ def _take_back(world: World, view: ReplicaSetView) -> World:
     )
     world = world.with_record(replace(record, last_version=max(record.last_version, view.number)))
     return world.with_version(version)
+
+
+def _is_certain(world: World, view: ReplicaSetView) -> bool:
+    """Whether a ReplicaSet is of the version that it names: its digest is that of its snapshot. One with a prefix of
+    another release cannot be compared; then Git must name the same content.
+    """
+    if is_computed_here(view.snapshot.digest):
+        return is_genuine(view.snapshot)
+    documents = (world.desired.primary, world.desired.target)
+    return any(same_content(view.snapshot, one.snapshot) for one in documents if one)
 
 
 def _source(world: World, digest: str) -> Source:

@@ -12,8 +12,8 @@ from gitops_bg.core.model.record import Cause, Event, Hold, LedgerEntry, Lift, R
 from gitops_bg.core.model.version import AppKey, Color, Retirement, Snapshot, Source, Stage, Version
 from gitops_bg.repo.git.errors import PushRefused, RemoteUnreachable
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.write.ledger_entries import Position
-from gitops_bg.repo.write.ledger_file import AppState, LedgerBatch, VersionState, parse, render, state_of
+from gitops_bg.repo.write.ledger_entries import Position, PublishedEntry
+from gitops_bg.repo.write.ledger_file import AppState, Document, LedgerBatch, VersionState, parse, render, state_of
 from tests.fixtures.repos import texts
 from tests.integration.repo.conftest import API, NOON, WEB, Opener
 from tests.integration.repo.test_promotions import before_each_push
@@ -39,6 +39,18 @@ def entry(sequence: int, event: Event = Event.PROMOTED, **facts: object) -> Ledg
 def batch(*entries: LedgerEntry, epoch: str = "life-1", state: AppState | None = None) -> LedgerBatch:
     last = max((one.sequence for one in entries), default=0)
     return LedgerBatch(epoch, entries, state or AppState(rollout=last, last_version=last + 1))
+
+
+AGENT = "gitops-bg <gitops-bg@localhost>"
+
+
+def push_as(remote: GitRemote, identity: str, files: dict[str, str | None]) -> None:
+    """Commit and push what is checked out with these files, under a name that somebody gives himself."""
+    name, _, mail = identity.rstrip(">").partition(" <")
+    who = {"GIT_AUTHOR_NAME": name, "GIT_AUTHOR_EMAIL": mail, "GIT_COMMITTER_NAME": name, "GIT_COMMITTER_EMAIL": mail}
+    remote.stage(files)
+    remote.run("commit", "--quiet", "-m", "Oops", env=who)
+    remote.push(STATE)
 
 
 def sequences(repository: Repository, app: AppKey = WEB) -> list[int]:
@@ -277,13 +289,16 @@ class TestOthersAtTheBranch:
         repository.publish({WEB: batch(entry(1)), API: batch(entry(1))})
         remote.checkout(STATE)
         remote.publish("Oops", {"shop/web.json": garbage, "notes.txt": "mine"})
+        mine = repository.memory(WEB)
         repository.poll()
-        assert WEB not in repository.positions()
-        assert repository.memory(WEB) is None
+        assert repository.positions()[WEB] == Position("life-1", 1), "as the agent itself wrote it"
+        assert repository.memory(WEB) == mine is not None
+        assert "shop/web.json: " in repository.ledger_doubts()[WEB]
         assert [problem.file for problem in repository.ledger_problems()] == ["shop/web.json"]
         published = repository.publish({WEB: batch(entry(1), entry(2))})
         assert [problem.file for problem in published.problems] == ["shop/web.json"]
         assert repository.ledger_problems() == ()
+        assert repository.ledger_doubts() == {}
         assert sequences(repository) == [2, 1]
         assert remote.show(STATE, "notes.txt") == "mine"
 
@@ -307,7 +322,7 @@ class TestOthersAtTheBranch:
         repository.publish({WEB: batch(entry(1))})
         remote.checkout(STATE)
         value = json.loads(remote.show(STATE, "shop/web.json") or "")
-        remote.publish("Oops", {"shop/web.json": json.dumps({**value, "sequence": 50})})
+        push_as(remote, AGENT, {"shop/web.json": json.dumps({**value, "sequence": 50})})
         repository.poll()
         assert repository.positions()[WEB] == Position("life-1", 50)
         waiting = [replace(entry(number), sequence=50 + number) for number in (1, 2, 3)]
@@ -315,6 +330,81 @@ class TestOthersAtTheBranch:
         assert (repository.positions()[WEB], sequences(repository)) == (Position("life-1", 53), [53, 52, 1])
         repository.publish({WEB: batch(replace(entry(3), sequence=54))})
         assert (repository.positions()[WEB], sequences(repository)) == (Position("life-1", 54), [53, 52, 1])
+
+    def test_what_somebody_else_wrote_is_not_believed_and_gone_with_the_next_event(
+        self, repository: Repository, remote: GitRemote, opened: Opener
+    ) -> None:
+        """Found so: digests that somebody wrote there had served, to a cluster that was rebuilt: no gate held them."""
+        repository.publish({WEB: batch(entry(1)), API: batch(entry(1))})
+        mine, other = repository.memory(WEB), repository.memory(API)
+        for rollout, name in ((98, "Mallory <m@example.com>"), (99, "gitops-bg <m@example.com>")):
+            remote.checkout(STATE)
+            value = json.loads(remote.show(STATE, "shop/web.json") or "")
+            forged = {**value, "activeDigests": ["v1:" + "6" * 64], "holds": [], "sequence": 7, "rollout": rollout}
+            push_as(remote, name, {"shop/web.json": json.dumps(forged)})
+        for reader in (repository, opened(mirror="fresh")):
+            reader.poll()
+            assert (reader.memory(WEB), reader.memory(API)) == (mine, other)
+            assert reader.positions()[WEB] == Position("life-1", 1)
+            [doubt] = reader.ledger_doubts().values()
+            assert "gitops-bg <m@example.com> wrote it in commit" in doubt
+        [problem] = repository.publish({WEB: batch(entry(1), entry(2))}).problems
+        assert "and not this agent" in problem.message
+        assert (repository.ledger_doubts(), sequences(repository)) == ({}, [2, 1])
+        assert "v1:666" not in (remote.show(STATE, "shop/web.json") or "")
+
+    def test_a_file_that_somebody_else_deleted_is_there_again_with_all_it_had(
+        self, repository: Repository, remote: GitRemote
+    ) -> None:
+        repository.publish({WEB: batch(entry(1)), API: batch(entry(1))})
+        remote.checkout(STATE)
+        push_as(remote, "Mallory <m@example.com>", {"shop/web.json": None})
+        repository.poll()
+        assert WEB in repository.ledger_doubts()
+        repository.publish({WEB: batch(entry(1), entry(2))})
+        written = parse((remote.show(STATE, "shop/web.json") or "").encode())
+        assert [one.entry.sequence for one in written.history] == [1, 2]
+
+    def test_of_a_file_that_was_always_somebody_else_s_only_what_holds_up_is_believed(
+        self, repository: Repository, remote: GitRemote
+    ) -> None:
+        """Also of an agent that had another name: its holds must not be lost with it."""
+        hold = Hold(TWO, "bad", NOON, Cause.ROLLED_BACK)
+        state = AppState(5, 6, active_digests=(ONE,), holds=(hold,), primary_by="c" * 40)
+        written = Document(state, Position("life-0", 5), (PublishedEntry("life-0", entry(5)),))
+        remote.checkout("main")
+        remote.run("checkout", "--quiet", "--orphan", STATE)
+        remote.run("rm", "-rfq", ".")
+        push_as(remote, "former <f@example.com>", {"shop/web.json": render(written).decode()})
+        repository.poll()
+        memory = repository.memory(WEB)
+        assert memory is not None
+        assert (memory.holds, memory.rollout, memory.last_version) == ((hold,), 5, 6)
+        assert (memory.active_digests, memory.primary_by) == ((), "")
+        assert WEB not in repository.positions()
+
+    def test_commits_under_a_name_that_main_gives_the_agent_are_its_own_once_that_is_read(
+        self, repository: Repository, opened: Opener
+    ) -> None:
+        repository.commit_as("Deployer.", "bot@example.com")
+        repository.publish({WEB: batch(entry(1), state=AppState(active_digests=(ONE,)))})
+        fresh = opened(mirror="fresh")
+        fresh.poll()
+        assert "Deployer" in fresh.ledger_doubts()[WEB]
+        fresh.commit_as("Deployer.", "bot@example.com")
+        memory = fresh.memory(WEB)
+        assert (fresh.ledger_doubts(), memory and memory.active_digests) == ({}, (ONE,))
+        assert fresh.positions()[WEB] == Position("life-1", 1)
+
+    def test_a_sequence_lower_than_that_of_an_entry_is_no_file_of_ours(
+        self, repository: Repository, remote: GitRemote
+    ) -> None:
+        repository.publish({WEB: batch(entry(1), entry(2))})
+        remote.checkout(STATE)
+        value = json.loads(remote.show(STATE, "shop/web.json") or "")
+        push_as(remote, AGENT, {"shop/web.json": json.dumps({**value, "sequence": 1})})
+        repository.poll()
+        assert "its sequence is lower than that of an entry in it" in repository.ledger_doubts()[WEB]
 
     def test_a_force_push_is_followed(self, repository: Repository, remote: GitRemote) -> None:
         repository.publish({WEB: batch(entry(1))})
