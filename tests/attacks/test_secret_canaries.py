@@ -27,11 +27,11 @@ from gitops_bg.cluster.api.access import Access
 from gitops_bg.repo.settings import RepositorySettings
 from gitops_bg.web.app import application
 from gitops_bg.web.server import WebServer
-from tests.integration.repo import https_server
 from tests.support.cluster.clusters import SandboxCluster
 from tests.support.cluster.paths import collection
 from tests.support.command_line import Cli
 from tests.support.configuration import PASSWORDS, reading, secret
+from tests.support.git import https_server
 from tests.support.git.remote import GitRemote
 from tests.support.scenario import App, Scenario, scenario
 from tests.support.servers.backend import Asked, Backend, Reply, serving
