@@ -44,6 +44,9 @@ class RepositorySettings:
     allow_http: bool = False
     """Accept http://, where anybody on the network path can read and change what is deployed."""
 
+    git_memory: int | None = None
+    """Bytes of memory that each process of git may have; by default half of the container's (`git.limits`)."""
+
     def __post_init__(self) -> None:
         _demand("branch", self.branch, _BRANCH)
         _demand("cluster", self.cluster, _CLUSTER)

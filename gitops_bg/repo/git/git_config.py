@@ -23,11 +23,14 @@ def configuration(settings: RepositorySettings, url: str) -> str:
             "attributesFile": "/dev/null",
             "quotePath": "false",
             "logAllRefUpdates": "false",
+            # Larger files are never read here: git is to pass them through instead of holding them.
+            "bigFileThreshold": "1m",
+            "deltaBaseCacheLimit": "16m",
         },
         "gc": {"auto": "0"},
         "repack": {"writeBitmaps": "false"},
         # What the remote has is marked by folder, not by path: there may be any number of paths (`trees`).
-        "pack": {"useSparse": "false"},
+        "pack": {"useSparse": "false", "threads": "2", "windowMemory": "32m", "deltaCacheSize": "16m"},
         "maintenance": {"auto": "false"},
         # Walks over the history read parents and folders from the graph: a commit's message may have any length.
         "fetch": {"writeCommitGraph": "true", "recurseSubmodules": "false"},

@@ -18,8 +18,10 @@ from gitops_bg.repo.git.errors import (
     MirrorBroken,
     RemoteTimedOut,
     RemoteUnreachable,
+    TooLarge,
 )
 from gitops_bg.repo.git.git_config import PARTIAL, configuration
+from gitops_bg.repo.git.limits import Limits, memory_for_git
 from gitops_bg.repo.git.objects import Header, Objects
 from gitops_bg.repo.git.output import Commit, lines, text
 from gitops_bg.repo.git.runner import LONGEST_PART, Finished, Git, GitFailed
@@ -95,8 +97,9 @@ class Mirror:
         self._commits = CommitObjects(self._objects)
 
     def _opened(self) -> Git:
-        self._directory.prepare(configuration(self.settings, self._transport.url))
-        return Git(self._directory.mirror, self._transport, self.settings.timeout_seconds)
+        limits = Limits(self.settings.git_memory or memory_for_git())
+        self._directory.prepare(configuration(self.settings, self._transport.url), limits)
+        return Git(self._directory.mirror, self._transport, self.settings.timeout_seconds, limits)
 
     # What the remote says.
 
@@ -229,12 +232,15 @@ class Mirror:
         finished = self.git.attempt(*PARTIAL, *options, *_FETCH, "origin", "--stdin", stdin=wanted.encode())
         if finished.status == 0:
             return
-        if not finished.timed_out and not self._sound():
+        self._directory.drop_partial_packs()
+        if not (finished.timed_out or finished.exceeded) and not self._sound():
             raise self._directory.trouble() or MirrorBroken(f"the mirror is damaged: {finished.summary}")
         raise self.remote_error("fetch", finished)
 
     def _sound(self) -> bool:
-        return self.git.attempt(*PARTIAL, "fsck", "--connectivity-only", "--no-dangling").status == 0
+        """Whether git finds nothing wrong with the mirror; one too large to be looked at is not known to be wrong."""
+        finished = self.git.attempt(*PARTIAL, "fsck", "--connectivity-only", "--no-dangling")
+        return finished.status == 0 or bool(finished.exceeded)
 
     # What is pushed.
 
@@ -311,6 +317,8 @@ class Mirror:
 
     def broken(self, error: GitFailed) -> Exception:
         """The error for a failed local command."""
+        if error.finished.exceeded:
+            return TooLarge(f"{error.command} needs {error.finished.exceeded}")
         return self._directory.trouble() or MirrorBroken(str(error))
 
     def has(self, commit: str) -> bool:
@@ -384,6 +392,9 @@ class Mirror:
         said, look = finished.summary, f"is it there? git ls-remote {self._transport.url}"
         if finished.timed_out:
             return RemoteTimedOut(f"git {command}: no answer within {finished.deadline_seconds:g} s ({look})")
+        if finished.exceeded:
+            remedy = "take what is so large out of it, or give the agent more memory"
+            return TooLarge(f"git {command}: the repository needs {finished.exceeded} ({remedy})")
         if _DENIED.search(finished.complaint):
             return AuthenticationFailed(f"git {command}: {said} ({self._transport.credentials})")
         if self.git.attempt("for-each-ref", "--count=1").status != 0:
