@@ -226,7 +226,8 @@ class Catalog:
             promotion=reading.promotions.get(app),
             main_refused=self.main_refused,
             unreachable=self.unreachable,
-            offer_refused=self.refusal_of(promotion_branch(app)),
+            offer_refused=self.refusal_of(promotion_branch(app))
+            or self._repository.unread_branch(promotion_branch(app)),
             ledger_refused=self.refusal_of(self._repository.settings.state_branch),
             ledger_epoch=position.epoch,
             ledger_sequence=position.sequence,

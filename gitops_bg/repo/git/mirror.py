@@ -3,8 +3,7 @@
 It knows commits, branches and blobs, not apps. Only `fetch` and `fetch_blobs` bring objects in.
 """
 
-import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from types import TracebackType
 
 from cachetools import LRUCache
@@ -12,18 +11,12 @@ from cachetools import LRUCache
 from gitops_bg.core.groups.branches import APPROVALS_PREFIXES, PROMOTION_PREFIXES
 from gitops_bg.repo.git.commit_objects import CommitObjects
 from gitops_bg.repo.git.directory import MirrorDirectory
-from gitops_bg.repo.git.errors import (
-    AuthenticationFailed,
-    BranchMissing,
-    MirrorBroken,
-    RemoteTimedOut,
-    RemoteUnreachable,
-    TooLarge,
-)
+from gitops_bg.repo.git.errors import BranchMissing, MirrorBroken, RemoteUnreachable, TooLarge
 from gitops_bg.repo.git.git_config import PARTIAL, configuration
-from gitops_bg.repo.git.limits import Limits, memory_for_git
+from gitops_bg.repo.git.limits import MEBIBYTE, Limits, memory_for_git
 from gitops_bg.repo.git.objects import Header, Objects
 from gitops_bg.repo.git.output import Commit, lines, text
+from gitops_bg.repo.git.remote import Apart, Remote
 from gitops_bg.repo.git.runner import LONGEST_PART, Finished, Git, GitFailed
 from gitops_bg.repo.git.transport import transport_for
 from gitops_bg.repo.layout import (
@@ -41,12 +34,8 @@ from gitops_bg.repo.write.messages import one_line
 _HEADS = "refs/heads/"
 _REMEMBERED = 10_000
 """How many answers of git are cached: which commit contains which other, and which commits exist."""
-_FETCH = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--filter=blob:none")
-# git has one exit status for all of these; the words only choose which of two errors of a *read* is shown.
-_DENIED = re.compile(
-    r"Authentication failed|could not read (Username|Password)|Permission denied|Host key verification failed"
-    r"|The requested URL returned error: 40[13]"
-)
+_LARGEST_ADVERTISED = 16 * MEBIBYTE
+"""Bytes of an answer about branches: more than a hundred thousand of them."""
 
 
 class Mirror:
@@ -59,6 +48,14 @@ class Mirror:
         self._seen: str | None = None
         self._with_approvals = False
         self._tracked: dict[str, str] | None = None
+        self._unread: dict[str, tuple[str, str]] = {}
+        """The branches that cannot be fetched: their commits, and why."""
+        self.crowded = False
+        """Whether the remote has more branches like ours than are read; then only main and the ledger are followed."""
+        self.settled = True
+        """Whether everything of the remote's last answer was followed that can be."""
+        self.admits: Callable[[Collection[str], str], Collection[str]] = lambda names, _: names
+        """Which of these branches concern anything that main has at a commit; anybody can make others."""
         self._ancestry: LRUCache[tuple[str, str], bool] = LRUCache(_REMEMBERED)
         self._here: LRUCache[str, bool] = LRUCache(_REMEMBERED)
         self._directory.claim()
@@ -67,7 +64,7 @@ class Mirror:
         except BaseException:
             self._directory.release()
             raise
-        self._read_objects()
+        self._begin()
 
     def __enter__(self) -> "Mirror":
         return self
@@ -85,14 +82,16 @@ class Mirror:
     def rebuild(self) -> None:
         """Delete the mirror and begin an empty one; the next fetch fills it."""
         self._tracked = None
+        self._unread.clear()
         self._ancestry.clear()
         self._here.clear()
         self._objects.close()
         self._directory.wipe()
         self.git = self._opened()
-        self._read_objects()
+        self._begin()
 
-    def _read_objects(self) -> None:
+    def _begin(self) -> None:
+        self._remote = Remote(self.git, self._directory, self._transport)
         self._objects = Objects(self.git)
         self._commits = CommitObjects(self._objects)
 
@@ -110,14 +109,17 @@ class Mirror:
 
     def advertised(self) -> bytes:
         """The remote's answer about our branches, unparsed: equal bytes mean that nothing moved."""
-        approvals = tuple(f"{each}*" for each in APPROVALS_PREFIXES) if self._with_approvals else ()
-        wanted = (
-            self.settings.branch,
-            self.settings.state_branch,
-            *(f"{each}*" for each in PROMOTION_PREFIXES),
-            *approvals,
+        approvals = APPROVALS_PREFIXES if self._with_approvals else ()
+        guests = tuple(f"{each}*" for each in (*PROMOTION_PREFIXES, *approvals))
+        answer = self._advertised(*guests)
+        self.crowded = answer.status != 0
+        return self._advertised().output if self.crowded else answer.output
+
+    def _advertised(self, *more: str) -> Finished:
+        wanted = (self.settings.branch, self.settings.state_branch, *more)
+        return self._remote.ask(
+            "ls-remote", "--heads", "origin", *(_HEADS + name for name in wanted), largest=_LARGEST_ADVERTISED
         )
-        return self._asked("ls-remote", "--heads", "origin", *(_HEADS + name for name in wanted))
 
     def remote_branches(self) -> dict[str, str]:
         """Our branches on the remote with their commits, asked now."""
@@ -149,10 +151,7 @@ class Mirror:
         return BranchMissing(f"the remote has no branch {branch}; it has {shown}")
 
     def _asked(self, *arguments: str) -> bytes:
-        finished = self.git.ask(*arguments)
-        if finished.status != 0:
-            raise self.remote_error(arguments[0], finished)
-        return finished.output
+        return self._remote.ask(*arguments).output
 
     # What is fetched.
 
@@ -179,12 +178,30 @@ class Mirror:
     def follow(self, remote: Mapping[str, str]) -> dict[str, str]:
         """Fetch up to ``remote`` and return what was really fetched: newer commits, and no branch deleted meanwhile.
 
-        Git fetches nothing where one of the branches it is asked for is gone. So the rest is asked for again, and
-        no branch that is newer than ``remote``: each attempt asks for fewer.
+        Main and the ledger come first, and by themselves: no other branch can keep them.
+        """
+        main = self.settings.branch
+        own = {name: commit for name, commit in remote.items() if name in (main, self.settings.state_branch)}
+        fetched = self._follow_own(own)
+        others = {name: commit for name, commit in remote.items() if name not in own}
+        wanted = self.admits(others, fetched.get(main, "")) if others else ()
+        guests = {name: commit for name, commit in others.items() if name in wanted}
+        if not self.crowded:
+            self._follow_guests(guests)
+        now = self.tracked()
+        expected = {name: commit for name, commit in (own | guests).items() if name not in self._unread}
+        self.settled = all(now.get(name) == commit for name, commit in expected.items())
+        return now
+
+    def _follow_own(self, remote: Mapping[str, str]) -> dict[str, str]:
+        """Git fetches nothing where one of the branches it is asked for is gone.
+
+        So the rest is asked for again, and no branch that is newer than ``remote``: each attempt asks for fewer.
         """
         while True:
             before = self.tracked()
-            self.forget([name for name in before if name not in remote])
+            ours = (self.settings.branch, self.settings.state_branch)
+            self.forget([name for name in before if name in ours and name not in remote])
             moved = [name for name, commit in remote.items() if before.get(name) != commit]
             if not moved:
                 return {name: before[name] for name in remote}
@@ -198,16 +215,46 @@ class Mirror:
             else:
                 return self.tracked()
 
+    def _follow_guests(self, remote: Mapping[str, str]) -> None:
+        """Follow the branches that anybody writes, within narrow limits; note which of them cannot be fetched."""
+        self._unread = {name: found for name, found in self._unread.items() if remote.get(name) == found[0]}
+        before, ours = self.tracked(), (self.settings.branch, self.settings.state_branch)
+        self.forget([name for name in before if name not in ours and (name not in remote or name in self._unread)])
+        moved = [name for name, commit in remote.items() if before.get(name) != commit and name not in self._unread]
+        if not moved:
+            return
+        known, self._tracked = self._tracked, None
+        failed = self._remote.fetch_apart(moved, _refspec, seconds=2 * self.settings.timeout_seconds).failed
+        self._tracked = known
+        self._track(name for name in moved if name not in failed)
+        self._unread |= {name: (remote[name], finished.why) for name, finished in failed.items()}
+        self.forget([name for name in failed if name in before])
+
+    def unread(self, branch: str) -> str:
+        """Why a branch of the remote is not read; empty where it is, or is not there."""
+        if self.crowded:
+            return f"the remote has more branches like {branch} than can be read; delete those that belong to nothing"
+        why = self._unread.get(branch, ("", ""))[1]
+        return f"the branch {branch} cannot be fetched: {why}; delete it, and it is made again" if why else ""
+
+    def standing(self) -> dict[str, str]:
+        """As `tracked`, with the branches that cannot be fetched: what a push must expect."""
+        return self.tracked() | {name: commit for name, (commit, _) in self._unread.items()}
+
     def fetch(self, branches: Iterable[str]) -> None:
         """Fetch these branches, all history, no blobs."""
         wanted, before, self._tracked = list(branches), self._tracked, None
-        self._fetched("".join(f"+{_HEADS}{name}:{TRACKING_PREFIX}{name}\n" for name in wanted))
+        self._remote.demand(self._remote.fetch("".join(map(_refspec, wanted))))
         self._tracked = before
         self._track(wanted)
 
-    def fetch_blobs(self, blobs: Iterable[str]) -> None:
-        """Fetch these objects in one exchange."""
-        self._fetched("".join(f"{blob}\n" for blob in blobs), "-c", "fetch.negotiationAlgorithm=noop")
+    def fetch_blobs(self, sets: Mapping[str, Iterable[str]]) -> Apart:
+        """Fetch sets of blobs in one exchange; what cannot be had, by the names of sets."""
+        lines_of = {name: "".join(f"{blob}\n" for blob in blobs) for name, blobs in sets.items()}
+        apart = self._remote.fetch_apart(sets, lines_of.__getitem__, "-c", "fetch.negotiationAlgorithm=noop")
+        if apart.timed_out is not None:
+            raise self._remote.error("fetch", apart.timed_out)
+        return apart
 
     def fetch_commit(self, commit: str) -> bool:
         """Fetch a commit of no branch of ours, with its history; return whether the mirror has it now.
@@ -215,7 +262,7 @@ class Mirror:
         A forge has the heads of pull requests long after their branches are gone; a remote may refuse all the same.
         """
         if not self.has(commit) and is_commit_id(commit):
-            self.git.attempt(*PARTIAL, *_FETCH, "origin", "--stdin", stdin=f"{commit}\n".encode())
+            self._remote.fetch(f"{commit}\n")
         return self.has(commit)
 
     def forget(self, branches: Iterable[str]) -> None:
@@ -228,20 +275,6 @@ class Mirror:
             )
             self._tracked = {name: commit for name, commit in before.items() if name not in gone} if before else None
 
-    def _fetched(self, wanted: str, *options: str) -> None:
-        finished = self.git.attempt(*PARTIAL, *options, *_FETCH, "origin", "--stdin", stdin=wanted.encode())
-        if finished.status == 0:
-            return
-        self._directory.drop_partial_packs()
-        if not (finished.timed_out or finished.exceeded) and not self._sound():
-            raise self._directory.trouble() or MirrorBroken(f"the mirror is damaged: {finished.summary}")
-        raise self.remote_error("fetch", finished)
-
-    def _sound(self) -> bool:
-        """Whether git finds nothing wrong with the mirror; one too large to be looked at is not known to be wrong."""
-        finished = self.git.attempt(*PARTIAL, "fsck", "--connectivity-only", "--no-dangling")
-        return finished.status == 0 or bool(finished.exceeded)
-
     # What is pushed.
 
     def push(self, leases: Iterable[str], refspecs: Iterable[str], branches: Iterable[str]) -> Finished:
@@ -250,7 +283,10 @@ class Mirror:
         finished = self.git.attempt("push", "--porcelain", "--no-verify", *leases, "origin", *refspecs)
         if finished.status == 0:
             self._tracked = before
-            self._track(branches)
+            moved = list(branches)
+            self._track(moved)
+            for name in moved:
+                self._unread.pop(name, None)
         return finished
 
     # What is here.
@@ -387,19 +423,9 @@ class Mirror:
         self._objects.close()
         self.local(*PARTIAL, "gc", "--quiet")
 
-    def remote_error(self, command: str, finished: Finished) -> Exception:
-        """The error for a failed exchange with the remote, with the command or the option that mends it."""
-        said, look = finished.summary, f"is it there? git ls-remote {self._transport.url}"
-        if finished.timed_out:
-            return RemoteTimedOut(f"git {command}: no answer within {finished.deadline_seconds:g} s ({look})")
-        if finished.exceeded:
-            remedy = "take what is so large out of it, or give the agent more memory"
-            return TooLarge(f"git {command}: the repository needs {finished.exceeded} ({remedy})")
-        if _DENIED.search(finished.complaint):
-            return AuthenticationFailed(f"git {command}: {said} ({self._transport.credentials})")
-        if self.git.attempt("for-each-ref", "--count=1").status != 0:
-            return self._directory.trouble() or MirrorBroken(f"the mirror is damaged: {said}")
-        return self._directory.trouble() or RemoteUnreachable(f"git {command}: {said} ({look})")
+
+def _refspec(branch: str) -> str:
+    return f"+{_HEADS}{branch}:{TRACKING_PREFIX}{branch}\n"
 
 
 def branches_in(advertised: bytes) -> dict[str, str]:

@@ -131,22 +131,22 @@ _BLANK = " \t\n\r"
 """The characters that git's ``isspace`` takes for blank: far fewer than Python's."""
 
 
-_LONGEST_MODE = 6
+_MODE_DIGITS = 10
+"""How many of its last digits git keeps: more have no room in its number."""
 
 
 def entries_of(tree: bytes, id_bytes: int) -> Iterator[tuple[str, str, str]]:
     """The entries of a raw tree object: mode, name and id of each; ids of ``id_bytes`` bytes.
 
-    A mode is one of the five that git knows, whatever bits were written. Raises ``ValueError`` for anything but a tree.
+    A mode is one of the five that git knows, whatever bits were written, and after however many zeros. Raises
+    ``ValueError`` for anything but a tree.
     """
     at = 0
     while at < len(tree):
         end = tree.index(b"\0", at)
         mode, _, name = tree[at:end].partition(b" ")
-        if len(mode) > _LONGEST_MODE:
-            raise ValueError(f"a mode has {len(mode)} digits")
         at = end + 1 + id_bytes
-        yield _mode(int(mode, 8)), text(name), tree[end + 1 : at].hex()
+        yield _mode(int(mode[-_MODE_DIGITS:], 8)), text(name), tree[end + 1 : at].hex()
 
 
 def _mode(bits: int) -> str:

@@ -51,6 +51,11 @@ class Finished:
         return said if len(said) <= _LONGEST_SUMMARY else said[:_LONGEST_SUMMARY] + " …"
 
     @property
+    def why(self) -> str:
+        """Why it failed, in few words."""
+        return f"it needs {self.exceeded}" if self.exceeded else self.summary
+
+    @property
     def timed_out(self) -> bool:
         """Whether the command was killed at the deadline."""
         return self.status == -signal.SIGKILL
@@ -95,9 +100,11 @@ class Git:
         stdin: bytes = b"",
         environment: Mapping[str, str] | None = None,
         limits: Limits | None = None,
+        seconds: float | None = None,
     ) -> Finished:
         """Run a command to its end, failed or not."""
-        return self._execute(arguments, stdin, environment or {}, self.patience_seconds, limits or self._limits)
+        patience = self.patience_seconds if seconds is None else seconds
+        return self._execute(arguments, stdin, environment or {}, patience, limits or self._limits)
 
     def _execute(
         self,
