@@ -74,6 +74,9 @@ from gitops_bg.repo.write.promotion import PrimaryChange, PrimaryOutcome, Promot
 from gitops_bg.spec.app.layout import PRIMARY_FILE, SETTINGS_FILE, Places
 from gitops_bg.spec.policies.changes import PoliciesAt
 
+_HURRIED = 4
+"""How many times more packs there may be while something else waits."""
+
 
 def _now() -> datetime:
     return datetime.now(UTC)
@@ -138,10 +141,16 @@ class Repository:
         with self._lock:
             self._mirror.close()
 
-    def tidy(self) -> None:
-        """Pack the mirror; for about once a week."""
+    def tidy(self, *, hurried: bool = False) -> bool:
+        """Join the small packs of the mirror where there are many, or, ``hurried``, very many; return whether it did.
+
+        Costs next to nothing where there are few.
+        """
+        if not self._mirror.untidy(_HURRIED if hurried else 1):
+            return False
         with self._guarded():
             self._mirror.tidy()
+        return True
 
     # What moved.
 

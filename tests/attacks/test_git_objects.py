@@ -8,8 +8,10 @@ from contextlib import contextmanager
 
 import pytest
 
+from gitops_bg.repo.git import tidying
 from tests.attacks.conftest import Siege, memory_stays
 from tests.support.git.bombs import loose
+from tests.support.waiting import eventually
 
 
 def _bomb(siege: Siege) -> bytes:
@@ -117,4 +119,16 @@ def test_branch_of_another_cluster_or_of_nobody_is_not_fetched(siege: Siege) -> 
     finally:
         packed.unlink()
         siege.world.wake()
+    siege.bystander_goes_on()
+
+
+def test_mirror_of_busy_authors_stays_small(siege: Siege, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Found: it was packed once a week, and every push leaves a pack or two."""
+    monkeypatch.setattr(tidying, "MOST_PACKS", 5)
+    agent = siege.world.agent
+    assert agent is not None
+    for _ in range(5):
+        siege.bystander_goes_on()
+    packs = agent.repository.settings.mirror / "objects" / "pack"
+    eventually(lambda: len(list(packs.glob("*.idx"))) <= 6, what="the mirror is tidied")
     siege.bystander_goes_on()

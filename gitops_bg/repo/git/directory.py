@@ -126,9 +126,13 @@ class MirrorDirectory:
         self._remove("objects/pack/tmp_*", "objects/tmp_*")
 
     def _clean(self) -> None:
-        """Remove the leftovers of a killed git: locks, partial packs, crash reports."""
+        """Remove the leftovers of a killed git: locks, partial packs, packs without an index, crash reports."""
         self._remove("*.lock", "refs/**/*.lock", "fast_import_crash_*")
         self.drop_partial_packs()
+        shutil.rmtree(self.mirror / "objects" / "tidy", ignore_errors=True)
+        for file in (self.mirror / "objects" / "pack").glob("pack-*.*"):
+            if not file.with_suffix(".idx").exists():
+                file.unlink(missing_ok=True)
 
     def _remove(self, *patterns: str) -> None:
         for pattern in patterns:

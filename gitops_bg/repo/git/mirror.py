@@ -12,12 +12,13 @@ from gitops_bg.core.groups.branches import APPROVALS_PREFIXES, PROMOTION_PREFIXE
 from gitops_bg.repo.git.commit_objects import CommitObjects
 from gitops_bg.repo.git.directory import MirrorDirectory
 from gitops_bg.repo.git.errors import BranchMissing, MirrorBroken, RemoteUnreachable, TooLarge
-from gitops_bg.repo.git.git_config import PARTIAL, configuration
+from gitops_bg.repo.git.git_config import configuration
 from gitops_bg.repo.git.limits import MEBIBYTE, Limits, memory_for_git
 from gitops_bg.repo.git.objects import Header, Objects
 from gitops_bg.repo.git.output import Commit, lines, text
 from gitops_bg.repo.git.remote import Apart, Remote
 from gitops_bg.repo.git.runner import LONGEST_PART, Finished, Git, GitFailed
+from gitops_bg.repo.git.tidying import Tidying
 from gitops_bg.repo.git.transport import transport_for
 from gitops_bg.repo.layout import (
     SEEN_REF,
@@ -92,6 +93,7 @@ class Mirror:
 
     def _begin(self) -> None:
         self._remote = Remote(self.git, self._directory, self._transport)
+        self._tidying = Tidying(self._directory.mirror, self.git)
         self._objects = Objects(self.git)
         self._commits = CommitObjects(self._objects)
 
@@ -417,11 +419,21 @@ class Mirror:
         self.local("update-ref", "-d", SEEN_REF)
         self._seen = ""
 
+    def untidy(self, times: int = 1) -> bool:
+        """Whether there are many small packs or loose objects, or that many times more; asks no git."""
+        return self._tidying.due(times)
+
     def tidy(self) -> None:
-        """Pack the results of many small fetches; for once a week."""
-        self._here.clear()
-        self._objects.close()
-        self.local(*PARTIAL, "gc", "--quiet")
+        """Join small packs and loose objects. Raises as `local`."""
+        self._objects.close()  # or the packs that are removed stay open, and on the disk
+        try:
+            self._tidying.tidy()
+        except GitFailed as error:
+            raise self.broken(error) from error
+        except ValueError as error:
+            raise MirrorBroken(str(error)) from error
+        except OSError as error:
+            raise self._directory.trouble() or MirrorBroken(f"the packs of the mirror: {error.strerror}") from error
 
 
 def _refspec(branch: str) -> str:

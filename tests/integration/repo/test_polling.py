@@ -251,8 +251,8 @@ def test_a_remote_that_knows_no_filters_works_as_well(opened: Opener, remote: Gi
 
 
 def test_tidying_keeps_a_partial_mirror_usable(repository: Repository, remote: GitRemote) -> None:
-    repository.tidy()
+    repository._mirror.tidy()
     push_target(remote, "1.1.0")
     assert repository.poll().changed == {WEB}
-    repository.tidy()
+    repository._mirror.tidy()
     assert b"1.1.0" in bytes(repository.files(WEB)["target.yaml"])  # type: ignore[arg-type]

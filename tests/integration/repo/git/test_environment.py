@@ -75,7 +75,7 @@ def test_everything_is_done_where_every_variable_of_git_says_nonsense(opened: Op
     repository.offer([change(repository, app=API, version=1)])
     repository.publish({WEB: LedgerBatch("life-1", (LedgerEntry(1, NOON, Event.PROMOTED),), AppState(rollout=1))})
     assert repository.landings([(WEB, "primary.yaml")])
-    repository.tidy()
+    repository._mirror.tidy()
     repository.begin_again()
     assert repository.poll().apps == 2
     assert set(remote.branches()) == {"main", "gitops-bg/promote/shop/api", "gitops-bg/state/prod"}

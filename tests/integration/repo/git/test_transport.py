@@ -262,5 +262,5 @@ class TestEnvironment:
         repository = opened()
         repository.poll()
         repository.commit_primaries([change(repository)])
-        repository.tidy()
+        repository._mirror.tidy()
         assert not owned.exists()
