@@ -63,7 +63,7 @@ class RepositorySettings:
 
 
 def _demand(name: str, value: str, form: re.Pattern[str]) -> None:
-    sound = form.fullmatch(value) and ".." not in value and not re.search(r"\.lock(/|$)|\.(/|$)", value)
+    sound = form.fullmatch(value) and ".." not in value and not re.search(r"\.lock(/|\Z)|\.(/|\Z)", value)
     if not sound:
         remedy = "use letters, digits, dots, dashes and underscores"
         raise InvalidInput(Problem(f"--{name}", f"{value!r} cannot be the name of a {name}", remedy=remedy))

@@ -9,6 +9,8 @@ import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from gitops_bg.core.text.lines import lines_of
+
 _COMMIT = re.compile(
     rb"tree [0-9a-f]+\n((?:parent [0-9a-f]+\n)*)"
     rb"author (?:([^ <>\n\0](?:[^<>\n\0]*[^ <>\n\0])?) )?<([^\s<>\0]*)> (\d{1,15}) [+-]\d{4}\n"
@@ -73,15 +75,6 @@ def text(data: bytes) -> str:
     'caf\\\\xe9 é'
     """
     return data.decode(errors="backslashreplace")
-
-
-def lines_of(message: str) -> list[str]:
-    """The lines of a commit message, at least one; a carriage return at the end of a line is part of it.
-
-    >>> lines_of("a\\x85b\\r\\n\\nc")
-    ['a\\x85b\\r', '', 'c']
-    """
-    return message.split("\n")
 
 
 def root_of(commit: bytes) -> str:

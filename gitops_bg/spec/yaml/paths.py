@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 Path = tuple[str | int, ...]
 
-_PLAIN = re.compile(r"[A-Za-z_][\w-]*")
+_PLAIN = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
 
 
 def written(path: Iterable[str | int]) -> str:
