@@ -22,6 +22,8 @@ _DENIED = re.compile(
     r"Authentication failed|could not read (Username|Password)|Permission denied|Host key verification failed"
     r"|The requested URL returned error: 40[13]"
 )
+_CERTIFICATE = re.compile(r"certificate", re.IGNORECASE)
+_OTHER_AUTHORITY = "name the file of the authority that signed it by --git-ca-file, or have it renewed for this host"
 _PARTS = 8
 """Into how many parts is divided what cannot be fetched together."""
 _MOST_FAILURES = 12
@@ -142,6 +144,8 @@ class Remote:
             return TooLarge(f"git {command}: the repository needs {finished.exceeded} ({remedy})")
         if _DENIED.search(finished.complaint):
             return AuthenticationFailed(f"git {command}: {said} ({self._transport.credentials})")
+        if _CERTIFICATE.search(finished.complaint):
+            return RemoteUnreachable(f"git {command}: {said} ({_OTHER_AUTHORITY})")
         if self._git.attempt("for-each-ref", "--count=1").status != 0:
             return self._directory.trouble() or MirrorBroken(f"the mirror is damaged: {said}")
         return self._directory.trouble() or RemoteUnreachable(f"git {command}: {said} ({look})")

@@ -46,9 +46,10 @@ class Finished:
 
     @property
     def summary(self) -> str:
-        """Git's words, on one line of bounded length."""
-        said = " ".join(self.complaint.split()) or f"exit {self.status}"
-        return said if len(said) <= _LONGEST_SUMMARY else said[:_LONGEST_SUMMARY] + " …"
+        """Git's words, on one line of bounded length: the first say why, the last what came of it. Without frames."""
+        said = " ".join(word for word in self.complaint.split() if word.strip("@")) or f"exit {self.status}"
+        cut = _LONGEST_SUMMARY // 3
+        return said if len(said) <= _LONGEST_SUMMARY else f"{said[: 2 * cut]} … {said[-cut:]}"
 
     @property
     def why(self) -> str:
