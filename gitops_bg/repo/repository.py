@@ -562,9 +562,8 @@ class Repository:
             return self._offers.promotions()
 
     def unread_branch(self, branch: str) -> str:
-        """Why a branch of the remote is not read; empty where it is, or is not there."""
-        with self._lock:
-            return self._mirror.unread(branch)
+        """Why a branch of the remote is not read; empty where it is, or is not there. Waits for no exchange."""
+        return self._mirror.unread(branch)
 
     def offer_group(
         self, group: GroupKey, edits: Mapping[str, EditOrNew], message: str, *, seen: str | None = None

@@ -238,6 +238,9 @@ class Catalog:
             merges=self.policing.merges(reading, app, desired, record),
         )
 
+    def _trouble_with(self, branch: str) -> str:
+        return self.refusal_of(branch) or self._repository.unread_branch(branch)
+
     # --- refreshed by the Git thread --------------------------------------------------------------------------
 
     def refresh(self) -> Refresh:

@@ -118,7 +118,7 @@ class Mirror:
         return self._advertised().output if self.crowded else answer.output
 
     def _advertised(self, *more: str) -> Finished:
-        wanted = (self.settings.branch, self.settings.state_branch, *more)
+        wanted = (*self._own, *more)
         return self._remote.ask(
             "ls-remote", "--heads", "origin", *(_HEADS + name for name in wanted), largest=_LARGEST_ADVERTISED
         )
@@ -129,9 +129,8 @@ class Mirror:
 
     def ours(self, advertised: bytes) -> dict[str, str]:
         """The branches of ours in an answer: the patterns of ls-remote match further branches."""
-        named = (self.settings.branch, self.settings.state_branch)
         branches = branches_in(advertised).items()
-        return {name: commit for name, commit in branches if name in named or self._is_ours(name)}
+        return {name: commit for name, commit in branches if name in self._own or self._is_ours(name)}
 
     def _is_ours(self, branch: str) -> bool:
         if app_of_branch(branch) is not None or group_of_branch(branch) is not None:
@@ -182,11 +181,12 @@ class Mirror:
 
         Main and the ledger come first, and by themselves: no other branch can keep them.
         """
-        main = self.settings.branch
-        own = {name: commit for name, commit in remote.items() if name in (main, self.settings.state_branch)}
-        fetched = self._follow_own(own)
-        others = {name: commit for name, commit in remote.items() if name not in own}
-        wanted = self.admits(others, fetched.get(main, "")) if others else ()
+        main, ours = self.settings.branch, self._own
+        self._unread = {name: found for name, found in self._unread.items() if remote.get(name) == found[0]}
+        own = {name: commit for name, commit in remote.items() if name in ours and name not in self._unread}
+        head = self._follow_own(own).get(main, "")
+        others = {name: commit for name, commit in remote.items() if name not in ours}
+        wanted = self.admits(others, head) if others else ()
         guests = {name: commit for name, commit in others.items() if name in wanted}
         if not self.crowded:
             self._follow_guests(guests)
@@ -195,15 +195,34 @@ class Mirror:
         self.settled = all(now.get(name) == commit for name, commit in expected.items())
         return now
 
+    @property
+    def _own(self) -> tuple[str, str]:
+        """Main, and the branch of the ledger."""
+        return self.settings.branch, self.settings.state_branch
+
     def _follow_own(self, remote: Mapping[str, str]) -> dict[str, str]:
-        """Git fetches nothing where one of the branches it is asked for is gone.
+        """Follow main and the ledger; where that fails for both together, main first: anybody may push to the other."""
+        main, state = self._own
+        try:
+            return self._followed(remote, (main, state))
+        except (RemoteUnreachable, TooLarge):
+            if main not in remote or state not in remote:
+                raise
+        self._followed({main: remote[main]}, (main,))
+        try:
+            return self._followed({state: remote[state]}, (state,))
+        except (RemoteUnreachable, TooLarge) as error:
+            self._unread[state] = (remote[state], str(error))
+            return self.tracked()
+
+    def _followed(self, remote: Mapping[str, str], names: Container[str]) -> dict[str, str]:
+        """Follow these of our own branches. Git fetches nothing where one of the branches it is asked for is gone.
 
         So the rest is asked for again, and no branch that is newer than ``remote``: each attempt asks for fewer.
         """
         while True:
             before = self.tracked()
-            ours = (self.settings.branch, self.settings.state_branch)
-            self.forget([name for name in before if name in ours and name not in remote])
+            self.forget([name for name in before if name in names and name not in remote])
             moved = [name for name, commit in remote.items() if before.get(name) != commit]
             if not moved:
                 return {name: before[name] for name in remote}
@@ -218,26 +237,29 @@ class Mirror:
                 return self.tracked()
 
     def _follow_guests(self, remote: Mapping[str, str]) -> None:
-        """Follow the branches that anybody writes, within narrow limits; note which of them cannot be fetched."""
-        self._unread = {name: found for name, found in self._unread.items() if remote.get(name) == found[0]}
-        before, ours = self.tracked(), (self.settings.branch, self.settings.state_branch)
-        self.forget([name for name in before if name not in ours and (name not in remote or name in self._unread)])
+        """Follow the branches that anybody writes, within narrow limits; note which of them cannot be read."""
+        before = self.tracked()
+        gone = (name for name in before if name not in self._own)
+        self.forget([name for name in gone if name not in remote or name in self._unread])
         moved = [name for name, commit in remote.items() if before.get(name) != commit and name not in self._unread]
         if not moved:
             return
         known, self._tracked = self._tracked, None
-        failed = self._remote.fetch_apart(moved, _refspec, seconds=2 * self.settings.timeout_seconds).failed
+        apart = self._remote.fetch_apart(moved, _refspec, seconds=2 * self.settings.timeout_seconds)
         self._tracked = known
-        self._track(name for name in moved if name not in failed)
-        self._unread |= {name: (remote[name], finished.why) for name, finished in failed.items()}
-        self.forget([name for name in failed if name in before])
+        self._track(name for name in moved if name not in apart.failed and name not in apart.left)
+        now = self.tracked()
+        odd = {name: "it is no commit" for name in moved if name in now and not self.has(now[name])}
+        odd |= {name: finished.why for name, finished in apart.failed.items()}
+        self._unread |= {name: (remote[name], why) for name, why in odd.items()}
+        self.forget([name for name in odd if name in now])
 
     def unread(self, branch: str) -> str:
         """Why a branch of the remote is not read; empty where it is, or is not there."""
         if self.crowded:
             return f"the remote has more branches like {branch} than can be read; delete those that belong to nothing"
         why = self._unread.get(branch, ("", ""))[1]
-        return f"the branch {branch} cannot be fetched: {why}; delete it, and it is made again" if why else ""
+        return f"the branch {branch} cannot be read: {why}; delete it, and it is made again" if why else ""
 
     def standing(self) -> dict[str, str]:
         """As `tracked`, with the branches that cannot be fetched: what a push must expect."""

@@ -16,6 +16,7 @@ from gitops_bg.repo.git.limits import MEBIBYTE
 from gitops_bg.repo.repository import Repository
 from tests.fixtures.repos import texts
 from tests.integration.repo.conftest import API, WEB, Opener, change, git_calls
+from tests.integration.repo.write.test_ledger import batch, entry
 from tests.support.git.bombs import delta_pack, loose
 from tests.support.git.raw_git import RawGit
 from tests.support.git.remote import GitRemote
@@ -73,9 +74,7 @@ class TestBranches:
         poll = repository.poll()
         assert (poll.commit, poll.changed) == (head, {WEB})
         assert not repository.promotions()
-        assert "cannot be fetched: it needs more than 32 MiB of memory; delete it" in repository.unread_branch(
-            PROMOTION
-        )
+        assert "cannot be read: it needs more than 32 MiB of memory; delete it" in repository.unread_branch(PROMOTION)
         assert not repository.unread_branch("gitops-bg/promote/shop/api")
         assert partial_packs(tmp_path / "mirror") == []
         calls = git_calls(repository, monkeypatch)
@@ -93,6 +92,47 @@ class TestBranches:
         repository.poll()
         repository.withdraw([WEB])
         assert not (remote.bare / "refs" / "heads" / PROMOTION).exists()
+
+    def test_main_comes_in_beside_a_ledger_that_cannot(
+        self, far: Callable[..., Repository], remote: GitRemote, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Whoever may push to any branch may push to that one."""
+        repository, state = far(), "gitops-bg/state/prod"
+        repository.publish({WEB: batch(entry(1))})
+        repository.poll()
+        known = remote.head(state)
+        place(remote, state, huge_commit(remote))
+        head = remote.publish("Second", {"apps/shop/web/x.yaml": "a: 1"})
+        poll = repository.poll()
+        assert (poll.commit, poll.changed) == (head, {WEB})
+        assert "needs more than 32 MiB of memory" in repository.unread_branch(state)
+        assert [each.entry.sequence for each in repository.history(WEB)] == [1], "what was read goes on"
+        calls = git_calls(repository, monkeypatch)
+        assert not repository.poll().moved
+        assert calls == ["ls-remote"]
+        place(remote, state, str(known))
+        repository.poll()
+        assert repository.unread_branch(state) == ""
+        repository.publish({WEB: batch(entry(1), entry(2))})
+        assert len(repository.history(WEB)) == 2
+
+    @pytest.mark.parametrize("kind", ["blob", "tree", "tag"])
+    def test_one_that_is_no_commit_is_not_read(self, kind: str, repository: Repository, remote: GitRemote) -> None:
+        """Found: the mirror counted as damaged, and was cloned again at every poll. Only a remote itself does that."""
+        git = RawGit(remote)
+        tag = b"object %s\ntype commit\ntag x\ntagger A <a@b> 1 +0000\n\nx\n" % str(remote.head()).encode()
+        made = {
+            "blob": lambda: git.blob(b"no commit"),
+            "tree": lambda: git.run("write-tree"),
+            "tag": lambda: git.run("hash-object", "-w", "-t", "tag", "--stdin", stdin=tag),
+        }[kind]()
+        place(remote, PROMOTION, made.decode())
+        head = remote.publish("Second", {"apps/shop/web/x.yaml": "a: 1"})
+        assert repository.poll().commit == head
+        assert not repository.promotions()
+        assert "it is no commit" in repository.unread_branch(PROMOTION)
+        assert repository.offer([change(repository)])[WEB].result == "committed"
+        assert set(repository.promotions()) == {WEB}
 
     def test_main_itself_is_told_and_followed_again_once_its_history_is_mended(
         self, far: Callable[..., Repository], remote: GitRemote
@@ -214,9 +254,9 @@ def test_push_is_made_again_where_main_moved_to_what_was_never_fetched(
     repository: Repository, remote: GitRemote
 ) -> None:
     """Found: git has to send the files of a main that the remote does not show any more, and nobody read these."""
-    remote.publish("Second", {"docs/read.md": "by nobody"})
+    remote.publish("Second", {"notes/read.txt": "by nobody"})
     repository.poll()
-    remote.publish("Third", {"docs/read.md": "by nobody, either"})
+    remote.publish("Third", {"notes/read.txt": "by nobody, either"})
     assert repository.offer([change(repository)])[WEB].result == "committed"
 
 
