@@ -29,7 +29,7 @@ _PARTS = 8
 _MOST_FAILURES = 12
 """How many exchanges of a set may fail, each within its limits; the rest waits for the next look."""
 _REMEMBERED = 10_000
-_TOGETHER, _ALONE = (5, 64 * MEBIBYTE), (2, 16 * MEBIBYTE)
+_TOGETHER, _ALONE = (3, 64 * MEBIBYTE), (1, 16 * MEBIBYTE)
 """Seconds of CPU time and bytes of a pack: for many things in one exchange, and for a single one. What is within its
 own share takes some milliseconds and kilobytes.
 """

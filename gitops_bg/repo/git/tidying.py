@@ -16,7 +16,7 @@ from gitops_bg.repo.git.output import text
 from gitops_bg.repo.git.runner import Git
 
 MOST_PACKS, MOST_LOOSE = 50, 1000
-"""How many small packs, and loose objects, are left as they are."""
+"""How many small packs, and loose objects, are left as they are; of so many packs some can always be joined."""
 _LARGEST = 32 * 1024 * 1024
 """Bytes of a pack that is never joined again."""
 _ENDINGS = (".promisor", ".rev", ".pack", ".idx")
