@@ -13,7 +13,6 @@ from tests.attacks.conftest import Siege, memory_stays
 from tests.support.git.bombs import loose
 from tests.support.waiting import eventually
 
-
 BUSY = 20.0
 """Seconds that a second of CPU time may take where all else runs on the machine, too."""
 
