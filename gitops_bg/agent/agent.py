@@ -259,7 +259,6 @@ class Agent:
         log_missing(self.settings.namespaces, self.cluster.has_namespace)
         self._scheduler.start()
         self._scheduler.add_job(self._resync, "interval", seconds=self.settings.resync_seconds, id="resync")
-        self._scheduler.add_job(self._tidy, "interval", weeks=1, id="tidy")
         self.git.start()
         self.forge.start()
         self.group_commits.start()
@@ -416,11 +415,6 @@ class Agent:
                 self.cluster.recheck(app, entry.config if entry else None)
         self.wake_apps(apps)
         self.groups.main_was_read()
-
-    def _tidy(self) -> None:
-        """Pack the mirror; a damaged one is cloned again by the next poll."""
-        with quietly("packing the mirror"):
-            self.repository.tidy()
 
     def _remembered_mains(self) -> Iterable[Main]:
         """The mains that live records were decided from, as far as they can be read."""

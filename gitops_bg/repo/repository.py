@@ -44,6 +44,7 @@ from gitops_bg.repo.read.approvals import ApprovalBranches, Statement
 from gitops_bg.repo.read.authors import Changes
 from gitops_bg.repo.read.beside import Beside
 from gitops_bg.repo.read.commits import Around, CommitReader
+from gitops_bg.repo.read.concerned import ConcernedBranches
 from gitops_bg.repo.read.files import Entry, File, Files
 from gitops_bg.repo.read.history import Committed, History
 from gitops_bg.repo.read.index.app_index import AppIndex
@@ -72,6 +73,9 @@ from gitops_bg.repo.write.policy_log import PolicyLog
 from gitops_bg.repo.write.promotion import PrimaryChange, PrimaryOutcome, Promotions
 from gitops_bg.spec.app.layout import PRIMARY_FILE, SETTINGS_FILE, Places
 from gitops_bg.spec.policies.changes import PoliciesAt
+
+_HURRIED = 4
+"""How many times more packs there may be while something else waits."""
 
 
 def _now() -> datetime:
@@ -106,6 +110,7 @@ class Repository:
         self._changes = Changes(mirror, self._commits, self._index)
         self._mainline = Mainline(mirror)
         self._reverts = Reverts(mirror, near, self._mainline)
+        mirror.admits = ConcernedBranches(mirror, trees, self._index).among
         self._poller = Poller(mirror, trees, self._index, (self._sources, self._landings))
         self._blobs = blobs = Blobs(mirror)
         self._files = Files(trees, blobs, self._index)
@@ -136,10 +141,16 @@ class Repository:
         with self._lock:
             self._mirror.close()
 
-    def tidy(self) -> None:
-        """Pack the mirror; for about once a week."""
+    def tidy(self, *, hurried: bool = False) -> bool:
+        """Join the small packs of the mirror where there are many, or, ``hurried``, very many; return whether it did.
+
+        Costs next to nothing where there are few.
+        """
+        if not self._mirror.untidy(_HURRIED if hurried else 1):
+            return False
         with self._guarded():
             self._mirror.tidy()
+        return True
 
     # What moved.
 
@@ -241,7 +252,7 @@ class Repository:
     def settings_file(self, commit: str = "") -> bytes | Problem | None:
         """``gitops-bg.yaml``, or None."""
         with self._guarded():
-            file = self._files.at(SETTINGS_FILE, commit or self._poller.head())
+            file = self._files.at(SETTINGS_FILE, commit or self._poller.head(), lenient=True)
             return file.content if file is not None else None
 
     def groups(self, commit: str = "") -> Mapping[GroupKey, str]:
@@ -252,7 +263,7 @@ class Repository:
     def files_below(self, folder: str, commit: str = "") -> Mapping[str, File]:
         """All YAML files below another folder of the repository (``analysis``, ``policies``, ``groups``), by path."""
         with self._guarded():
-            return self._files.below(folder, commit or self._poller.head())
+            return self._files.below(folder, commit or self._poller.head(), lenient=True)
 
     def file_before(self, path: str, most: int = 20) -> Sequence[bytes]:
         """The former contents of a file of main, newest first, up to ``most``; without states in which it
@@ -499,7 +510,7 @@ class Repository:
     def text_file(self, path: str, commit: str = "") -> bytes | Problem | None:
         """One file anywhere in the repository, or None."""
         with self._guarded():
-            file = self._files.at(path, commit or self._poller.head())
+            file = self._files.at(path, commit or self._poller.head(), lenient=True)
             return file.content if file is not None else None
 
     # What is written.
@@ -549,6 +560,10 @@ class Repository:
         """The promotion branches as last fetched, with ``primary.yaml`` there and where they leave main."""
         with self._guarded():
             return self._offers.promotions()
+
+    def unread_branch(self, branch: str) -> str:
+        """Why a branch of the remote is not read; empty where it is, or is not there. Waits for no exchange."""
+        return self._mirror.unread(branch)
 
     def offer_group(
         self, group: GroupKey, edits: Mapping[str, EditOrNew], message: str, *, seen: str | None = None

@@ -48,6 +48,9 @@ class RepositorySettings:
     allow_http: bool = False
     """Accept http://, where anybody on the network path can read and change what is deployed."""
 
+    git_memory: int | None = None
+    """Bytes of memory that each process of git may have; by default half of the container's (`git.limits`)."""
+
     def __post_init__(self) -> None:
         _demand("branch", self.branch, _BRANCH)
         _demand("cluster", self.cluster, _CLUSTER)
@@ -64,7 +67,7 @@ class RepositorySettings:
 
 
 def _demand(name: str, value: str, form: re.Pattern[str]) -> None:
-    sound = form.fullmatch(value) and ".." not in value and not re.search(r"\.lock(/|$)|\.(/|$)", value)
+    sound = form.fullmatch(value) and ".." not in value and not re.search(r"\.lock(/|\Z)|\.(/|\Z)", value)
     if not sound:
         remedy = "use letters, digits, dots, dashes and underscores"
         raise InvalidInput(Problem(f"--{name}", f"{value!r} cannot be the name of a {name}", remedy=remedy))

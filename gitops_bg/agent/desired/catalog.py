@@ -227,7 +227,8 @@ class Catalog:
             promotion=reading.promotions.get(app),
             main_refused=self.main_refused,
             unreachable=self.unreachable,
-            offer_refused=self.refusal_of(promotion_branch(app)),
+            offer_refused=self.refusal_of(promotion_branch(app))
+            or self._repository.unread_branch(promotion_branch(app)),
             ledger_refused=self.refusal_of(self._repository.settings.state_branch),
             ledger_epoch=position.epoch,
             ledger_sequence=position.sequence,
@@ -238,6 +239,9 @@ class Catalog:
             has_forge=reading.settings.forge is not None,
             merges=self.policing.merges(reading, app, desired, record),
         )
+
+    def _trouble_with(self, branch: str) -> str:
+        return self.refusal_of(branch) or self._repository.unread_branch(branch)
 
     # --- refreshed by the Git thread --------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from gitops_bg.agent.observability.logs import fields
 from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.agent.runtime.background_thread import BackgroundThread
 from gitops_bg.agent.runtime.backoff import Backoff
-from gitops_bg.agent.runtime.boundaries import log_bug
+from gitops_bg.agent.runtime.boundaries import log_bug, quietly
 from gitops_bg.core.errors import GitopsBgError, InternalError, WorldChanged, guarded
 from gitops_bg.core.model.actions import GitAction
 from gitops_bg.core.model.version import AppKey
@@ -153,10 +153,20 @@ class GitLoop(BackgroundThread):
                     self._write(changes)
         except GitopsBgError as error:
             self._decide_again(dict.fromkeys(changes, error))
+        else:
+            self._tidy()
         finally:
             with self._changed:
                 self._busy = False
         return not stopping
+
+    def _tidy(self) -> None:
+        """Tidy the mirror where it is due; while something waits, only where it is long due."""
+        with self._changed:
+            stopping, waits = self._stopping, self._poll_due or self._is_due()
+        if not stopping:
+            with quietly("tidying the mirror"):
+                self._repository.tidy(hurried=waits)
 
     def _next(self) -> tuple[bool, dict[AppKey, GitChange], bool]:
         """Wait until there is something to do, and return it."""

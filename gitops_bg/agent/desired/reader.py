@@ -60,6 +60,9 @@ class Reader:
         """The namespaces with apps that are not ours, each logged once."""
         self._entries: dict[AppKey, Entry] = {}
         self._broken: dict[AppKey, InternalError] = {}
+        self._lacking: set[AppKey] = set()
+        """The apps with files that the remote did not hand out: every look asks again."""
+        self._lacking_folders: set[str] = set()
         self._hidden = Hidden()
         self._sharing = SharedDocumentUsers()
         self._policies = PolicyShelf(self._said_before)
@@ -102,15 +105,17 @@ class Reader:
     def read(self) -> set[AppKey]:
         """Read everything in main that changed since the last reading; return the apps to look at."""
         poll = self._unread
-        if not (poll.moved or self._broken):
+        if not (poll.moved or self._broken or self._lacking or self._lacking_folders):
             return set()
+        poll = replace(poll, others_changed=poll.others_changed | self._lacking_folders)
+        self._lacking_folders = set()
         changed = {app for app in poll.changed if self._cares_for(app)}
         removed = {app for app in poll.removed if self._cares_for(app)}
         self._tell_left_out({app.namespace for app in poll.changed - changed})
         if poll.settings_changed:
             self._read_settings()
         self._hidden = poll.hidden
-        changed |= (self._read_shared(poll) | self._broken.keys()) - removed
+        changed |= (self._read_shared(poll) | self._broken.keys() | self._lacking) - removed
         self._read_apps(changed, removed)
         if {GROUPS_FOLDER, ANALYSIS_FOLDER} & poll.others_changed:
             self._read_groups()
@@ -175,9 +180,13 @@ class Reader:
         return apps
 
     def _files_below(self, folder: str, commit: str = "") -> dict[str, bytes | Problem]:
-        return {path: file.content for path, file in self._repository.files_below(folder, commit).items()}
+        files = self._repository.files_below(folder, commit)
+        if not commit and any(file.lacking for file in files.values()):
+            self._lacking_folders.add(folder)
+        return {path: file.content for path, file in files.items()}
 
     def _read_apps(self, changed: set[AppKey], removed: set[AppKey]) -> None:
+        self._lacking -= removed
         for app in removed:
             self._broken.pop(app, None)
             self._enter(app, None)
@@ -209,6 +218,8 @@ class Reader:
 
     def _entries_of(self, apps: set[AppKey]) -> dict[AppKey, Entry]:
         files = self._repository.files_of(apps)
+        lacking = {app for app in apps if any(file.lacking for file in files[app].values())}
+        self._lacking = (self._lacking - apps) | lacking
         targets = [(app, name) for app in apps for name in _making_versions(files[app])]
         primaries = [(app, PRIMARY_FILE) for app in apps if PRIMARY_FILE in files[app]]
         # The author of a target made it; the author of a promotion is who brought it into main.

@@ -32,7 +32,7 @@ from gitops_bg.spec.app.layout import Member, member_of
 LOGGER = logging.getLogger(__name__)
 
 MOST_PASSES = 20
-_MEMBER_NAME = re.compile(r".-v[1-9][0-9]*$")
+_MEMBER_NAME = re.compile(r".-v[1-9][0-9]*\Z")
 LOOK_AGAIN = timedelta(seconds=1)
 """How soon a group is looked at again while its Gateway, or a member, has yet to follow: nothing is watched for it."""
 

@@ -12,6 +12,7 @@ from typing import Any
 from gitops_bg.cluster.api.remedies import missing_kind, missing_namespace, missing_right
 from gitops_bg.core.errors import GitopsBgError, Refused, Transient, WorldChanged
 from gitops_bg.core.text.foreign_json import read_json
+from gitops_bg.core.text.lines import lines_of
 from gitops_bg.core.text.masking import held_in, hidden
 
 _BUSY = (408, 429)
@@ -120,7 +121,7 @@ def describe(error: BaseException) -> str:
     >>> describe(TimeoutError("<connection at 0x7f1c>: Read timed out."))
     'Read timed out.'
     """
-    line = next(iter(str(error).splitlines()), "") or type(error).__name__
+    line = lines_of(str(error))[0] or type(error).__name__
     return line.rpartition(">: ")[2]
 
 

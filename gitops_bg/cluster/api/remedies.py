@@ -13,7 +13,8 @@ INSTALL = "gitops-bg install"
 
 _FORBIDDEN = re.compile(
     r'User "(?P<user>[^"]+)" cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)"'
-    r'(?: in the namespace "(?P<namespace>[^"]+)"| at the cluster scope)'
+    r'(?: in the namespace "(?P<namespace>[^"]+)"| at the cluster scope)',
+    re.ASCII,
 )
 _ACCOUNT = re.compile(r"system:serviceaccount:(?P<namespace>[^:]+):(?P<name>.+)")
 _READS = ("get", "list", "watch")

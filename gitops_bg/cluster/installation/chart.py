@@ -30,6 +30,7 @@ from gitops_bg.cluster.installation.manifests import (
     monitoring_of,
     objects_of,
 )
+from gitops_bg.core.text.lines import lines_of
 from gitops_bg.spec.yaml.emit import to_yaml
 
 DASHBOARD = "dashboard.json"
@@ -144,19 +145,19 @@ def _open_volume(volume: Object) -> Object:
 def _text(body: Object) -> str:
     """An object as the text of a template; braces of its own are not helm's."""
     escaped = to_yaml(body).replace("{{", '{{ "{{" }}')
-    return "".join(_line(line) for line in escaped.splitlines())
+    return "".join(_line(line) for line in lines_of(escaped.removesuffix("\n")))
 
 
 def _line(line: str) -> str:
-    if block := re.fullmatch(r'( *)"@(\w+)@": ""', line):
+    if block := re.fullmatch(r'( *)"@(\w+)@": ""', line, flags=re.ASCII):
         return "".join(f"{block[1]}{each}\n" for each in _BLOCKS[block[2]])
-    filled = re.sub(r'"@(\w+)@"', lambda value: _VALUES[value[1]], line) + "\n"
+    filled = re.sub(r'"@(\w+)@"', lambda value: _VALUES[value[1]], line, flags=re.ASCII) + "\n"
     return filled + _runbook_url(line)
 
 
 def _runbook_url(line: str) -> str:
     """What follows the path of a runbook: its address, where a value says where this documentation is published."""
-    if not (runbook := re.fullmatch(r'( *)runbook: "[^"#]+(#[\w-]+)"', line)):
+    if not (runbook := re.fullmatch(r'( *)runbook: "[^"#]+(#[\w-]+)"', line, flags=re.ASCII)):
         return ""
     address = f'{runbook[1]}runbook_url: {{{{ printf "%s{runbook[2]}" . | quote }}}}\n'
     return f"{runbook[1]}{{{{- with .Values.monitoring.runbookUrl }}}}\n{address}{runbook[1]}{{{{- end }}}}\n"

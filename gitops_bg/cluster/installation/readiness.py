@@ -13,6 +13,7 @@ from gitops_bg.cluster.api.kinds import APPS, DEPLOYMENTS, PODS, RELEASE_GROUPS,
 from gitops_bg.cluster.installation.manifests import AGENTS, NAME, SETTINGS_DIGEST
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.text.foreign_json import read_json
+from gitops_bg.core.text.lines import lines_of
 
 _SEVERE = ("warning", "error", "critical")
 _LOG_LINES = 50
@@ -129,7 +130,7 @@ def last_complaint(log: str) -> str:
     >>> last_complaint("error: this cluster has no BlueGreenDeployments\n")
     'this cluster has no BlueGreenDeployments'
     """
-    return next(filter(None, map(_complaint, reversed(log.splitlines()))), "")
+    return next(filter(None, map(_complaint, reversed(lines_of(log)))), "")
 
 
 def _complaint(line: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TextIO
 
 from gitops_bg.repo.git.errors import DiskProblem, MirrorBroken, MirrorInUse
+from gitops_bg.repo.git.limits import Limits
 from gitops_bg.repo.git.runner import GitFailed, initialise
 from gitops_bg.repo.git.transport import ASKPASS
 from gitops_bg.repo.settings import MIRROR
@@ -45,13 +46,13 @@ class MirrorDirectory:
             self._owner.close()
             self._owner = None
 
-    def prepare(self, configuration: str) -> None:
+    def prepare(self, configuration: str, limits: Limits) -> None:
         """Prepare a sound mirror with this configuration: the existing one, or an empty one."""
         self._demand_space()
         try:
             if not self._looks_sound():
                 self._wipe()
-                initialise(self.mirror, timeout_seconds=30)
+                initialise(self.mirror, 30, limits)
             self._clean()
             (self.mirror / "config").write_text(configuration, encoding="utf-8")
         except OSError as error:
@@ -120,8 +121,20 @@ class MirrorDirectory:
         if free < LEAST_FREE_BYTES:
             raise DiskProblem(f"the disk of {self.directory} is full: {free // 1024} KiB left")
 
+    def drop_partial_packs(self) -> None:
+        """Remove what a fetch that was ended has written so far: each may fill the disk a little more."""
+        self._remove("objects/pack/tmp_*", "objects/tmp_*")
+
     def _clean(self) -> None:
-        """Remove the leftovers of a killed git: locks, partial packs, crash reports."""
-        for pattern in ("*.lock", "refs/**/*.lock", "objects/pack/tmp_*", "objects/tmp_*", "fast_import_crash_*"):
+        """Remove the leftovers of a killed git: locks, partial packs, packs without an index, crash reports."""
+        self._remove("*.lock", "refs/**/*.lock", "fast_import_crash_*")
+        self.drop_partial_packs()
+        shutil.rmtree(self.mirror / "objects" / "tidy", ignore_errors=True)
+        for file in (self.mirror / "objects" / "pack").glob("pack-*.*"):
+            if not file.with_suffix(".idx").exists():
+                file.unlink(missing_ok=True)
+
+    def _remove(self, *patterns: str) -> None:
+        for pattern in patterns:
             for left in self.mirror.glob(pattern):
                 left.unlink(missing_ok=True)

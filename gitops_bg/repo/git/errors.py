@@ -52,6 +52,12 @@ class HistoryNotAccepted(Refused):
     reason = "HistoryNotAccepted"
 
 
+class TooLarge(Refused):
+    """Git needs more memory, time or room than it may have, for something that somebody pushed."""
+
+    reason = "TooLarge"
+
+
 class MirrorBroken(Transient):
     """The local mirror is damaged; the next poll clones it again."""
 

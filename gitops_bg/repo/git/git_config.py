@@ -5,7 +5,7 @@ from gitops_bg.repo.layout import TRACKING_PREFIX
 from gitops_bg.repo.settings import RepositorySettings
 
 PARTIAL = ("-c", "remote.origin.promisor=true", "-c", "remote.origin.partialclonefilter=blob:none")
-"""For commands that may deal with a partial clone: fetch, gc, fsck.
+"""For commands that may deal with a partial clone: fetch, fsck.
 
 The file leaves it out, so that every other command reports a missing blob instead of fetching blobs from the remote one
 by one (gitops.md §1.1).
@@ -23,11 +23,13 @@ def configuration(settings: RepositorySettings, url: str) -> str:
             "attributesFile": "/dev/null",
             "quotePath": "false",
             "logAllRefUpdates": "false",
+            # Larger files are never read here: git is to pass them through instead of holding them.
+            "bigFileThreshold": "1m",
+            "deltaBaseCacheLimit": "16m",
         },
         "gc": {"auto": "0"},
-        "repack": {"writeBitmaps": "false"},
         # What the remote has is marked by folder, not by path: there may be any number of paths (`trees`).
-        "pack": {"useSparse": "false"},
+        "pack": {"useSparse": "false", "threads": "2", "windowMemory": "32m", "deltaCacheSize": "16m"},
         "maintenance": {"auto": "false"},
         # Walks over the history read parents and folders from the graph: a commit's message may have any length.
         "fetch": {"writeCommitGraph": "true", "recurseSubmodules": "false"},

@@ -3,8 +3,7 @@
 It knows commits, branches and blobs, not apps. Only `fetch` and `fetch_blobs` bring objects in.
 """
 
-import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from types import TracebackType
 
 from cachetools import LRUCache
@@ -12,17 +11,14 @@ from cachetools import LRUCache
 from gitops_bg.core.groups.branches import APPROVALS_PREFIXES, PROMOTION_PREFIXES
 from gitops_bg.repo.git.commit_objects import CommitObjects
 from gitops_bg.repo.git.directory import MirrorDirectory
-from gitops_bg.repo.git.errors import (
-    AuthenticationFailed,
-    BranchMissing,
-    MirrorBroken,
-    RemoteTimedOut,
-    RemoteUnreachable,
-)
-from gitops_bg.repo.git.git_config import PARTIAL, configuration
+from gitops_bg.repo.git.errors import BranchMissing, MirrorBroken, RemoteUnreachable, TooLarge
+from gitops_bg.repo.git.git_config import configuration
+from gitops_bg.repo.git.limits import MEBIBYTE, Limits, memory_for_git
 from gitops_bg.repo.git.objects import Header, Objects
 from gitops_bg.repo.git.output import Commit, lines, text
+from gitops_bg.repo.git.remote import Apart, Remote
 from gitops_bg.repo.git.runner import LONGEST_PART, Finished, Git, GitFailed
+from gitops_bg.repo.git.tidying import Tidying
 from gitops_bg.repo.git.transport import transport_for
 from gitops_bg.repo.layout import (
     SEEN_REF,
@@ -39,12 +35,8 @@ from gitops_bg.repo.write.messages import one_line
 _HEADS = "refs/heads/"
 _REMEMBERED = 10_000
 """How many answers of git are cached: which commit contains which other, and which commits exist."""
-_FETCH = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--filter=blob:none")
-# git has one exit status for all of these; the words only choose which of two errors of a *read* is shown.
-_DENIED = re.compile(
-    r"Authentication failed|could not read (Username|Password)|Permission denied|Host key verification failed"
-    r"|The requested URL returned error: 40[13]"
-)
+_LARGEST_ADVERTISED = 16 * MEBIBYTE
+"""Bytes of an answer about branches: more than a hundred thousand of them."""
 
 
 class Mirror:
@@ -57,6 +49,14 @@ class Mirror:
         self._seen: str | None = None
         self._with_approvals = False
         self._tracked: dict[str, str] | None = None
+        self._unread: dict[str, tuple[str, str]] = {}
+        """The branches that cannot be fetched: their commits, and why."""
+        self.crowded = False
+        """Whether the remote has more branches like ours than are read; then only main and the ledger are followed."""
+        self.settled = True
+        """Whether everything of the remote's last answer was followed that can be."""
+        self.admits: Callable[[Collection[str], str], Collection[str]] = lambda names, _: names
+        """Which of these branches concern anything that main has at a commit; anybody can make others."""
         self._ancestry: LRUCache[tuple[str, str], bool] = LRUCache(_REMEMBERED)
         self._here: LRUCache[str, bool] = LRUCache(_REMEMBERED)
         self._directory.claim()
@@ -65,7 +65,7 @@ class Mirror:
         except BaseException:
             self._directory.release()
             raise
-        self._read_objects()
+        self._begin()
 
     def __enter__(self) -> "Mirror":
         return self
@@ -83,20 +83,24 @@ class Mirror:
     def rebuild(self) -> None:
         """Delete the mirror and begin an empty one; the next fetch fills it."""
         self._tracked = None
+        self._unread.clear()
         self._ancestry.clear()
         self._here.clear()
         self._objects.close()
         self._directory.wipe()
         self.git = self._opened()
-        self._read_objects()
+        self._begin()
 
-    def _read_objects(self) -> None:
+    def _begin(self) -> None:
+        self._remote = Remote(self.git, self._directory, self._transport)
+        self._tidying = Tidying(self._directory.mirror, self.git)
         self._objects = Objects(self.git)
         self._commits = CommitObjects(self._objects)
 
     def _opened(self) -> Git:
-        self._directory.prepare(configuration(self.settings, self._transport.url))
-        return Git(self._directory.mirror, self._transport, self.settings.timeout_seconds)
+        limits = Limits(self.settings.git_memory or memory_for_git())
+        self._directory.prepare(configuration(self.settings, self._transport.url), limits)
+        return Git(self._directory.mirror, self._transport, self.settings.timeout_seconds, limits)
 
     # What the remote says.
 
@@ -107,14 +111,17 @@ class Mirror:
 
     def advertised(self) -> bytes:
         """The remote's answer about our branches, unparsed: equal bytes mean that nothing moved."""
-        approvals = tuple(f"{each}*" for each in APPROVALS_PREFIXES) if self._with_approvals else ()
-        wanted = (
-            self.settings.branch,
-            self.settings.state_branch,
-            *(f"{each}*" for each in PROMOTION_PREFIXES),
-            *approvals,
+        approvals = APPROVALS_PREFIXES if self._with_approvals else ()
+        guests = tuple(f"{each}*" for each in (*PROMOTION_PREFIXES, *approvals))
+        answer = self._advertised(*guests)
+        self.crowded = answer.status != 0
+        return self._advertised().output if self.crowded else answer.output
+
+    def _advertised(self, *more: str) -> Finished:
+        wanted = (*self._own, *more)
+        return self._remote.ask(
+            "ls-remote", "--heads", "origin", *(_HEADS + name for name in wanted), largest=_LARGEST_ADVERTISED
         )
-        return self._asked("ls-remote", "--heads", "origin", *(_HEADS + name for name in wanted))
 
     def remote_branches(self) -> dict[str, str]:
         """Our branches on the remote with their commits, asked now."""
@@ -122,9 +129,8 @@ class Mirror:
 
     def ours(self, advertised: bytes) -> dict[str, str]:
         """The branches of ours in an answer: the patterns of ls-remote match further branches."""
-        named = (self.settings.branch, self.settings.state_branch)
         branches = branches_in(advertised).items()
-        return {name: commit for name, commit in branches if name in named or self._is_ours(name)}
+        return {name: commit for name, commit in branches if name in self._own or self._is_ours(name)}
 
     def _is_ours(self, branch: str) -> bool:
         if app_of_branch(branch) is not None or group_of_branch(branch) is not None:
@@ -146,10 +152,7 @@ class Mirror:
         return BranchMissing(f"the remote has no branch {branch}; it has {shown}")
 
     def _asked(self, *arguments: str) -> bytes:
-        finished = self.git.ask(*arguments)
-        if finished.status != 0:
-            raise self.remote_error(arguments[0], finished)
-        return finished.output
+        return self._remote.ask(*arguments).output
 
     # What is fetched.
 
@@ -176,12 +179,50 @@ class Mirror:
     def follow(self, remote: Mapping[str, str]) -> dict[str, str]:
         """Fetch up to ``remote`` and return what was really fetched: newer commits, and no branch deleted meanwhile.
 
-        Git fetches nothing where one of the branches it is asked for is gone. So the rest is asked for again, and
-        no branch that is newer than ``remote``: each attempt asks for fewer.
+        Main and the ledger come first, and by themselves: no other branch can keep them.
+        """
+        main, ours = self.settings.branch, self._own
+        self._unread = {name: found for name, found in self._unread.items() if remote.get(name) == found[0]}
+        own = {name: commit for name, commit in remote.items() if name in ours and name not in self._unread}
+        head = self._follow_own(own).get(main, "")
+        others = {name: commit for name, commit in remote.items() if name not in ours}
+        wanted = self.admits(others, head) if others else ()
+        guests = {name: commit for name, commit in others.items() if name in wanted}
+        if not self.crowded:
+            self._follow_guests(guests)
+        now = self.tracked()
+        expected = {name: commit for name, commit in (own | guests).items() if name not in self._unread}
+        self.settled = all(now.get(name) == commit for name, commit in expected.items())
+        return now
+
+    @property
+    def _own(self) -> tuple[str, str]:
+        """Main, and the branch of the ledger."""
+        return self.settings.branch, self.settings.state_branch
+
+    def _follow_own(self, remote: Mapping[str, str]) -> dict[str, str]:
+        """Follow main and the ledger; where that fails for both together, main first: anybody may push to the other."""
+        main, state = self._own
+        try:
+            return self._followed(remote, (main, state))
+        except (RemoteUnreachable, TooLarge):
+            if main not in remote or state not in remote:
+                raise
+        self._followed({main: remote[main]}, (main,))
+        try:
+            return self._followed({state: remote[state]}, (state,))
+        except (RemoteUnreachable, TooLarge) as error:
+            self._unread[state] = (remote[state], str(error))
+            return self.tracked()
+
+    def _followed(self, remote: Mapping[str, str], names: Container[str]) -> dict[str, str]:
+        """Follow these of our own branches. Git fetches nothing where one of the branches it is asked for is gone.
+
+        So the rest is asked for again, and no branch that is newer than ``remote``: each attempt asks for fewer.
         """
         while True:
             before = self.tracked()
-            self.forget([name for name in before if name not in remote])
+            self.forget([name for name in before if name in names and name not in remote])
             moved = [name for name, commit in remote.items() if before.get(name) != commit]
             if not moved:
                 return {name: before[name] for name in remote}
@@ -195,16 +236,49 @@ class Mirror:
             else:
                 return self.tracked()
 
+    def _follow_guests(self, remote: Mapping[str, str]) -> None:
+        """Follow the branches that anybody writes, within narrow limits; note which of them cannot be read."""
+        before = self.tracked()
+        gone = (name for name in before if name not in self._own)
+        self.forget([name for name in gone if name not in remote or name in self._unread])
+        moved = [name for name, commit in remote.items() if before.get(name) != commit and name not in self._unread]
+        if not moved:
+            return
+        known, self._tracked = self._tracked, None
+        apart = self._remote.fetch_apart(moved, _refspec, seconds=2 * self.settings.timeout_seconds)
+        self._tracked = known
+        self._track(name for name in moved if name not in apart.failed and name not in apart.left)
+        now = self.tracked()
+        odd = {name: "it is no commit" for name in moved if name in now and not self.has(now[name])}
+        odd |= {name: finished.why for name, finished in apart.failed.items()}
+        self._unread |= {name: (remote[name], why) for name, why in odd.items()}
+        self.forget([name for name in odd if name in now])
+
+    def unread(self, branch: str) -> str:
+        """Why a branch of the remote is not read; empty where it is, or is not there."""
+        if self.crowded:
+            return f"the remote has more branches like {branch} than can be read; delete those that belong to nothing"
+        why = self._unread.get(branch, ("", ""))[1]
+        return f"the branch {branch} cannot be read: {why}; delete it, and it is made again" if why else ""
+
+    def standing(self) -> dict[str, str]:
+        """As `tracked`, with the branches that cannot be fetched: what a push must expect."""
+        return self.tracked() | {name: commit for name, (commit, _) in self._unread.items()}
+
     def fetch(self, branches: Iterable[str]) -> None:
         """Fetch these branches, all history, no blobs."""
         wanted, before, self._tracked = list(branches), self._tracked, None
-        self._fetched("".join(f"+{_HEADS}{name}:{TRACKING_PREFIX}{name}\n" for name in wanted))
+        self._remote.demand(self._remote.fetch("".join(map(_refspec, wanted))))
         self._tracked = before
         self._track(wanted)
 
-    def fetch_blobs(self, blobs: Iterable[str]) -> None:
-        """Fetch these objects in one exchange."""
-        self._fetched("".join(f"{blob}\n" for blob in blobs), "-c", "fetch.negotiationAlgorithm=noop")
+    def fetch_blobs(self, sets: Mapping[str, Iterable[str]]) -> Apart:
+        """Fetch sets of blobs in one exchange; what cannot be had, by the names of sets."""
+        lines_of = {name: "".join(f"{blob}\n" for blob in blobs) for name, blobs in sets.items()}
+        apart = self._remote.fetch_apart(sets, lines_of.__getitem__, "-c", "fetch.negotiationAlgorithm=noop")
+        if apart.timed_out is not None:
+            raise self._remote.error("fetch", apart.timed_out)
+        return apart
 
     def fetch_commit(self, commit: str) -> bool:
         """Fetch a commit of no branch of ours, with its history; return whether the mirror has it now.
@@ -212,7 +286,7 @@ class Mirror:
         A forge has the heads of pull requests long after their branches are gone; a remote may refuse all the same.
         """
         if not self.has(commit) and is_commit_id(commit):
-            self.git.attempt(*PARTIAL, *_FETCH, "origin", "--stdin", stdin=f"{commit}\n".encode())
+            self._remote.fetch(f"{commit}\n")
         return self.has(commit)
 
     def forget(self, branches: Iterable[str]) -> None:
@@ -225,17 +299,6 @@ class Mirror:
             )
             self._tracked = {name: commit for name, commit in before.items() if name not in gone} if before else None
 
-    def _fetched(self, wanted: str, *options: str) -> None:
-        finished = self.git.attempt(*PARTIAL, *options, *_FETCH, "origin", "--stdin", stdin=wanted.encode())
-        if finished.status == 0:
-            return
-        if not finished.timed_out and not self._sound():
-            raise self._directory.trouble() or MirrorBroken(f"the mirror is damaged: {finished.summary}")
-        raise self.remote_error("fetch", finished)
-
-    def _sound(self) -> bool:
-        return self.git.attempt(*PARTIAL, "fsck", "--connectivity-only", "--no-dangling").status == 0
-
     # What is pushed.
 
     def push(self, leases: Iterable[str], refspecs: Iterable[str], branches: Iterable[str]) -> Finished:
@@ -244,7 +307,10 @@ class Mirror:
         finished = self.git.attempt("push", "--porcelain", "--no-verify", *leases, "origin", *refspecs)
         if finished.status == 0:
             self._tracked = before
-            self._track(branches)
+            moved = list(branches)
+            self._track(moved)
+            for name in moved:
+                self._unread.pop(name, None)
         return finished
 
     # What is here.
@@ -311,6 +377,8 @@ class Mirror:
 
     def broken(self, error: GitFailed) -> Exception:
         """The error for a failed local command."""
+        if error.finished.exceeded:
+            return TooLarge(f"{error.command} needs {error.finished.exceeded}")
         return self._directory.trouble() or MirrorBroken(str(error))
 
     def has(self, commit: str) -> bool:
@@ -373,22 +441,25 @@ class Mirror:
         self.local("update-ref", "-d", SEEN_REF)
         self._seen = ""
 
-    def tidy(self) -> None:
-        """Pack the results of many small fetches; for once a week."""
-        self._here.clear()
-        self._objects.close()
-        self.local(*PARTIAL, "gc", "--quiet")
+    def untidy(self, times: int = 1) -> bool:
+        """Whether there are many small packs or loose objects, or that many times more; asks no git."""
+        return self._tidying.due(times)
 
-    def remote_error(self, command: str, finished: Finished) -> Exception:
-        """The error for a failed exchange with the remote, with the command or the option that mends it."""
-        said, look = finished.summary, f"is it there? git ls-remote {self._transport.url}"
-        if finished.timed_out:
-            return RemoteTimedOut(f"git {command}: no answer within {finished.deadline_seconds:g} s ({look})")
-        if _DENIED.search(finished.complaint):
-            return AuthenticationFailed(f"git {command}: {said} ({self._transport.credentials})")
-        if self.git.attempt("for-each-ref", "--count=1").status != 0:
-            return self._directory.trouble() or MirrorBroken(f"the mirror is damaged: {said}")
-        return self._directory.trouble() or RemoteUnreachable(f"git {command}: {said} ({look})")
+    def tidy(self) -> None:
+        """Join small packs and loose objects. Raises as `local`."""
+        self._objects.close()  # or the packs that are removed stay open, and on the disk
+        try:
+            self._tidying.tidy()
+        except GitFailed as error:
+            raise self.broken(error) from error
+        except ValueError as error:
+            raise MirrorBroken(str(error)) from error
+        except OSError as error:
+            raise self._directory.trouble() or MirrorBroken(f"the packs of the mirror: {error.strerror}") from error
+
+
+def _refspec(branch: str) -> str:
+    return f"+{_HEADS}{branch}:{TRACKING_PREFIX}{branch}\n"
 
 
 def branches_in(advertised: bytes) -> dict[str, str]:

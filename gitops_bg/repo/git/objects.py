@@ -119,7 +119,9 @@ class _CatFile:
             with _closing_quietly():
                 if stream is not None:
                     stream.close()
-        return Finished(status, b"", text(complaint), self._git.patience_seconds)
+        said = text(complaint)
+        exceeded = self._git.limits.exceeded(status, said)
+        return Finished(status, b"", said, self._git.patience_seconds, exceeded)
 
 
 @contextmanager

@@ -9,6 +9,8 @@ import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from gitops_bg.core.text.lines import lines_of
+
 _COMMIT = re.compile(
     rb"tree [0-9a-f]+\n((?:parent [0-9a-f]+\n)*)"
     rb"author (?:([^ <>\n\0](?:[^<>\n\0]*[^ <>\n\0])?) )?<([^\s<>\0]*)> (\d{1,15}) [+-]\d{4}\n"
@@ -75,15 +77,6 @@ def text(data: bytes) -> str:
     return data.decode(errors="backslashreplace")
 
 
-def lines_of(message: str) -> list[str]:
-    """The lines of a commit message, at least one; a carriage return at the end of a line is part of it.
-
-    >>> lines_of("a\\x85b\\r\\n\\nc")
-    ['a\\x85b\\r', '', 'c']
-    """
-    return message.split("\n")
-
-
 def root_of(commit: bytes) -> str:
     """The id of the root folder of a raw commit, which begins with it.
 
@@ -131,22 +124,22 @@ _BLANK = " \t\n\r"
 """The characters that git's ``isspace`` takes for blank: far fewer than Python's."""
 
 
-_LONGEST_MODE = 6
+_MODE_DIGITS = 10
+"""How many of its last digits git keeps: more have no room in its number."""
 
 
 def entries_of(tree: bytes, id_bytes: int) -> Iterator[tuple[str, str, str]]:
     """The entries of a raw tree object: mode, name and id of each; ids of ``id_bytes`` bytes.
 
-    A mode is one of the five that git knows, whatever bits were written. Raises ``ValueError`` for anything but a tree.
+    A mode is one of the five that git knows, whatever bits were written, and after however many zeros. Raises
+    ``ValueError`` for anything but a tree.
     """
     at = 0
     while at < len(tree):
         end = tree.index(b"\0", at)
         mode, _, name = tree[at:end].partition(b" ")
-        if len(mode) > _LONGEST_MODE:
-            raise ValueError(f"a mode has {len(mode)} digits")
         at = end + 1 + id_bytes
-        yield _mode(int(mode, 8)), text(name), tree[end + 1 : at].hex()
+        yield _mode(int(mode[-_MODE_DIGITS:], 8)), text(name), tree[end + 1 : at].hex()
 
 
 def _mode(bits: int) -> str:

@@ -42,6 +42,10 @@ class Verdict(StrEnum):
     """The connection broke before the remote answered for this branch, and the branch has not moved."""
 
 
+_DOUBTFUL = {Verdict.REFUSED: Verdict.MOVED, Verdict.UNANSWERED: Verdict.MOVED}
+"""What an answer means while main has moved: it is asked for once more, on the new main."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A verdict for each branch, and the server's words about it."""
@@ -137,8 +141,19 @@ class Pusher:
         remote = self._mirror.remote_branches()
         answered = _answered(finished.output)
         verdicts = {update.branch: _verdict(update, remote.get(update.branch), answered) for update in updates}
+        if self._main_moved(remote):
+            verdicts = {name: _DOUBTFUL.get(verdict, verdict) for name, verdict in verdicts.items()}
         said = server_message(finished.complaint)
         return Answer(verdicts, {name: said for name, verdict in verdicts.items() if verdict is not Verdict.TAKEN})
+
+    def _main_moved(self, remote: Mapping[str, str]) -> bool:
+        """Whether the remote has another main than the one fetched.
+
+        Then it does not tell git that it has the one that commits are made on: git would send all of that, too, and has
+        no contents of files that nobody read.
+        """
+        main = self._mirror.settings.branch
+        return remote.get(main) != self._mirror.tracked().get(main)
 
 
 def server_message(complaint: str) -> str:

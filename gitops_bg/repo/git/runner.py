@@ -1,4 +1,4 @@
-"""Runs git in the mirror through GitPython: static argument lists, a locked-down environment, a deadline.
+"""Runs git in the mirror through GitPython: static argument lists, a locked-down environment, limits, a deadline.
 
 Nothing of the machine's git configuration applies, no prompt ever waits, and data goes through stdin, never through
 options (pitfalls.md §2.1). Not thread-safe: the façade holds one lock.
@@ -9,23 +9,24 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
-from io import BufferedReader
 from pathlib import Path
 from subprocess import PIPE, Popen
-from typing import BinaryIO, cast
+from typing import IO, BinaryIO, cast
 
 from gitops_bg.repo.git.environment import LOCKED_DOWN, no_git_variables, without_the_machine
+from gitops_bg.repo.git.limits import MEBIBYTE, Limits
 from gitops_bg.repo.git.output import parts_of, text
+from gitops_bg.repo.git.process import OWN_GROUP, running
 from gitops_bg.repo.git.transport import Transport
 
 with no_git_variables():
     from git.cmd import Git as GitCommand
 
 _LONGEST_SUMMARY = 600
-_CHUNK = 65536
 LONGEST_PART = 1024 * 1024
 """Bytes of one path, or of the modes and ids of one merge."""
+LARGEST_OUTPUT = 128 * MEBIBYTE
+"""Bytes of output that are kept of one command: the ids of three million commits."""
 _PATIENCE = 10
 """The deadline of commands that move data, as a multiple of that of a question: a first clone takes longer than
 ls-remote.
@@ -40,12 +41,20 @@ class Finished:
     output: bytes
     complaint: str
     deadline_seconds: float = 0.0
+    exceeded: str = ""
+    """The limit that ended it, in words; empty where none did."""
 
     @property
     def summary(self) -> str:
-        """Git's words, on one line of bounded length."""
-        said = " ".join(self.complaint.split()) or f"exit {self.status}"
-        return said if len(said) <= _LONGEST_SUMMARY else said[:_LONGEST_SUMMARY] + " …"
+        """Git's words, on one line of bounded length: the first say why, the last what came of it. Without frames."""
+        said = " ".join(word for word in self.complaint.split() if word.strip("@")) or f"exit {self.status}"
+        cut = _LONGEST_SUMMARY // 3
+        return said if len(said) <= _LONGEST_SUMMARY else f"{said[: 2 * cut]} … {said[-cut:]}"
+
+    @property
+    def why(self) -> str:
+        """Why it failed, in few words."""
+        return f"it needs {self.exceeded}" if self.exceeded else self.summary
 
     @property
     def timed_out(self) -> bool:
@@ -58,6 +67,7 @@ class GitFailed(Exception):
 
     def __init__(self, command: str, finished: Finished) -> None:
         super().__init__(f"git {command}: exit {finished.status}: {finished.summary}")
+        self.command = f"git {command}"
         self.finished = finished
 
 
@@ -67,9 +77,10 @@ class Git:
     Not GitPython's ``Repo``, which reads ``GIT_OBJECT_DIRECTORY`` and others from the process's environment.
     """
 
-    def __init__(self, directory: Path, transport: Transport, timeout_seconds: float) -> None:
+    def __init__(self, directory: Path, transport: Transport, timeout_seconds: float, limits: Limits) -> None:
         self._transport = transport
         self._timeout = timeout_seconds
+        self._limits = limits
         self._environment = {**LOCKED_DOWN, "GIT_DIR": str(directory), **transport.environment}
         self._git = GitCommand(str(directory))
 
@@ -80,47 +91,66 @@ class Git:
             raise GitFailed(arguments[0], finished)
         return finished.output
 
-    def ask(self, *arguments: str) -> Finished:
+    def ask(self, *arguments: str, largest: int = LARGEST_OUTPUT) -> Finished:
         """Run a command that only queries the remote, with the short deadline."""
-        return self._execute(arguments, b"", {}, self._timeout)
+        return self._execute(arguments, b"", {}, self._timeout, self._limits, largest)
 
-    def attempt(self, *arguments: str, stdin: bytes = b"", environment: Mapping[str, str] | None = None) -> Finished:
+    def attempt(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        environment: Mapping[str, str] | None = None,
+        limits: Limits | None = None,
+        seconds: float | None = None,
+    ) -> Finished:
         """Run a command to its end, failed or not."""
-        return self._execute(arguments, stdin, environment or {}, self.patience_seconds)
+        patience = self.patience_seconds if seconds is None else seconds
+        return self._execute(arguments, stdin, environment or {}, patience, limits or self._limits)
 
     def _execute(
-        self, arguments: tuple[str, ...], stdin: bytes, environment: Mapping[str, str], seconds: float
+        self,
+        arguments: tuple[str, ...],
+        stdin: bytes,
+        environment: Mapping[str, str],
+        seconds: float,
+        limits: Limits,
+        largest: int = LARGEST_OUTPUT,
     ) -> Finished:
-        ours = {**self._environment, **environment}
+        output, exceeded = bytearray(), ""
+        with self._started(arguments, stdin, environment, limits) as process, running(process, seconds) as one:
+            for chunk in one.chunks():
+                output += chunk
+                if len(output) > largest:
+                    exceeded = f"more than {largest // MEBIBYTE} MiB of output"
+                    break
+            status = 1 if exceeded else one.end()
+        said = self._transport.mask(text(one.complaint))
+        return Finished(
+            status, bytes(output), said, seconds, exceeded or (limits.exceeded(status, said) if status else "")
+        )
+
+    @contextmanager
+    def _started(
+        self, arguments: tuple[str, ...], stdin: bytes, environment: Mapping[str, str], limits: Limits
+    ) -> Iterator[Popen[bytes]]:
         with tempfile.TemporaryFile() as source:
             source.write(stdin)
             source.seek(0)
-            status, output, complaint = self._git.execute(
-                _command(arguments, ours),
-                istream=cast(BinaryIO, source),
-                env=ours,
-                with_extended_output=True,
-                with_exceptions=False,
-                stdout_as_string=False,
-                strip_newline_in_stdout=False,
-                kill_after_timeout=seconds,
-            )
-        said = complaint if isinstance(complaint, str) else text(bytes(complaint or b""))
-        return Finished(int(status), output or b"", self._transport.mask(said), seconds)
+            yield _started(self._git, arguments, {**self._environment, **environment}, limits, source)
 
     @property
     def patience_seconds(self) -> float:
         """How long a local command may take."""
         return _PATIENCE * self._timeout
 
+    @property
+    def limits(self) -> Limits:
+        """The limits of a command that has none of its own."""
+        return self._limits
+
     def start(self, *arguments: str) -> Popen[bytes]:
         """Start a local command that answers as long as it is asked; the caller ends it."""
-        command = _command(arguments, self._environment)
-        # GitPython kills the process when its wrapper is collected: so only the process itself is returned.
-        running = self._git.execute(command, istream=PIPE, env=self._environment, as_process=True)
-        process, running.proc = running.proc, None
-        assert process is not None
-        return cast("Popen[bytes]", process)
+        return _started(self._git, arguments, self._environment, self._limits, PIPE)
 
     @contextmanager
     def parts(self, *arguments: str, stdin: bytes = b"", longest: int = LONGEST_PART) -> Iterator[Iterator[bytes]]:
@@ -128,44 +158,45 @@ class Git:
 
         No part is longer than ``longest`` bytes, and only what is read is kept in memory.
         """
-        with tempfile.TemporaryFile() as source:
-            source.write(stdin)
-            source.seek(0)
-            running = self._git.execute(
-                _command(arguments, self._environment),
-                istream=cast(BinaryIO, source),
-                env=self._environment,
-                as_process=True,
-            )
-        process = running.proc
-        assert process is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
-        try:
-            yield parts_of(iter(partial(cast(BufferedReader, process.stdout).read1, _CHUNK), b""), longest)
-        finally:
-            process.stdout.close()
-            complaint = process.stderr.read()
-            process.stderr.close()
-            status = process.wait()
-        if status not in (0, -signal.SIGPIPE):
-            raise GitFailed(arguments[0], Finished(status, b"", text(complaint)))
+        with (
+            self._started(arguments, stdin, {}, self._limits) as process,
+            running(process, self.patience_seconds) as one,
+        ):
+            ended = False
+
+            def chunks() -> Iterator[bytes]:
+                nonlocal ended
+                yield from one.chunks()
+                ended = True
+
+            yield parts_of(chunks(), longest)
+            status = one.end() if ended else 0
+        if status != 0:
+            said = text(one.complaint)
+            exceeded = self._limits.exceeded(status, said)
+            raise GitFailed(arguments[0], Finished(status, b"", said, self.patience_seconds, exceeded))
 
 
-def initialise(directory: Path, timeout_seconds: float) -> None:
+def initialise(directory: Path, timeout_seconds: float, limits: Limits) -> None:
     """Create an empty bare repository, without a template. Raises ``GitFailed``."""
     directory.mkdir(parents=True, exist_ok=True)
     environment = {**LOCKED_DOWN, "GIT_DIR": str(directory)}
-    status, _, complaint = GitCommand(str(directory)).execute(
-        _command(("init", "--quiet", "--bare", "--template=", "."), environment),
-        env=environment,
-        with_extended_output=True,
-        with_exceptions=False,
-        kill_after_timeout=timeout_seconds,
-    )
+    git = GitCommand(str(directory))
+    process = _started(git, ("init", "--quiet", "--bare", "--template=", "."), environment, limits, None)
+    with running(process, timeout_seconds) as one:
+        for _ in one.chunks():
+            pass
+        status = one.end()
     if status != 0:
-        raise GitFailed("init", Finished(int(status), b"", str(complaint)))
+        raise GitFailed("init", Finished(status, b"", text(one.complaint)))
 
 
-def _command(arguments: tuple[str, ...], ours: Mapping[str, str]) -> list[str]:
-    return [*without_the_machine(ours), "git", *arguments]
+def _started(
+    git: GitCommand, arguments: tuple[str, ...], ours: Mapping[str, str], limits: Limits, stdin: IO[bytes] | int | None
+) -> Popen[bytes]:
+    command = [*without_the_machine(ours, limits.script), "git", *arguments]
+    started = git.execute(command, istream=cast(BinaryIO, stdin), env=dict(ours), as_process=True, **OWN_GROUP)
+    # GitPython kills the process when its wrapper is collected: so only the process itself is returned.
+    process, started.proc = started.proc, None
+    assert process is not None
+    return cast("Popen[bytes]", process)

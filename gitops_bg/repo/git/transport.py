@@ -20,7 +20,7 @@ _USER = r"[A-Za-z0-9_][\w.-]*"
 _WEB = re.compile(rf"(?:https|http)://(?:{_HOST})(?::\d+)?/[!-~]+", re.ASCII)
 _SSH = re.compile(rf"ssh://(?:{_USER}@)?(?:{_HOST})(?::\d+)?/[!-~]+", re.ASCII)
 _SCP_LIKE = re.compile(rf"(?:{_USER}@)?(?:{_HOST}):(?![:-])[!-~]+", re.ASCII)
-_URL_PASSWORD = re.compile(r"(?<=://)[^/@\s]+@")
+_URL_PASSWORD = re.compile(r"(?<=://)[^/@\s]+@", re.ASCII)
 
 ASKPASS = """#!/bin/sh
 # Answers git's question for credentials: the user name from the environment, the token from its file.

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from cachetools import LRUCache
 
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.text.lines import lines_of
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.git.output import lines_of, text
+from gitops_bg.repo.git.output import text
 from gitops_bg.repo.git.runner import GitFailed
 from gitops_bg.repo.read.index.app_index import AppIndex
 from gitops_bg.repo.read.trees import Change, Pair, Trees

@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 from cachetools import LRUCache
 
 from gitops_bg.core.model.policies.facts import CommitFacts, Person
+from gitops_bg.core.text.lines import lines_of
 from gitops_bg.core.text.moments import is_in_range
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.git.output import lines_of, text
+from gitops_bg.repo.git.output import text
 from gitops_bg.repo.layout import is_commit_id
 from gitops_bg.repo.write.messages import one_line
 

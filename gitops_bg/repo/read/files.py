@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.repo.git.blobs import LARGEST_BYTES, Blobs
+from gitops_bg.repo.git.blobs import LARGEST_BYTES, Blobs, Sought
+from gitops_bg.repo.git.errors import RemoteUnreachable
 from gitops_bg.repo.read.index.app_index import AppIndex
 from gitops_bg.repo.read.index.moved import moved_between
 from gitops_bg.repo.read.trees import FOLDER, LINK, NOTHING, SUBMODULE, Node, Trees
@@ -57,6 +58,8 @@ class File:
 
     blob: str
     content: bytes | Problem
+    lacking: bool = False
+    """Whether the remote did not hand it out: it may do so later."""
 
 
 class Files:
@@ -92,34 +95,46 @@ class Files:
         there_all = moved_between(self._trees, [pair])[pair].folders()
         return {app: change.after for path, app, change in there_all if path in folders}
 
-    def read(self, entries: Iterable[Entry]) -> dict[str, File]:
-        """The contents of entries, by path."""
+    def read(self, entries: Iterable[Entry], *, lenient: bool = False) -> dict[str, File]:
+        """The contents of entries, by path.
+
+        Raises ``RemoteUnreachable`` where the remote does not hand out one of them; ``lenient``, that is a Problem of
+        the file, and all others are read.
+        """
         wanted = list(entries)
-        sizes = self._blobs.sizes(entry.blob for entry in wanted if entry.problem is None)
-        heavy = _too_large(wanted, sizes)
+        folders: defaultdict[str, list[str]] = defaultdict(list)
+        for entry in wanted:
+            if entry.problem is None:
+                folders[_folder(entry)].append(entry.blob)
+        sought = self._blobs.sought(folders)
+        if sought.lacking and not lenient:
+            raise RemoteUnreachable(_not_handed_out(next(iter(sought.lacking.values()))))
+        heavy = _too_large(wanted, sought)
         wanted = [replace(entry, crowd=heavy.get(_folder(entry), entry.crowd)) for entry in wanted] if heavy else wanted
         light = {entry.blob for entry in wanted if entry.problem is None}
-        contents = self._blobs.contents({blob: size for blob, size in sizes.items() if blob in light})
-        return {entry.path: File(entry.blob, self._content(entry, contents)) for entry in wanted}
+        contents = self._blobs.contents({blob: size for blob, size in sought.sizes.items() if blob in light})
+        return {entry.path: _file(entry, contents, sought.lacking) for entry in wanted}
 
     def contents(self, blobs: Iterable[str]) -> Mapping[str, bytes | None]:
         """The contents behind object ids; None for those too large to read."""
         return self._blobs.read(blobs)
 
     def of(self, apps: Iterable[AppKey], commit: str) -> dict[AppKey, dict[str, File]]:
-        """All files of these apps at a commit."""
+        """All files of these apps at a commit; one that the remote does not hand out is a Problem."""
         entries = self.entries(apps, commit)
-        files = self.read(entry for names in entries.values() for entry in names.values())
+        files = self.read((entry for names in entries.values() for entry in names.values()), lenient=True)
         return {app: {name: files[entry.path] for name, entry in names.items()} for app, names in entries.items()}
 
-    def at(self, path: str, commit: str) -> File | None:
-        """One file anywhere in the repository, or None."""
+    def at(self, path: str, commit: str, *, lenient: bool = False) -> File | None:
+        """One file anywhere in the repository, or None. Raises as ``read``."""
         node = self._trees.at(commit, [path]).get(path, NOTHING)
-        return None if node.folder or not node.id else self.read([Entry(path, node.mode, node.id)])[path]
+        if node.folder or not node.id:
+            return None
+        return self.read([Entry(path, node.mode, node.id)], lenient=lenient)[path]
 
-    def below(self, path: str, commit: str) -> dict[str, File]:
+    def below(self, path: str, commit: str, *, lenient: bool = False) -> dict[str, File]:
         """All YAML files below a folder (``analysis``, ``policies``, ``groups``), by path; and what is in place of the
-        folder, or of one in it, and is not followed: what it holds is unknown, which is not absent.
+        folder, or of one in it, and is not followed: what it holds is unknown, which is not absent. Raises as ``read``.
         """
         found, node = _Folder(path), self._trees.at(commit, [path]).get(path, NOTHING)
         if node.mode in (LINK, SUBMODULE):
@@ -132,7 +147,7 @@ class Files:
                 found.nested()
                 break
             level = self._below(level, found)
-        return self.read(found.entries().values())
+        return self.read(found.entries().values(), lenient=lenient)
 
     def _below(self, level: Mapping[str, str], found: "_Folder") -> dict[str, str]:
         """Add the files of these folders, by path, to ``found``; return their subfolders by path."""
@@ -148,15 +163,22 @@ class Files:
                     found.add(path, Entry(path, node.mode, node.id))
         return deeper
 
-    @staticmethod
-    def _content(entry: Entry, contents: Mapping[str, bytes | None]) -> bytes | Problem:
-        if entry.problem is not None:
-            return entry.problem
-        content = contents[entry.blob]
-        if content is None:
-            limit = f"is larger than {LARGEST_BYTES // 1024} KiB"
-            return Problem(entry.path, limit, remedy="keep manifests small; put data elsewhere")
-        return content
+
+def _file(entry: Entry, contents: Mapping[str, bytes | None], lacking: Mapping[str, str]) -> File:
+    if entry.problem is not None:
+        return File(entry.blob, entry.problem)
+    if entry.blob in lacking:
+        remedy = "commit the file again with another content, or repair the repository: git fsck"
+        return File(entry.blob, Problem(entry.path, _not_handed_out(lacking[entry.blob]), remedy=remedy), lacking=True)
+    content = contents[entry.blob]
+    if content is None:
+        limit = f"is larger than {LARGEST_BYTES // 1024} KiB"
+        return File(entry.blob, Problem(entry.path, limit, remedy="keep manifests small; put data elsewhere"))
+    return File(entry.blob, content)
+
+
+def _not_handed_out(why: str) -> str:
+    return f"the remote does not hand it out: {why}"
 
 
 def _may_lead_to_folder(name: str, node: Node) -> bool:
@@ -204,16 +226,13 @@ class _Folder:
         return {name: replace(entry, crowd=crowd) for name, entry in some.items()}
 
 
-def _too_large(entries: Iterable[Entry], sizes: Mapping[str, int]) -> dict[str, Problem]:
+def _too_large(entries: Iterable[Entry], sought: Sought) -> dict[str, Problem]:
     """The folders whose files are too large together; a file that is too large by itself does not count."""
     weights = Counter[str]()
     for entry in entries:
-        size = sizes.get(entry.blob, 0) if entry.problem is None else 0
+        size = sought.sizes.get(entry.blob, 0) if entry.problem is None else 0
         weights[_folder(entry)] += size if size <= LARGEST_BYTES else 0
     limit = f"its YAML files are larger than {LARGEST_FOLDER_BYTES // 1024} KiB together"
     remedy = "keep manifests small; put data elsewhere"
-    return {
-        folder: Problem(folder, limit, remedy=remedy)
-        for folder, weight in weights.items()
-        if weight > LARGEST_FOLDER_BYTES
-    }
+    heavy = {folder for folder, weight in weights.items() if weight > LARGEST_FOLDER_BYTES} | sought.heavy
+    return {folder: Problem(folder, limit, remedy=remedy) for folder in heavy}

@@ -16,7 +16,7 @@ It says what is named, never whether there is such a commit: that is `repo.read.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gitops_bg.repo.git.output import lines_of
+from gitops_bg.core.text.lines import lines_of
 
 _BULLETS = "*-+>•· \t\"'"
 _AROUND = ".,;:()[]{}`'\""

@@ -75,7 +75,7 @@ class Poller:
         branches = self._mirror.follow(remote) if self._mirror.settings.branch in remote else {}
         if self._mirror.settings.branch not in branches:
             raise self._mirror.explain_missing()
-        reported = self._compared(advertised if branches == remote else b"", branches)
+        reported = self._compared(advertised if self._mirror.settled else b"", branches)
         self._before, self._last = self._last, reported
         return reported.poll
 

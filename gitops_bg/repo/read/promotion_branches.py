@@ -80,7 +80,7 @@ class PromotionBranches:
                 for blob in (offer.blob, offer.base_blob)
                 if blob is not None
             }
-            files, asked = self._files.read(entries.values()), self._asked(found.values())
+            files, asked = self._files.read(entries.values(), lenient=True), self._asked(found.values())
             self._read = {
                 app: Promotion(
                     offer.commit,

@@ -6,8 +6,9 @@ Commits and messages only; no blob is read here. The caller must find out which 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from gitops_bg.core.text.lines import lines_of
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.git.output import lines_of, text
+from gitops_bg.repo.git.output import text
 from gitops_bg.repo.read.mainline import Mainline
 from gitops_bg.repo.read.markers import Markers, markers_in, requests_of
 from gitops_bg.repo.read.near_changes import NearChanges

@@ -17,8 +17,9 @@ from datetime import UTC, datetime
 from cachetools import LRUCache
 
 from gitops_bg.core.errors import Transient
+from gitops_bg.core.text.lines import lines_of
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.git.output import lines, lines_of, text
+from gitops_bg.repo.git.output import lines, text
 
 _REMEMBERED = 10_000
 _LONGEST = 4096
@@ -32,8 +33,8 @@ _HEADERS = {40: b"gpgsig ", 64: b"gpgsig-sha256 "}
 _SSH = b"-----BEGIN SSH SIGNATURE-----"
 LARGEST_SIGNERS = 256 * 1024
 """The maximum size, in bytes, of a file of allowed signers."""
-_KEY = re.compile(r"(?:^|\s)(?:ssh-|ecdsa-|sk-ssh-|sk-ecdsa-)\S+\s+([A-Za-z0-9+/=]+)(?:\s|$)")
-_UNTIL = re.compile(r'(?:^|[\s,])valid-before="?(\d{8})(\d{4}(?:\d{2})?)?(Z?)"?(?=[\s,]|$)', re.IGNORECASE)
+_KEY = re.compile(r"(?:^|\s)(?:ssh-|ecdsa-|sk-ssh-|sk-ecdsa-)\S+\s+([A-Za-z0-9+/=]+)(?:\s|\Z)", re.ASCII)
+_UNTIL = re.compile(r'(?:^|[\s,])valid-before="?(\d{8})(\d{4}(?:\d{2})?)?(Z?)"?(?=[\s,]|\Z)', re.IGNORECASE | re.ASCII)
 _WHY = {
     "N": "it is not signed",
     "B": "its signature does not hold, or its key is for another purpose",

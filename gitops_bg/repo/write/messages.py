@@ -11,7 +11,7 @@ from gitops_bg.core.model.events import EVENTS
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.subject import Subject
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.repo.git.output import lines_of
+from gitops_bg.core.text.lines import lines_of
 
 _LONGEST_VALUE = 500
 

@@ -131,8 +131,8 @@ class Promotions:
         branches = {promotion_branch(app) for app in apps}
         attempts = self._pusher.attempts()
         for _ in attempts:
-            tracked = self._mirror.tracked()
-            there = [Update(name, tracked[name], None) for name in sorted(branches & tracked.keys())]
+            standing = self._mirror.standing()
+            there = [Update(name, standing[name], None) for name in sorted(branches & standing.keys())]
             answer = self._pusher.push(there)
             if all(verdict is Verdict.TAKEN for verdict in answer.verdicts.values()):
                 self._mirror.forget(branches & self._mirror.tracked().keys())
@@ -199,10 +199,10 @@ class Promotions:
 
     def _push_offers(self, changes: Sequence[PrimaryChange], base: str, done: dict[AppKey, PrimaryOutcome]) -> Answer:
         commits = self._committer.build(self._drafts(changes, base, repeat(base)))
-        tracked = self._mirror.tracked()
+        standing = self._mirror.standing()
         names = [promotion_branch(change.app) for change in changes]
         answer = self._pusher.push(
-            [Update(name, tracked.get(name), commit) for name, commit in zip(names, commits, strict=True)]
+            [Update(name, standing.get(name), commit) for name, commit in zip(names, commits, strict=True)]
         )
         for change, name, commit in zip(changes, names, commits, strict=True):
             if answer.verdicts[name] is Verdict.TAKEN:

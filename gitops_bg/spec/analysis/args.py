@@ -12,8 +12,8 @@ from gitops_bg.spec.analysis.block import ArgSource, TemplateArg
 from gitops_bg.spec.yaml.reader import Document
 
 SECRET = re.compile(r"\{\{secret:[^}]*\}\}")
-_ARG = re.compile(r"\{\{\s*args\.([A-Za-z0-9_-]+)\s*\}\}")
-_STEP = re.compile(r"""\.?(?P<name>[A-Za-z_][\w-]*)|\[(?P<number>\d+)\]|\[(["'])(?P<key>[^"']+)\3\]""")
+_ARG = re.compile(r"\{\{\s*args\.([A-Za-z0-9_-]+)\s*\}\}", re.ASCII)
+_STEP = re.compile(r"""\.?(?P<name>[A-Za-z_][\w-]*)|\[(?P<number>\d+)\]|\[(["'])(?P<key>[^"']+)\3\]""", re.ASCII)
 
 
 class NoValue(Exception):

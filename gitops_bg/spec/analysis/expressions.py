@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from gitops_bg.core.text.lines import lines_of
+
 LONGEST = 2_000
 DEEPEST = 2
 """How deeply loops (all, exists, map, filter) may be nested."""
@@ -179,13 +181,13 @@ def _compile(text: str) -> Any:
 
 def _syntax(error: Exception) -> str:
     """The parser's complaint without its drawing of the place."""
-    lines = [line.strip() for line in str(error).splitlines()]
+    lines = [line.strip() for line in lines_of(str(error))]
     complaint = next((line for line in lines if "ERROR: <input>:" in line), lines[0] if lines else "")
     return complaint.partition("ERROR: <input>:")[2] or complaint
 
 
 def _first_sentence(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0].partition(". ")[0]
+    return (lines_of(str(error))[0] or type(error).__name__).partition(". ")[0]
 
 
 def _like_argo(name: str) -> str:
@@ -196,7 +198,7 @@ _BOUND = re.compile(r"\.(?:all|exists|exists_one|existsOne|map|filter)\(\s*([A-Z
 """The variables that macros bind: `result.all(each, each < 1)`."""
 
 _TEXT = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'")
-_LOOP = re.compile(r"\.\s*(?:all|exists|exists_one|existsOne|map|filter)$")
+_LOOP = re.compile(r"\.\s*(?:all|exists|exists_one|existsOne|map|filter)\Z")
 _COSTLY = re.compile(r"\b(?:all|exists|exists_one|existsOne|map|filter|matches)\b")
 _ODD_TEXT = re.compile(r"\b[rRbB]+['\"]|'\'\'|\"\"\"")
 _MATCHES = re.compile(r"\bmatches\s*\(\s*")

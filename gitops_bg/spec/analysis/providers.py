@@ -21,6 +21,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from gitops_bg.core.text.lines import lines_of
 from gitops_bg.spec.app.durations import seconds_of
 from gitops_bg.spec.app.fields import DnsLabel, Model, Positive, Text
 from gitops_bg.spec.app.validation import Conflict
@@ -73,7 +74,7 @@ def json_path(text: str) -> "jsonpath.JSONPath":
     try:
         return _strict_paths().compile(path)  # type: ignore[return-value]
     except jsonpath.JSONPathError as error:
-        raise ValueError(str(error).splitlines()[0]) from error
+        raise ValueError(lines_of(str(error))[0]) from error
 
 
 @cache
@@ -101,7 +102,7 @@ def _path(text: str) -> str:
     return text
 
 
-_MOMENT = re.compile(r"""now(?:\(\))?(?:\s*-\s*(?:duration\((["'])(?P<quoted>[^"']+)\1\)|(?P<bare>\S+)))?""")
+_MOMENT = re.compile(r"""now(?:\(\))?(?:\s*-\s*(?:duration\((["'])(?P<quoted>[^"']+)\1\)|(?P<bare>\S+)))?""", re.ASCII)
 
 
 def seconds_ago(text: str) -> float:

@@ -18,7 +18,7 @@ from gitops_bg.spec.dns_labels import DNS_LABEL
 NEVER = "never"
 LARGEST = 2**31 - 1
 DIGEST = r"[a-z0-9]+:[0-9a-f]{10,}"
-_PERCENT = re.compile(r"\d{1,2}%|100%")
+_PERCENT = re.compile(r"\d{1,2}%|100%", re.ASCII)
 
 
 def _file_in_the_folder(name: str) -> str:

@@ -48,4 +48,4 @@ def looks_like_version(name: str) -> bool:
     >>> looks_like_version("v01"), looks_like_version("docs")
     (True, False)
     """
-    return re.search(r"\d", name) is not None or name.lower().startswith("v")
+    return re.search(r"\d", name, flags=re.ASCII) is not None or name.lower().startswith("v")

@@ -22,7 +22,7 @@ VERSION = r"v[1-9][0-9]{0,8}"
 """The names of versions, which are also those of their folders."""
 # As the schema of HTTPRoute has them: https://gateway-api.sigs.k8s.io/reference/spec/#httppathmatch
 _PATH = re.compile(r"/(?:[-A-Za-z0-9/._~!$&'()*+,;=:@]|%[0-9a-fA-F]{2})*")
-_NOT_IN_A_PATH = re.compile(r"//|/\.\.?/|/\.\.?$|%2f", re.IGNORECASE)
+_NOT_IN_A_PATH = re.compile(r"//|/\.\.?/|/\.\.?\Z|%2f", re.IGNORECASE)
 _DURATION = r"([0-9]{1,5}(h|m|s|ms)){1,4}"
 _MOST_HEADERS = 15
 """The schema of HTTPRoute takes 16, and one is the version's."""

@@ -216,7 +216,7 @@ def what_runs_here(query: str, target: str, service: str) -> str:
     >>> what_runs_here('sum(rate(http{svc="web-canary",app="web"}[1m]))', "web", "web-live")
     'sum(rate(http{svc="web-live",app="web"}[1m]))'
     """
-    return re.sub(rf"(?<![\w-]){re.escape(target)}-canary(?![\w-])", lambda _: service, query)
+    return re.sub(rf"(?<![\w-]){re.escape(target)}-canary(?![\w-])", lambda _: service, query, flags=re.ASCII)
 
 
 def _check_aim(document: Document, found: Scaler, target: Mapping[str, Any]) -> Iterator[Problem]:

@@ -24,7 +24,7 @@ MAX_BYTES = 700_000
 template.
 """
 
-_KEY = re.compile(r"(?!\.\.)(?!\.$)[-._a-zA-Z0-9]{1,253}")
+_KEY = re.compile(r"(?!\.\.)(?!\.\Z)[-._a-zA-Z0-9]{1,253}")
 _NAME = re.compile(SUBDOMAIN)
 _CERTAINLY_FITS = 50_000  # Characters of JSON; its YAML never exceeds MAX_BYTES.
 

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from typing import Any
 
+from gitops_bg.core.text.lines import lines_of
+from gitops_bg.core.text.printable import printable
+
 _SECRET_NAME = re.compile(r"PASSW|SECRET|TOKEN|CREDENTIAL|PRIVATE|APIKEY|API_KEY", re.IGNORECASE)
-_PLAIN_KEY = re.compile(r"[A-Za-z_][\w-]*")
+_PLAIN_KEY = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +63,17 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Dif
 
 def _line_by_line(before: str, after: str) -> Iterator[str]:
     """The lines that differ, with their context."""
-    found = list(unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=2))
+    found = list(unified_diff(_lines(before), _lines(after), lineterm="", n=2))
     if not found:
         yield "(nothing but the line break at its end)"
     for line in found[3:]:  # without the names of the two texts, and the position of the first lines
         yield "…" if line.startswith("@@") else f"{line[0]} {line[1:]}"
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a text, none of an empty one; but for tabs, no character of it drives a terminal."""
+    lines = lines_of(text.removesuffix("\n")) if text else []
+    return ["\t".join(map(printable, line.split("\t"))) for line in lines]
 
 
 def _difference(level: Any) -> Difference:

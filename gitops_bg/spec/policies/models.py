@@ -22,8 +22,8 @@ LONGEST_WINDOW = 31 * 86400
 
 Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 DAYS: tuple[str, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d|24:00")
-_WALL = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?)?")
+_TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d|24:00", re.ASCII)
+_WALL = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?)?", re.ASCII)
 
 
 def _glob(text: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from gitops_bg.core.model.policies.facts import CommitFacts, Person
 from gitops_bg.spec.policies.models import FORGES, PersonEntry
 
-_NO_REPLY = re.compile(r"(\d+)[+-][^@]*@(?:users\.)?noreply\..*")
+_NO_REPLY = re.compile(r"(\d+)[+-][^@]*@(?:users\.)?noreply\..*", re.ASCII)
 """Addresses that forges give accounts; they begin with the stable id."""
 _CO_AUTHORED = re.compile(r"^[ \t]*co-authored-by[ \t]*:(.*)$", re.IGNORECASE | re.MULTILINE)
 _CO_AUTHOR = re.compile(r"([^<>,;]*)<([^<>]*)>|([^<>,;]+)")

@@ -11,7 +11,7 @@ from gitops_bg.spec.policies.models import PersonEntry
 
 File = bytes | Problem
 
-_LINE = re.compile(r'("[^"]*"|\S+)\s+(?:.*\s)?(?:ssh|ecdsa|sk-ssh|sk-ecdsa)-\S+\s+[A-Za-z0-9+/]+=*(?:\s.*)?')
+_LINE = re.compile(r'("[^"]*"|\S+)\s+(?:.*\s)?(?:ssh|ecdsa|sk-ssh|sk-ecdsa)-\S+\s+[A-Za-z0-9+/]+=*(?:\s.*)?', re.ASCII)
 _FORM = "write NAME ssh-ed25519 KEY, as in ssh-keygen(1)"
 
 

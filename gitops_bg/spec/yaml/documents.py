@@ -14,8 +14,8 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.manifests.references import Named
 from gitops_bg.spec.yaml.reader import read, read_one
 
-_BEGINS = re.compile(r"^---(?=\s|$)", re.MULTILINE)
-_MARKER = re.compile(r"---[^\n]*(?:\n|$)")
+_BEGINS = re.compile(r"^---(?=\s|$)", re.MULTILINE | re.ASCII)
+_MARKER = re.compile(r"---[^\n]*(?:\n|\Z)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from ruamel.yaml.events import AliasEvent, MappingStartEvent
 
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.spec import Retry, Suspension
+from gitops_bg.core.text.lines import lines_of
 from gitops_bg.spec.app.layout import APP_FILE, DEFAULT_TARGET_FILE, SETTINGS_FILE
 from gitops_bg.spec.manifests.target import template_path, value_at
 from gitops_bg.spec.yaml.emit import double_quoted, scalar, to_yaml
@@ -74,7 +75,7 @@ def _lines_like(like: bytes, path: Path, template: Mapping[str, Any], indent: st
 
 
 def _lines_anew(path: Path, template: Mapping[str, Any], indent: str) -> str:
-    lines = to_yaml({str(path[-1]): template}).splitlines()
+    lines = lines_of(to_yaml({str(path[-1]): template}).removesuffix("\n"))
     return "\n".join(indent + line if line else "" for line in lines)
 
 

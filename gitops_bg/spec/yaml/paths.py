@@ -9,7 +9,7 @@ from gitops_bg.core.text.masking import HOLDERS
 
 Path = tuple[str | int, ...]
 
-_PLAIN = re.compile(r"[A-Za-z_][\w-]*")
+_PLAIN = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
 _KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 """What Kubernetes takes for a key of ``data``. Anything else there may be a line of a value, indented wrongly."""
 

@@ -11,7 +11,7 @@ from gitops_bg.spec.yaml.reader import locate
 
 _MARK = "\ufeff"
 # An anchor (the reader refuses tags) precedes its value and belongs to its place.
-_ANCHOR = re.compile(r"&\S+\s+")
+_ANCHOR = re.compile(r"&\S+\s+", re.ASCII)
 _SPACE = " \t"
 
 
@@ -85,7 +85,7 @@ class Text:
         return self.replaced(line_start, self._past_break(self._line_end(end)), "")
 
     def _without_in_flow(self, start: int, end: int) -> bytes:
-        after = re.compile(r"\s*,[ \t]*").match(self._text, end)
+        after = re.compile(r"\s*,[ \t]*", re.ASCII).match(self._text, end)
         if after:
             return self.replaced(start, after.end(), "")
         before = self._text[:start].rstrip()

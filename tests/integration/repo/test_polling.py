@@ -161,11 +161,24 @@ class TestBranchesDeletedAfterTheyWereListed:
         poll = repository.poll()
         assert (poll.commit, poll.changed) == (head, {WEB})
 
-    def test_a_remote_that_lists_and_does_not_serve_is_unreachable(
+    def test_a_branch_that_is_listed_and_not_served_is_no_promotion_and_main_goes_on(
         self, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        head = push_target(remote, "1.1.0")
         listed = repository._mirror.advertised() + b"f" * 40 + f"\trefs/heads/{PROMOTION}\n".encode()
         monkeypatch.setattr(repository._mirror, "advertised", lambda: listed)
+        assert repository.poll().commit == head
+        assert not repository.promotions()
+        assert "couldn't find remote ref" in repository.unread_branch(PROMOTION)
+
+    def test_a_main_that_is_listed_and_not_served_is_unreachable(
+        self, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        listed = repository._mirror.advertised()
+        push_target(remote, "1.1.0")
+        missing = listed.replace(listed[:40], b"f" * 40)
+        monkeypatch.setattr(repository._mirror, "advertised", lambda: missing)
+        remote.run("update-ref", "-d", "refs/heads/main", cwd=remote.bare)
         with pytest.raises(RemoteUnreachable, match="couldn't find remote ref"):
             repository.poll()
 
@@ -238,8 +251,8 @@ def test_a_remote_that_knows_no_filters_works_as_well(opened: Opener, remote: Gi
 
 
 def test_tidying_keeps_a_partial_mirror_usable(repository: Repository, remote: GitRemote) -> None:
-    repository.tidy()
+    repository._mirror.tidy()
     push_target(remote, "1.1.0")
     assert repository.poll().changed == {WEB}
-    repository.tidy()
+    repository._mirror.tidy()
     assert b"1.1.0" in bytes(repository.files(WEB)["target.yaml"])  # type: ignore[arg-type]

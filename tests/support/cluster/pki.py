@@ -19,17 +19,17 @@ class Authority:
             *("-addext", "keyUsage=critical,keyCertSign,cRLSign", "-out", self.certificate),
         )
 
-    def server(self, name: str, address: str) -> tuple[Path, Path]:
-        """Certificate and key of a server at an IP address."""
+    def server(self, name: str, address: str, *, days: int = 2) -> tuple[Path, Path]:
+        """Certificate and key of a server at an IP address; with negative ``days``, one that is no longer valid."""
         extension = f"subjectAltName=IP:{address},DNS:localhost\nextendedKeyUsage=serverAuth\n"
-        return self._sign(name, f"/CN={name}", extension)
+        return self._sign(name, f"/CN={name}", extension, days)
 
     def client(self, user: str, groups: tuple[str, ...] = ()) -> tuple[Path, Path]:
         """Certificate and key that make the bearer this user of these groups, in Kubernetes' reading."""
         subject = "".join(f"/O={group}" for group in groups) + f"/CN={user}"
         return self._sign(user.replace(":", "-"), subject, "extendedKeyUsage=clientAuth\n")
 
-    def _sign(self, name: str, subject: str, extension: str) -> tuple[Path, Path]:
+    def _sign(self, name: str, subject: str, extension: str, days: int = 2) -> tuple[Path, Path]:
         base = self._folder / name
         key, request, certificate = (base.with_name(f"{name}.{end}") for end in ("key", "csr", "crt"))
         extensions = base.with_name(f"{name}.ext")
@@ -38,7 +38,7 @@ class Authority:
         _openssl("req", "-new", "-key", key, "-subj", subject, "-out", request)
         _openssl(
             *("x509", "-req", "-in", request, "-CA", self.certificate, "-CAkey", self._key),
-            *("-CAcreateserial", "-days", "2", "-extfile", extensions, "-out", certificate),
+            *("-CAcreateserial", "-days", str(days), "-extfile", extensions, "-out", certificate),
         )
         return certificate, key
 

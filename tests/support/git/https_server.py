@@ -31,10 +31,12 @@ class GitHttpsServer:
 
 
 @contextmanager
-def serving(folder: Path, scratch: Path, token: str) -> Iterator[GitHttpsServer]:
-    """Runs the server until the block ends."""
+def serving(
+    folder: Path, scratch: Path, token: str, *, named: str = "127.0.0.1", days: int = 2
+) -> Iterator[GitHttpsServer]:
+    """Runs the server until the block ends; its certificate is for the address ``named``, and for so many days."""
     authority = Authority(scratch / "pki")
-    certificate, key = authority.server("git", "127.0.0.1")
+    certificate, key = authority.server("git", named, days=days)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     httpd = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)

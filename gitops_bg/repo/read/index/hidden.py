@@ -9,7 +9,7 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.layout import APPS_FOLDER
 from gitops_bg.spec.groups.layout import GROUPS_FOLDER
 
-_MEMBER = re.compile(r".-(v[1-9][0-9]*)$")
+_MEMBER = re.compile(r".-(v[1-9][0-9]*)\Z")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.repo.git.commit_objects import CommitObjects
+from gitops_bg.repo.git.limits import Limits, memory_for_git
 from gitops_bg.repo.git.objects import Objects
 from gitops_bg.repo.git.output import Commit, subject_of
 from gitops_bg.repo.git.runner import Git, initialise
@@ -48,8 +49,9 @@ class History:
     def __init__(self, folder: Path) -> None:
         settings = RepositorySettings(url=str(folder), cluster="test", directory=folder)
         self.folder = folder / "mirror.git"
-        initialise(self.folder, timeout_seconds=30)
-        git = Git(self.folder, transport_for(settings, folder / "askpass"), 30)
+        limits = Limits(memory_for_git())
+        initialise(self.folder, 30, limits)
+        git = Git(self.folder, transport_for(settings, folder / "askpass"), 30, limits)
         self.objects = Objects(git)
         self.commits = CommitObjects(self.objects)
         self._git("mktree", stdin=b"")

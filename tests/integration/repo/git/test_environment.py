@@ -75,7 +75,7 @@ def test_everything_is_done_where_every_variable_of_git_says_nonsense(opened: Op
     repository.offer([change(repository, app=API, version=1)])
     repository.publish({WEB: LedgerBatch("life-1", (LedgerEntry(1, NOON, Event.PROMOTED),), AppState(rollout=1))})
     assert repository.landings([(WEB, "primary.yaml")])
-    repository.tidy()
+    repository._mirror.tidy()
     repository.begin_again()
     assert repository.poll().apps == 2
     assert set(remote.branches()) == {"main", "gitops-bg/promote/shop/api", "gitops-bg/state/prod"}
@@ -92,7 +92,8 @@ def test_a_process_starts_where_every_variable_of_git_says_nonsense(tmp_path: Pa
 def test_git_sees_nothing_of_the_machine_but_what_is_let_through(
     opened: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("SOME_SECRET", "s3cret")
+    for name in ("SOME_SECRET", "no-name; exit 1", "UID", "SHELLOPTS", "BASH_FUNC_exec%%"):
+        monkeypatch.setenv(name, "s3cret")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.setenv("SSH_AUTH_SOCK", "/run/user/1/agent")
     seen = tmp_path / "seen"

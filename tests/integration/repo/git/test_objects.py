@@ -61,7 +61,7 @@ class TestAnswers:
         git.push(git.commit(b"many"))
         mirror.follow(mirror.remote_branches())
         names = [git.run("hash-object", "--stdin", stdin=text).decode() for text in texts]
-        mirror.fetch_blobs(sorted(set(names)))
+        mirror.fetch_blobs({name: (name,) for name in names})
         assert [content for _, content in mirror.contents([*names, "f" * 40])] == [*texts, b""]
         assert [header and header.size for header in mirror.headers(names)] == [len(text) for text in texts]
 

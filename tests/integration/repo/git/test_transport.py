@@ -6,6 +6,7 @@ import os
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -212,8 +213,19 @@ class TestHttps:
             assert elsewhere.seen_credentials == []
 
     def test_an_unknown_certificate_is_refused(self, settings: dict[str, object], opened: Opener) -> None:
-        with pytest.raises(RemoteUnreachable, match="certificate"):
+        with pytest.raises(RemoteUnreachable, match=r"certificate.*--git-ca-file"):
             opened(**{**settings, "ca_file": None}).poll()
+
+    @pytest.mark.parametrize("certificate", [{"named": "127.0.0.9"}, {"days": -1}], ids=["another host", "the past"])
+    def test_a_certificate_of_another_host_or_of_the_past_is_refused(
+        self, certificate: dict[str, Any], opened: Opener, remote: GitRemote, tmp_path: Path
+    ) -> None:
+        (tmp_path / "token").write_text(TOKEN)
+        with serving(remote.bare.parent, tmp_path / "wrong", TOKEN, **certificate) as server:
+            settings = {"url": f"{server.url}/remote.git", "ca_file": server.certificate}
+            with pytest.raises(RemoteUnreachable, match=r"certificate.*--git-ca-file"):
+                opened(**settings, token_file=tmp_path / "token").poll()
+            assert server.seen_credentials == []
 
     def test_a_token_that_may_only_read_ends_in_push_refused(
         self, settings: dict[str, object], opened: Opener, server: GitHttpsServer, monkeypatch: pytest.MonkeyPatch
@@ -262,5 +274,5 @@ class TestEnvironment:
         repository = opened()
         repository.poll()
         repository.commit_primaries([change(repository)])
-        repository.tidy()
+        repository._mirror.tidy()
         assert not owned.exists()

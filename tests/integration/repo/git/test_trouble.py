@@ -241,7 +241,7 @@ class TestTheMirror:
         pack = tmp_path / "mirror" / "mirror.git" / "objects"
         before = sorted(path.name for path in pack.rglob("*.pack"))
         monkeypatch.setattr(directory, "LEAST_FREE_BYTES", 1 << 62)
-        monkeypatch.setattr(repository._mirror, "_sound", lambda: False)
+        monkeypatch.setattr(repository._mirror._remote, "_sound", lambda: False)
         git = repository._mirror.git
         attempt = git.attempt
         monkeypatch.setattr(
