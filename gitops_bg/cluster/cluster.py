@@ -199,6 +199,11 @@ class Cluster:
         return (self._caches is None or self._caches.alive) and (self._jobs is None or self._jobs.alive)
 
     @property
+    def knows_all(self) -> bool:
+        """Whether every namespace of ours is known: what is in the others cannot be counted."""
+        return self._caches is None or self._caches.knows_all
+
+    @property
     def age(self) -> float:
         """The seconds since the API server last confirmed what the caches say; 0 without caches."""
         return self._caches.age if self._caches is not None else 0.0

@@ -5,9 +5,9 @@ GitopsBgError
 ├── Refused          the API server or the remote said no; slow retry
 ├── Transient        something passing; retry with backoff
 │   ├── WorldChanged what was decided on is no longer so; look again at once
-│   ├── Exhausted    this process or machine has no more descriptors, threads, disk or memory
 │   └── InternalError a bug, at the boundary where it was caught; only what it struck waits, with backoff
-│       └── TookTooLong  a computation that was ended, because it would have held up the others
+│       ├── TookTooLong  a computation that was ended, because it would have held up the others
+│       └── Exhausted    no bug, but met at the same boundaries: no more descriptors, threads, disk or memory
 └── LostLeadership   stop now
 """
 
@@ -72,12 +72,6 @@ class WorldChanged(Transient):
     reason = "WorldChanged"
 
 
-class Exhausted(Transient):
-    """This process, or its machine, has no more of something; somebody else may give it back."""
-
-    reason = "Exhausted"
-
-
 class LostLeadership(GitopsBgError):
     """Another agent is in charge of this cluster; nothing more may be written."""
 
@@ -91,6 +85,12 @@ class InternalError(Transient):
     """
 
     reason = "InternalError"
+
+
+class Exhausted(InternalError):
+    """This process, or its machine, has no more of something; somebody else may give it back."""
+
+    reason = "Exhausted"
 
 
 class TookTooLong(InternalError):

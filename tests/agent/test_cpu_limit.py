@@ -95,6 +95,11 @@ def test_what_is_asked_outside_is_not_interrupted_and_costs_nothing() -> None:
     assert asked[-1] == "not in a computation"
 
 
+def test_its_lock_is_taken_by_no_python_code_that_could_be_interrupted_once_it_has_it() -> None:
+    assert type(CpuLimit()._lock) is type(threading.Lock())
+    assert not hasattr(type(CpuLimit()._lock).__enter__, "__code__")
+
+
 def test_the_others_go_on_meanwhile() -> None:
     limit, ended, counted = CpuLimit(), threading.Event(), [0]
 

@@ -45,6 +45,21 @@ def test_turns_are_shut_until_every_app_was_looked_at() -> None:
     assert woken[-1] == {WEB}
 
 
+def test_an_app_that_nobody_can_look_at_keeps_no_turn_from_the_others() -> None:
+    """Its namespace is closed to the agent, or its decision hits a bug: before anybody asks, and after that."""
+    made, woken = board(WEB, API, CART)
+    made.failed(API)
+    assert made.with_peers(TURNS, WEB).not_looked_at == 1
+    made.failed(CART)
+    assert made.with_peers(TURNS, WEB).not_looked_at == 0
+    assert woken[-1] == {WEB}
+    made.begin()
+    assert made.with_peers(TURNS, WEB).not_looked_at == 0
+    made.note(Peer(API, moving=True))
+    made.failed(API)
+    assert set(made.with_peers(TURNS, WEB).peers) == {API}, "it was seen to move, and may still do so"
+
+
 def test_only_who_moves_or_queues_is_told_of() -> None:
     made, _ = board(WEB, API, CART)
     for peer in (Peer(API, moving=True), Peer(CART, healthy_since=NOW)):

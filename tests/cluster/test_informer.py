@@ -75,9 +75,11 @@ def test_a_namespace_whose_right_was_taken_away_is_unknown_again_and_a_failing_w
     assert cache.unknown("shop") is None
     shop.trouble(Forbidden("403"))
     assert isinstance(cache.unknown("shop"), Forbidden)
+    shop.trouble(Transient("the API server is away"))
+    shop.trouble(None)
+    assert isinstance(cache.unknown("shop"), Forbidden), "nothing was listed since"
     shop.begin()
     shop.end()
-    shop.trouble(None)
     assert cache.unknown("shop") is None
 
 
@@ -88,6 +90,8 @@ def test_nobody_waits_for_what_the_agent_can_do_without_and_may_not_see() -> Non
     assert (cache.unknown("shop") is None, cache.blind("shop"), len(cache.troubles())) == (False, False, 1)
     scope.trouble(Forbidden("403"))
     assert (cache.unknown("shop"), cache.blind("shop"), cache.troubles()) == (None, True, [])
+    scope.trouble(Transient("the API server is away"))
+    assert cache.blind("shop"), "what it could not see before, it does not see now"
     scope.begin()
     scope.put(service("1"))
     scope.end()

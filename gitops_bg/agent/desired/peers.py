@@ -29,6 +29,8 @@ class PeerBoard:
         self._waiting: set[AppKey] = set()
         self._moving: set[AppKey] = set()
         self._unseen: set[AppKey] | None = None
+        self._barred: set[AppKey] = set()
+        """Apps that nobody can look at at present."""
         self.wake: Callable[[Iterable[AppKey]], None] = lambda _: None
         """Called with the apps to look at again."""
 
@@ -66,10 +68,25 @@ class PeerBoard:
         """Note the state of an app after a decision; wake the apps that ask about it if it changed."""
         with self._lock:
             before = self._peers.get(peer.app)
+            self._barred.discard(peer.app)
             self._peers[peer.app] = peer
             counts = peer.moving or peer.queued is not None
             (self._moving.add if counts else self._moving.discard)(peer.app)
             woken = self._woken(before, peer)
+        self.wake(woken)
+
+    def failed(self, app: AppKey) -> None:
+        """Note that nobody can look at an app, for want of a right or for a bug: the others do not wait for it.
+
+        Where it was seen to move, it still takes its place.
+        """
+        with self._lock:
+            was_awaited = app in (self._unseen or ())
+            self._barred.add(app)
+            if self._unseen:
+                self._unseen.discard(app)
+            is_last = was_awaited and not (self._unseen or set()) - self._waiting
+            woken = set(self._first_of_waiting()) - {app} if is_last else set()
         self.wake(woken)
 
     def forget(self, app: AppKey) -> None:
@@ -78,6 +95,7 @@ class PeerBoard:
             self._peers.pop(app, None)
             self._moving.discard(app)
             self._waiting.discard(app)
+            self._barred.discard(app)
             self._dependents.pop(app, None)
 
     def _woken(self, before: Peer | None, after: Peer) -> set[AppKey]:
@@ -97,5 +115,5 @@ class PeerBoard:
 
     def _not_looked_at(self) -> set[AppKey]:
         if self._unseen is None:
-            self._unseen = set(self._apps()) - self._peers.keys()
+            self._unseen = set(self._apps()) - self._peers.keys() - self._barred
         return self._unseen

@@ -1,11 +1,13 @@
 """What apps share in main (AnalysisTemplates, AlertProviders, default alerts), and which app uses which of it."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from time import thread_time
 from typing import TypeVar
 
 from gitops_bg.agent.desired.reading import too_costly
 from gitops_bg.agent.runtime.boundaries import log_bug
-from gitops_bg.agent.runtime.cpu_limit import cpu_limited
+from gitops_bg.agent.runtime.cpu_limit import LONGEST, cpu_limited
 from gitops_bg.core.errors import TookTooLong
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
@@ -72,12 +74,26 @@ def _affordable(folder: str, load: Callable[[Files], Loaded], files: Files) -> L
         return cpu_limited(f"reading {folder}", lambda: load(files))
     except TookTooLong as error:
         log_bug(error)
-        return load({path: _if_cheap(path, content, load) for path, content in files.items()})
+        return load(dict(_cheap_ones(load, files)))
 
 
-def _if_cheap(path: str, content: bytes | Problem, load: Callable[[Files], object]) -> bytes | Problem:
+def _cheap_ones(load: Callable[[Files], object], files: Files) -> Iterator[tuple[str, bytes | Problem]]:
+    """Yield the files with their contents, or what is wrong with those that cost too much, by themselves or after
+    others.
+    """
+    left = LONGEST
+    for path, content in files.items():
+        began = thread_time()
+        yield path, _if_cheap(path, content, load, min(_FOR_A_FILE, left))
+        left -= thread_time() - began
+
+
+def _if_cheap(path: str, content: bytes | Problem, load: Callable[[Files], object], seconds: float) -> bytes | Problem:
+    if seconds <= 0:
+        others = TookTooLong(f"the files before {path} take all the time that there is for reading them")
+        return too_costly(path, others)
     try:
-        cpu_limited(f"reading {path}", lambda: load({path: content}), _FOR_A_FILE)
+        cpu_limited(f"reading {path}", partial(load, {path: content}), seconds)
     except TookTooLong as error:
         return too_costly(path, error)
     return content

@@ -112,7 +112,8 @@ def gather(catalog: Catalog, cluster: Cluster, app: AppKey) -> Facts | None:
     if facts is None or reading.entry(app) or not facts.desired.knowledge.counts:
         return facts
     live = frozenset(filter(catalog.cares_for, cluster.apps()))
-    return replace(facts, spec=_unless_too_many_left(reading, live, facts.spec))
+    spec = _unless_too_many_left(reading, live, facts.spec) if cluster.knows_all else kept(facts.spec)
+    return replace(facts, spec=spec)
 
 
 def _as_member(facts: Facts, state: MemberState, *, in_main: bool) -> Facts:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from gitops_bg.agent.observability.logs import fields
-from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
+from gitops_bg.core.errors import Exhausted, GitopsBgError, InternalError, guarded
 from gitops_bg.core.model.version import AppKey
 
 LOGGER = logging.getLogger(__name__)
@@ -36,7 +36,9 @@ _KNOWN = Known()
 
 def log_bug(error: InternalError, app: AppKey | None = None) -> None:
     """Log a bug: with its traceback the first time, at DEBUG afterwards."""
-    if _KNOWN.is_news(error):
+    if isinstance(error, Exhausted):
+        LOGGER.warning("%s", error, extra=fields(app=app, reason=error.reason))
+    elif _KNOWN.is_news(error):
         LOGGER.error("%s", error, exc_info=error.__cause__, extra=fields(app=app, reason=error.reason))
     else:
         LOGGER.debug("%s, once more", error, extra=fields(app=app, reason=error.reason))

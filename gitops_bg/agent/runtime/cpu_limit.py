@@ -50,6 +50,7 @@ class CpuLimit:
     ) -> None:
         self._cpu_of = cpu_of or _cpu_of
         self._interrupt = interrupt or _interrupt
+        # No Condition: an interruption could come in its Python code once it has the lock, and nobody would free it.
         self._lock = threading.Lock()
         self._under_way: set[_Computation] = set()
         self._is_watched = False

@@ -260,6 +260,8 @@ class Watch:
         if at_once:
             return
         self._sink.trouble(error)
+        if isinstance(error, Forbidden):
+            self._version = ""  # Once the right is back, a list says what is there now.
         spare = self._can_do_without and isinstance(error, Forbidden)
         pace = self._pace.after_refusal() if spare else self._pace
         self._stopping.wait(pace.pause(self._failures, error))

@@ -88,7 +88,7 @@ class Informer(Generic[S, K]):
     def blind(self, namespace: str) -> bool:
         """Whether the server refuses to list what is in a namespace, so that a missing object may exist."""
         scopes = (scope for scope in self._scopes if scope.namespace in {"", namespace})
-        return any(isinstance(scope.error, Forbidden) for scope in scopes)
+        return any(scope.refused for scope in scopes)
 
     def troubles(self) -> list[GitopsBgError]:
         """Why watches receive nothing at present, for kinds that the agent cannot do without."""
@@ -264,6 +264,8 @@ class Scope(Generic[S]):
         self.round = 0
         self.synced = threading.Event()
         self.error: GitopsBgError | None = None
+        self.refused: Forbidden | None = None
+        """The server refuses to show what is there, until a list is complete again: other errors change nothing."""
 
     def unknown(self) -> GitopsBgError | None:
         """Why the cache may lack what is in this namespace; None: it lacks nothing.
@@ -274,8 +276,7 @@ class Scope(Generic[S]):
         if not self.synced.is_set():
             where = f"namespace {self.namespace}" if self.namespace else "the cluster"
             return self.error or Unlisted(f"{where} is not listed yet")
-        closed = self.namespace and isinstance(self.error, Forbidden) and not self._cache.can_do_without
-        return self.error if closed else None
+        return self.refused if self.namespace and not self._cache.can_do_without else None
 
     def begin(self) -> None:
         """A list starts."""
@@ -289,6 +290,7 @@ class Scope(Generic[S]):
     def end(self) -> None:
         """The list is complete."""
         self._cache.sweep(self.namespace, self.round)
+        self.refused = None
         self.synced.set()
 
     def remove(self, body: Object) -> None:
@@ -302,6 +304,7 @@ class Scope(Generic[S]):
     def trouble(self, error: GitopsBgError | None) -> None:
         """Why the watch receives nothing at present, or None."""
         self.error = error
+        self.refused = error if isinstance(error, Forbidden) else self.refused
         if self._cache.can_do_without and isinstance(error, Forbidden):
             self.synced.set()
 

@@ -121,6 +121,11 @@ class Informers:
         return all(watch.alive for watch in self._watches)
 
     @property
+    def knows_all(self) -> bool:
+        """Whether no namespace is `unknown`."""
+        return not any(self.unknown(each) for each in self._namespaces)
+
+    @property
     def age(self) -> float:
         """The seconds since the server last confirmed what is known, of the kind with the oldest knowledge.
 

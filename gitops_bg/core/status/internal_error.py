@@ -7,7 +7,7 @@ Degraded meanwhile. Where there is no decision, the condition is written alone. 
 from collections.abc import Mapping
 from dataclasses import replace
 
-from gitops_bg.core.errors import GitopsBgError, InternalError
+from gitops_bg.core.errors import Exhausted, GitopsBgError, InternalError
 from gitops_bg.core.model.decision import Condition, Decision, Phase
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.kstatus import READY, RECONCILING, STALLED
@@ -30,6 +30,8 @@ def internal_error(app: AppKey, error: GitopsBgError) -> Condition:
         patch = f"""kubectl patch bgd {app.name} -n {app.namespace} --subresource=status --type=merge"""
         said = f"""{error}. To have it made anew from Git: {patch} -p '{{"status":{{"record":null}}}}'"""
         return Condition(INTERNAL_ERROR, True, "RecordUnreadable", said)
+    if isinstance(error, Exhausted):
+        return Condition(INTERNAL_ERROR, True, "InternalError", f"{error}. The agent tries again")
     said = f"{error}. The agent tries again; report it, with the traceback in its log"
     return Condition(INTERNAL_ERROR, True, "InternalError", said)
 
