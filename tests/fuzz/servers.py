@@ -1,4 +1,4 @@
-"""What servers answer, as bytes: lines and refusals of an API server, JSON of a forge."""
+"""What servers answer, as bytes: lines and refusals of an API server, JSON of a forge, values of a metric."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, cast
 
+from gitops_bg.analysis.provider import Context, Value
+from gitops_bg.analysis.registry import Registry
 from gitops_bg.cluster.api.answers import items_of, next_of
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.errors import is_absent, is_failed_test, refusal
@@ -17,9 +19,15 @@ from gitops_bg.forge.adapters.api import Api
 from gitops_bg.forge.adapters.gitea import Gitea
 from gitops_bg.forge.adapters.github import GitHub
 from gitops_bg.forge.adapters.gitlab import GitLab
+from gitops_bg.outbound.errors import MeasuringFailed
 from gitops_bg.outbound.http import Answer
+from gitops_bg.outbound.secrets import Secrets
 from tests.forge.test_shapes import CALLS, NOW, PLACE
+from tests.integration.analysis.measured import WEB
+from tests.integration.analysis.speakers import SPEAKERS
 
+_REGISTRY = Registry()
+_LONGEST_ERROR = 1000
 _LONGEST_PAUSE = 24 * 3600
 
 
@@ -102,3 +110,25 @@ def answered_by_a_forge(data: bytes) -> None:
                 call(forge)
             except GitopsBgError as error:
                 str(error).encode()
+
+
+def answered_by_a_backend(data: bytes) -> None:
+    """Have every provider of metrics read an answer: status and media type in the first line.
+
+    What it may raise says little of the answer, and can be saved.
+    """
+    first, _, body = data.partition(b"\n")
+    status, _, kind = first.decode("latin-1").partition(" ")
+    code = int(status) if status.isascii() and status.isdecimal() and len(status) == 3 else 200
+    for provider, speaker in SPEAKERS.values():
+        given = speaker.secrets
+        secrets = Secrets("shop", lambda _, name, held=given: {k: v.encode() for k, v in held[name].items()})
+        reply = Answer("https://metrics.test/", code, body, {"content-type": kind})
+        context = Context(WEB, NOW, secrets, lambda _, told=reply: told)
+        try:
+            reading = _REGISTRY.provider(provider).measure(speaker.block("https://metrics.test"), context)
+        except MeasuringFailed as error:
+            shown = str(error)
+        else:
+            shown = "" if isinstance(reading, Value) else reading.why
+        assert len(shown.encode()) < _LONGEST_ERROR, "more of an answer is shown than is needed"

@@ -31,7 +31,7 @@ from gitops_bg.spec.manifests.quantities import amount
 from gitops_bg.spec.patterns import compile_pattern
 from gitops_bg.spec.policies.cron import read_cron
 from gitops_bg.spec.yaml.reader import read
-from tests.fuzz.servers import answered_by_a_forge, listed, refused, watched
+from tests.fuzz.servers import answered_by_a_backend, answered_by_a_forge, listed, refused, watched
 from tests.fuzz.web import answered
 
 CORPUS = Path(__file__).with_name("corpus")
@@ -121,6 +121,7 @@ TARGETS: dict[str, Target] = {
     "address": Target(lambda data: ORDINARY.refusal_of_literal(_text(data))),
     "web-request": Target(answered),
     "forge-answer": Target(answered_by_a_forge),
+    "metric-answer": Target(answered_by_a_backend),
     "api-watch": Target(watched, GitopsBgError),
     "api-list": Target(listed, GitopsBgError),
     "api-refusal": Target(refused),
