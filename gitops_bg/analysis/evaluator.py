@@ -19,6 +19,7 @@ from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
 from gitops_bg.outbound.errors import MeasuringFailed
 from gitops_bg.outbound.http import ask
+from gitops_bg.outbound.quoting import quoted
 from gitops_bg.outbound.secrets import NoSuchKey, ReadSecret, Secrets
 from gitops_bg.spec.analysis.expressions import is_true
 
@@ -55,11 +56,16 @@ class MetricEvaluator:
             reading = self._reading(subject, measure, secrets)
             value = _text(reading)
             phase, message = evaluate(measure.metric, reading, partial(self._is_true, subject))
-        except (MeasuringFailed, NoSuchKey, GitopsBgError) as error:
+        except MeasuringFailed as error:
+            phase, message = AnalysisPhase.ERROR, error.told(secrets.clean)
+        except (NoSuchKey, GitopsBgError) as error:
             phase, message = AnalysisPhase.ERROR, str(error)
         except Exception as error:
             LOGGER.exception("%s", secrets.clean(traceback.format_exc()), exc_info=False)
-            phase, message = AnalysisPhase.ERROR, f"the provider broke: {type(error).__name__}: {error}"
+            phase, message = (
+                AnalysisPhase.ERROR,
+                f"the provider broke: {type(error).__name__}: {quoted(str(error), secrets.clean)}",
+            )
         return MeasurementResult(
             measure.id, phase, self._clock(), shortened(secrets.clean(value)), shortened(secrets.clean(message))
         )

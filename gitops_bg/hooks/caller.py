@@ -20,15 +20,13 @@ from gitops_bg.hooks.request import Compose, HookRequest, request_for
 from gitops_bg.hooks.senders import Senders
 from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
 from gitops_bg.outbound.posting import Poster, PostFailed
+from gitops_bg.outbound.quoting import media_type, quoted, words_in_text
 from gitops_bg.outbound.secrets import NoSuchKey, ReadSecret, Secrets
 
 LOGGER = logging.getLogger(__name__)
 
-LONGEST_BODY = 4096
-"""Bytes of a response that are kept."""
-
-_MOST_READ = 4 * LONGEST_BODY
-"""Bytes of a response that are read: secrets are hidden in it before it is cut."""
+_MOST_READ = 16 * 1024
+"""Bytes of a response that are read; `quoting` decides what of them is shown."""
 
 MOST_AT_ONCE = 512
 """The most calls under way in one agent; each ends within its own timeout."""
@@ -150,9 +148,8 @@ class HookCaller:
         compose = self._composers.get(call.hook.type, request_for)
         try:
             request = await asyncio.to_thread(compose, subject, call, secrets)
-            status, body = await self._in_time(subject, request)
-            text = _readable(body)
-            return request.status(status, text), _cut(secrets.clean(text))
+            status, text, words = await self._in_time(subject, request)
+            return request.status(status, text), quoted(words, secrets.clean)
         except (TimeoutError, NoSuchKey, GitopsBgError) as error:
             return 0, str(error)
         except PostFailed as error:
@@ -165,13 +162,14 @@ class HookCaller:
             LOGGER.exception("%s", secrets.clean(traceback.format_exc()), exc_info=False)
             return 0, printable(secrets.clean(f"a bug of the agent: {type(error).__name__}: {error}"))
 
-    async def _in_time(self, subject: Subject, request: HookRequest) -> tuple[int, bytes]:
+    async def _in_time(self, subject: Subject, request: HookRequest) -> tuple[int, str, str]:
+        """Status, text, and what of the text may be shown."""
         try:
             async with asyncio.timeout(request.timeout):
                 if request.send is not None:
                     status, text = await self._senders.run(subject, request.send)
-                    return status, text.encode()
-                return await self._poster.post(
+                    return status, text, text
+                answer = await self._poster.post(
                     request.url,
                     list(request.headers),
                     request.body,
@@ -179,15 +177,7 @@ class HookCaller:
                     proxy=request.proxy,
                     most=_MOST_READ,
                 )
+                words = words_in_text(media_type(answer.headers), answer.body)
+                return answer.status, answer.body.decode("utf-8", "replace"), words
         except TimeoutError as error:
             raise TimeoutError(f"no answer within {request.timeout:g} s") from error
-
-
-def _cut(text: str) -> str:
-    return text.encode()[:LONGEST_BODY].decode(errors="ignore")
-
-
-def _readable(body: bytes) -> str:
-    """Decode text that is safe for a terminal or a status."""
-    text = body.decode("utf-8", "replace").strip()
-    return "".join(character for character in text if character.isprintable() or character in "\n\t")

@@ -3,6 +3,7 @@
 Translates all errors of httpx into `MeasuringFailed`; knows no provider.
 """
 
+import re
 import ssl
 import time
 from collections.abc import Iterator, Mapping
@@ -17,12 +18,11 @@ from gitops_bg.core.text.foreign_json import NotJson, read_json
 from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
 from gitops_bg.outbound.errors import MeasuringFailed
 from gitops_bg.outbound.guarded import guarded
+from gitops_bg.outbound.quoting import media_type, status_line, words_in_json
 
 MAX_BODY = 1024 * 1024
 """The most bytes of a response; a metric is smaller."""
 MAX_REDIRECTS = 3
-_EXCERPT = 16 * 1024
-"""Bytes of an excerpt before it is cut to what is shown: secrets are hidden in it first."""
 _AGENT = "gitops-bg"
 _KEPT_SECONDS = 50.0
 """How long an idle connection is kept: longer than a poll interval, and shorter than most servers keep it."""
@@ -60,6 +60,8 @@ class Answer:
     body: bytes
     headers: Mapping[str, str] = field(default_factory=dict)
     """By names in lower case."""
+    redirected: bool = False
+    """Whether somebody else than the author named the address: then nothing of the body is quoted."""
 
     def json(self) -> Any:
         """The body as JSON. Raises ``MeasuringFailed`` where it is not JSON, or the status is not 2xx."""
@@ -67,12 +69,23 @@ class Answer:
         try:
             return read_json(self.body)
         except NotJson as error:
-            raise MeasuringFailed(f"{self.place} answered what is no JSON: {excerpt(self.body)}") from error
+            kind = media_type(self.headers)
+            raise MeasuringFailed(f"{self.place} answered what is no JSON{kind and f' but {kind}'}") from error
 
     def require_success(self) -> None:
         """Raise ``MeasuringFailed`` unless the status is 2xx."""
         if not 200 <= self.status < 300:
-            raise MeasuringFailed(f"{self.place} answered {self.status}: {excerpt(self.body)}")
+            raise MeasuringFailed(f"{self.place} answered {status_line(self.status)}", self.words)
+
+    @property
+    def words(self) -> str:
+        """What it says about an error in JSON, as far as that may be shown; whole, for `MeasuringFailed`."""
+        return words_in_json(self.kind, self.body)
+
+    @property
+    def kind(self) -> str:
+        """The media type by which the body may be quoted; empty where nothing of it may."""
+        return "" if self.redirected else media_type(self.headers)
 
 
 def ask(request: Request, rules: AddressRules = EVERYWHERE) -> Answer:
@@ -92,14 +105,14 @@ def exchange(client: httpx.Client, request: Request) -> Answer:
         return _follow(client, request, time.monotonic() + request.timeout)
 
 
-def excerpt(body: bytes) -> str:
-    """The beginning of a body, on one line.
-
-    >>> excerpt(b"<html>\\n no")
-    '<html> no'
-    """
-    text = " ".join(body[:_EXCERPT].decode("utf-8", "ignore").split())
-    return "".join(char for char in text if char.isprintable()) or "(empty)"
+def reason_of(error: Exception) -> str:
+    """Why there was no answer: in words of ours where the library's have in them what a server sent."""
+    if isinstance(error, httpx.RemoteProtocolError):
+        return "it ended the connection" if "disconnected" in str(error) else "it answered what is no HTTP"
+    if isinstance(error, httpx.ProxyError):
+        found = re.match(r"[1-5]\d\d\b", str(error))
+        return f"the proxy answered {status_line(int(found[0]))}" if found else "the proxy does not connect"
+    return str(error) or type(error).__name__
 
 
 def client_for(trust: Trust, timeout: float) -> httpx.Client:
@@ -115,12 +128,12 @@ def _follow(client: httpx.Client, request: Request, until: float) -> Answer:
     headers = {"User-Agent": _AGENT, **request.headers, "Accept-Encoding": "identity"}
     encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
     sent = client.build_request(request.method, request.url, headers=encoded, content=request.body)
-    for _ in range(MAX_REDIRECTS + 1):
+    for redirects in range(MAX_REDIRECTS + 1):
         response = client.send(sent, stream=True, follow_redirects=False)
         try:
             if response.next_request is None:
                 body = _body(response, until, request.most)
-                return Answer(_place(str(sent.url)), response.status_code, body, _headers(response))
+                return Answer(_place(str(sent.url)), response.status_code, body, _headers(response), redirects > 0)
             following = response.next_request
         finally:
             response.close()
@@ -170,7 +183,7 @@ def _border(place: str) -> Iterator[None]:
     except httpx.TimeoutException as error:
         raise MeasuringFailed(f"{place} did not answer in time") from error
     except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, UnicodeError, ValueError) as error:
-        raise MeasuringFailed(f"{place} cannot be asked: {error or type(error).__name__}") from error
+        raise MeasuringFailed(f"{place} cannot be asked: {reason_of(error)}") from error
 
 
 @lru_cache(maxsize=32)

@@ -7,7 +7,7 @@ import httpx
 
 from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
 from gitops_bg.outbound.guarded import guarded
-from gitops_bg.outbound.http import Trust, tls_context
+from gitops_bg.outbound.http import Answer, Trust, reason_of, tls_context
 
 
 class PostFailed(Exception):
@@ -23,8 +23,8 @@ class Poster:
 
     async def post(
         self, url: str, headers: list[tuple[str, str]], content: bytes, *, trust: Trust, proxy: str, most: int
-    ) -> tuple[int, bytes]:
-        """Status and at most ``most`` bytes of the body. Raises PostFailed."""
+    ) -> Answer:
+        """The response, with at most ``most`` bytes of its body. Raises PostFailed."""
         try:
             refused = self._rules.refusal_of_literal(httpx.URL(url).host)  # also where a proxy would be asked for it
             if refused:
@@ -36,9 +36,10 @@ class Poster:
                     body += chunk
                     if len(body) >= most:
                         break
-                return response.status_code, body[:most]
+                said = {name.lower(): value for name, value in response.headers.items()}
+                return Answer(url, response.status_code, body[:most], said)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise PostFailed(f"{type(error).__name__}: {error}") from error
+            raise PostFailed(f"{type(error).__name__}: {reason_of(error)}") from error
 
     async def close(self) -> None:
         """Close every connection."""

@@ -17,6 +17,7 @@ from starlette.routing import Route
 from gitops_bg.agent.groups.commands import Asked, GroupCommands, NoSuchGroup
 from gitops_bg.core.errors import GitopsBgError, InvalidInput, Refused, WorldChanged
 from gitops_bg.core.groups.model import GroupKey, GroupVersion, PromotionRejected, Rejection
+from gitops_bg.spec.app.fields import LARGEST
 from gitops_bg.web.agent_port import AgentView
 from gitops_bg.web.answers import AskedAnswer, DeletedAnswer, MessageAnswer, VersionRow, Where
 
@@ -80,9 +81,17 @@ def _versions(commands: GroupCommands, group: GroupKey, _: Request) -> JSONRespo
 
 def _promote(commands: GroupCommands, group: GroupKey, request: Request) -> JSONResponse:
     text = request.query_params.get("archiveSize")
-    if text is not None and not text.removeprefix("-").isdecimal():
-        return _said(400, f"archiveSize is {text!r}: write a number")
-    return _asked(commands.promote(group, request.path_params["version"], None if text is None else int(text)))
+    size = None if text is None else _count(text)
+    if text is not None and size is None:
+        return _said(400, f"archiveSize is {text[:20]!r}: write a number from 0 to {LARGEST}")
+    return _asked(commands.promote(group, request.path_params["version"], size))
+
+
+def _count(text: str) -> int | None:
+    """A number up to what `check` takes: a larger one in main would make the group invalid. None for anything else."""
+    digits = text.removeprefix("-")
+    plain = digits.isascii() and digits.isdecimal() and len(digits) <= len(str(LARGEST))
+    return int(text) if plain and int(text) <= LARGEST else None
 
 
 def _roll_back(commands: GroupCommands, group: GroupKey, _: Request) -> JSONResponse:

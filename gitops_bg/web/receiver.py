@@ -8,6 +8,7 @@ Signed by one secret in the way of GitHub, GitLab, Gitea, or any sender with
 import asyncio
 import hmac
 import logging
+import math
 from collections.abc import Callable
 
 from starlette.requests import ClientDisconnect, Request
@@ -22,6 +23,7 @@ from gitops_bg.web.signatures import SCHEMES, Scheme, body_mac, is_genuine, sche
 
 LARGEST_BODY_BYTES = 1_000_000
 _DISCARDED_BYTES = 16_000_000  # Bytes read beyond the limit: a sender that is still writing would not see the response.
+_MOST_DIGITS = 20  # Of a length; Python refuses to read thousands.
 _SECONDS_BETWEEN_LOOKS = 1.0  # At the forge, whose requests are limited; Git is looked at as often as it can be.
 _SECONDS_BETWEEN_COMPLAINTS = 60.0  # A sender without the secret must not fill the log.
 _HEADERS = {401: {"WWW-Authenticate": "Signature"}, 408: {"Connection": "close"}, 413: {"Connection": "close"}}
@@ -85,9 +87,8 @@ async def _read(request: Request, feed: Callable[[bytes], None]) -> int:
     """Feed the body in pieces, up to the limit; return the number of bytes, which exceeds the limit if the
     body does.
     """
-    declared = int(request.headers.get("content-length", "0"))
-    if declared > LARGEST_BODY_BYTES + _DISCARDED_BYTES:
-        return declared
+    if _declared(request.headers.get("content-length", "")) > LARGEST_BODY_BYTES + _DISCARDED_BYTES:
+        return LARGEST_BODY_BYTES + _DISCARDED_BYTES + 1
     size = 0
     async for piece in request.stream():
         size += len(piece)
@@ -96,6 +97,13 @@ async def _read(request: Request, feed: Callable[[bytes], None]) -> int:
         elif size > LARGEST_BODY_BYTES + _DISCARDED_BYTES:
             break
     return size
+
+
+def _declared(length: str) -> float:
+    """The bytes that a header announces; 0 for what is no number: what comes is counted in any case."""
+    if not (length.isascii() and length.isdecimal()):
+        return 0
+    return int(length) if len(length) <= _MOST_DIGITS else math.inf
 
 
 def _complain(sender: str) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from gitops_bg.cluster.lint import lint
 from gitops_bg.cluster.observation.project import app_state, replica_set_state, service_state, slice_state
+from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.text.foreign_json import NotJson, read_json, read_objects
 from gitops_bg.core.text.images import parts_of
 from gitops_bg.core.text.printable import printable
@@ -30,6 +31,8 @@ from gitops_bg.spec.manifests.quantities import amount
 from gitops_bg.spec.patterns import compile_pattern
 from gitops_bg.spec.policies.cron import read_cron
 from gitops_bg.spec.yaml.reader import read
+from tests.fuzz.servers import answered_by_a_backend, answered_by_a_forge, listed, refused, watched
+from tests.fuzz.web import answered
 
 CORPUS = Path(__file__).with_name("corpus")
 NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
@@ -116,5 +119,11 @@ TARGETS: dict[str, Target] = {
     "quantity": Target(lambda data: amount(_text(data))),
     "image": Target(lambda data: parts_of(_text(data))),
     "address": Target(lambda data: ORDINARY.refusal_of_literal(_text(data))),
+    "web-request": Target(answered),
+    "forge-answer": Target(answered_by_a_forge),
+    "metric-answer": Target(answered_by_a_backend),
+    "api-watch": Target(watched, GitopsBgError),
+    "api-list": Target(listed, GitopsBgError),
+    "api-refusal": Target(refused),
     "printable": Target(lambda data: printable(_text(data)).encode()),
 }

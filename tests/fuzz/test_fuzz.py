@@ -47,6 +47,13 @@ def _changed(seed: bytes, number: int) -> bytes:
     return bytes(data)
 
 
+@pytest.mark.parametrize("name", TARGETS)
+def test_only_errors_that_are_expected_come_of_the_corpus(name: str) -> None:
+    assert seeds(name)
+    for seed in seeds(name):
+        TARGETS[name](seed)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
 def test_only_errors_that_are_expected_come_of_changed_texts(name: str) -> None:

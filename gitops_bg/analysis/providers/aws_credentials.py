@@ -14,7 +14,7 @@ from gitops_bg.analysis.provider import Context
 from gitops_bg.analysis.providers.aws_signing import Credentials
 from gitops_bg.analysis.providers.blocks import at
 from gitops_bg.outbound.errors import MeasuringFailed
-from gitops_bg.outbound.http import Request, ask
+from gitops_bg.outbound.http import Answer, Request, ask
 
 _TIMEOUT = 5.0
 _SESSION = "gitops-bg"
@@ -77,13 +77,22 @@ def _from_web_identity(environment: Mapping[str, str], token: str, region_name: 
     }
     content = {"Content-Type": "application/x-www-form-urlencoded"}
     answer = ask(Request(address, "POST", content, urlencode(form).encode(), _TIMEOUT))
-    answer.require_success()
     text = answer.body.decode("utf-8", "replace")
+    _require_success(answer, text)
     names = ("AccessKeyId", "SecretAccessKey", "SessionToken")
     values = [found[1].strip() for name in names if (found := re.search(f"<{name}>(.*?)</{name}>", text, re.DOTALL))]
     if len(values) != len(names):
         raise MeasuringFailed(f"{answer.place} gave no credentials")
     return Credentials(*values)
+
+
+def _require_success(answer: Answer, text: str) -> None:
+    """As the answer's own, with the words of XML: the operator names the address, and nobody else."""
+    try:
+        answer.require_success()
+    except MeasuringFailed as error:
+        told = re.search("<Message>(.*?)</Message>", text, re.DOTALL)
+        raise MeasuringFailed(error.args[0], error.words or (told[1] if told else "")) from None
 
 
 def _from_container(address: str, token: str) -> Credentials:

@@ -11,6 +11,7 @@ from gitops_bg.outbound.http import Trust
 from gitops_bg.spec.analysis.providers import Header, Http
 from gitops_bg.spec.app.fields import Model
 
+_KINDS = {bool: "true or false", type(None): "null", dict: "an object", list: "a list"}
 Block = TypeVar("Block", bound=Model)
 
 
@@ -37,11 +38,11 @@ def headers(listed: Sequence[Header]) -> dict[str, str]:
 def number(text: Any) -> float:
     """Parse a number of a backend: JSON's, or a text such as ``0.5`` or ``NaN``. Raises ``MeasuringFailed``."""
     if isinstance(text, bool) or not isinstance(text, int | float | str):
-        raise MeasuringFailed(f"the backend gave {str(text)!r} where a number belongs")
+        raise MeasuringFailed(f"the backend gave {_KINDS.get(type(text), 'something')} where a number belongs")
     try:
         return float(text)
     except ValueError as error:
-        raise MeasuringFailed(f"the backend gave {text!r} where a number belongs") from error
+        raise MeasuringFailed("the backend gave a text where a number belongs", str(text)) from error
 
 
 def present(values: Sequence[Any]) -> list[float]:

@@ -12,7 +12,8 @@ from gitops_bg.analysis.providers.aws_credentials import from_secret, of_the_age
 from gitops_bg.analysis.providers.aws_signing import Scope, signed
 from gitops_bg.analysis.providers.blocks import at, present, read, rows, trust
 from gitops_bg.outbound.errors import MeasuringFailed
-from gitops_bg.outbound.http import Request
+from gitops_bg.outbound.http import Answer, Request
+from gitops_bg.outbound.quoting import is_json
 from gitops_bg.spec.analysis import providers
 from gitops_bg.spec.app.durations import seconds_of
 
@@ -37,7 +38,7 @@ class CloudWatch:
         secret = asked.secret_ref
         credentials = from_secret(secret.name, context) if secret else of_the_agent(where, context)
         sent = signed("POST", url, _HEADERS, body, Scope(where, _SERVICE, context.now), credentials)
-        return _reading(context.ask(Request(url, "POST", sent, body, asked.timeout_seconds, trust(asked))).json())
+        return _reading(context.ask(Request(url, "POST", sent, body, asked.timeout_seconds, trust(asked))))
 
 
 def _question(asked: providers.CloudWatch, context: Context) -> dict[str, Any]:
@@ -60,13 +61,16 @@ def _capitalized(value: Any) -> Any:
     return [_capitalized(item) for item in value] if isinstance(value, list) else value
 
 
-def _reading(data: Any) -> Reading:
+def _reading(answer: Answer) -> Reading:
+    data = answer.json()
     results = rows(data, "MetricDataResults")
     for result in results:
         status = at(result, "StatusCode")
         if status in _BROKEN:
-            said = "; ".join(str(at(message, "Value")) for message in result.get("Messages") or [])
-            raise MeasuringFailed(f"CloudWatch: {result.get('Id')}: {status} {said}".strip())
+            messages = rows(result, "Messages") if result.get("Messages") else []
+            said = "; ".join(str(at(message, "Value")) for message in messages)
+            words = f"{result.get('Id')}: {said}" if is_json(answer.kind) else ""
+            raise MeasuringFailed(f"CloudWatch answered {status}", words)
     if data.get("NextToken"):
         raise MeasuringFailed("CloudWatch has more values than one answer holds: ask for less, or for longer periods")
     empty = next((result for result in results if not present(rows(result, "Values"))), None)

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from gitops_bg.analysis.provider import Context, NoData, Reading, Value
 from gitops_bg.analysis.providers.blocks import at, present, read, rows, trust
 from gitops_bg.outbound.errors import MeasuringFailed
-from gitops_bg.outbound.http import Request
+from gitops_bg.outbound.http import Answer, Request
 from gitops_bg.spec.analysis import providers
 from gitops_bg.spec.app.durations import seconds_of
 
@@ -38,8 +38,8 @@ def _v1(asked: providers.Datadog, address: str, keys: dict[str, str], context: C
     until = int(context.now.timestamp())
     since = until - int(seconds_of(asked.interval))
     url = f"{address}/api/v1/query?" + urlencode({"query": asked.query, "from": since, "to": until})
-    data = context.ask(Request(url, headers=keys, timeout=seconds_of(asked.request_timeout), trust=trust(asked))).json()
-    _complain(data.get("error") if isinstance(data, dict) else None)
+    request = Request(url, headers=keys, timeout=seconds_of(asked.request_timeout), trust=trust(asked))
+    data = _data(context.ask(request), "error")
     series = rows(data, "series")
     points = present([at(point, 1) for point in rows(series, 0, "pointlist")]) if series else []
     return Value(points[-1]) if points else NoData("no series has a point")
@@ -49,8 +49,7 @@ def _v2(asked: providers.Datadog, address: str, keys: dict[str, str], context: C
     body = json.dumps(_question(asked, context)).encode()
     sent = keys | {"Content-Type": "application/json"}
     url, seconds = f"{address}/api/v2/query/scalar", seconds_of(asked.request_timeout)
-    data = context.ask(Request(url, "POST", sent, body, seconds, trust(asked))).json()
-    _complain(data.get("errors") if isinstance(data, dict) else None)
+    data = _data(context.ask(Request(url, "POST", sent, body, seconds, trust(asked))), "errors")
     columns = rows(data, "data", "attributes", "columns")
     numbers = next((rows(column, "values") for column in columns if at(column, "type") == "number"), [])
     values = present(numbers)
@@ -74,6 +73,9 @@ def _question(asked: providers.Datadog, context: Context) -> dict[str, Any]:
     return {"data": {"type": "scalar_request", "attributes": attributes}}
 
 
-def _complain(errors: Any) -> None:
-    if errors:
-        raise MeasuringFailed(f"Datadog: {str(errors)[:200]}")
+def _data(answer: Answer, errors: str) -> Any:
+    """The body, where it names no errors in this field."""
+    data = answer.json()
+    if isinstance(data, dict) and data.get(errors):
+        raise MeasuringFailed("Datadog answered with an error", answer.words)
+    return data

@@ -19,6 +19,7 @@ from gitops_bg.outbound.http import Request
 from gitops_bg.spec.analysis import providers
 
 _DIALECT = {"header": True, "delimiter": ",", "annotations": ["datatype"]}
+_CSV = ("text/csv", "application/csv")
 _NUMBERS = ("double", "long", "unsignedLong")
 
 
@@ -41,7 +42,10 @@ class Influxdb:
         )
         answer = context.ask(request)
         answer.require_success()
-        values = list(_values(answer.body.decode("utf-8", "replace")))
+        try:
+            values = list(_values(answer.body.decode("utf-8", "replace"), answer.kind in _CSV))
+        except csv.Error as error:
+            raise MeasuringFailed(f"InfluxDB answered what is no CSV: {error}") from error
         return Value(values) if values else NoData("the query has no record with a value")
 
 
@@ -52,11 +56,11 @@ def _given(asked: providers.Influxdb, name: str, context: Context) -> str:
     return str(found)
 
 
-def _values(text: str) -> Iterator[Any]:
-    """The values of all tables; each begins with its annotations and its header."""
+def _values(text: str, quotable: bool) -> Iterator[Any]:
+    """The values of all tables; each begins with its annotations and its header. Errors are told where ``quotable``."""
     kinds: list[str] = []
     header: list[str] | None = None
-    for row in csv.reader(io.StringIO(text)):
+    for row in csv.reader(io.StringIO(text, newline="")):
         if not row:
             header = None
         elif row[0] == "#datatype":
@@ -66,7 +70,7 @@ def _values(text: str) -> Iterator[Any]:
         elif header is None:
             header = _header(row)
         else:
-            yield from _value(header, kinds, row)
+            yield from _value(header, kinds, row, quotable)
 
 
 def _header(row: list[str]) -> list[str]:
@@ -75,10 +79,10 @@ def _header(row: list[str]) -> list[str]:
     return row
 
 
-def _value(header: list[str], kinds: list[str], row: list[str]) -> Iterator[Any]:
+def _value(header: list[str], kinds: list[str], row: list[str], quotable: bool) -> Iterator[Any]:
     fields = dict(zip(header, row, strict=False))
     if "error" in fields and "_value" not in fields:
-        raise MeasuringFailed(f"InfluxDB: {fields['error'][:200]}")
+        raise MeasuringFailed("InfluxDB answered with an error", fields["error"] if quotable else "")
     written, kind = fields.get("_value", ""), dict(zip(header, kinds, strict=False)).get("_value", "")
     if kind == "boolean" and written:
         yield written == "true"

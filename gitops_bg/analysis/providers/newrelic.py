@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitops_bg.analysis.provider import Context, NoData, Reading, Value
-from gitops_bg.analysis.providers.blocks import at, read, rows, trust
+from gitops_bg.analysis.providers.blocks import read, rows, trust
 from gitops_bg.outbound.errors import MeasuringFailed
-from gitops_bg.outbound.http import Request
+from gitops_bg.outbound.http import Answer, Request
 from gitops_bg.spec.analysis import providers
 
 ADDRESSES = {"us": "https://api.newrelic.com/graphql", "eu": "https://api.eu.newrelic.com/graphql"}
@@ -34,7 +34,7 @@ class NewRelic:
             asked.timeout,
             trust(asked),
         )
-        return _reading(context.ask(request).json())
+        return _reading(context.ask(request))
 
 
 def _account(asked: providers.NewRelic, context: Context) -> int:
@@ -52,11 +52,11 @@ def _address(asked: providers.NewRelic, context: Context) -> str:
     return own or ADDRESSES[where]
 
 
-def _reading(data: Any) -> Reading:
+def _reading(answer: Answer) -> Reading:
+    data = answer.json()
     errors = data.get("errors") if isinstance(data, dict) else None
     if errors:
-        said = "; ".join(str(at(error, "message")) for error in errors)
-        raise MeasuringFailed(f"New Relic: {said[:200]}")
+        raise MeasuringFailed("New Relic answered with an error", answer.words)
     results = rows(data, "data", "actor", "account", "nrql", "results")
     told = [row for row in results if isinstance(row, dict) and any(value is not None for value in row.values())]
     if not told:

@@ -6,6 +6,7 @@ and a range without points are no data.
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -28,8 +29,10 @@ class Prometheus:
         request = Request(url, headers=headers(asked.headers), timeout=asked.timeout, trust=trust(asked))
         data = _data(context.ask(authenticated(request, asked.authentication, context)))
         kind = at(data, "resultType")
-        if kind not in _READERS:
-            raise MeasuringFailed(f"Prometheus answered with a {kind}; ask for a vector, a scalar or a range")
+        if not isinstance(kind, str) or kind not in _READERS:
+            raise MeasuringFailed(
+                "Prometheus answered with none of what is read: a vector, a scalar, a range", str(kind)
+            )
         return _READERS[kind](data)
 
 
@@ -59,9 +62,9 @@ def _data(answer: Answer) -> Any:
 
 
 def _raise_its_error(answer: Answer) -> None:
-    envelope = Answer(answer.place, 200, answer.body).json()
+    envelope = replace(answer, status=200).json()
     if isinstance(envelope, dict) and envelope.get("status") == "error":
-        raise MeasuringFailed(f"Prometheus: {envelope.get('errorType')}: {str(envelope.get('error'))[:200]}")
+        raise MeasuringFailed("Prometheus answered with an error", answer.words)
 
 
 def _vector(data: Any) -> Reading:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gitops_bg.cluster.api.access import Access
+from gitops_bg.cluster.api.answers import items_of, next_of
 from gitops_bg.cluster.api.connection import Answer, Call, Connection, Count, Stream
 from gitops_bg.cluster.api.errors import NotFound, is_absent, is_failed_test, refusal
 from gitops_bg.cluster.api.kinds import PODS, Kind, Object, name_of
@@ -63,14 +64,14 @@ class Client:
         while True:
             page = self.read(f"list {kind.called(namespace)}", kind.path(namespace), query)
             yield page
-            token = (page.get("metadata") or {}).get("continue")
+            token = next_of(page)
             if not token:
                 return
             query["continue"] = token
 
     def list(self, kind: Kind, namespace: str = "", labels: str = "") -> list[Object]:
         """All objects of a kind with these labels; without a namespace, those of all namespaces."""
-        return [each for page in self.pages(kind, namespace, labels) for each in page.get("items") or []]
+        return [each for page in self.pages(kind, namespace, labels) for each in items_of(page)]
 
     def read(self, what: str, path: str, query: Mapping[str, str] | None = None) -> Object:
         """GET any path; for lists and discovery."""
@@ -206,7 +207,9 @@ def _decoded(call: Call, answer: Answer) -> Object:
     if not 200 <= answer.status < 300:
         raise refusal(call.what, answer.status, answer.headers, answer.data, call.path, call.body)
     try:
-        decoded: Object = read_objects(answer.data)
+        decoded = read_objects(answer.data)
     except ValueError as error:
         raise Transient(f"{call.what}: the answer is not JSON: {error}") from error
+    if not isinstance(decoded, dict):
+        raise Transient(f"{call.what}: the answer is no object")
     return decoded

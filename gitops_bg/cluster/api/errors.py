@@ -4,6 +4,7 @@ Every error of the client library passes here (pitfalls.md §1.1, §1.2): HTTP c
 is missing for a moment, and its own exceptions.
 """
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ from gitops_bg.core.text.lines import lines_of
 from gitops_bg.core.text.masking import held_in, hidden
 
 _BUSY = (408, 429)
+_LONGEST_WAIT = 3600.0
+"""The most seconds that a server is obeyed for; Python cannot wait for infinitely many."""
 _UNTYPABLE = re.compile("failed to create typed patch object")
 """A 500 by its code; but the applied object does not fit the schema, so a retry is useless."""
 
@@ -176,15 +179,20 @@ def is_failed_test(status: int, data: bytes) -> bool:
 
 
 def _status_object(data: bytes) -> dict[str, Any]:
+    """The Status of a refusal: ``details`` are a mapping in it, whoever answered; empty where there is none."""
     try:
         answer = read_json(data)
     except ValueError:
         return {"message": data[:200].decode(errors="replace").strip()}
-    return answer if isinstance(answer, dict) else {}
+    if not isinstance(answer, dict):
+        return {}
+    details = answer.get("details")
+    return answer | {"details": details if isinstance(details, dict) else {}}
 
 
 def _seconds(header: str | None) -> float | None:
     try:
-        return float(header) if header else None
+        seconds = float(header) if header else math.nan
     except ValueError:
         return None  # an HTTP date; the API server sends seconds
+    return None if math.isnan(seconds) else min(max(seconds, 0.0), _LONGEST_WAIT)

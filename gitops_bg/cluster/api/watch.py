@@ -12,12 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from gitops_bg.cluster.api.answers import BOOKMARK, DELETED, ERROR, items_of, read_event, version_of
 from gitops_bg.cluster.api.client import PAGE, Client
 from gitops_bg.cluster.api.connection import Stream
 from gitops_bg.cluster.api.errors import Forbidden, Gone, Silent
 from gitops_bg.cluster.api.kinds import Kind, Object
 from gitops_bg.core.errors import GitopsBgError, InternalError, Refused, Transient
-from gitops_bg.core.text.foreign_json import read_objects
 
 _LOG = logging.getLogger(__name__)
 _PATIENCE = 2.0  # seconds for a watch to end
@@ -197,8 +197,8 @@ class Watch:
         version = ""
         self._sink.begin()
         for page in self._client.pages(kind, self.namespace, self._labels, self._pace.page):
-            version = version or str(page["metadata"]["resourceVersion"])
-            for body in page.get("items") or []:
+            version = version or version_of(page)
+            for body in items_of(page):
                 self._sink.put(body)
             if self._stopping.is_set():
                 return version
@@ -208,7 +208,7 @@ class Watch:
     def _newest(self, kind: Kind) -> str:
         """The present version of the cluster, from a list of one object."""
         page = next(iter(self._client.pages(kind, self.namespace, self._labels, 1)))
-        return str(page["metadata"]["resourceVersion"])
+        return version_of(page)
 
     def _demand_no_less(self, version: str) -> None:
         """Raise ``WentBack`` for a version below one seen before: etcd was restored.
@@ -237,18 +237,14 @@ class Watch:
         return heard
 
     def _on_line(self, line: bytes) -> None:
-        try:
-            event = read_objects(line)
-        except ValueError as error:
-            raise Transient(f"the watch sent a line that is not JSON: {error}") from error
-        kind, body = event["type"], event["object"]
-        if kind == "ERROR":
+        kind, body = read_event(line)
+        if kind == ERROR:
             raise _error(body)
-        version = str(body["metadata"]["resourceVersion"])
+        version = version_of(body)
         self._demand_no_less(version)
-        if kind == "DELETED":
+        if kind == DELETED:
             self._sink.remove(body)
-        elif kind != "BOOKMARK":
+        elif kind != BOOKMARK:
             self._sink.put(body)
         self._version = version
         self._heard_at = self._pace.clock()
@@ -269,7 +265,8 @@ class Watch:
 
 def _error(status: Object) -> GitopsBgError:
     """The error for an ERROR event: a Status object (usually a 410)."""
-    sentence = f"watch: {status.get('code')} {status.get('reason', '')}: {status.get('message', '')}"
-    if status.get("code") == 410:
+    code = status.get("code")
+    sentence = f"watch: {code} {status.get('reason', '')}: {status.get('message', '')}"
+    if code == 410:
         return Gone(sentence)
-    return Transient(sentence) if status.get("code", 500) >= 429 else Refused(sentence)
+    return Refused(sentence) if isinstance(code, int) and code < 429 else Transient(sentence)

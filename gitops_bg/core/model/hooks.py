@@ -143,7 +143,7 @@ class HookCall:
 
 @dataclass(frozen=True, slots=True)
 class HookResponse:
-    """The response to a call. ``text`` is the body, cut and free of secrets, or why there was no answer."""
+    """The response to a call. ``text`` is what is shown of the body, free of secrets, or why there was none."""
 
     id: str
     status: int

@@ -14,7 +14,7 @@ from gitops_bg.core.text.printable import printable
 from gitops_bg.forge.adapters.shape import Shape
 from gitops_bg.forge.errors import ForgeDown, Nonsense, NoRight, NotAccepted, NotFound, RateLimited, TokenRefused
 from gitops_bg.outbound.errors import NoAnswer
-from gitops_bg.outbound.http import Answer, excerpt
+from gitops_bg.outbound.http import Answer
 from gitops_bg.outbound.limits import LONGEST_WAIT, Rate, rate_of
 from gitops_bg.outbound.rest import RestClient
 
@@ -24,6 +24,7 @@ Now = Callable[[], datetime]
 WAIT_WHEN_NOT_TOLD = timedelta(minutes=1)
 """How long to wait if a limit names no time, as GitHub asks; it doubles with each limit that follows (forges.md §2)."""
 _LONGEST_WORDS = 300
+_BEGINNING = 16 * 1024
 _SIGNS_OF_A_LIMIT = ("rate limit", "rate-limit", "abuse detection")
 
 
@@ -143,7 +144,7 @@ class Api:
         try:
             return Shape(read_objects(answer.body), self.place)
         except NotJson:
-            raise Nonsense(self.place, f"{answer.place} gave no JSON but {_short(excerpt(answer.body))}") from None
+            raise Nonsense(self.place, f"{answer.place} gave no JSON but {_short(_beginning(answer.body))}") from None
 
 
 def trouble(answer: Answer, place: str, doing: str, rate: Rate) -> GitopsBgError:
@@ -175,7 +176,11 @@ def _words(answer: Answer) -> str:
     try:
         return _short(Shape(read_json(answer.body), answer.place).words())
     except NotJson:
-        return _short(excerpt(answer.body))
+        return _short(_beginning(answer.body))
+
+
+def _beginning(body: bytes) -> str:
+    return body[:_BEGINNING].decode("utf-8", "ignore").strip() or "(empty)"
 
 
 def _short(text: str) -> str:

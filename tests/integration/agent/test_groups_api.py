@@ -120,6 +120,8 @@ REFUSED = [
     ("POST", "/promote/v9", 404, "NoSuchVersion"),
     ("POST", "/promote/v1", 409, "NotACandidate"),
     ("POST", "/promote/v2?archiveSize=many", 400, None),
+    ("POST", "/promote/v2?archiveSize=2147483648", 400, None),
+    ("POST", f"/promote/v2?archiveSize={'9' * 5000}", 400, None),
     ("POST", "/promote/v2?archiveSize=-1", 400, "WrongArchiveSize"),
     ("POST", "/rollback", 409, "NoLegacyVersion"),
     ("DELETE", "/versions/v1", 409, "IsActive"),

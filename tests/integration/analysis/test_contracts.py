@@ -140,7 +140,7 @@ def test_wrong_credentials_are_an_error_that_does_not_tell_them(name: str, backe
 
     def answer(asked: object) -> Reply:
         reply = good(asked)  # type: ignore[arg-type]
-        return Reply(b"you said 99887766554433", reply.status) if reply is speaker.refusal else reply
+        return Reply({"message": "you said 99887766554433"}, reply.status) if reply is speaker.refusal else reply
 
     backend.answer = answer
     found = measured(provider, speaker.block(backend.url), wrong)

@@ -17,6 +17,7 @@ from gitops_bg.core.model.hooks import Hook, HookCall, HookResponse, HookType
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.hooks.caller import HookCaller
 from tests.support.cluster.pki import Authority
+from tests.support.servers.banner import speaking
 from tests.support.servers.hook_server import HookServer, hook_server
 
 WEB, API = AppKey("shop", "web"), AppKey("shop", "api")
@@ -97,14 +98,42 @@ def test_status_and_body_come_back_whatever_the_status(server, status):
     assert called == HookResponse("1", status, NOW, "" if status == 204 else f"said with {status}")
 
 
-def test_a_body_is_cut_at_4_kb(server):
-    server.reply("/hook", 500, "x" * 1_000_000)
-    assert answer(call(server.url("/hook"))).text == "x" * 4096
+def test_a_line_of_a_body_is_shown_and_no_more(server):
+    server.reply("/hook", 500, "2 of 9\nchecks " + "x" * 1_000_000)
+    text = answer(call(server.url("/hook"))).text
+    assert text.startswith("2 of 9 checks xxx")
+    assert len(text) == 100
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "text"),
+    [
+        ("text/plain", "not today", "not today"),
+        ("text/html; charset=utf-8", "no_service", "no_service"),
+        ("text/html", "<h1>ida: hunter2</h1>", ""),
+        ("application/json", '{"message": "not today", "users": ["hunter2"]}', "not today"),
+        ("application/json", '{"users": ["hunter2"]}', ""),
+        ("application/json", '"hunter2"', ""),
+        ("application/octet-stream", "hunter2", ""),
+        ("text/csv", "ida,hunter2", ""),
+        ("", "hunter2", ""),
+    ],
+)
+@pytest.mark.parametrize("status", [200, 403])
+def test_only_a_sentence_or_the_words_of_an_error_are_shown(server, kind, body, text, status):
+    server.reply("/hook", status, body, kind)
+    assert answer(call(server.url("/hook"))).text == text
+
+
+def test_a_server_that_speaks_no_http_is_not_quoted():
+    with speaking(b"-ERR hunter2\r\n\r\n") as url:
+        called = answer(call(url))
+    assert (called.status, called.text) == (0, "RemoteProtocolError: it answered what is no HTTP")
 
 
 def test_a_body_does_no_harm_to_a_terminal(server):
     server.reply("/hook", 500, b"\x1b[31mred\x00\nline two \xff")
-    assert answer(call(server.url("/hook"))).text == "[31mred\nline two \N{REPLACEMENT CHARACTER}"
+    assert answer(call(server.url("/hook"))).text == "\\x1b[31mred\\x00 line two \N{REPLACEMENT CHARACTER}"
 
 
 def test_a_redirect_is_not_followed(server):
@@ -220,7 +249,7 @@ class TestSecrets:
         assert called.text == "bad token ***"
         assert "s3cr3t" not in caplog.text
 
-    @pytest.mark.parametrize("body", ["x" * 4090 + "s3cr3t-t0ken", "s3cr3t-t0ken" * 9000])
+    @pytest.mark.parametrize("body", ["x" * 92 + "s3cr3t-t0ken", "s3cr3t-t0ken" * 9000])
     def test_they_are_hidden_also_where_a_body_is_cut(self, server, body):
         server.reply("/hook", 500, body)
         called = answer(call(server.url("/hook"), headers={"Authorization": "{{secret:hooks/token}}"}))

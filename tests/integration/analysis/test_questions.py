@@ -29,6 +29,7 @@ from tests.integration.analysis.speakers import (
     vector,
 )
 from tests.support.servers.backend import Asked, Backend, Reply, serving
+from tests.support.servers.banner import speaking
 
 UNTIL = NOW.timestamp()
 
@@ -278,7 +279,7 @@ def test_the_agents_own_aws_credentials_are_found_where_aws_puts_them(
     assert "STS ***" in measured("cloudWatch", cloud_watch(backend)).message
     no_aws.setenv("AWS_ACCESS_KEY_ID", "ENV")
     no_aws.setenv("AWS_SECRET_ACCESS_KEY", "env-secret")
-    assert '"ENV ' in measured("cloudWatch", cloud_watch(backend)).message
+    assert ": ENV" in measured("cloudWatch", cloud_watch(backend)).message
 
 
 def test_new_relic_is_asked_for_the_account_of_the_secret(backend: Backend) -> None:
@@ -321,17 +322,17 @@ def test_prometheus_on_aws_is_asked_with_a_signature(backend: Backend, no_aws: p
 
 TOKEN = "0123456789abcdefghijklmnopqrstuvwxyz-S3CR3T"
 ECHOES = {
-    "where an excerpt of 200 characters ends": (" " * 180 + TOKEN, 503),
-    "where a longer excerpt ends": (" " * (16 * 1024 - 10) + TOKEN, 503),
-    "many times over": (TOKEN * 2000, 503),
-    "in what is no JSON": (" " * 190 + TOKEN, 200),
+    "where a quotation ends": ({"message": "x" * 90 + TOKEN}, 503),
+    "where what is kept of it ends": ({"message": "x" * (16 * 1024 - 10) + TOKEN}, 503),
+    "many times over": ({"message": TOKEN * 2000}, 503),
+    "in what is no JSON": (TOKEN.encode(), 200),
 }
 
 
 @pytest.mark.parametrize("echo", ECHOES)
 def test_a_secret_that_a_backend_repeats_is_hidden_also_where_texts_are_cut(backend: Backend, echo: str) -> None:
     body, status = ECHOES[echo]
-    backend.says(body.encode(), status)
+    backend.says(body, status)
     asked = {"url": backend.url, "authentication": {"bearer": {"token": "{{secret:metrics/token}}"}}}
     found = measured("web", asked, {"metrics": {"token": TOKEN}})
     assert found.phase is AnalysisPhase.ERROR
@@ -347,7 +348,71 @@ def test_a_secret_that_stands_where_a_number_belongs_is_hidden(backend: Backend)
 
 
 def test_a_secret_with_spaces_is_hidden_also_where_they_were_made_one(backend: Backend) -> None:
-    backend.says(b"no user correct  horse  battery", 401)
+    backend.says({"error": "no user correct  horse  battery"}, 401)
     asked = {"url": backend.url, "headers": [{"key": "X-Password", "value": "{{secret:metrics/token}}"}]}
     found = measured("web", asked, {"metrics": {"token": "correct  horse  battery"}})
-    assert found.message.endswith("answered 401: no user ***")
+    assert found.message.endswith("answered 401 Unauthorized: no user ***")
+
+
+# --- services that were not meant ---
+
+HELD = "ida: hunter2"
+PROBES: dict[str, tuple[Reply, str]] = {
+    "a page": (Reply(f"<h1>{HELD}</h1>".encode(), 200, {"Content-Type": "text/html; charset=utf-8"}), "but text/html"),
+    "a text": (Reply(HELD.encode(), 403, {"Content-Type": "text/plain"}), "answered 403 Forbidden"),
+    "a text that says that it is JSON": (Reply(HELD.encode(), 500, {"Content-Type": "application/json"}), "500"),
+    "JSON without a type": (Reply(json.dumps({"message": HELD}).encode(), 404), "answered 404 Not Found"),
+    "JSON of no error": (Reply({"users": [HELD], "data": {"message": HELD}}, 409), "answered 409 Conflict"),
+    "a text alone": (Reply(HELD, 400), "answered 400 Bad Request"),
+    "a list": (Reply([HELD], 400), "answered 400 Bad Request"),
+    "an odd type": (Reply(b"x", 200, {"Content-Type": f"text/{HELD} {HELD}"}), "what is no JSON"),
+}
+
+
+@pytest.mark.parametrize("probe", PROBES)
+@pytest.mark.parametrize("provider", ["web", "prometheus"])
+def test_a_service_that_does_not_say_what_is_wrong_in_json_is_not_quoted(
+    backend: Backend, provider: str, probe: str
+) -> None:
+    reply, said = PROBES[probe]
+    backend.answer = lambda _: reply
+    asked = {"url": f"{backend.url}/users"} if provider == "web" else prometheus(backend)
+    found = measured(provider, asked)
+    assert found.phase is AnalysisPhase.ERROR
+    assert said in found.message
+    assert "hunter2" not in str(found)
+
+
+def test_what_a_redirect_leads_to_is_not_quoted(backend: Backend) -> None:
+    """Not even on the same host: the author named another path."""
+    told = Reply({"status": "error", "errorType": "bad_data", "error": HELD}, 400)
+    away = Reply(status=307, headers={"Location": "/elsewhere"})
+    backend.answer = lambda asked: told if asked.path == "/elsewhere" else away
+    for provider, block in (("web", {"url": backend.url}), ("prometheus", prometheus(backend))):
+        found = measured(provider, block)
+        assert found.phase is AnalysisPhase.ERROR
+        assert "hunter2" not in found.message
+    backend.answer = lambda _: told
+    assert HELD in measured("web", {"url": backend.url}).message
+
+
+def test_a_line_of_what_is_wrong_is_quoted_and_no_more(backend: Backend) -> None:
+    backend.says({"error": "bad\n\u202equery \x1b[31m" + "x" * 1000}, 422)
+    words = measured("web", {"url": backend.url}).message.partition("Unprocessable ")[2].partition(": ")[2]
+    assert words.startswith("bad \\u202equery \\x1b[31mxxx")
+    assert len(words) == 100
+
+
+def test_a_server_that_speaks_no_http_is_not_quoted() -> None:
+    with speaking(b"SSH-2.0-hunter2\r\n\r\n") as url:
+        found = measured("web", {"url": url})
+    assert found.message.endswith("answered what is no HTTP")
+
+
+def test_influxdb_says_what_is_wrong_only_in_csv(backend: Backend) -> None:
+    table = f"error,reference\n{HELD},897\n".encode()
+    for kind, quotes in (("text/csv; charset=utf-8", True), ("text/plain", False)):
+        backend.answer = lambda _, kind=kind: Reply(table, headers={"Content-Type": kind})  # type: ignore[misc]
+        found = measured("influxdb", INFLUXDB.block(backend.url), INFLUXDB.secrets)
+        assert found.phase is AnalysisPhase.ERROR
+        assert (HELD in found.message) is quotes

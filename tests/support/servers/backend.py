@@ -40,6 +40,10 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def kind(self) -> dict[str, str]:
+        return {} if isinstance(self.data, bytes) else {"Content-Type": "application/json"}
+
+    @property
     def body(self) -> bytes:
         return self.data if isinstance(self.data, bytes) else json.dumps(self.data).encode()
 
@@ -119,7 +123,7 @@ def _handler(backend: Backend) -> type[BaseHTTPRequestHandler]:
                 self.trickle()
                 return
             self.send_response(reply.status)
-            for name, value in {"Content-Length": str(len(reply.body)), **reply.headers}.items():
+            for name, value in {"Content-Length": str(len(reply.body)), **reply.kind, **reply.headers}.items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(reply.body)

@@ -33,7 +33,7 @@ class HookServer:
         self.asked: list[Asked] = []
         self.released = threading.Event()
         """Lets go of the requests that hang."""
-        self._replies: dict[str, tuple[int, bytes]] = {}
+        self._replies: dict[str, tuple[int, bytes, str]] = {}
         self._hanging: set[str] = set()
         self._elsewhere: dict[str, str] = {}
         self._server = _Server(("127.0.0.1", 0), _handler(self))
@@ -50,8 +50,8 @@ class HookServer:
     def url(self, path: str) -> str:
         return f"{self.scheme}://127.0.0.1:{self.port}{path}"
 
-    def reply(self, path: str, status: int, body: str | bytes = b"") -> None:
-        self._replies[path] = (status, body.encode() if isinstance(body, str) else body)
+    def reply(self, path: str, status: int, body: str | bytes = b"", kind: str = "text/plain; charset=utf-8") -> None:
+        self._replies[path] = (status, body.encode() if isinstance(body, str) else body, kind)
 
     def redirect(self, path: str, to: str) -> None:
         """Say that it is elsewhere."""
@@ -76,13 +76,14 @@ class HookServer:
         self.asked.append(Asked(handler.path, dict(handler.headers), payload))
         if handler.path in self._hanging:
             self.released.wait(120)
-        status, body = self._replies.get(handler.path, (200, b""))
+        status, body, kind = self._replies.get(handler.path, (200, b"", "text/plain"))
         elsewhere = self._elsewhere.get(handler.path)
         handler.send_response(307 if elsewhere else status)
         if elsewhere:
             handler.send_header("Location", elsewhere)
         if status != 204:
             handler.send_header("Content-Length", str(len(body)))
+            handler.send_header("Content-Type", kind)
         handler.end_headers()
         if status != 204:
             handler.wfile.write(body)

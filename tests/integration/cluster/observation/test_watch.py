@@ -279,6 +279,25 @@ def test_a_broken_line_is_not_the_end(tmp_path: Path) -> None:
         assert any("not JSON" in word for word in heard.until("put c"))
 
 
+@pytest.mark.parametrize("odd", [["a list"], {"type": [], "object": 7}, {"type": "ERROR", "object": {"code": "x"}}])
+def test_a_line_of_another_shape_is_a_trouble_and_not_a_bug(
+    tmp_path: Path, odd: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    def script(server: Stub, asked: Asked, watch: int) -> None:
+        if watch == 1:
+            asked.stream(odd)
+            server.released.wait(30)
+        elif watch:
+            hang(server, asked, event("ADDED", "c", "12"))
+        else:
+            asked.answer(page("a"))
+
+    with following(tmp_path, script) as (heard, server):
+        assert any("trouble" in word for word in heard.until("put c"))
+        assert lists(server) == 1, "it goes on where it was"
+    assert "bug" not in caplog.text
+
+
 def test_a_silent_stream_is_left_for_another_one_without_a_list_or_a_word(tmp_path: Path) -> None:
     """As behind a proxy that has lost the server: nobody closes the connection, and its peer is alive."""
 
