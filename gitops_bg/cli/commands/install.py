@@ -17,7 +17,8 @@ from gitops_bg.cli.session.template import deploy_folder
 from gitops_bg.cli.views.output import Output
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.errors import Forbidden
-from gitops_bg.cluster.api.kinds import DEPLOYMENTS, Object
+from gitops_bg.cluster.api.kinds import DEPLOYMENTS, NAMESPACES, Object
+from gitops_bg.cluster.api.remedies import no_namespace
 from gitops_bg.cluster.installation import readiness
 from gitops_bg.cluster.installation.installer import (
     apply,
@@ -70,6 +71,7 @@ def install(at: InstallOptions) -> int:
         settings = settings_of(client, at.namespace)
         before = watched_now(client, settings)
         wanted = _to_apply(client, at, settings, before)
+        _demand_namespaces(client, wanted.watched)
         objects = objects_of(deploy_folder(), wanted)
         entries = list(_applied(client, objects, output))
         gone = remove(client, superseded(deploy_folder(), wanted, before))
@@ -78,6 +80,14 @@ def install(at: InstallOptions) -> int:
     if output.json:
         output.data(_json(at, objects, entries, unready))
     return _verdict(output, at, objects, unready)
+
+
+def _demand_namespaces(client: Client, watched: Watched) -> None:
+    """Raise `CommandFailed`, before anything changes, where a namespace of apps does not exist."""
+    missing = [each for each in watched.namespaces if client.get(NAMESPACES, "", each) is None]
+    if missing:
+        remedy = "or name those that do by --watch-namespace; nothing was changed"
+        raise CommandFailed(f"{'; '.join(map(no_namespace, missing))}, {remedy}")
 
 
 def _to_apply(client: Client, at: InstallOptions, settings: Mapping[str, str], before: Watched | None) -> Installation:

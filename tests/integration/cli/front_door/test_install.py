@@ -131,6 +131,13 @@ def test_the_agent_has_its_rights_in_the_namespaces_that_were_named_and_in_no_ot
 
 
 @pytest.mark.control_plane
+def test_a_namespace_that_does_not_exist_stops_it_before_anything_changes(installer: Installer, tmp_path: Path) -> None:
+    said = installer("install", *options(tmp_path, "not-there"), code=1)
+    assert "namespace not-there does not exist: kubectl create namespace not-there, or name those that do" in said
+    assert installer.cluster.request("GET", AGENT)[0] == 404
+
+
+@pytest.mark.control_plane
 def test_a_first_installation_asks_where_apps_may_live(installer: Installer, tmp_path: Path) -> None:
     said = installer("install", *options(tmp_path)[:-1], code=2)
     assert "--watch-namespace: say in which namespaces apps may live" in said
