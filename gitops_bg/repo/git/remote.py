@@ -101,7 +101,7 @@ class Remote:
                 parts.appendleft(part)
                 continue
             if not finished.exceeded:
-                self._demand_well(asked, finished)
+                self._demand_well(set(map(lines_of, part)), finished)
             if len(part) == 1:
                 found.failed[part[0]] = finished
             else:
@@ -113,13 +113,12 @@ class Remote:
         seconds, size = _TOGETHER if count > 1 else _ALONE
         return replace(self._git.limits, cpu_seconds=seconds, file=size)
 
-    def _demand_well(self, asked: str, finished: Finished) -> None:
+    def _demand_well(self, asked: set[str], finished: Finished) -> None:
         """Raise unless the mirror is sound and the remote answers: then it is about what was asked for.
 
         What is a part of something of which that was found out before is not examined again.
         """
-        names = set(asked.split("\n"))
-        if names <= self._not_handed_out:
+        if asked <= self._not_handed_out:
             return
         if not self._sound():
             raise self._directory.trouble() or MirrorBroken(f"the mirror is damaged: {finished.summary}")
@@ -127,7 +126,7 @@ class Remote:
             raise trouble
         if self._git.ask("ls-remote", "origin", "HEAD").status != 0:
             raise self.error("fetch", finished)
-        self._not_handed_out = names if len(self._not_handed_out) > _REMEMBERED else self._not_handed_out | names
+        self._not_handed_out = asked if len(self._not_handed_out) > _REMEMBERED else self._not_handed_out | asked
 
     def _sound(self) -> bool:
         """Whether git finds nothing wrong with the mirror; one too large to be looked at is not known to be wrong."""
