@@ -271,7 +271,7 @@ def test_bug_in_a_measurement_is_its_error(siege: Siege) -> None:
         siege.bystander_goes_on()
 
 
-@pytest.mark.parametrize("name", ["request_for", "_readable"])
+@pytest.mark.parametrize("name", ["request_for", "words_in_text"])
 def test_bug_in_a_hook_is_its_answer_and_it_is_asked_again(
     name: str, siege: Siege, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ from tests.bench.apps import FIRST, BenchApp
 from tests.fixtures.repos import texts
 from tests.support.git.remote import locked_down_env
 
-_AUTHOR = "Ada Pusher <ada@example.com> now"
+_ADA = "Ada Pusher <ada@example.com>"
 
 
 class BenchRemote:
@@ -42,11 +42,17 @@ class BenchRemote:
         primaries = {path: text for app in apps for path, text in app.primary(FIRST, 1, self.first).items()}
         self.commit("Deploy everything", primaries)
 
-    def commit(self, message: str, files: Mapping[str, bytes], branch: str = "main") -> str:
+    def commit(
+        self,
+        message: str,
+        files: Mapping[str, bytes],
+        branch: str = "main",
+        author: str = "Ada Pusher <ada@example.com>",
+    ) -> str:
         """Push one commit on top of a branch; returns its id."""
         parent = self.head(branch)
         body = message.encode()
-        head = f"commit refs/heads/{branch}\ncommitter {_AUTHOR}\ndata {len(body)}\n".encode() + body + b"\n"
+        head = f"commit refs/heads/{branch}\ncommitter {author} now\ndata {len(body)}\n".encode() + body + b"\n"
         if parent:
             head += f"from {parent}\n".encode()
         parts = (f"M 100644 inline {path}\ndata {len(text)}\n".encode() + text + b"\n" for path, text in files.items())

@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 
 from gitops_bg.core import names
+from gitops_bg.repo.settings import AGENT
 from tests.bench.agent_process import CLUSTER
 from tests.bench.apps import FIRST, MODELS, BenchApp, make_apps
 from tests.bench.channel import Child
@@ -137,7 +138,7 @@ class Stage:
             for path, text in models.items():
                 if re.search(rf"\b{stamp.model.name}\b", path):
                     ledger[stamp.text(path)] = stamp.text(text).encode()
-        self.remote.commit("The ledger of all", ledger, branch=_STATE)
+        self.remote.commit("The ledger of all", ledger, branch=_STATE, author=f"{AGENT[0]} <{AGENT[1]}>")
 
 
 class _SandboxCluster(TestCluster):
