@@ -84,7 +84,7 @@ def test_what_no_cluster_takes_or_has_no_pods_is_said_with_its_line_and_nothing_
     spec, said = WRONG[kind]
     _push(siege, _SOUND)
     web.wait_condition("InvalidSpec", "False")
-    web.wait(lambda: len(_live(siege)["ports"]) == 1, "the ports are as in Git")
+    web.wait(lambda: [each["port"] for each in _live(siege)["ports"]] == [PORT["port"]], "the ports are as in Git")
     before = _live(siege)
     _push(siege, spec)
     message = web.wait_condition("InvalidSpec")["message"]
