@@ -98,6 +98,21 @@ class Siege:
 
 
 @contextmanager
+def out_of_the_work_tree(siege: Siege, path: bytes) -> Iterator[bytes]:
+    """What main has at a path, only the index of the user's clone ever has; yields the tree of before. Whoever puts
+    something there takes it away again.
+    """
+    git = siege.git
+    siege.world.pull()
+    git.run("sparse-checkout", "set", "--no-cone", "/*", b"!/" + path)
+    try:
+        yield git.run("write-tree")
+    finally:
+        git.run("sparse-checkout", "disable")
+        siege.world.wake()
+
+
+@contextmanager
 def besieged(cluster: TestCluster, folder: Path) -> Iterator[Siege]:
     """Both apps live; the agent runs."""
     with scenario(cluster, folder) as world:

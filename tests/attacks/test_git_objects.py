@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from gitops_bg.repo.git import tidying
-from tests.attacks.conftest import Siege, memory_stays
+from tests.attacks.conftest import Siege, memory_stays, out_of_the_work_tree
 from tests.support.git.bombs import loose
 from tests.support.waiting import eventually
 
@@ -25,20 +25,16 @@ def _bomb(siege: Siege) -> bytes:
 def _pushed(siege: Siege, path: str, blob: bytes) -> Iterator[None]:
     """Main has this blob at a path, until the end; only the index of the user's clone ever has."""
     git = siege.git
-    siege.world.pull()
-    git.run("sparse-checkout", "set", "--no-cone", "/*", f"!/{path}")
-    before = git.run("write-tree")
-    git.stage(path.encode(), blob)
-    _commit(siege, git.run("write-tree"))
-    try:
-        with memory_stays():
-            siege.world.wake()
-            yield
-    finally:
-        siege.world.pull()
-        _commit(siege, before)
-        git.run("sparse-checkout", "disable")
-        siege.world.wake()
+    with out_of_the_work_tree(siege, path.encode()) as before:
+        git.stage(path.encode(), blob)
+        _commit(siege, git.run("write-tree"))
+        try:
+            with memory_stays():
+                siege.world.wake()
+                yield
+        finally:
+            siege.world.pull()
+            _commit(siege, before)
 
 
 def _commit(siege: Siege, tree: bytes) -> None:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from tests.attacks.conftest import LARGE, Siege, memory_stays
+from tests.attacks.conftest import LARGE, Siege, memory_stays, out_of_the_work_tree
 
 MANY = 100_000
 OWN = 3
@@ -18,21 +18,17 @@ OBJECT = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: many}\n"
 def _pushed(siege: Siege, files: Mapping[bytes, bytes]) -> Iterator[None]:
     """The app's folder has these blobs as well, all of one name's beginning; only the clone's index ever has."""
     git, folder = siege.git, siege.web.folder.encode()
-    siege.world.pull()
-    git.run("sparse-checkout", "set", "--no-cone", "/*", b"!/" + folder + b"/many*")
-    before = git.run("write-tree")
-    lines = (b"100644 %s\t%s/%s\0" % (blob, folder, name) for name, blob in files.items())
-    git.run("update-index", "-z", "--index-info", stdin=b"".join(lines))
-    git.push(git.commit(b"much"))
-    try:
-        with memory_stays():
-            siege.world.wake()
-            yield
-    finally:
-        siege.world.pull()
-        git.push(git.commit(b"less", tree=before))
-        git.run("sparse-checkout", "disable")
-        siege.world.wake()
+    with out_of_the_work_tree(siege, folder + b"/many*") as before:
+        lines = (b"100644 %s\t%s/%s\0" % (blob, folder, name) for name, blob in files.items())
+        git.run("update-index", "-z", "--index-info", stdin=b"".join(lines))
+        git.push(git.commit(b"much"))
+        try:
+            with memory_stays():
+                siege.world.wake()
+                yield
+        finally:
+            siege.world.pull()
+            git.push(git.commit(b"less", tree=before))
 
 
 def _is_told_and_mends_it(siege: Siege, files: Mapping[bytes, bytes], *said: str, restarted: bool = False) -> None:

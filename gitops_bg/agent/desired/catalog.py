@@ -227,9 +227,8 @@ class Catalog:
             promotion=reading.promotions.get(app),
             main_refused=self.main_refused,
             unreachable=self.unreachable,
-            offer_refused=self.refusal_of(promotion_branch(app))
-            or self._repository.unread_branch(promotion_branch(app)),
-            ledger_refused=self.refusal_of(self._repository.settings.state_branch),
+            offer_refused=self._trouble_with(promotion_branch(app)),
+            ledger_refused=self._trouble_with(self._repository.settings.state_branch),
             ledger_epoch=position.epoch,
             ledger_sequence=position.sequence,
             ledger_doubt=self._doubts.get(app, ""),
@@ -241,7 +240,8 @@ class Catalog:
         )
 
     def _trouble_with(self, branch: str) -> str:
-        return self.refusal_of(branch) or self._repository.unread_branch(branch)
+        """Why a branch cannot be written: first that it cannot be read, of which a refusal may be the result."""
+        return self._repository.unread_branch(branch) or self.refusal_of(branch)
 
     # --- refreshed by the Git thread --------------------------------------------------------------------------
 

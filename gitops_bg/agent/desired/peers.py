@@ -78,7 +78,7 @@ class PeerBoard:
     def failed(self, app: AppKey) -> None:
         """Note that nobody can look at an app, for want of a right or for a bug: the others do not wait for it.
 
-        Where it was seen to move, it still takes its place.
+        Nothing of it moves meanwhile, because the agent is who moves it. Where it was seen to move, it keeps its place.
         """
         with self._lock:
             was_awaited = app in (self._unseen or ())

@@ -88,9 +88,12 @@ class Workers:
             self._queue.pause()
 
     def join(self, left: Callable[[], float]) -> None:
-        """Wait until the looks under way have ended, at most ``left()`` seconds."""
+        """Wait until the looks under way have ended, at most ``left()`` seconds; for none that hangs."""
+        with self._lock:
+            hanging = [thread for thread, look in self._looks.items() if look.hangs]
         for thread in self._threads:
-            thread.join(left())
+            if thread not in hanging:
+                thread.join(left())
 
     def problems(self) -> list[str]:
         """The threads that ended although they should work, and too many looks that hang."""

@@ -256,7 +256,7 @@ class Mirror:
 
     def unread(self, branch: str) -> str:
         """Why a branch of the remote is not read; empty where it is, or is not there."""
-        if self.crowded:
+        if self.crowded and branch not in self._own:
             return f"the remote has more branches like {branch} than can be read; delete those that belong to nothing"
         why = self._unread.get(branch, ("", ""))[1]
         return f"the branch {branch} cannot be read: {why}; delete it, and it is made again" if why else ""

@@ -80,6 +80,9 @@ def test_a_look_that_hangs_has_a_substitute_and_ends_its_thread() -> None:
     eventually(lambda: looked == [WEB, API], what="a substitute looks at the other app")
     now[0] = 999.0
     assert workers.replace_hanging(30.0) == [], "it is told once, and needs one substitute"
+    waited = list[float]()
+    workers.join(lambda: waited.append(0) or 0.0)
+    assert len(waited) == 1, "nobody waits for a look that hangs: what else is to be ended gets the time"
     queue.add(WEB)
     assert workers.problems() == []
     may_end.set()

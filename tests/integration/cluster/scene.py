@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +16,22 @@ from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.model.actions import (
     ApplyApp,
     ApplyConfiguration,
+    ApplyService,
     ClusterAction,
     CreateReplicaSet,
+    DeleteReplicaSet,
+    ScaleReplicaSet,
     SwitchTraffic,
 )
+from gitops_bg.core.model.conditions import Condition
+from gitops_bg.core.model.decision import Decision, Phase
 from gitops_bg.core.model.desired import Target
 from gitops_bg.core.model.digest import short, snapshot_of
 from gitops_bg.core.model.observed import Observed
 from gitops_bg.core.model.record import Record, SwitchKind
 from gitops_bg.core.model.spec import AppSpec, Strategy
 from gitops_bg.core.model.version import AppKey, Color, Snapshot, Source
-from gitops_bg.core.names import configuration_name, selector
+from gitops_bg.core.names import configuration_name, replica_set_name, selector
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.manifests.configuration import Configuration, configuration_of
 from tests.support.cluster.clusters import TestCluster
@@ -121,6 +127,18 @@ class Scene:
         self.available(of)
         self.do(switch(of, create=True))
         self.until(lambda seen: seen.active_service and seen.active_service.digest == short(of.digest))
+
+    def serve_and_promote(self) -> None:
+        """A version serves, another one takes over, the first goes, and the status is written by both ways."""
+        one, two = snapshot("v1"), snapshot("v2")
+        self.serve(one)
+        self.do(create(two, number=2), ApplyService("preview", "web-preview", two.digest, "told to"))
+        self.available(two)
+        self.do(switch(two, self.selector(one), number=2), ScaleReplicaSet(one.digest, 1, 1, 0, "told to"))
+        self.do(DeleteReplicaSet(replica_set_name(self.app, 1, one.digest), one.digest, "told to"))
+        now = datetime.now(UTC)
+        assert self.subject.warn(self.app, Condition("InternalError", True, "Bug", "a bug"), now)
+        self.subject.save(self.app, Decision((), Record(epoch="e"), Phase.HEALTHY), now)
 
     def selector(self, of: Snapshot) -> dict[str, str]:
         return selector(self.app, of.digest)

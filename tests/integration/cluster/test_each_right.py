@@ -26,29 +26,25 @@ from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.actions import (
     ApplyApp,
     ApplyAuxiliaryObject,
-    ApplyService,
     DeleteApp,
     DeleteAuxiliaryObject,
     DeleteConfiguration,
-    DeleteReplicaSet,
     EvictPod,
-    ScaleReplicaSet,
     SyncPodMetadata,
 )
 from gitops_bg.core.model.analysis.runs import due
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
-from gitops_bg.core.model.conditions import Condition
-from gitops_bg.core.model.decision import Decision, Phase
+from gitops_bg.core.model.decision import Phase
 from gitops_bg.core.model.record import OperatorState, Record, Restart
 from gitops_bg.core.model.version import PodMetadata
-from gitops_bg.core.names import configuration_name, replica_set_name
+from gitops_bg.core.names import configuration_name
 from gitops_bg.spec.manifests.auxiliary import AuxiliaryObjects
 from gitops_bg.spec.manifests.configuration import Configuration
 from tests.core.groups.notation import group
 from tests.integration.cluster.execution import test_app_routes as routes
 from tests.integration.cluster.execution.test_jobs import FOR_EVER, Lab, metric, record
 from tests.integration.cluster.groups.test_group_cluster import ROUTE, SPEC
-from tests.integration.cluster.scene import PASSWORDS, SETTINGS, Scene, create, snapshot, switch, watching
+from tests.integration.cluster.scene import PASSWORDS, SETTINGS, Scene, create, snapshot, watching
 from tests.support import manifests
 from tests.support.auxiliary_objects import budget, hpa, keda, scaled_object
 from tests.support.cluster import rights
@@ -62,7 +58,6 @@ from tests.support.waiting import eventually
 pytestmark = [pytest.mark.control_plane, pytest.mark.slow]
 
 NOW = datetime.now(UTC)
-HEALTHY = Decision((), Record(epoch="e"), Phase.HEALTHY)
 
 
 def refused(scene: Scene) -> bool:
@@ -73,14 +68,7 @@ def refused(scene: Scene) -> bool:
 
 def an_app(scene: Scene) -> None:
     """It serves, is promoted, says so, and goes."""
-    one, two = snapshot("v1"), snapshot("v2")
-    scene.serve(one)
-    scene.do(create(two, number=2), ApplyService("preview", "web-preview", two.digest, "told to"))
-    scene.available(two)
-    scene.do(switch(two, scene.selector(one), number=2), ScaleReplicaSet(one.digest, 1, 1, 0, "told to"))
-    scene.do(DeleteReplicaSet(replica_set_name(scene.app, 1, one.digest), one.digest, "told to"))
-    scene.subject.warn(scene.app, Condition("InternalError", True, "Bug", "a bug"), NOW)
-    scene.subject.save(scene.app, HEALTHY, NOW)
+    scene.serve_and_promote()
     scene.do(DeleteApp())
 
 

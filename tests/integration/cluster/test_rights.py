@@ -16,26 +16,21 @@ from gitops_bg.core.errors import Refused
 from gitops_bg.core.model.actions import (
     ApplyApp,
     ApplyAuxiliaryObject,
-    ApplyService,
     ClusterAction,
     DeleteApp,
     DeleteAuxiliaryObject,
     DeleteConfiguration,
-    DeleteReplicaSet,
     EvictPod,
-    ScaleReplicaSet,
     SyncPodMetadata,
 )
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
-from gitops_bg.core.model.conditions import Condition
-from gitops_bg.core.model.decision import Decision, Phase
 from gitops_bg.core.model.record import OperatorState, Record, Restart
 from gitops_bg.core.model.version import PodMetadata
-from gitops_bg.core.names import configuration_name, replica_set_name
+from gitops_bg.core.names import configuration_name
 from gitops_bg.spec.manifests.auxiliary import AuxiliaryObjects
 from tests.integration.cluster.execution.test_jobs import FOR_EVER, Lab, metric, record
-from tests.integration.cluster.scene import PASSWORDS, SETTINGS, Scene, create, snapshot, switch, watching
+from tests.integration.cluster.scene import PASSWORDS, SETTINGS, Scene, create, snapshot, watching
 from tests.support.auxiliary_objects import budget, hpa, untracked
 from tests.support.cluster import rights
 from tests.support.cluster.clusters import ControlPlaneCluster
@@ -103,14 +98,7 @@ def cluster(control_plane_cluster: ControlPlaneCluster) -> ControlPlaneCluster:
 
 
 def test_all_the_agent_does_is_allowed(agent: Scene) -> None:
-    one, two = snapshot("v1"), snapshot("v2")
-    agent.serve(one)
-    agent.do(create(two, number=2), ApplyService("preview", "web-preview", two.digest, "told to"))
-    agent.available(two)
-    agent.do(switch(two, agent.selector(one), number=2), ScaleReplicaSet(one.digest, 1, 1, 0, "told to"))
-    agent.do(DeleteReplicaSet(replica_set_name(agent.app, 1, one.digest), one.digest, "told to"))
-    assert agent.subject.warn(agent.app, Condition("InternalError", True, "Bug", "a bug"), datetime.now(UTC))
-    agent.subject.save(agent.app, Decision((), Record(epoch="e"), Phase.HEALTHY), datetime.now(UTC))
+    agent.serve_and_promote()
     agent.subject.record_event(agent.app, "TrafficSwitched", "told to", datetime.now(UTC))
     events = collection("v1", "Event", agent.app.namespace)
     reasons = lambda: [event["reason"] for event in agent.cluster.list(events)]  # noqa: E731

@@ -11,6 +11,7 @@ from gitops_bg.core.errors import Refused
 from tests.support.cluster import rights
 from tests.support.cluster.clusters import ControlPlaneCluster
 from tests.support.scenario import App, Scenario, scenario
+from tests.support.waiting import PATIENCE, eventually
 
 pytestmark = pytest.mark.control_plane
 
@@ -59,6 +60,26 @@ def test_the_others_go_on_and_its_apps_do_once_the_rights_are_there(
     rights.bind(control_plane_cluster, closed)
     pay.wait_live("v1")
     assert agent.cluster.troubles() == []
+
+
+def test_no_app_is_deleted_while_a_namespace_is_unknown(
+    world: Scenario, closed: str, control_plane_cluster: ControlPlaneCluster
+) -> None:
+    """How many apps left main at once cannot be told: what is in that namespace cannot be counted."""
+    agent = world.start()
+    web = world.app().deploy("v1")
+    web.spec["deletionPolicy"] = "delete"
+    web.configure()
+    world.wait_idle()
+    world.publish("Remove web", {web.folder: None})
+    web.wait_told("orphaned")
+    world.wait_idle()
+    assert web.live_tag() == "v1"
+
+    rights.bind(control_plane_cluster, closed)
+    eventually(lambda: agent.cluster.knows_all, timeout=PATIENCE, what="all is known")
+    agent.wake_apps([web.key])
+    eventually(lambda: world.live("bluegreendeployments", "web") is None, what="it is deleted")
 
 
 def test_without_rights_in_any_namespace_the_agent_says_so_at_once(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.agent.agent import Agent
-from tests.support.cluster.clusters import TestCluster
+from tests.support.cluster.clusters import SandboxCluster, TestCluster
 from tests.support.scenario import App, Scenario, scenario
 from tests.support.waiting import eventually
 
@@ -33,6 +33,23 @@ def bring_live(web: App, tag: str) -> None:
     web.push_image(tag)
     web.merge_promotion(tag)
     web.wait_live(tag)
+
+
+def test_a_ledger_that_cannot_be_read_says_so_and_not_what_comes_of_it(
+    own_sandbox: SandboxCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its pushes are refused, because nobody here knows what they would be put on."""
+    with scenario(own_sandbox, tmp_path) as world:
+        agent = world.start()
+        web = world.app().deploy("v1")
+        web.wait_told("deployed")
+        why = "the branch cannot be read: it needs more than 128 MiB of memory"
+        ledger = agent.repository.settings.state_branch
+        monkeypatch.setattr(agent.repository, "unread_branch", lambda branch: why if branch == ledger else "")
+        world.remote.refuse(LEDGERS)
+        bring_live(web, "v2")
+        eventually(lambda: web.condition("LedgerWritable")["message"] == why, what="the status says why")
+        assert web.condition("LedgerWritable")["status"] == "False"
 
 
 def test_a_ledger_that_is_refused_is_said_and_hardly_tried_and_written_when_it_may_be(either: Scenario) -> None:

@@ -196,6 +196,7 @@ class TestBranches:
         assert "has more branches like gitops-bg/promote/shop/web than can be read" in repository.unread_branch(
             PROMOTION
         )
+        assert repository.unread_branch(repository.settings.state_branch) == ""
         assert set(repository.promotions()) == {WEB}, "unknown is not absent"
         for number in range(30):
             (remote.bare / "refs" / "heads" / f"gitops-bg/promote/shop/nobody-{number}").unlink()
