@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
 from collections.abc import Iterator
@@ -14,6 +15,9 @@ import yaml
 
 _LATE = 0.3
 """Seconds by which what is late comes later."""
+_EFFECT = 5.0
+"""Seconds within which a server begins to answer."""
+_LENGTH = re.compile(rb"^content-length: *(\d+)", re.IGNORECASE | re.MULTILINE)
 
 
 class Fault(StrEnum):
@@ -25,7 +29,7 @@ class Fault(StrEnum):
     LATE = "late"
     SILENT = "nothing passes any more, and nobody closes"
     TWICE = "arrives twice"
-    """Only of a request that is readable, and in one piece."""
+    """Only of a request that is readable: of HTTP without TLS."""
 
 
 class _Pair:
@@ -100,6 +104,8 @@ class Wire:
     def _requests_of(self, pair: _Pair) -> None:
         with suppress(OSError):
             while data := pair.near.recv(65536):
+                if self._fault is Fault.TWICE:
+                    data += _rest_of_request(data, pair.near)
                 fault = self._next_fault()
                 pair.fault = pair.fault or fault
                 if pair.fault is Fault.SILENT:
@@ -140,9 +146,20 @@ class Wire:
 
     def _send_alone(self, request: bytes) -> None:
         """Send a request on a connection of its own, and wait for its effect."""
-        with socket.create_connection(self._to) as alone:
+        with socket.create_connection(self._to, timeout=_EFFECT) as alone:
             alone.sendall(request)
             alone.recv(1)
+
+
+def _rest_of_request(begun: bytes, near: socket.socket) -> bytes:
+    """What is still to come of an HTTP request: clients send its head and its body one after the other."""
+    head, end_of_head, body = begun.partition(b"\r\n\r\n")
+    length = _LENGTH.search(head)
+    missing = int(length[1]) - len(body) if end_of_head and length else 0
+    rest = b""
+    while len(rest) < missing and (more := near.recv(missing - len(rest))):
+        rest += more
+    return rest
 
 
 @contextmanager
