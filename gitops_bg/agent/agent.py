@@ -14,11 +14,8 @@ import random
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
-
-from apscheduler.executors.pool import ThreadPoolExecutor
-from apscheduler.schedulers.background import BackgroundScheduler
 
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.closed_refs import ClosedRefs
@@ -41,9 +38,11 @@ from gitops_bg.agent.reconcile.event_recorder import EventRecorder
 from gitops_bg.agent.reconcile.measurements import MeasurementRunner
 from gitops_bg.agent.reconcile.reconciler import Reconciler
 from gitops_bg.agent.reconcile.secret_reading import secret_reader
+from gitops_bg.agent.runtime.alarms import Alarms, scheduler
 from gitops_bg.agent.runtime.awaited_namespaces import AwaitedNamespaces, log_missing
 from gitops_bg.agent.runtime.backoff import Backoff
 from gitops_bg.agent.runtime.boundaries import quietly
+from gitops_bg.agent.runtime.clocks import ClockWatch, SteadyClock, utc_now
 from gitops_bg.agent.runtime.failures import Failures
 from gitops_bg.agent.runtime.gc_tuning import collect_less_often
 from gitops_bg.agent.runtime.hanging_looks import HangingLooks
@@ -80,20 +79,24 @@ POLL_JITTER = 0.2
 """The jitter of each poll interval, as a share of it, so that the polls of many agents do not coincide."""
 
 
-def utc_now() -> datetime:
-    """The real clock."""
-    return datetime.now(UTC)
-
-
 class Agent:
-    """One agent for one repository and one cluster. Use `start`, `wait`, `stop`, or `run_once`."""
+    """One agent for one repository and one cluster. Use `start`, `wait`, `stop`, or `run_once`.
 
-    def __init__(self, settings: AgentSettings, clock: Callable[[], datetime] = utc_now) -> None:
+    ``clock`` gives UTC, and may be set; ``steady`` only goes on.
+    """
+
+    def __init__(
+        self,
+        settings: AgentSettings,
+        clock: Callable[[], datetime] = utc_now,
+        steady: Callable[[], datetime] | None = None,
+    ) -> None:
         self.settings = settings
         self.metrics = Metrics()
         self.webhook_secret = _secret(settings.webhook_secret_file)
         self.api_token = _secret(settings.api_token_file)
         self._clock = clock
+        self._steady = steady or SteadyClock()
         self._random = random.Random()  # noqa: S311 - spreads load; nothing secret
         self._stopped = threading.Event()
         self._stood: tuple[bool, str, bool] | None = None
@@ -101,11 +104,13 @@ class Agent:
         self._asked: dict[AppKey, str] = {}
         self.queue = WorkQueue()
         self.leadership = Leadership(_lease(settings, self.metrics), self._led)
-        self._scheduler = _scheduler()
-        self._timers = Timers(self._scheduler, clock, self.queue.add)
+        self._scheduler = scheduler()
+        self._alarms = Alarms(self._scheduler)
+        self._timers = Timers(self._alarms, clock, self.queue.add)
+        self._clock_watch = ClockWatch(clock, self._steady, self._clock_was_set, self._crashed)
         self.cluster = self._watched_cluster()
         retries: Backoff[AppKey] = Backoff(self._random.random, first=0.05, longest=300.0)
-        namespaces = AwaitedNamespaces(self._scheduler, clock, self.cluster.is_open, self.wake_apps)
+        namespaces = AwaitedNamespaces(self._alarms, self.cluster.is_open, self.wake_apps)
         self._failures = Failures(
             self.cluster, self.metrics, retries, self._wake_later, clock, await_namespace=namespaces.wait_for
         )
@@ -121,6 +126,7 @@ class Agent:
             metrics=self.metrics,
             wake=self._look_soon,
             clock=clock,
+            steady=self._steady,
             threads=settings.measuring_threads,
             addresses=settings.addresses,
         )
@@ -160,9 +166,9 @@ class Agent:
             self.catalog,
             listener,
             self.metrics,
-            self._clock,
+            self._steady,
             backoff=Backoff(self._random.random, first=first, longest=300.0),
-            closed=ClosedRefs(Backoff(self._random.random, first=REFUSED_FIRST, longest=300.0), self._clock),
+            closed=ClosedRefs(Backoff(self._random.random, first=REFUSED_FIRST, longest=300.0), self._steady),
             may_write=lambda: self.leadership.holds,
         )
 
@@ -200,7 +206,7 @@ class Agent:
             pushed=self.git.poll_soon,
             changed=self._look_soon,
             may_write=lambda: self.leadership.holds,
-            clock=self._clock,
+            clock=self._steady,
             backoff=Backoff(self._random.random, first=1.0, longest=300.0),
             crashed=self._crashed,
         )
@@ -210,7 +216,7 @@ class Agent:
             self.repository,
             changed=self._look_soon,
             may_write=lambda: self.leadership.holds,
-            clock=self._clock,
+            clock=self._steady,
             backoff=Backoff(self._random.random, first=1.0, longest=300.0),
             crashed=self._crashed,
         )
@@ -237,7 +243,7 @@ class Agent:
                 cluster=repository.cluster,
                 base=repository.branch,
                 interval=self.settings.poll_seconds,
-                clock=self._clock,
+                clock=self._steady,
                 may_write=lambda: self.leadership.holds,
                 wake=self._look_soon_at,
                 poll_soon=self.git.poll_soon,
@@ -258,7 +264,8 @@ class Agent:
             raise _cannot_watch(self.cluster.troubles())
         log_missing(self.settings.namespaces, self.cluster.has_namespace)
         self._scheduler.start()
-        self._scheduler.add_job(self._resync, "interval", seconds=self.settings.resync_seconds, id="resync")
+        self._clock_watch.start()
+        self._alarms.after(self.settings.resync_seconds, self._resync_from_now_on, "resync")
         self.git.start()
         self.forge.start()
         self.group_commits.start()
@@ -288,12 +295,13 @@ class Agent:
 
     def stop(self, timeout: float = 4.0) -> None:
         """Begin nothing new, finish the work under way, write to Git what waits: within ``timeout`` seconds."""
-        until = self._clock() + timedelta(seconds=timeout)
+        until = self._steady() + timedelta(seconds=timeout)
         self._stopped.set()
         if self._scheduler.running:
             self._scheduler.pause()
         self.queue.stop()
         self.measurements.stop()
+        self._clock_watch.stop(self._left(until))
         self._hanging.stop(self._left(until))
         self._workers.join(lambda: self._left(until))
         self.git.stop(self._left(until))
@@ -321,7 +329,7 @@ class Agent:
 
     def run_once(self, timeout: float) -> frozenset[AppKey]:
         """Work until nothing more can be done at once, and return the apps that failed. For `--once`."""
-        until = self._clock() + timedelta(seconds=timeout)
+        until = self._steady() + timedelta(seconds=timeout)
         while not self._stopped.is_set() and self._left(until) > 0:
             idle = self.catalog.seen or bool(self.catalog.unreachable)
             if idle and self._nothing_to_do():
@@ -341,7 +349,7 @@ class Agent:
         self._stopped.wait(seconds)
 
     def _left(self, until: datetime) -> float:
-        return max(0.0, (until - self._clock()).total_seconds())
+        return max(0.0, (until - self._steady()).total_seconds())
 
     def _crashed(self, error: BaseException) -> None:
         LOGGER.critical("the agent cannot go on", exc_info=error)
@@ -401,9 +409,20 @@ class Agent:
             self._resync()
         spread = 1 + POLL_JITTER * (2 * self._random.random() - 1)
         seconds = backoff_seconds if backoff_seconds is not None else self.settings.poll_seconds * spread
-        moment = self._clock() + timedelta(seconds=seconds)
         if not self._stopped.is_set():
-            self._scheduler.add_job(self.git.poll_soon, "date", run_date=moment, id="poll", replace_existing=True)
+            self._alarms.after(seconds, self.git.poll_soon, "poll")
+
+    def _clock_was_set(self, by: timedelta) -> None:
+        """What waits for a moment in UTC, waits longer or less long than before: decide on everything anew."""
+        how = "forward" if by > timedelta() else "back"
+        LOGGER.warning("the machine's clock was set %s by %.1f s", how, abs(by).total_seconds())
+        self._timers.clock_was_set(by)
+        self._alarms.clock_was_set()
+        self._resync()
+
+    def _resync_from_now_on(self) -> None:
+        self._alarms.after(self.settings.resync_seconds, self._resync_from_now_on, "resync")
+        self._resync()
 
     def _resync(self) -> None:
         """Queue every app, in case a watch has silently missed a change."""
@@ -463,6 +482,8 @@ class Agent:
             reasons.append("the thread that commits for groups ended")
         if not self.group_ledger.alive:
             reasons.append("the thread that writes the ledger of groups ended")
+        if not self._clock_watch.alive:
+            reasons.append("the thread that watches the clock ended")
         if not self._hanging.alive:
             reasons.append("the thread that looks for hanging looks ended")
         if not self.leadership.alive:
@@ -482,14 +503,6 @@ class Agent:
         if not self.catalog.seen:
             reasons.append(self.catalog.unreachable or "the repository was not read yet")
         return reasons
-
-
-def _scheduler() -> BackgroundScheduler:
-    return BackgroundScheduler(
-        timezone=UTC,
-        executors={"default": ThreadPoolExecutor(2)},
-        job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
-    )
 
 
 def _cannot_watch(troubles: list[GitopsBgError]) -> GitopsBgError:

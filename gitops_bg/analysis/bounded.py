@@ -29,7 +29,7 @@ _ENVIRONMENT = ("PATH", "PYTHONPATH", "LANG")
 
 
 class BoundedConditions:
-    """Whether conditions are true. Any thread may ask. ``clock`` gives UTC."""
+    """Whether conditions are true. Any thread may ask. ``clock`` only goes on."""
 
     def __init__(
         self, clock: Callable[[], datetime], *, longest: timedelta = LONGEST, memory: int = MOST_MEMORY

@@ -31,6 +31,8 @@ class _Task:
     subject: Subject
     measure: MeasurementRequest
     started: datetime | None = None
+    """In UTC; ``overdue`` is by the steady clock."""
+    overdue: datetime | None = None
     measured: MeasurementResult | None = None
     dropped: bool = False
     """It is no longer needed; while it runs, it may be asked for again."""
@@ -47,14 +49,24 @@ class _Task:
 
 
 class MeasurementPool:
-    """The measurements of all subjects. At most ``size`` at once, and half of that for one. ``clock`` gives UTC."""
+    """The measurements of all subjects. At most ``size`` at once, and half of that for one.
+
+    ``clock`` gives UTC, and may be set; ``steady`` only goes on.
+    """
 
     def __init__(
-        self, measure: MeasureOne, wake: Callable[[Subject], None], clock: Callable[[], datetime], size: int
+        self,
+        measure: MeasureOne,
+        wake: Callable[[Subject], None],
+        clock: Callable[[], datetime],
+        size: int,
+        *,
+        steady: Callable[[], datetime],
     ) -> None:
         self._measure = measure
         self._wake = wake
         self._clock = clock
+        self._steady = steady
         self._size = size
         self._share = max(1, size // 2)
         self._changed = threading.Condition()
@@ -94,9 +106,10 @@ class MeasurementPool:
                 del self._tasks[subject]
             self._hire()
             self._changed.notify_all()
-            now = self._clock()
+            now = self._steady()
+            left = min(((task.overdue or now + LONGEST) - now for task in under_way), default=None)
         self._announce(overdue)
-        return min(((task.started or now) + LONGEST for task in under_way), default=None)
+        return None if left is None else self._clock() + left
 
     def forget(self, subject: Subject) -> None:
         """End all measurements of the subject."""
@@ -126,9 +139,9 @@ class MeasurementPool:
 
     def _give_up(self, subject: Subject) -> list[_Task]:
         """The overdue tasks of a subject, now with an error as their result."""
-        now = self._clock()
+        now, steady = self._clock(), self._steady()
         tasks = self._tasks.get(subject, {}).values()
-        overdue = [task for task in tasks if task.running and task.started and task.started + LONGEST <= now]
+        overdue = [task for task in tasks if task.running and task.overdue and task.overdue <= steady]
         for task in overdue:
             message = f"no answer within {LONGEST.total_seconds():.0f} s"
             task.measured = MeasurementResult(
@@ -157,7 +170,8 @@ class MeasurementPool:
                 while not self._stopped:
                     task = self._pick()
                     if task:
-                        task.started, task.thread = self._clock(), threading.current_thread()
+                        task.started, task.overdue = self._clock(), self._steady() + LONGEST
+                        task.thread = threading.current_thread()
                         return task
                     self._changed.wait()
                 return None

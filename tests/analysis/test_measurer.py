@@ -35,7 +35,7 @@ class World:
         self.woken: queue.SimpleQueue[AppKey] = queue.SimpleQueue()
         self.gates: dict[str, threading.Event] = {}
         self.lock = threading.Lock()
-        self.measurer = MeasurementPool(self.run, self.woken.put, lambda: self.now, size)
+        self.measurer = MeasurementPool(self.run, self.woken.put, lambda: self.now, size, steady=lambda: self.now)
 
     def gate(self, name: str) -> threading.Event:
         with self.lock:

@@ -57,7 +57,7 @@ def main() -> None:
     """Run an agent until the parent is done."""
     commands = Commands()
     settings, clock = _settings(**settings_of_child()), Clock()
-    agent = Agent(settings, clock=clock)
+    agent = Agent(settings, clock=clock, steady=clock.steady)
 
     def start() -> None:
         agent.start()

@@ -38,12 +38,19 @@ STATE_BRANCH = "gitops-bg/state/test"
 
 
 class Clock:
-    """The real time, and ahead of it by what a test says."""
+    """The machine's clock of an agent: the real time, and ahead of it by what a test says."""
 
     def __init__(self) -> None:
         self.ahead = timedelta()
+        """How much time has gone by unseen."""
+        self.set_by = timedelta()
+        """By how much somebody has set the clock."""
 
     def __call__(self) -> datetime:
+        return self.steady() + self.set_by
+
+    def steady(self) -> datetime:
+        """The clock that cannot be set."""
         return datetime.now(UTC) + self.ahead
 
 
@@ -70,7 +77,7 @@ class Scenario:
         """Start an agent; one with a `fresh_mirror` has never seen the remote. `prepare` sees it before it runs."""
         if fresh_mirror:
             self._folder = self._folder / "fresh"
-        self.agent = Agent(self.settings, clock=self.clock)
+        self.agent = Agent(self.settings, clock=self.clock, steady=self.clock.steady)
         if prepare is not None:
             prepare(self.agent)
         self.agent.start()

@@ -20,7 +20,7 @@ from gitops_bg.core.errors import GitopsBgError, InternalError, WorldChanged, gu
 from gitops_bg.core.model.actions import GitAction
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.names import promotion_branch
-from gitops_bg.repo.git.errors import MirrorBroken
+from gitops_bg.repo.git.errors import MirrorBroken, RemoteMoved
 from gitops_bg.repo.repository import Repository
 
 LOGGER = logging.getLogger(__name__)
@@ -239,10 +239,12 @@ class GitLoop(BackgroundThread):
             LOGGER.log(logging.WARNING if news else logging.DEBUG, "the ledger lacks changes of policies: %s", error)
 
     def _refresh(self) -> Refresh:
-        """Read main. A mirror that turns out to be damaged is cloned again by the next look, which follows at once."""
+        """Read main. A mirror that turns out to be damaged is cloned again by the next look, which follows at once; so
+        does one where the remote moved during the first.
+        """
         try:
             return self._catalog.refresh()
-        except MirrorBroken:
+        except (MirrorBroken, RemoteMoved):
             return self._catalog.refresh()
 
     def _away(self, error: GitopsBgError) -> None:

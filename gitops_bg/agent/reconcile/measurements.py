@@ -26,9 +26,11 @@ from gitops_bg.outbound.addresses import AddressRules
 
 
 class MeasurementRunner:
-    """The measurements of all apps and release groups. ``wake`` has one of them looked at; ``clock`` gives UTC."""
+    """The measurements of all apps and release groups. ``wake`` has one of them looked at; ``clock`` gives UTC,
+    and may be set; ``steady`` only goes on.
+    """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the wiring, by keyword
         self,
         *,
         cluster: Cluster,
@@ -36,15 +38,16 @@ class MeasurementRunner:
         metrics: Metrics,
         wake: Callable[[Subject], None],
         clock: Callable[[], datetime],
+        steady: Callable[[], datetime],
         threads: int,
         addresses: AddressRules,
     ) -> None:
         self._cluster = cluster
         self._timers = timers
         self._metrics = metrics
-        self._conditions = BoundedConditions(clock)
+        self._conditions = BoundedConditions(steady)
         measuring = MetricEvaluator(Registry(), secret_reader(cluster), clock, self._conditions.is_true, addresses)
-        self._measurer = MeasurementPool(measuring.measure, wake, clock, threads)
+        self._measurer = MeasurementPool(measuring.measure, wake, clock, threads, steady=steady)
 
     def results(self, subject: Subject, record: RunRecord, now: datetime) -> tuple[MeasurementResult, ...]:
         """The results that no saved record contains."""

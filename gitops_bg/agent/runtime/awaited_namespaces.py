@@ -8,17 +8,16 @@ import logging
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from datetime import datetime, timedelta
 
+from gitops_bg.agent.runtime.alarms import Alarms
 from gitops_bg.agent.runtime.boundaries import quietly
-from gitops_bg.agent.runtime.timers import Scheduler
 from gitops_bg.cluster.api.remedies import no_namespace
 from gitops_bg.core.errors import GitopsBgError, Refused
 from gitops_bg.core.model.version import AppKey
 
 LOGGER = logging.getLogger(__name__)
 
-JOB = "look-for-namespaces"
+ALARM = "look-for-namespaces"
 SECONDS = 5.0
 """Seconds between two looks."""
 
@@ -35,17 +34,15 @@ def log_missing(namespaces: Iterable[str], exists: Callable[[str], bool]) -> Non
 
 
 class AwaitedNamespaces:
-    """``exists`` says whether apps of a namespace can go on, ``wake`` queues apps, ``clock`` gives UTC. Thread-safe."""
+    """``exists`` says whether apps of a namespace can go on, ``wake`` queues apps. Thread-safe."""
 
     def __init__(
         self,
-        scheduler: Scheduler,
-        clock: Callable[[], datetime],
+        alarms: Alarms,
         exists: Callable[[str], bool],
         wake: Callable[[Iterable[AppKey]], None],
     ) -> None:
-        self._scheduler = scheduler
-        self._clock = clock
+        self._alarms = alarms
         self._exists = exists
         self._wake = wake
         self._lock = threading.Lock()
@@ -77,5 +74,4 @@ class AwaitedNamespaces:
             return sorted(self._waiting.pop(namespace, set()))
 
     def _look_later(self) -> None:
-        moment = self._clock() + timedelta(seconds=SECONDS)
-        self._scheduler.add_job(self.look, trigger="date", run_date=moment, id=JOB, replace_existing=True)
+        self._alarms.after(SECONDS, self.look, ALARM)

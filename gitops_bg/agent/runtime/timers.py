@@ -1,32 +1,24 @@
-"""Wakes apps at their time: one APScheduler job for the earliest time of all, never one job per app.
+"""Wakes apps at their time: one alarm for the earliest time of all, never one per app.
 
-The job only puts apps on the queue (pitfalls.md §3).
+It only puts apps on the queue (pitfalls.md §3).
 """
 
 import heapq
 import threading
 from collections.abc import Callable
-from datetime import datetime
-from typing import Protocol
+from datetime import datetime, timedelta
 
+from gitops_bg.agent.runtime.alarms import Alarms
 from gitops_bg.core.model.version import AppKey
 
-
-class Scheduler(Protocol):
-    """The part of APScheduler's scheduler that this module uses."""
-
-    def add_job(self, func: Callable[[], None], **options: object) -> object:
-        """Add or replace a job."""
-
-
-JOB = "wake-apps"
+ALARM = "wake-apps"
 
 
 class Timers:
-    """At most one timer for each app and purpose: setting it again moves it."""
+    """At most one timer for each app and purpose: setting it again moves it. ``clock`` gives UTC."""
 
-    def __init__(self, scheduler: Scheduler, clock: Callable[[], datetime], wake: Callable[[AppKey], None]) -> None:
-        self._scheduler = scheduler
+    def __init__(self, alarms: Alarms, clock: Callable[[], datetime], wake: Callable[[AppKey], None]) -> None:
+        self._alarms = alarms
         self._clock = clock
         self._wake = wake
         self._lock = threading.Lock()
@@ -45,6 +37,15 @@ class Timers:
                 return
             self._moments[key] = moment
             heapq.heappush(self._heap, (moment, app, purpose))
+            self._reschedule()
+
+    def clock_was_set(self, by: timedelta) -> None:
+        """Keep the time that each timer has left; who waits for a moment in UTC sets its timer again."""
+        with self._lock:
+            self._moments = {key: moment + by for key, moment in self._moments.items()}
+            self._heap = [(moment, app, purpose) for (app, purpose), moment in self._moments.items()]
+            heapq.heapify(self._heap)
+            self._scheduled = None
             self._reschedule()
 
     def fire(self) -> None:
@@ -73,4 +74,4 @@ class Timers:
         earliest = self._heap[0][0]
         if self._scheduled is None or earliest < self._scheduled:
             self._scheduled = earliest
-            self._scheduler.add_job(self.fire, trigger="date", run_date=earliest, id=JOB, replace_existing=True)
+            self._alarms.after((earliest - self._clock()).total_seconds(), self.fire, ALARM)

@@ -11,7 +11,7 @@ from cachetools import LRUCache
 from gitops_bg.core.groups.branches import APPROVALS_PREFIXES, PROMOTION_PREFIXES
 from gitops_bg.repo.git.commit_objects import CommitObjects
 from gitops_bg.repo.git.directory import MirrorDirectory
-from gitops_bg.repo.git.errors import BranchMissing, MirrorBroken, RemoteUnreachable, TooLarge
+from gitops_bg.repo.git.errors import BranchMissing, MirrorBroken, RemoteMoved, RemoteUnreachable, TooLarge
 from gitops_bg.repo.git.git_config import configuration
 from gitops_bg.repo.git.limits import MEBIBYTE, Limits, memory_for_git
 from gitops_bg.repo.git.objects import Header, Objects
@@ -142,12 +142,14 @@ class Mirror:
         ledgers = branches_in(self._asked("ls-remote", "--heads", "origin", f"{_HEADS}{STATE_PREFIX}*"))
         return sorted(name.removeprefix(STATE_PREFIX) for name in ledgers if name.startswith(STATE_PREFIX))
 
-    def explain_missing(self) -> BranchMissing:
-        """Why the tracked branch is missing: the remote is empty, or has other branches."""
+    def explain_missing(self) -> BranchMissing | RemoteMoved:
+        """Why the tracked branch is missing: the remote is empty, or has other branches, or got it only now."""
         there = sorted(branches_in(self._asked("ls-remote", "--heads", "origin")))
         branch = self.settings.branch
         if not there:
             return BranchMissing(f"the remote is empty; push a first commit to its branch {branch}")
+        if branch in there:
+            return RemoteMoved(f"the remote got its branch {branch} just now")
         shown = ", ".join(map(one_line, there[:5])) + (" …" if len(there) > 5 else "")
         return BranchMissing(f"the remote has no branch {branch}; it has {shown}")
 

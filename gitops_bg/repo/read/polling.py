@@ -66,7 +66,8 @@ class Poller:
     def poll(self) -> Poll:
         """Look at the remote once.
 
-        Raises ``BranchMissing``, ``AuthenticationFailed``, ``RemoteUnreachable``, ``MirrorBroken``, ``DiskProblem``.
+        Raises ``BranchMissing``, ``RemoteMoved``, ``AuthenticationFailed``, ``RemoteUnreachable``, ``MirrorBroken``,
+        ``DiskProblem``.
         """
         advertised = self._mirror.advertised()
         if self._last is not None and self._last.advertised == advertised:

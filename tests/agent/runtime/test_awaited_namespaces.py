@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 
+from gitops_bg.agent.runtime.alarms import Alarms
 from gitops_bg.agent.runtime.awaited_namespaces import SECONDS, AwaitedNamespaces
 from gitops_bg.cluster.api.errors import Forbidden
 from gitops_bg.core.errors import Transient
@@ -21,16 +23,17 @@ class World:
     """A scheduler whose one job runs when a test says so, and a cluster with some namespaces."""
 
     def __init__(self) -> None:
+        self.now = 0.0
         self.job: Callable[[], None] | None = None
         self.at: datetime | None = None
         self.namespaces: set[str] = set()
         self.asked: list[str] = []
         self.error: Exception | None = None
         self.woken: list[AppKey] = []
-        self.subject = AwaitedNamespaces(self, lambda: NOW, self.exists, self.woken.extend)
+        self.subject = AwaitedNamespaces(Alarms(self, lambda: self.now, lambda: NOW), self.exists, self.woken.extend)
 
-    def add_job(self, func: Callable[[], None], **options: Any) -> object:
-        self.job, self.at = func, options["run_date"]
+    def add_job(self, func: Callable[..., None], **options: Any) -> object:
+        self.job, self.at = partial(func, *options["args"]), options["run_date"]
         return None
 
     def exists(self, name: str) -> bool:
@@ -40,7 +43,7 @@ class World:
         return name in self.namespaces
 
     def look(self) -> None:
-        job, self.job = self.job, None
+        job, self.job, self.now = self.job, None, self.now + SECONDS
         assert job is not None
         job()
 

@@ -1,11 +1,13 @@
-"""Timers and backoff, with clocks and dice in the test's hand: one job for the earliest moment of all apps."""
+"""Timers and backoff, with clocks and dice in the test's hand: one alarm for the earliest moment of all apps."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 
+from gitops_bg.agent.runtime.alarms import Alarms
 from gitops_bg.agent.runtime.backoff import Backoff
 from gitops_bg.agent.runtime.timers import Timers
 from gitops_bg.core.model.version import AppKey
@@ -15,25 +17,44 @@ WEB, API = AppKey("shop", "web"), AppKey("shop", "api")
 
 
 class Night:
-    """A scheduler that keeps one job and a clock that is set by hand."""
+    """A scheduler that keeps one job, time that passes by hand, and a clock that may be set."""
 
     def __init__(self) -> None:
         self.now = NOON
+        self.set_by = timedelta()
+        self.ring: Callable[[], None] = self.fail
         self.due: datetime | None = None
         self.jobs = 0
         self.woken: list[AppKey] = []
-        self.timers = Timers(self, lambda: self.now, self.woken.append)
+        self.alarms = Alarms(self, self.monotonic, self.clock)
+        self.timers = Timers(self.alarms, self.clock, self.woken.append)
 
-    def add_job(self, func: Callable[[], None], **options: Any) -> None:
+    def clock(self) -> datetime:
+        return self.now + self.set_by
+
+    def monotonic(self) -> float:
+        return (self.now - NOON).total_seconds()
+
+    def fail(self) -> None:
+        raise AssertionError("nothing was scheduled")
+
+    def add_job(self, func: Callable[..., None], **options: Any) -> None:
         assert options["replace_existing"]
+        self.ring = partial(func, *options["args"])
         self.due, self.jobs = options["run_date"], self.jobs + 1
+
+    def set_clock(self, by: timedelta) -> None:
+        """Somebody sets the clock, and the agent notices."""
+        self.set_by += by
+        self.timers.clock_was_set(by)
+        self.alarms.clock_was_set()
 
     def pass_until(self, seconds: float) -> None:
         """Let time go by; the job runs at its moment."""
         end = NOON + timedelta(seconds=seconds)
-        while self.due is not None and self.due <= end:
-            self.now, self.due = self.due, None
-            self.timers.fire()
+        while self.due is not None and self.due - self.set_by <= end:
+            self.now, self.due = max(self.now, self.due - self.set_by), None
+            self.ring()
         self.now = end
 
 
@@ -82,6 +103,30 @@ def test_timer_set_to_the_moment_it_has_schedules_nothing() -> None:
     night.timers.schedule(WEB, at(10), "wake")
     night.timers.schedule(WEB, at(10), "wake")
     assert night.jobs == 1
+
+
+@pytest.mark.parametrize("by", [timedelta(hours=1), -timedelta(hours=1)], ids=["forward", "back"])
+def test_timer_keeps_the_time_that_it_has_left_when_the_clock_is_set(by: timedelta) -> None:
+    night = Night()
+    night.timers.schedule(WEB, at(10), "retry")
+    night.timers.schedule(API, at(30), "retry")
+    night.pass_until(5)
+    night.set_clock(by)
+    night.pass_until(9)
+    assert not night.woken
+    night.pass_until(10)
+    assert night.woken == [WEB]
+    night.pass_until(30)
+    assert night.woken == [WEB, API]
+
+
+def test_moment_in_utc_that_is_set_again_counts_by_the_clock_as_it_is_now() -> None:
+    night = Night()
+    night.timers.schedule(WEB, at(3600), "wake")
+    night.set_clock(timedelta(minutes=59))
+    night.timers.schedule(WEB, at(3600), "wake")
+    night.pass_until(60)
+    assert night.woken == [WEB]
 
 
 def test_ten_thousand_timers_are_one_job() -> None:

@@ -34,7 +34,8 @@ def _status_writes(world: Scenario) -> int:
 
 def _other_agent(world: Scenario, tmp_path: Path) -> Agent:
     url, kubeconfig = world.remote.url, world.cluster.kubeconfig
-    return Agent(agent_settings(tmp_path / "other", url, kubeconfig, namespaces=(world.namespace,)), clock=world.clock)
+    settings = agent_settings(tmp_path / "other", url, kubeconfig, namespaces=(world.namespace,))
+    return Agent(settings, clock=world.clock, steady=world.clock.steady)
 
 
 def _loses_the_remote(other: Agent) -> None:

@@ -35,7 +35,7 @@ def test_an_agent_whose_remote_lags_moves_nothing_and_is_contradicted_once(world
             tmp_path / "lagging", world.remote.url, world.cluster.kubeconfig, namespaces=(world.namespace,)
         )
         clock = Clock()
-        lagging = Agent(settings, clock=clock)
+        lagging = Agent(settings, clock=clock, steady=clock.steady)
         mirror = lagging.repository._mirror
         old, ask = mirror.advertised(), mirror.advertised
         mirror.advertised = lambda: old  # type: ignore[method-assign]

@@ -1,4 +1,4 @@
-"""The machine's clock jumps by an hour: nothing moves that nobody asked for, and what is asked for moves at once."""
+"""The machine's clock is set, by an hour: nothing moves that nobody asked for, and what is asked for moves at once."""
 
 from __future__ import annotations
 
@@ -46,10 +46,20 @@ def test_a_promotion_and_a_rollback_between_jumps_of_the_clock(
     eventually(lambda: told(web) == ["deployed", "promoted", "rolled-back"], what="the ledger tells of each")
 
 
+def test_what_waits_for_a_moment_comes_when_the_clock_is_set_to_it(world: Scenario) -> None:
+    world.start()
+    web = world.app().deploy("v1")
+    web.promote("v2")
+    world.wait_idle()
+    assert web.versions()["v1"].replicas == web.replicas, "for five minutes, to roll back at once"
+    world.clock.set_by += HOUR
+    web.wait(lambda: web.versions()["v1"].replicas == 0, "v1 is scaled down, and nobody has woken the agent")
+
+
 def _jump(world: Scenario, by: timedelta) -> None:
-    """The clock jumps, and all that is due by it is done."""
+    """The clock is set, and all that is due by it is done."""
     agent = world.agent
     assert agent is not None
-    world.clock.ahead += by
+    world.clock.set_by += by
     agent.wake_apps(agent.cluster.apps())
     world.wait_idle()

@@ -15,6 +15,7 @@ from gitops_bg.repo.git.errors import (
     DiskProblem,
     MirrorBroken,
     MirrorInUse,
+    RemoteMoved,
     RemoteTimedOut,
     RemoteUnreachable,
 )
@@ -48,6 +49,16 @@ class TestTheRemote:
         assert set(repository.files(WEB)) == {"app.yaml", "primary.yaml", "target.yaml"}
         remote.push("main")
         assert repository.poll().commit == head
+
+    def test_a_branch_that_came_since_the_first_question_is_no_missing_one(
+        self, repository: Repository, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Found: "the remote has no branch main; it has main"."""
+        monkeypatch.setattr(repository._mirror, "advertised", lambda: b"")
+        with pytest.raises(RemoteMoved, match="got its branch main just now"):
+            repository.poll()
+        monkeypatch.undo()
+        assert repository.poll().commit
 
     def test_one_that_is_down_is_transient_and_what_was_fetched_stays(
         self, repository: Repository, remote: GitRemote
