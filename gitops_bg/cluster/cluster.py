@@ -183,7 +183,7 @@ class Cluster:
     def synced(self) -> bool:
         """Whether the caches are complete; until then, nothing may be decided.
 
-        A namespace that the server refuses to list holds up no other one: see `demand_known`.
+        A namespace that the server refuses to list, or fails to, holds up no other one: see `demand_known`.
         """
         return self._caches is None or self._caches.synced
 

@@ -41,3 +41,20 @@ def test_what_a_namespace_asks_for_is_done_as_its_own_account(method: str, path:
 )
 def test_lists_records_events_and_leases_are_the_agents_own(method: str, path: str) -> None:
     assert impersonation("apps", method, path) == {}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"/api/v1{SHOP}/",
+        f"/api/v1{SHOP}/services/",
+        f"/api/v1{SHOP}//passwords",
+        "/api/v1/namespaces//secrets/passwords",
+        "/api/v1/namespaces/",
+        f"/clusters/one/api/v1{SHOP}/secrets/passwords",
+        f"/apis/apps{SHOP}/replicasets/web",
+    ],
+)
+def test_a_path_of_some_namespace_that_cannot_be_told_is_no_request_with_the_agents_own_rights(path: str) -> None:
+    with pytest.raises(ValueError, match=r"whose rights GET .* needs cannot be told"):
+        impersonation("apps", "GET", path)

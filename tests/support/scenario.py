@@ -98,6 +98,12 @@ class Scenario:
         """An app of this namespace; nothing is written yet."""
         return App(self, name)
 
+    def elsewhere(self, namespace: str) -> Scenario:
+        """Another namespace of the same repository, and of the agent that runs now."""
+        other = Scenario(self.cluster, namespace, self.remote, self._folder)
+        other.agent = self.agent
+        return other
+
     def publish(self, message: str, files: Mapping[str, str | None]) -> str:
         """What a user does: pull, write (None: delete), commit, push; and a webhook. Returns the commit."""
         self.pull()

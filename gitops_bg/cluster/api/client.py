@@ -50,7 +50,12 @@ class Client:
         self._connection.close()
 
     def get(self, kind: Kind, namespace: str, name: str) -> Object | None:
-        """One object in its present state (a quorum read); None where there is none of this name."""
+        """One object in its present state (a quorum read); None where there is none of this name.
+
+        Raises ``ValueError`` without a name: that would list all of them, with other rights.
+        """
+        if not name:
+            raise ValueError(f"get {kind.called(namespace)}: which one?")
         call = Call(f"get {kind.called(namespace, name)}", "GET", kind.path(namespace, name), {})
         answer = self._connection.send(call)
         return None if is_absent(answer.status, answer.data, call.path) else _decoded(call, answer)

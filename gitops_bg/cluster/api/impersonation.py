@@ -9,7 +9,11 @@ import re
 from gitops_bg.cluster.api.kinds import APPS, EVENTS, LEASES, RELEASE_GROUPS
 
 _OWN = frozenset(kind.plural for kind in (APPS, RELEASE_GROUPS, EVENTS, LEASES))
-_INSIDE = re.compile(r"/(?:api|apis/[^/]+)/[^/]+/namespaces/(?P<namespace>[^/]+)/(?P<plural>[^/]+)(?P<name>/.+)?")
+_OUTSIDE = re.compile(r"/(?:(?!.*/namespaces/).*|api/v1/namespaces/[^/]+)")
+"""Of no namespace, or a Namespace itself."""
+_INSIDE = re.compile(
+    r"/(?:api|apis/[^/]+)/[^/]+/namespaces/(?P<namespace>[^/]+)/(?P<plural>[^/]+)(?P<name>(?:/[^/]+)+)?"
+)
 
 
 def impersonation(account: str, method: str, path: str) -> dict[str, str]:
@@ -22,9 +26,16 @@ def impersonation(account: str, method: str, path: str) -> dict[str, str]:
     >>> impersonation("apps", "PUT", "/apis/gitops-bg.dev/v1alpha1/namespaces/shop/bluegreendeployments/web/status")
     {}
 
+    Raises ``ValueError`` for a path that is about some namespace, nobody can tell how: the agent's own rights are no
+    answer to that.
+
     https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
     """
-    inside = _INSIDE.fullmatch(path) if account else None
-    if inside is None or inside["plural"] in _OWN or (method == "GET" and not inside["name"]):
+    if not account or _OUTSIDE.fullmatch(path):
+        return {}
+    inside = _INSIDE.fullmatch(path)
+    if inside is None:
+        raise ValueError(f"whose rights {method} {path} needs cannot be told")
+    if inside["plural"] in _OWN or (method == "GET" and not inside["name"]):
         return {}
     return {"Impersonate-User": f"system:serviceaccount:{inside['namespace']}:{account}"}

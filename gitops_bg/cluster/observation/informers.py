@@ -9,7 +9,7 @@ from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.endpoint_slice_version import EndpointSliceVersion
 from gitops_bg.cluster.api.kinds import APPS, OURS, REPLICA_SETS, SERVICES, Kind, Object, name_of
 from gitops_bg.cluster.api.watch import Pace, Watch
-from gitops_bg.cluster.observation.informer import Informer
+from gitops_bg.cluster.observation.informer import Informer, Unlisted
 from gitops_bg.cluster.observation.ownership import controlling_app
 from gitops_bg.cluster.observation.project import (
     CONFIGURATION_STATES,
@@ -39,8 +39,8 @@ _LOOK_SECONDS = 0.05
 class Informers:
     """All objects of ours in ``namespaces`` (none: all), kept up to date.
 
-    ``on_change`` is called with each changed app. A namespace that the server refuses to list is `unknown`, and holds
-    up no other one.
+    ``on_change`` is called with each changed app. A namespace that the server refuses to list, or fails to, is
+    `unknown`, and holds up no other one.
 
     Apps are indexed by their label, which is the name itself unless that exceeds 63 characters.
     """
@@ -91,10 +91,9 @@ class Informers:
 
     @property
     def synced(self) -> bool:
-        """Whether all is known of every namespace, except of those that the server refuses to list."""
-        closed = self._closed()
-        asked = [namespace for namespace in self._namespaces if namespace not in closed]
-        return bool(asked) and all(self.unknown(namespace) is None for namespace in asked)
+        """Whether all is known of every namespace, except of those that the server refuses to list, or fails to."""
+        why = [self.unknown(namespace) for namespace in self._namespaces]
+        return None in why and not any(isinstance(each, Unlisted) for each in why)
 
     def unknown(self, namespace: str) -> GitopsBgError | None:
         """Why nothing may be decided in a namespace: not all that is in it is known. None: it is."""
@@ -107,13 +106,14 @@ class Informers:
         Returns at once where the server refuses every list: a missing kind or right does not come by waiting.
         """
         deadline = math.inf if timeout is None else time.monotonic() + timeout
-        while not self.synced and time.monotonic() < deadline and len(self._closed()) < len(self._namespaces):
+        while not self.synced and time.monotonic() < deadline and not self._closed:
             time.sleep(_LOOK_SECONDS)
         return self.synced
 
-    def _closed(self) -> frozenset[str]:
-        """The namespaces of which the server refuses to tell."""
-        return frozenset(each for each in self._namespaces if isinstance(self.unknown(each), Refused))
+    @property
+    def _closed(self) -> bool:
+        """Whether the server refuses to tell of every namespace."""
+        return all(isinstance(self.unknown(each), Refused) for each in self._namespaces)
 
     @property
     def alive(self) -> bool:
@@ -129,11 +129,11 @@ class Informers:
     def age(self) -> float:
         """The seconds since the server last confirmed what is known, of the kind with the oldest knowledge.
 
-        Of a namespace that it refuses to tell of, nothing is known that could grow old.
+        Of a namespace that is `unknown`, nothing is known that could grow old.
         """
         needed = [watch for watch in self._watches if not watch.can_do_without]
-        closed = self._closed()
-        return max(watch.unheard for watch in [each for each in needed if each.namespace not in closed] or needed)
+        known = [each for each in self._namespaces if self.unknown(each) is None]
+        return max(watch.unheard for watch in [each for each in needed if each.namespace in known] or needed)
 
     def troubles(self) -> list[GitopsBgError]:
         """Why watches receive nothing at present."""

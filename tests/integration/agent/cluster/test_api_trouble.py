@@ -58,6 +58,27 @@ def test_without_the_right_to_secrets_only_the_version_that_needs_one_waits(
     web.wait(lambda: web.selected() == short(web.digest("v1")), "it is live")
 
 
+@pytest.mark.parametrize("status", [500, 429], ids=str)
+def test_a_namespace_that_cannot_be_listed_keeps_no_other_from_being_managed(
+    own_sandbox: SandboxCluster, tmp_path: Path, status: int
+) -> None:
+    """A namespace with more objects than the server can list in time, for example."""
+    first, second = own_sandbox.namespace(), own_sandbox.namespace()
+    own_sandbox.sandbox.faults.refuse("list", "replicasets", second, status)
+    with scenario(own_sandbox, tmp_path, namespace=first, namespaces=(first, second)) as world:
+        agent = world.start()
+        world.app().deploy("v1")
+        pay = world.elsewhere(second).app()
+        pay.add("v1")
+        world.wait_idle()
+        assert pay.scenario.live(names.PLURAL, "web") is None
+        assert agent.readiness_problems() == []
+        assert [second in str(each) for each in agent.cluster.troubles()] == [True]
+
+        own_sandbox.sandbox.faults.clear()
+        pay.wait_live("v1")
+
+
 def test_while_the_server_confirms_nothing_the_agent_is_not_ready_and_says_since_when(
     world: Scenario, own_sandbox: SandboxCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ import pytest
 from gitops_bg.core.errors import Refused
 from tests.support.cluster import rights
 from tests.support.cluster.clusters import ControlPlaneCluster
-from tests.support.scenario import App, Scenario, scenario
+from tests.support.scenario import Scenario, scenario
 from tests.support.waiting import PATIENCE, eventually
 
 pytestmark = pytest.mark.control_plane
@@ -37,19 +37,12 @@ def world(control_plane_cluster: ControlPlaneCluster, closed: str, tmp_path: Pat
     cluster.forget(first)
 
 
-def app_in(world: Scenario, namespace: str) -> App:
-    """An app of another namespace, in the same repository and managed by the same agent."""
-    other = Scenario(world.cluster, namespace, world.remote, Path())
-    other.agent = world.agent
-    return other.app()
-
-
 def test_the_others_go_on_and_its_apps_do_once_the_rights_are_there(
     world: Scenario, closed: str, control_plane_cluster: ControlPlaneCluster
 ) -> None:
     agent = world.start()
     world.app().deploy("v1")
-    pay = app_in(world, closed)
+    pay = world.elsewhere(closed).app()
     pay.add("v1")
     with pytest.raises(Refused, match=f"in namespace {closed}: gitops-bg install --namespace gitops-bg"):
         agent.cluster.demand_known(closed)
