@@ -26,11 +26,11 @@ ROUND = 6 * 3600.0
 """Simulated seconds of a round."""
 _CHANGED = 0.04
 """The share of apps that each round changes: what is remembered of an app is bounded, and full after half an hour."""
-_NOTHING = {"memory": 4.0, "descriptors": 4, "threads": 4, "mirror": 1024.0, "packs": 8}
+_NOTHING = {"memory": 4.0, "descriptors": 4, "threads": 4, "mirror": 25.0, "packs": 8}
 """By how much the use of each may grow in the second half, in its unit: it goes up and down."""
 _YEAR = 365 * 86_400 / ROUND
 """Rounds."""
-_UNITS = {"memory": "MiB", "descriptors": "", "threads": "", "mirror": "KiB beyond the history", "packs": ""}
+_UNITS = {"memory": "MiB", "descriptors": "", "threads": "", "mirror": "% of the history, well packed", "packs": ""}
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def soak(stage: Stage, minutes: float, console: Console) -> list[Sample]:
                 tags[app] += 1
             _round(stage, agent, {app: f"2.0.{tags[app]}" for app in changed})
             used = agent.ask("resources")
-            used["mirror"] = max(0.0, used["mirror"] - _kib_of_history(stage))
+            used["mirror"] *= 100 / _kib_of_history(stage)
             samples.append(Sample(len(samples) + 1, time.monotonic() - began, used))
             if len(samples) % 20 == 0:
                 console.print(f"round {len(samples)}: {used}", style="dim")

@@ -91,7 +91,7 @@ def _settings(git: GitOptions, kube: ClusterOptions, options: AgentOptions) -> A
         access=Access(
             kubeconfig=kube.kubeconfig, context=kube.context, impersonate=options.impersonate_service_account
         ),
-        namespaces=tuple(options.namespace or ()),
+        namespaces=tuple(dict.fromkeys(options.namespace or ())),
         poll_seconds=options.poll,
         resync_seconds=options.resync,
         workers=options.workers,
@@ -135,7 +135,7 @@ def _lease(git: GitOptions, options: AgentOptions) -> LeaseSettings:
     """Return one Lease for all agents with the same work: agents of other namespaces do not exclude each other."""
     if not options.lease_retry < options.lease_renew_deadline < options.lease_duration:
         raise UsageError("--lease-retry must be shorter than --lease-renew-deadline, and that than --lease-duration")
-    namespaces = sorted(options.namespace or ())
+    namespaces = sorted(set(options.namespace or ()))
     work = "\n".join([repository_name(repository_url(git.repo)), git.branch, git.cluster, *namespaces])
     return LeaseSettings(
         namespace=options.lease_namespace or own_namespace() or next(iter(namespaces), "default"),

@@ -21,8 +21,7 @@ _LARGEST = 32 * 1024 * 1024
 """Bytes of a pack that is never joined again."""
 _COMPARED = 4 * 1024 * 1024
 """Bytes of packs up to which joined objects are compared with each other: the folders above what one commit changes are
-nearly the same each time. Of more, the deltas that were found before are copied. (`make soak`: without, 150 KiB for
-twenty promotions among a thousand apps, for ever.)
+nearly the same each time. Of more, the deltas that were found before are copied.
 """
 _ENDINGS = (".promisor", ".rev", ".pack", ".idx")
 """The files of a pack; with the last one it begins to exist, and without it it ends to."""
