@@ -42,7 +42,8 @@ SAID = {
         (
             False,
             "InvalidSignature",
-            f"commit 1a2b3c4d5e by Ada has a signature that does not hold: {UP_TO}; {BY_SIGNING}",
+            "commit 1a2b3c4d5e by Ada has a signature that does not hold, or by a key for another purpose: "
+            f"{UP_TO}; {BY_SIGNING}",
         ),
     ),
     "a key whose time is over": (
@@ -50,8 +51,8 @@ SAID = {
         (
             False,
             "KeyNotValid",
-            "commit 1a2b3c4d5e by Ada is signed by a listed key that was not valid: expired, revoked, or for another "
-            f"purpose (SHA256:abc): {UP_TO}; {BY_SIGNING}",
+            "commit 1a2b3c4d5e by Ada is signed by a listed key that is not valid: it has expired, was revoked, "
+            f"or begins later (SHA256:abc): {UP_TO}; {BY_SIGNING}",
         ),
     ),
     "a form that nobody checks": (

@@ -9,8 +9,8 @@ from gitops_bg.core.model.observed import GitView
 _WHY = {
     Doubt.NOT_SIGNED: "is not signed",
     Doubt.UNKNOWN_KEY: "is signed by a key that is not listed",
-    Doubt.INVALID: "has a signature that does not hold",
-    Doubt.KEY_NOT_VALID: "is signed by a listed key that was not valid: expired, revoked, or for another purpose",
+    Doubt.INVALID: "has a signature that does not hold, or by a key for another purpose",
+    Doubt.KEY_NOT_VALID: "is signed by a listed key that is not valid: it has expired, was revoked, or begins later",
     Doubt.NOT_CHECKABLE: "has a signature that is not checked: neither SSH nor OpenPGP, by a certificate, or too large",
 }
 _LISTED = "--verify-signers or --verify-gpg-keys"
