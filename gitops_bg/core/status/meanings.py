@@ -15,6 +15,7 @@ ANY = ""
 """Stands for every reason without a row of its own, where reasons come from Kubernetes or from hooks."""
 
 AUTHOR = "the author of the file"
+COMMITTER = "who pushed the commit"
 PROMOTER = "who promotes this app"
 OPERATOR = "who operates this app"
 PLATFORM = "who runs the cluster"
@@ -317,7 +318,7 @@ MEANINGS: Meanings = {
     ),
     ("SourceVerified", ANY): Meaning(
         "stays as it is; what main says since then is not read",
-        AUTHOR,
+        COMMITTER,
         "sign the commit and push again; or vouch for it by a signed merge",
         "git log --first-parent --format='%h %G? %an %s'",
     ),

@@ -86,6 +86,10 @@ SAID = {
             "key (git commit -S)",
         ),
     ),
+    "what an agent said": (
+        SourceVerification(UnverifiedCommit("", "", Doubt.INVALID, said="the agent's words")),
+        (False, "InvalidSignature", "the agent's words"),
+    ),
     "held, and the keys are broken": (
         SourceVerification(HELD, TROUBLE),
         (False, "NotSigned", f"{NOT_SIGNED}; {TROUBLE}"),

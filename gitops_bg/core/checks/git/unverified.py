@@ -29,6 +29,8 @@ def away(git: GitView) -> str:
 
 def describe(held: UnverifiedCommit) -> str:
     """What is not verified, what counts instead, and what would be right."""
+    if held.said:
+        return held.said
     if held.doubt is Doubt.PENDING:
         return f"commit {_named(held)} and others wait to be checked: {_read(held)}; it goes on by itself"
     key = f" ({held.key})" if held.key else ""

@@ -29,6 +29,8 @@ class UnverifiedCommit:
     """The fingerprint of the key that signed it, as far as that is known."""
     last: str = ""
     """The commit up to which main is read; empty where nothing of it is."""
+    said: str = ""
+    """The sentence of an agent about it, for others, who know nothing more; empty for the agent itself."""
 
 
 @dataclass(frozen=True, slots=True)
