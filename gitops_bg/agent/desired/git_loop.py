@@ -218,7 +218,9 @@ class GitLoop(BackgroundThread):
                 refresh = self._refresh()
         except GitopsBgError as error:
             self._away(error)
-            self._metrics.poll_failed(error.reason, (self._clock() - started).total_seconds())
+            answered = isinstance(error, MainNotVerified)
+            self._metrics.poll_failed(error.reason, (self._clock() - started).total_seconds(), answered=answered)
+            self._metrics.main_verified(not self._catalog.held)
             return
         self._metrics.polled("moved" if refresh.moved else "quiet", (self._clock() - started).total_seconds())
         self._log_verification()
@@ -227,7 +229,8 @@ class GitLoop(BackgroundThread):
         self._tell_of_policies(refresh)
 
     def _log_verification(self) -> None:
-        """Log once what keeps main from being read to its head, and what is wrong with the files of keys."""
+        """Count, and log once, what keeps main from being read to its head, and what is wrong with the keys."""
+        self._metrics.main_verified(not self._catalog.held)
         verification = self._catalog.verification
         said = [*filter(None, [self._catalog.held, verification.keys_trouble if verification else ""])]
         for each in said:
