@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gitops_bg.core.model.git.verification import Doubt
 from gitops_bg.core.text.lines import lines_of
-from gitops_bg.repo.git.output import text
+from gitops_bg.repo.git.output import lines, text
 from gitops_bg.repo.git.process import running
 from gitops_bg.repo.read.signatures import Signature
 from gitops_bg.repo.write.messages import one_line
@@ -51,7 +51,7 @@ class OpenPgp:
 
     def take(self, keys: bytes) -> Wrong | None:
         """Take armored public keys; return what is wrong with them, if anything."""
-        for number, line in enumerate(keys.split(b"\n"), 1):
+        for number, line in enumerate(lines(keys), 1):
             if line.strip() == _PRIVATE:
                 return Wrong("has a private key: only the public ones belong here", number)
         if _PUBLIC not in keys:
@@ -144,7 +144,7 @@ def split(commit: bytes, header: bytes) -> tuple[bytes, bytes]:
     kept: list[bytes] = []
     signature: list[bytes] = []
     inside: list[bytes] | None = None
-    for line in (part + b"\n" for part in commit[:end].removesuffix(b"\n").split(b"\n")):
+    for line in (part + b"\n" for part in lines(commit[:end])):
         if inside is not None and line.startswith(b" "):
             inside.append(line[1:])
             continue

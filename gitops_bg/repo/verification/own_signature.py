@@ -5,6 +5,7 @@ from pathlib import Path
 
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.repo.git.output import text
 from gitops_bg.repo.settings import RepositorySettings, VerificationSettings
 from gitops_bg.repo.verification.key_files import SIGNERS
 from gitops_bg.repo.verification.main_verifier import MainVerifier
@@ -38,5 +39,5 @@ def _public(key: Path) -> str:
         done = subprocess.run(command, capture_output=True, timeout=10, stdin=subprocess.DEVNULL, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return "and its public key"
-    words = done.stdout.decode(errors="replace").split()
+    words = text(done.stdout).split()
     return " ".join(words[:2]) if done.returncode == 0 and len(words) >= 2 else "and its public key"
