@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,10 +12,11 @@ import pytest
 
 from gitops_bg.repo.settings import VerificationSettings
 from tests.documentation.commands.shown import demand_as_shown
+from tests.documentation.commands.world import ROOT
 from tests.support.cluster.clusters import SandboxCluster
 from tests.support.command_line import Cli
 from tests.support.git.remote import GitRemote
-from tests.support.scenario import scenario
+from tests.support.scenario import Scenario, scenario
 from tests.support.signers import make_key, signing
 
 PAGE = "docs/how-to/signed-commits.md"
@@ -61,3 +65,46 @@ def test_an_unsigned_commit_is_said_and_the_recipes_work(
         web.merge_promotion("v2")
         web.wait_live("v2")
         assert "SourceVerified" not in cli("explain", str(web.key))
+
+
+def once(world: Scenario, folder: Path, *options: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """`gitops-bg agent --once`, a process of its own, of these sources."""
+    where = ["--repo", world.remote.url, "--kubeconfig", str(world.cluster.kubeconfig), "--cluster", "test"]
+    mine = ["--namespace", world.namespace, "--state-dir", str(folder / "state"), "--once", "--http", "off", *options]
+    program = "import sys; from gitops_bg.cli.main import main; sys.exit(main())"
+    return subprocess.run(
+        [sys.executable, "-c", program, "agent", *where, *mine],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], "HOME": str(folder), **variables},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def test_an_agent_with_these_options(world: Scenario, tmp_path: Path) -> None:
+    """Each option by its variable, as in a cluster; what is wrong is said before anything is read."""
+    ada, agent = make_key(tmp_path, "ada"), make_key(tmp_path, "agent")
+    file = tmp_path / "allowed_signers"
+    file.write_text(ada.line("ada") + agent.line("gitops-bg"))
+    keys = {"GITOPS_BG_SIGNING_KEY": str(agent.private), "GITOPS_BG_VERIFY_SIGNERS": str(file)}
+    signing(world.remote, ada)
+    web = world.app()
+    web.add("v1")
+    done = once(world, tmp_path, **keys)
+    assert done.returncode == 0, done.stderr
+    web.wait_live("v1")
+    assert web.condition("SourceVerified")["reason"] == "Verified"
+
+    signing(world.remote, None)
+    commit = web.push_image("v2")
+    done = once(world, tmp_path, **keys)
+    assert (done.returncode, f"not brought to main's head: commit {commit[:10]}" in done.stderr) == (1, True)
+    assert web.live_tag() == "v1"
+
+    done = once(world, tmp_path, "--verify-signers", str(file))
+    assert (done.returncode, "--signing-key: give an SSH key" in done.stderr) == (2, True)
+    file.write_text("nonsense\n")
+    done = once(world, tmp_path, **keys)
+    assert done.returncode != 0
+    assert f"--verify-signers {file}:1: is no line of a signer (write NAME ssh-ed25519 KEY" in done.stderr
