@@ -20,13 +20,13 @@ from gitops_bg.repo.git.output import lines, text
 from gitops_bg.repo.read.provenance import Details
 from gitops_bg.repo.read.signatures import HEADERS, LARGEST, Signature, Signatures
 from gitops_bg.repo.verification.key_files import KeyFiles, Keys
-from gitops_bg.repo.verification.openpgp import BEGIN, OpenPgp, split
+from gitops_bg.repo.verification.openpgp import BEGIN, NO_ANSWER, OpenPgp, split
 
 _REMEMBERED = 100_000
 """How many checked commits are cached; what keys say of a commit never changes."""
 MOST = 250
 """How many commits are checked at one look, at most."""
-_AT_ONCE = 50
+_AT_ONCE = 25
 _SECONDS = 10.0
 """How long the checks of one look may take until the rest waits for the next."""
 
@@ -82,9 +82,9 @@ class MainVerifier:
         keys, now = self._files.keys, self._clock()
         digest = keys.digest
         unknown = [commit for commit in commits if (commit, digest) not in self._known]
-        if unknown:
-            self._known.update({(commit, digest): each for commit, each in self._checked(unknown, keys)})
-        return {commit: _at(self._known[commit, digest], now) for commit in commits}
+        checked = dict(self._checked(unknown, keys)) if unknown else {}
+        self._known.update({(commit, digest): each for commit, each in checked.items() if each is not NO_ANSWER})
+        return {commit: _at(checked.get(commit) or self._known[commit, digest], now) for commit in commits}
 
     def _has(self, commit: str) -> bool:
         return bool(commit) and self._mirror.has(commit)
@@ -142,9 +142,9 @@ class MainVerifier:
         elif by_openpgp:
             with tempfile.TemporaryDirectory(prefix="gitops-bg-gpg-") as home:
                 gpg = OpenPgp(Path(home))
-                gpg.take(keys.openpgp)  # they were taken once, when the file was read
+                is_ready = gpg.take(keys.openpgp) is None  # as when the file was read, unless gpg fails
                 for commit, raw in by_openpgp.items():
-                    yield commit, gpg.signature(raw, HEADERS[len(commit)])
+                    yield commit, gpg.signature(raw, HEADERS[len(commit)]) if is_ready else NO_ANSWER
 
     def _by_openpgp(self, commits: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         """The raw commits, small ones only, that have an OpenPGP signature."""

@@ -203,6 +203,8 @@ def test_a_repository_with_sha256_ids(tmp_path: Path, grace: GpgKey) -> None:
 
 # --- the file of keys ---
 
+_NONSENSE = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAAAA\n-----END PGP PUBLIC KEY BLOCK-----\n"
+
 
 def wrong(signed: Signed, content: str | bytes) -> str:
     file = signed.folder / "keys.asc"
@@ -219,7 +221,8 @@ def test_a_file_without_public_keys_is_an_error_at_the_start(signed: Signed, gra
     why = "has a private key: only the public ones belong here"
     assert wrong(signed, grace.public + private).startswith("--verify-gpg-keys FILE:")
     assert why in wrong(signed, grace.public + private)
-    assert "is refused by gpg: " in wrong(signed, grace.public[:120])
+    assert "has a key that gpg refuses: " in wrong(signed, grace.public[:120])
+    assert "has a key that gpg refuses: " in wrong(signed, grace.public + _NONSENSE)
     assert "is larger than 1024 KiB" in wrong(signed, "x" * (1024 * 1024 + 1))
 
 
@@ -248,4 +251,22 @@ def test_a_gpg_that_hangs_ends(grace: GpgKey, tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(openpgp, "_SECONDS", 0.2)
     found = OpenPgp(tmp_path).take(grace.public.encode())
     assert found is not None
-    assert "longer than" in found.message
+    assert found.message == f"is not read by {program} within 0 s"
+
+
+@pytest.mark.parametrize("script", ["exec sleep 600", "yes yes", None], ids=["hangs", "never ends", "is gone"])
+def test_what_a_gpg_that_fails_did_not_judge_is_asked_again(
+    reading: Repository, signed: Signed, grace: GpgKey, monkeypatch: pytest.MonkeyPatch, script: str | None
+) -> None:
+    before = reading.head
+    program = signed.folder / "failing"
+    if script:
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+    commit = push(signed, grace)
+    with monkeypatch.context() as patched:
+        patched.setattr(openpgp, "PROGRAM", str(program))
+        patched.setattr(openpgp, "_SECONDS", 0.2)
+        poll = reading.poll()
+        assert (poll.commit, doubt(poll)) == (before, Doubt.NOT_CHECKABLE)
+    assert reading.poll().commit == commit
