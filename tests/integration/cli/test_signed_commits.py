@@ -62,7 +62,9 @@ def test_an_unsigned_commit_is_said_and_the_recipes_work(
         signing(world.remote, ada)
         goes_on(world.remote, last)
         world.wake()
-        web.merge_promotion("v2")
+        web.wait_offered("v2")
+        cli("promote", str(web.key), "--signing-key", str(ada.private))
+        world.wake()
         web.wait_live("v2")
         assert "SourceVerified" not in cli("explain", str(web.key))
 
