@@ -82,8 +82,9 @@ class Poller:
         ``MainNotVerified``.
         """
         advertised = self._mirror.advertised()
-        other_keys = self._verifier is not None and self._verifier.refresh()
-        if self._last is not None and self._last.advertised == advertised and not other_keys:
+        if self._verifier is not None and self._verifier.refresh():
+            self.look_again()  # also at the next poll, if this one fails
+        if self._last is not None and self._last.advertised == advertised:
             return self._quiet(self._last)
         remote = self._mirror.ours(advertised)
         branches = self._mirror.follow(remote) if self._mirror.settings.branch in remote else {}
