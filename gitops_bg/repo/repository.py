@@ -59,6 +59,9 @@ from gitops_bg.repo.read.signatures import Signature, Signatures
 from gitops_bg.repo.read.since import Says, changes_of, contents, landing_of
 from gitops_bg.repo.read.trees import Trees
 from gitops_bg.repo.settings import RepositorySettings
+from gitops_bg.repo.verification.key_files import KeyFiles
+from gitops_bg.repo.verification.main_verifier import MainVerifier
+from gitops_bg.repo.verification.own_signature import demand_own_signature
 from gitops_bg.repo.write.approvals import ApprovalWriter
 from gitops_bg.repo.write.commits import Committer
 from gitops_bg.repo.write.edits import Edited, EditOrNew, Edits
@@ -86,7 +89,8 @@ class Repository:
     """One remote. A context manager; close it at the end.
 
     ``clock`` dates the agent's commits, ``sleep`` waits between attempts to push. Raises ``InvalidInput`` for a refused
-    URL, ``MirrorInUse``, ``DiskProblem``; ``poll`` is the first call that contacts the remote.
+    URL, or keys that cannot be used, ``MirrorInUse``, ``DiskProblem``; ``poll`` is the first call that contacts the
+    remote.
     """
 
     def __init__(
@@ -97,6 +101,7 @@ class Repository:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.settings = settings
+        keys = KeyFiles(settings.verification) if settings.verification is not None else None
         self._lock = threading.RLock()
         self._suspect = False
         self._mirror = mirror = Mirror(settings)
@@ -110,8 +115,13 @@ class Repository:
         self._changes = Changes(mirror, self._commits, self._index)
         self._mainline = Mainline(mirror)
         self._reverts = Reverts(mirror, near, self._mainline)
-        mirror.admits = ConcernedBranches(mirror, trees, self._index).among
-        self._poller = Poller(mirror, trees, self._index, (self._sources, self._landings))
+        self._signatures = Signatures(mirror)
+        verifier = MainVerifier(mirror, keys, details, self._signatures, clock) if keys is not None else None
+        self._verifier = verifier
+        self._poller = poller = Poller(mirror, trees, self._index, (self._sources, self._landings), verifier)
+        concerned = ConcernedBranches(mirror, trees, self._index)
+        mirror.admits = lambda names, head: concerned.among(names, poller.believes(head) if head else "")
+        mirror.vouched = lambda head: poller.believes(head) == head
         self._blobs = blobs = Blobs(mirror)
         self._files = Files(trees, blobs, self._index)
         self._offers = PromotionBranches(mirror, trees, blobs, self._files, self._index)
@@ -123,10 +133,24 @@ class Repository:
         self._ledger = Ledger(mirror, trees, blobs, committer, pusher)
         self._group_ledger = GroupLedger(mirror, self._files, committer, pusher, self._ledger.tip)
         self._history = History(mirror, near, blobs, self._index)
-        self._signatures = Signatures(mirror)
         self._approvals = ApprovalBranches(mirror, self._commits)
         self._approval_writer = ApprovalWriter(mirror, committer, pusher)
         self._policy_log = PolicyLog(mirror, trees, self._files, self._mainline, details, committer, pusher)
+        if verifier is not None:
+            self._demand_own_signature(verifier)
+
+    def _demand_own_signature(self, verifier: MainVerifier) -> None:
+        """Refuse to begin where the agent's own commits would not be verified: it could write to main only once."""
+        try:
+            demand_own_signature(self._committer, verifier, self.settings)
+        except BaseException:
+            self._mirror.close()
+            raise
+
+    def remember(self, mains: Callable[[], Iterable[str]]) -> None:
+        """Count these commits, asked for at the first poll, as verified once: live traffic was decided from them."""
+        if self._verifier is not None:
+            self._verifier.remembered = mains
 
     def __enter__(self) -> "Repository":
         return self
@@ -157,7 +181,7 @@ class Repository:
     def poll(self) -> Poll:
         """Look at the remote once; a damaged mirror is cloned again on the way.
 
-        Raises ``BranchMissing``, ``AuthenticationFailed``, ``RemoteUnreachable``, ``DiskProblem``.
+        Raises ``BranchMissing``, ``AuthenticationFailed``, ``RemoteUnreachable``, ``DiskProblem``, ``MainNotVerified``.
         """
         with self._guarded():
             if self._suspect:

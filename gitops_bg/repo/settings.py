@@ -18,6 +18,16 @@ AGENT = ("gitops-bg", "gitops-bg@localhost")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VerificationSettings:
+    """The files of the keys that commits of main must be signed by; they are read again when they change."""
+
+    signers_file: Path | None = None
+    """SSH keys, as in the file of allowed signers of ssh-keygen(1)."""
+    gpg_keys_file: Path | None = None
+    """Armored OpenPGP public keys."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RepositorySettings:
     """One remote and how to reach it. Credentials are files, read when needed, so that they can be rotated.
 
@@ -43,6 +53,8 @@ class RepositorySettings:
     ssh_program: str = "ssh"
     signing_key: Path | None = None
     """An SSH private key that signs the agent's commits."""
+    verification: VerificationSettings | None = None
+    """None: commits count whoever signed them, or nobody."""
     timeout_seconds: float = 30.0
     """The deadline of one question to the remote; a fetch, a push or a local command may take ten times as long."""
     allow_http: bool = False

@@ -130,6 +130,16 @@ def test_git_is_reachable_while_the_last_poll_was_answered(metrics: Metrics) -> 
     assert value(metrics, "git_poll_seconds_count", outcome="Transient") == 2
 
 
+def test_a_main_that_is_not_verified_is_no_remote_out_of_reach(metrics: Metrics) -> None:
+    assert value(metrics, "git_verified") == 1
+    metrics.polled("quiet", 0.03)
+    metrics.poll_failed("MainNotVerified", 1.0, answered=True)
+    metrics.main_verified(False)
+    assert (value(metrics, "git_reachable"), value(metrics, "git_verified")) == (1, 0)
+    metrics.main_verified(True)
+    assert value(metrics, "git_verified") == 1
+
+
 def test_entries_that_wait_for_git_go_with_the_app(metrics: Metrics) -> None:
     metrics.ledger_waits(WEB, 3)
     assert value(metrics, "app_ledger_entries_waiting", **OF_WEB) == 3

@@ -12,6 +12,7 @@ from gitops_bg.core.engine import decide
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import Desired, Missing, Primary, Target
 from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.git.verification import Doubt, SourceVerification, UnverifiedCommit
 from gitops_bg.core.model.observed import GitView, Observed, ReplicaSetView, ServiceView
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.version import Color, Retirement, Source, Stage, Version
@@ -23,6 +24,8 @@ from tests.core.simulation import APP, manual, template
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 EARLIER = NOW - timedelta(hours=1)
 SECOND = timedelta(seconds=1)
+HELD_MAIN = SourceVerification(UnverifiedCommit("1a2b3c4d5e" + 30 * "0", "Ada", Doubt.NOT_SIGNED, last="9" * 40))
+"""A look at main whose newest commit nobody signed."""
 
 
 def digest(number: int) -> str:

@@ -64,6 +64,13 @@ FIRES = [
         AGENT | {"instance": "a:8080", "pod": "a"},
     ),
     Row(
+        "MainNotVerified",
+        [LEADER, of_agent("git_verified", "1 0+0x60")],
+        "5m",
+        "6m",
+        AGENT | {"instance": "a:8080", "pod": "a"},
+    ),
+    Row(
         "GitRefusesBranches",
         [LEADER, of_agent("git_refs_refused", "2+0x60", ', kind="ledger"')],
         "14m",
@@ -189,6 +196,7 @@ QUIET = [
     Row("NoLeader", [LEADER, STANDBY], "1h"),
     # An agent that stands by does not work, so what it last saw of the apps is old.
     Row("GitUnreachable", [LEADER, STANDBY, of_agent("git_reachable", "0+0x90", where=ON_B)], "1h"),
+    Row("MainNotVerified", [LEADER, STANDBY, of_agent("git_verified", "0+0x90", where=ON_B)], "1h"),
     Row("AppDegraded", [LEADER, STANDBY, info("Degraded", "1+0x90", ON_B)], "1h"),
     Row("AppDegraded", [LEADER, info("Healthy", "1+0x90")], "1h"),
     Row("LedgerBehind", [LEADER, of_web("app_ledger_entries_waiting", "0+0x90")], "1h"),

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.git.remote import GitRemote
+
 PEOPLE = """apiVersion: gitops-bg.dev/v1alpha1
 kind: People
 people:
@@ -30,6 +32,14 @@ class Key:
     def line(self, principal: str, options: str = "") -> str:
         """The line of a file of signers that lets this key sign as somebody."""
         return " ".join(filter(None, [principal, options, self.public])) + "\n"
+
+
+def signing(remote: GitRemote, key: Key | None) -> None:
+    """From now on the user of a remote signs every commit, merge and revert with this key; None: signs nothing."""
+    remote.run("config", "commit.gpgSign", "true" if key else "false")
+    if key is not None:
+        remote.run("config", "gpg.format", "ssh")
+        remote.run("config", "user.signingKey", str(key.private))
 
 
 def make_key(folder: Path, name: str) -> Key:

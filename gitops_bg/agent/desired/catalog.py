@@ -20,18 +20,21 @@ from gitops_bg.agent.desired.reader import Reader
 from gitops_bg.agent.desired.reading import Entry, Reading
 from gitops_bg.agent.reconcile.rewrite_reports import RewriteReports
 from gitops_bg.core.checks.git.reverts import asks_for_provenance, asks_what_passed
+from gitops_bg.core.checks.git.unverified import describe
 from gitops_bg.core.groups.branches import AppOrGroup
 from gitops_bg.core.groups.members import MemberState
 from gitops_bg.core.model.desired import Desired, Missing, Primary, Target
 from gitops_bg.core.model.git.looks import Looks
 from gitops_bg.core.model.git.main import Knowledge, Main
 from gitops_bg.core.model.git.pulls import PullRequest, PullView
+from gitops_bg.core.model.git.verification import SourceVerification
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.core.transitions.git.operator_requests import asks_for_retries
+from gitops_bg.repo.git.errors import MainNotVerified
 from gitops_bg.repo.read.polling import Poll
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.ledger_entries import NOWHERE, Position
@@ -73,10 +76,14 @@ class Catalog:
         self._doubts: Mapping[AppKey, str] = {}
         self._askers = Askers(repository)
         self._lookout = LookCounter()
+        repository.remember(lambda: (main.commit for main in remembered()))
         self._late: set[AppKey] = set()
         self.reading = Reading()
         """The last reading; a decision takes it once."""
         self.unreachable = ""
+        self.verification: SourceVerification | None = None
+        """What became of main's signatures at the last look; None where nobody asks for them."""
+        self._unverified = ""
         self.main_refused = ""
         self.refusal_of: Callable[[str], str] = lambda _: ""
         """Why the remote refuses a branch, or empty; set by the writer (`closed_refs`)."""
@@ -108,6 +115,12 @@ class Catalog:
     def rewritten(self) -> str:
         """The commit that main no longer contains although it was seen; empty while main goes forward."""
         return self.reading.followed.lost
+
+    @property
+    def held(self) -> str:
+        """Why main is read up to an older commit than its head, or not at all: a signature is missing. Else empty."""
+        held = self.verification.held if self.verification else None
+        return describe(held) if held else ""
 
     @property
     def standing(self) -> tuple[bool, str, bool]:
@@ -226,7 +239,8 @@ class Catalog:
         return GitView(
             promotion=reading.promotions.get(app),
             main_refused=self.main_refused,
-            unreachable=self.unreachable,
+            unreachable="" if self.unreachable == self._unverified else self.unreachable,
+            verification=self.verification,
             offer_refused=self._trouble_with(promotion_branch(app)),
             ledger_refused=self._trouble_with(self._repository.settings.state_branch),
             ledger_epoch=position.epoch,
@@ -256,7 +270,11 @@ class Catalog:
 
     def _look(self, awaited: frozenset[str], look: int) -> bool:
         """Look once, and take over what moved; whether anything did."""
-        poll = self._repository.poll()
+        try:
+            poll = self._repository.poll()
+        except MainNotVerified as error:
+            self.verification, self._unverified = error.verification, str(error)
+            raise
         self._reader.note(poll)
         try:
             self._take_over(poll, awaited, look)
@@ -269,6 +287,9 @@ class Catalog:
     def _take_over(self, poll: Poll, awaited: frozenset[str], look: int) -> None:
         """Read what moved, then replace the reading at once; `_late` keeps the apps concerned."""
         before = self.reading.followed
+        if self.verification != poll.verification:
+            self.verification, self._unverified = poll.verification, ""
+            self._late |= self.apps()
         followed = self._lineage.contains(self._lineage.judge(poll, self._reader.generation))
         if poll.moved or not before.commit:
             self._late |= self._reader.read_promotions()

@@ -20,7 +20,7 @@ from gitops_bg.core.errors import GitopsBgError, InternalError, WorldChanged, gu
 from gitops_bg.core.model.actions import GitAction
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.names import promotion_branch
-from gitops_bg.repo.git.errors import MirrorBroken, RemoteMoved
+from gitops_bg.repo.git.errors import MainNotVerified, MirrorBroken, RemoteMoved
 from gitops_bg.repo.repository import Repository
 
 LOGGER = logging.getLogger(__name__)
@@ -80,6 +80,7 @@ class GitLoop(BackgroundThread):
         self._poll_due = False
         self._policies_due, self._policies_trouble = True, ""
         self._busy = False
+        self._told_of_signatures: list[str] = []
         self._refused_at: datetime | None = None
         self._broken: dict[AppKey, InternalError] = {}
 
@@ -217,12 +218,27 @@ class GitLoop(BackgroundThread):
                 refresh = self._refresh()
         except GitopsBgError as error:
             self._away(error)
-            self._metrics.poll_failed(error.reason, (self._clock() - started).total_seconds())
+            answered = isinstance(error, MainNotVerified)
+            self._metrics.poll_failed(error.reason, (self._clock() - started).total_seconds(), answered=answered)
+            self._metrics.main_verified(not self._catalog.held)
             return
         self._metrics.polled("moved" if refresh.moved else "quiet", (self._clock() - started).total_seconds())
+        self._log_verification()
         self._back(refresh.dirty)
         self._listener.polled(None)
         self._tell_of_policies(refresh)
+
+    def _log_verification(self) -> None:
+        """Count, and log once, what keeps main from being read to its head, and what is wrong with the keys."""
+        self._metrics.main_verified(not self._catalog.held)
+        verification = self._catalog.verification
+        said = [*filter(None, [self._catalog.held, verification.keys_trouble if verification else ""])]
+        for each in said:
+            if each not in self._told_of_signatures:
+                LOGGER.warning("signatures of main: %s", each)
+        if self._told_of_signatures and not said:
+            LOGGER.info("signatures of main: all that is new is verified")
+        self._told_of_signatures = said
 
     def _tell_of_policies(self, refresh: Refresh) -> None:
         """Write to the ledger what became of ``policies/``. Nobody waits for it: what fails is tried at later polls."""
@@ -254,7 +270,8 @@ class GitLoop(BackgroundThread):
         news = self._catalog.unreachable != str(error)
         self._catalog.unreachable = str(error)
         if news:
-            LOGGER.warning("the Git remote cannot be read: %s", error)
+            what = "main is not read" if isinstance(error, MainNotVerified) else "the Git remote cannot be read"
+            LOGGER.warning("%s: %s", what, error)
             self._listener.wake(self._catalog.apps())
         self._listener.wake(self._catalog.awaiting())
         self._listener.polled(self._backoff.failed("remote", getattr(error, "retry_after", None) or 0.0))
@@ -276,7 +293,7 @@ class GitLoop(BackgroundThread):
     def _write(self, changes: dict[AppKey, GitChange]) -> None:
         if not self._may_write():  # the agent that leads now decides what to write; the records hold the ledger entries
             return
-        if self._catalog.rewritten:  # a decision made before the loss was known must not build on the present main
+        if self._catalog.rewritten or self._catalog.held:  # a decision made before must not build on the present main
             changes = only_ledger(changes)
         written = write(self._repository, changes)
         self._note_bugs(changes, written)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.core.checks.gating.policies import offered_alone
 from gitops_bg.core.checks.git.pulls import is_held_by_closing, is_superseded_in_place
+from gitops_bg.core.checks.git.unverified import away
 from gitops_bg.core.checks.policies.facts import awaits_promotion
 from gitops_bg.core.checks.policies.match import asked_of_people
 from gitops_bg.core.model.actions import CommitPrimary, OfferPromotion, WithdrawPromotion, label
@@ -54,7 +55,7 @@ def _desired(facts: Facts, decision: Decision, world: World, cluster: str, base:
         return DesiredPull(declined=True, looks=looks)
     if branch is None:
         is_pending = any(isinstance(action, _ON_THE_BRANCH) for action in decision.actions)
-        return DesiredPull(looks=looks, settled=not is_pending and not facts.observed.git.unreachable)
+        return DesiredPull(looks=looks, settled=not is_pending and not away(facts.observed.git))
     if world.primary_digest == branch.digest:
         return DesiredPull(looks=looks)  # It is merged. Its branch may exist for a moment longer: that is no new offer.
     version = world.record.version(branch.digest)

@@ -146,10 +146,14 @@ class Metrics:
         self._process.git_reachable.set(1)
         self._process.poll_seconds.labels(outcome).observe(seconds)
 
-    def poll_failed(self, reason: str, seconds: float) -> None:
-        """Git was polled in vain; ``reason`` is that of a ``GitopsBgError``."""
-        self._process.git_reachable.set(0)
+    def poll_failed(self, reason: str, seconds: float, *, answered: bool = False) -> None:
+        """Git was polled in vain; ``reason`` is that of a ``GitopsBgError``, ``answered`` whether the remote spoke."""
+        self._process.git_reachable.set(answered)
         self._process.poll_seconds.labels(reason).observe(seconds)
+
+    def main_verified(self, verified: bool) -> None:
+        """Whether main was read to its head, as far as signatures are asked for."""
+        self._process.git_verified.set(verified)
 
     def git_wrote(self, kind: str, count: int, seconds: float) -> None:
         """The remote accepted ``count`` new commits for ``kind``: ``main``, ``offer`` or ``ledger``."""
@@ -301,6 +305,10 @@ class _ProcessSeries:
         )
         self.ready = gauge("ready", "1 while /readyz says that the agent is ready.")
         self.git_reachable = gauge("git_reachable", "1 where the last poll of Git was answered, 0 where it was not.")
+        self.git_verified = gauge(
+            "git_verified", "0 where main is not read to its head, because a commit is not signed by a listed key."
+        )
+        self.git_verified.set(1)
         self.apps = gauge("apps", "Apps the agent looks after.")
         self.queue_depth = gauge("queue_depth", "Apps that wait for a worker.")
         self.commits = counter("git_commits", "Commits pushed, by what they were for.", "kind")

@@ -3,6 +3,7 @@
 import hashlib
 import sys
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Literal
 
 from gitops_bg.agent.agent import Agent
@@ -12,8 +13,13 @@ from gitops_bg.cli.clone.user_git import repository_url
 from gitops_bg.cli.errors import CommandFailed, UsageError
 from gitops_bg.cli.exit_codes import NOT_SO, OK
 from gitops_bg.cli.options.agent_options import HTTP_OFF, AgentOptions, LogFormat
-from gitops_bg.cli.options.options import ClusterOptions, GitOptions
-from gitops_bg.cli.session.connect import credential_file, mirror_directory, repository_settings
+from gitops_bg.cli.options.options import ClusterOptions, GitOptions, VerifyOptions
+from gitops_bg.cli.session.connect import (
+    credential_file,
+    mirror_directory,
+    repository_settings,
+    verification_settings,
+)
 from gitops_bg.cli.session.signals import Stopped, Stopping, stopping_on_signals
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.connection import own_namespace
@@ -26,7 +32,7 @@ from gitops_bg.web.app import application, application_of_probes
 from gitops_bg.web.server import WebServer
 
 
-def agent(git: GitOptions, kube: ClusterOptions, options: AgentOptions) -> int:
+def agent(git: GitOptions, verify: VerifyOptions, kube: ClusterOptions, options: AgentOptions) -> int:
     """Run the agent: follow the repository, bring the cluster to it, until SIGTERM or SIGINT.
 
     Every option can be an environment variable: --repo is GITOPS_BG_REPO. With --once it brings every app as near
@@ -38,7 +44,7 @@ def agent(git: GitOptions, kube: ClusterOptions, options: AgentOptions) -> int:
     logs.log_uncaught()
     with stopping_on_signals() as stopping:
         try:
-            return _run(Agent(_settings(git, kube, options)), options, stopping)
+            return _run(Agent(_settings(git, verify, kube, options)), options, stopping)
         except Stopped:
             return OK
 
@@ -67,12 +73,14 @@ def _once(running: Agent, seconds: float) -> int:
     failed = running.run_once(seconds)
     if running.catalog.unreachable:
         raise Transient(f"the repository cannot be read: {running.catalog.unreachable}")
+    if running.catalog.held:
+        raise CommandFailed(f"not brought to main's head: {running.catalog.held}")
     if failed:
         raise CommandFailed(f"not brought to Git: {', '.join(map(str, sorted(failed)))}; the log says why")
     return OK if running.catalog.seen else NOT_SO
 
 
-def _settings(git: GitOptions, kube: ClusterOptions, options: AgentOptions) -> AgentSettings:
+def _settings(git: GitOptions, verify: VerifyOptions, kube: ClusterOptions, options: AgentOptions) -> AgentSettings:
     cluster = git.cluster
     if not cluster:
         raise UsageError(
@@ -87,7 +95,9 @@ def _settings(git: GitOptions, kube: ClusterOptions, options: AgentOptions) -> A
     # One mirror per ledger: two agents of one repository may share a machine.
     directory = mirror_directory(git, f"agent-{hashlib.sha256(cluster.encode()).hexdigest()[:8]}")
     return AgentSettings(
-        repository=repository_settings(git, directory, cluster),
+        repository=replace(
+            repository_settings(git, directory, cluster), verification=verification_settings(git, verify)
+        ),
         access=Access(
             kubeconfig=kube.kubeconfig, context=kube.context, impersonate=options.impersonate_service_account
         ),

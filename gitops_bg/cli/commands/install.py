@@ -108,9 +108,9 @@ def _wanted(at: InstallOptions, settings: Mapping[str, str], before: Watched | N
             "--watch-namespace: say in which namespaces apps may live, such as --watch-namespace shop, "
             "or --watch-all-namespaces"
         )
-    known = settings_watching(settings_for(at.git) if at.git.repo else settings, watched)
+    known = settings_watching(settings_for(at.git, at.verify) if at.git.repo else settings, watched)
     written = known if at.git.repo or said else {}
-    credentials = credentials_for(at.git) if at.git.repo else {}
+    credentials = credentials_for(at.git, at.verify) if at.git.repo else {}
     return Installation(at.namespace, at.image, watched, written, settings_digest(known), credentials)
 
 

@@ -7,7 +7,7 @@ import typer
 
 from gitops_bg.cli.options.app_names import namespace_name, one_namespace_name
 from gitops_bg.cli.options.durations import positive_seconds, seconds
-from gitops_bg.cli.options.options import CLUSTER, ClusterOptions, GitOptions, OutputOptions
+from gitops_bg.cli.options.options import CLUSTER, ClusterOptions, GitOptions, OutputOptions, VerifyOptions
 
 _Namespace = Annotated[
     str,
@@ -62,6 +62,7 @@ class InstallOptions:
     namespace: _Namespace = "gitops-bg"
     kube: ClusterOptions
     git: GitOptions
+    verify: VerifyOptions
     out: OutputOptions
 
 

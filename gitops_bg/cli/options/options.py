@@ -83,6 +83,29 @@ class GitOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyOptions:
+    """The keys that commits of the repository must be signed by."""
+
+    verify_signers: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="GITOPS_BG_VERIFY_SIGNERS",
+            help="Read main only as far as its commits are signed by these SSH keys: a file of allowed signers, "
+            "ssh-keygen(1). The public key of --signing-key has to be among them.",
+            rich_help_panel=GIT,
+        ),
+    ] = None
+    verify_gpg_keys: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="GITOPS_BG_VERIFY_GPG_KEYS",
+            help="Beside --verify-signers: armored OpenPGP public keys whose signatures count, too.",
+            rich_help_panel=GIT,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AuthorOptions:
     """The author of a commit."""
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from gitops_bg.agent.observability.secrets import mask
 from gitops_bg.cli.clone.user_git import repository_url
 from gitops_bg.cli.errors import UsageError
-from gitops_bg.cli.options.options import GitOptions
+from gitops_bg.cli.options.options import GitOptions, VerifyOptions
 from gitops_bg.repo.git.errors import DiskProblem, MirrorInUse
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.settings import AGENT, RepositorySettings
+from gitops_bg.repo.settings import AGENT, RepositorySettings, VerificationSettings
 
 NO_CLUSTER = "default"
 """The name of the ledger if no option names one."""
@@ -38,6 +38,28 @@ def repository_settings(
         ssh_key_file=_absolute(options.ssh_key_file),
         known_hosts_file=_absolute(options.known_hosts_file),
         signing_key=_absolute(options.signing_key),
+    )
+
+
+def verification_settings(git: GitOptions, verify: VerifyOptions) -> VerificationSettings | None:
+    """Return the keys that the repository is verified by; None where no option names any. Reads no file.
+
+    Raises ``UsageError`` where the agent's own commits could not be verified.
+    """
+    if verify.verify_signers is None and verify.verify_gpg_keys is None:
+        return None
+    if git.signing_key is None:
+        raise UsageError(
+            "--signing-key: give an SSH key without a passphrase (ssh-keygen -t ed25519 -N '' -f signing-key): the "
+            "agent's own commits on main are verified, too"
+        )
+    if verify.verify_signers is None:
+        raise UsageError(
+            "--verify-signers: beside --verify-gpg-keys give a file with the public key of --signing-key, as NAME "
+            "ssh-ed25519 KEY: the agent's own commits on main are verified, too"
+        )
+    return VerificationSettings(
+        signers_file=_absolute(verify.verify_signers), gpg_keys_file=_absolute(verify.verify_gpg_keys)
     )
 
 

@@ -1,10 +1,16 @@
-"""Refused writes, which only a running agent finds out, for verbs that decide as the agent does. Asks no server."""
+"""What only a running agent finds out, for verbs that decide as the agent does: refused writes, and whether it reads
+main. Asks no server.
+"""
 
 from dataclasses import replace
 
 from gitops_bg.agent.reconcile.facts import Facts
+from gitops_bg.agent.reconcile.offline import facts_without_git
 from gitops_bg.cluster.api.kinds import Object
+from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.core.model.git.verification import Doubt, SourceVerification, UnverifiedCommit
 from gitops_bg.core.status.conditions import LEDGER_WRITABLE, MAIN_REFUSES, OFFER_WRITABLE, PUSH_REFUSED, WRITE_REFUSED
+from gitops_bg.core.status.source_verified import SOURCE_VERIFIED
 
 _SKEWS = {"ApiServerAhead": 1, "ApiServerBehind": -1}
 
@@ -24,3 +30,22 @@ def as_the_agent_knows(facts: Facts, manifest: Object | None) -> Facts:
     skew = next((_SKEWS[each["reason"]] for each in conditions if each["reason"] in _SKEWS), observed.clock_skew)
     refused = why.get(WRITE_REFUSED, observed.refused)
     return replace(facts, observed=replace(observed, git=git, refused=refused, clock_skew=skew))
+
+
+def as_far_as_the_agent_reads(facts: Facts, cluster: Cluster) -> Facts:
+    """Return the facts from the cluster alone, where the agent does not read main's head: this program has no keys to
+    tell up to where it does.
+    """
+    status = (cluster.manifest(facts.app) or {}).get("status") or {}
+    held = next((_held(each) for each in status.get("conditions") or [] if each["type"] == SOURCE_VERIFIED), None)
+    known = facts_without_git(cluster, facts.app) if held else None
+    if known is None:
+        return facts
+    git = replace(facts.observed.git, verification=SourceVerification(held))
+    return replace(known, observed=replace(known.observed, git=git))
+
+
+def _held(condition: Object) -> UnverifiedCommit | None:
+    if condition["status"] != "False" or condition["reason"] not in set(Doubt):
+        return None
+    return UnverifiedCommit("", "", Doubt(condition["reason"]), said=condition["message"])

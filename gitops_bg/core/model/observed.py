@@ -7,6 +7,7 @@ from enum import StrEnum
 from gitops_bg.core.model.analysis.runs import MeasurementResult
 from gitops_bg.core.model.auxiliary import AuxiliaryObject, BackendPorts
 from gitops_bg.core.model.git.pulls import Merge, PullRequest
+from gitops_bg.core.model.git.verification import SourceVerification
 from gitops_bg.core.model.hooks import HookResponse
 from gitops_bg.core.model.stored import STORED_AS
 from gitops_bg.core.model.version import NO_METADATA, Color, PodMetadata, ServicePorts, Snapshot
@@ -175,6 +176,8 @@ class GitView:
     """Why main refuses the agent's pushes (a protected branch), or empty."""
     unreachable: str = ""
     """Why the remote cannot be reached, or empty."""
+    verification: SourceVerification | None = None
+    """What became of the commits of main, where they are verified; None where they are not."""
     offer_refused: str = ""
     """Why the remote refuses the promotion branch of this app, in its words, or empty."""
     ledger_refused: str = ""

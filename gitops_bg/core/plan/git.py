@@ -3,6 +3,7 @@
 from gitops_bg.core.checks.availability import is_expired
 from gitops_bg.core.checks.gates import all_open, gates_before_commit, gates_before_first, gates_before_own_commit
 from gitops_bg.core.checks.git.pulls import is_declined, is_held_by_closing, is_superseded_in_place
+from gitops_bg.core.checks.git.unverified import held_since
 from gitops_bg.core.checks.ports import services_of
 from gitops_bg.core.checks.versions import is_old_tag
 from gitops_bg.core.model.actions import CommitPrimary, GitAction, OfferPromotion, PublishLedger, WithdrawPromotion
@@ -19,11 +20,13 @@ from gitops_bg.core.world import World, answered_once
 def write_to_git(world: World) -> tuple[GitAction, ...]:
     """What to write to main, the promotion branch and the ledger; nothing while the remote is unreachable.
 
-    Main and the branches that lead to it receive nothing while main does not count: the agent must not build on it.
+    Main and the branches that lead to it receive nothing while main does not count, or while its newest commits are not
+    verified: the agent must not build on it.
     """
-    if world.observed.git.unreachable:
+    git = world.observed.git
+    if git.unreachable:
         return ()
-    return (*_ledger(world), *(_promotion(world) if world.main_counts else ()))
+    return (*_ledger(world), *(_promotion(world) if world.main_counts and not held_since(git) else ()))
 
 
 def _ledger(world: World) -> tuple[GitAction, ...]:

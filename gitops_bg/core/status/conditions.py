@@ -26,6 +26,7 @@ from gitops_bg.core.status.kstatus import kstatus_of
 from gitops_bg.core.status.progress import progress_conditions
 from gitops_bg.core.status.pull_requests import pull_request
 from gitops_bg.core.status.services import services_in_git
+from gitops_bg.core.status.source_verified import source_verified
 from gitops_bg.core.world import World
 
 CLOCK_SYNCHRONIZED = "ClockSynchronized"
@@ -86,6 +87,7 @@ def conditions_of(
         _diverged(world),
         services_in_git(world),
         _git_reachable(world),
+        *source_verified(world),
         _history_rewritten(world),
         _offer_writable(world),
         *pull_request(world),

@@ -14,6 +14,7 @@ from gitops_bg.core.checks.draining import drained_at, former_moments, may_still
 from gitops_bg.core.checks.gates import gates_before_commit, standing_gates
 from gitops_bg.core.checks.gating.analyses import live_verdict
 from gitops_bg.core.checks.git.merges import moments_of_merges
+from gitops_bg.core.checks.git.unverified import held_since
 from gitops_bg.core.checks.hooks.timing import delivery_deadlines, query_deadlines
 from gitops_bg.core.checks.policies.facts import moments as policy_moments
 from gitops_bg.core.checks.restart import recheck_at
@@ -82,14 +83,19 @@ def _late_at(world: World, version: Version) -> datetime | None:
 
 def _of_the_app(world: World, told: set[str]) -> Iterator[Deadline]:
     """What stops the app as a whole, where no version on its way says so; nothing of it stops a rollback."""
-    active, away = world.active, world.observed.git.unreachable
+    active, away = world.active, _why_git_waits(world)
     if active is None or world.incoming:
         return
     for gate in standing_gates(world, world.target_digest):
         if gate.kind not in told:
             yield Deadline(gate.kind, active, gate.reason, gate.until)
     if away and (world.candidate or world.record.routing.override):
-        yield Deadline(GIT, world.candidate or active, f"the remote is away: {away}", None)
+        yield Deadline(GIT, world.candidate or active, away, None)
+
+
+def _why_git_waits(world: World) -> str:
+    git = world.observed.git
+    return f"the remote is away: {git.unreachable}" if git.unreachable else held_since(git)
 
 
 def _of_what_serves(world: World) -> Iterator[Deadline]:

@@ -15,6 +15,7 @@ ANY = ""
 """Stands for every reason without a row of its own, where reasons come from Kubernetes or from hooks."""
 
 AUTHOR = "the author of the file"
+COMMITTER = "who pushed the commit"
 PROMOTER = "who promotes this app"
 OPERATOR = "who operates this app"
 PLATFORM = "who runs the cluster"
@@ -305,6 +306,22 @@ MEANINGS: Meanings = {
     ("ClockSynchronized", "Synchronized"): CALM,
     ("ClockSynchronized", "ApiServerAhead"): _SKEWED,
     ("ClockSynchronized", "ApiServerBehind"): _SKEWED,
+    ("SourceVerified", "Verified"): CALM,
+    ("SourceVerified", "KeysUnreadable"): Meaning(
+        "is not affected: the keys that were read last still count",
+        OPERATOR,
+        "mend the file of keys that the agent was given; it is read again",
+        "gitops-bg reconcile {app}",
+    ),
+    ("SourceVerified", "NotCheckedYet"): Meaning(
+        STAYS, NOBODY, "wait: the signatures of many new commits are being checked", _EXPLAIN
+    ),
+    ("SourceVerified", ANY): Meaning(
+        "stays as it is; what main says since then is not read",
+        COMMITTER,
+        "sign the commit and push again; or vouch for it by a signed merge",
+        "git log --first-parent --format='%h %G? %an %s'",
+    ),
     ("LedgerTrusted", "Trusted"): CALM,
     ("LedgerTrusted", "WrittenByOthers"): _DOUBTED,
     ("LedgerTrusted", "Ahead"): _DOUBTED,

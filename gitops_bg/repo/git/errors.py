@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 
+from gitops_bg.core.checks.git.unverified import describe
 from gitops_bg.core.errors import Refused, Transient, WorldChanged
+from gitops_bg.core.model.git.verification import SourceVerification
 
 
 class RemoteUnreachable(Transient):
@@ -21,6 +23,17 @@ class AuthenticationFailed(Refused):
     """The remote does not accept the credentials, or its host key is not in ``known_hosts``."""
 
     reason = "AuthenticationFailed"
+
+
+class MainNotVerified(Refused):
+    """No commit of main is known that somebody with a listed key vouched for: nothing of it may be read."""
+
+    reason = "MainNotVerified"
+
+    def __init__(self, verification: SourceVerification) -> None:
+        said = (describe(verification.held) if verification.held else "", verification.keys_trouble)
+        super().__init__("; ".join(filter(None, said)))
+        self.verification = verification
 
 
 class BranchMissing(Refused):

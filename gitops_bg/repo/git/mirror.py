@@ -57,6 +57,8 @@ class Mirror:
         """Whether everything of the remote's last answer was followed that can be."""
         self.admits: Callable[[Collection[str], str], Collection[str]] = lambda names, _: names
         """Which of these branches concern anything that main has at a commit; anybody can make others."""
+        self.vouched: Callable[[str], bool] = lambda _: True
+        """Whether a head of main may be built on: somebody with a listed key signed what is new in it."""
         self._ancestry: LRUCache[tuple[str, str], bool] = LRUCache(_REMEMBERED)
         self._here: LRUCache[str, bool] = LRUCache(_REMEMBERED)
         self._directory.claim()

@@ -18,7 +18,7 @@ class MainBranch:
             tracked = self._mirror.follow(self._mirror.remote_branches())
         if branch not in tracked:
             raise self._mirror.explain_missing()
-        return tracked[branch]
+        return self._verified(tracked[branch])
 
     def again(self, base: str) -> str:
         """The new base after a refused push; raises where another attempt is useless."""
@@ -28,4 +28,10 @@ class MainBranch:
             raise self._mirror.explain_missing()
         if not self._mirror.is_ancestor(base, now):
             raise RemoteMoved(f"the history of {branch} was rewritten while committing to it")
-        return now
+        return self._verified(now)
+
+    def _verified(self, head: str) -> str:
+        """A commit on top of one that is not verified would have to be rewritten with it."""
+        if not self._mirror.vouched(head):
+            raise RemoteMoved(f"{self._mirror.settings.branch} has commits that are not verified: see SourceVerified")
+        return head

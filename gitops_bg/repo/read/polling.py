@@ -7,14 +7,16 @@ successful one ended.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from gitops_bg.core.model.git.verification import SourceVerification
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.repo.git.errors import HistoryNotAccepted, RemoteMoved
+from gitops_bg.repo.git.errors import HistoryNotAccepted, MainNotVerified, RemoteMoved
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.read.index.app_index import AppIndex
 from gitops_bg.repo.read.index.hidden import Hidden
 from gitops_bg.repo.read.index.touched import promoted_between
 from gitops_bg.repo.read.provenance import Sources
 from gitops_bg.repo.read.trees import Trees
+from gitops_bg.repo.verification.main_verifier import Belief, MainVerifier
 from gitops_bg.spec.app.layout import APPS_FOLDER, SETTINGS_FILE
 
 
@@ -23,7 +25,7 @@ class Poll:
     """The result of a poll. At the first poll of a process, ``changed`` holds every app."""
 
     commit: str
-    """The head of main."""
+    """The head of main; where commits are verified, the last up to which they are."""
     apps: int
     """How many apps main has."""
     changed: frozenset[AppKey] = frozenset()
@@ -38,6 +40,8 @@ class Poll:
     """The commit seen before that main no longer contains; until it is accepted, or comes back."""
     moved: bool = True
     """Whether anything has changed since the last poll."""
+    verification: SourceVerification | None = None
+    """What became of main's signatures; None where nobody asks for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +58,19 @@ class _Reported:
 class Poller:
     """Keeps the last report, to tell what has moved."""
 
-    def __init__(self, mirror: Mirror, trees: Trees, index: AppIndex, sources: tuple[Sources, ...]) -> None:
+    def __init__(
+        self,
+        mirror: Mirror,
+        trees: Trees,
+        index: AppIndex,
+        sources: tuple[Sources, ...],
+        verifier: MainVerifier | None = None,
+    ) -> None:
         self._mirror = mirror
         self._trees = trees
         self._index = index
         self._sources = sources
+        self._verifier = verifier
         self._last: _Reported | None = None
         self._before: _Reported | None = None
         """The report before that: what the reader of the last report still has, if it could not use it."""
@@ -67,18 +79,40 @@ class Poller:
         """Look at the remote once.
 
         Raises ``BranchMissing``, ``RemoteMoved``, ``AuthenticationFailed``, ``RemoteUnreachable``, ``MirrorBroken``,
-        ``DiskProblem``.
+        ``DiskProblem``, ``MainNotVerified``.
         """
         advertised = self._mirror.advertised()
+        if self._verifier is not None and self._verifier.refresh():
+            self.look_again()  # also at the next poll, if this one fails
         if self._last is not None and self._last.advertised == advertised:
             return self._quiet(self._last)
         remote = self._mirror.ours(advertised)
         branches = self._mirror.follow(remote) if self._mirror.settings.branch in remote else {}
         if self._mirror.settings.branch not in branches:
             raise self._mirror.explain_missing()
-        reported = self._compared(advertised if self._mirror.settled else b"", branches)
+        belief = self._believed(branches[self._mirror.settings.branch])
+        branches = {**branches, self._mirror.settings.branch: belief.commit}
+        is_settled = self._mirror.settled and belief.held is None
+        reported = self._compared(advertised if is_settled else b"", branches, belief)
         self._before, self._last = self._last, reported
         return reported.poll
+
+    def believes(self, head: str) -> str:
+        """The commit of main to read where this is its head; empty where none may be read."""
+        return self._belief(head).commit
+
+    def _belief(self, head: str) -> Belief:
+        if self._verifier is None:
+            return Belief(head)
+        known = (self._last.poll.commit, self._mirror.seen()) if self._last is not None else (self._mirror.seen(),)
+        return self._verifier.belief(head, known, first=self._last is None)
+
+    def _believed(self, head: str) -> Belief:
+        """As `believes`, and what is not verified. Raises ``MainNotVerified`` where nothing may be read."""
+        belief = self._belief(head)
+        if not belief.commit and self._verifier is not None:
+            raise MainNotVerified(self._verifier.said_of(belief))
+        return belief
 
     def look_again(self) -> None:
         """Compare refs at the next poll, even if the remote says nothing new: the agent changed the mirror's own."""
@@ -114,9 +148,16 @@ class Poller:
     @staticmethod
     def _quiet(last: _Reported) -> Poll:
         poll = last.poll
-        return Poll(poll.commit, poll.apps, hidden=poll.hidden, rewritten=poll.rewritten, moved=False)
+        return Poll(
+            poll.commit,
+            poll.apps,
+            hidden=poll.hidden,
+            rewritten=poll.rewritten,
+            moved=False,
+            verification=poll.verification,
+        )
 
-    def _compared(self, advertised: bytes, branches: Mapping[str, str]) -> _Reported:
+    def _compared(self, advertised: bytes, branches: Mapping[str, str], belief: Belief) -> _Reported:
         last = self._last or _Reported(Poll("", 0), b"", {}, {})
         settings = self._mirror.settings
         head = branches[settings.branch]
@@ -137,6 +178,7 @@ class Poller:
             hidden=self._index.hidden(head),
             rewritten=self._rewritten(head),
             moved=last.branches != branches,
+            verification=self._verifier.said_of(belief) if self._verifier is not None else None,
         )
         return _Reported(poll, advertised, branches, trees, top)
 

@@ -11,12 +11,13 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from cachetools import LRUCache
 
 from gitops_bg.core.errors import Transient
+from gitops_bg.core.model.git.verification import Doubt
 from gitops_bg.core.text.lines import lines_of
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
@@ -26,9 +27,9 @@ _LONGEST = 4096
 _FIELDS = 5
 _FORMAT = "--format=%H%x00%G?%x00%GS%x00%GF%x00"
 _PROGRAM = "ssh-keygen"
-_LARGEST = 64 * 1024
+LARGEST = 64 * 1024
 """The maximum size, in bytes, of a commit whose signature is checked."""
-_HEADERS = {40: b"gpgsig ", 64: b"gpgsig-sha256 "}
+HEADERS = {40: b"gpgsig ", 64: b"gpgsig-sha256 "}
 """The header of a commit with its signature, by length of ids."""
 _SSH = b"-----BEGIN SSH SIGNATURE-----"
 LARGEST_SIGNERS = 256 * 1024
@@ -41,6 +42,7 @@ _WHY = {
     "U": "the key that signed it is not in policies/allowed_signers",
     "E": "its signature cannot be checked",
 }
+_DOUBTS = {"N": Doubt.NOT_SIGNED, "B": Doubt.INVALID, "U": Doubt.UNKNOWN_KEY}
 
 
 class NoSshKeygen(Transient):
@@ -57,6 +59,10 @@ class Signature:
     """Why it is invalid; empty where it is valid."""
     expires: datetime | None = None
     """When the key expires, by ``valid-before``; UTC."""
+    doubt: Doubt | None = field(default=None, compare=False)
+    """``why_not`` as one word; None where the signature is valid."""
+    key: str = field(default="", compare=False)
+    """The fingerprint of the key that signed it, as far as that is known."""
 
 
 class Signatures:
@@ -80,36 +86,37 @@ class Signatures:
             read = dict(self._read(unknown, signers))
             self._known.update({(commit, file): signature for commit, signature in read.items()})
             found |= read
-        missing = Signature(why_not="nobody can read it")
+        missing = Signature(why_not="nobody can read it", doubt=Doubt.NOT_CHECKABLE)
         return {commit: found.get(commit, missing) for commit in wanted}
 
     def _read(self, commits: list[str], signers: bytes) -> Iterator[tuple[str, Signature]]:
         if len(signers) > LARGEST_SIGNERS:
-            yield from ((commit, Signature(why_not="policies/allowed_signers is too large")) for commit in commits)
+            too_large = Signature(why_not="policies/allowed_signers is too large", doubt=Doubt.NOT_CHECKABLE)
+            yield from ((commit, too_large) for commit in commits)
             return
         if shutil.which(_PROGRAM) is None:
             raise NoSshKeygen(
                 f"{_PROGRAM} is not on this machine, so that nobody can check signatures; install OpenSSH"
             )
         why_not = dict(self._not_to_check(commits))
-        yield from ((commit, Signature(why_not=why)) for commit, why in why_not.items())
+        yield from ((commit, _refused(verdict)) for commit, verdict in why_not.items())
         if checked := [commit for commit in commits if commit not in why_not]:
             yield from self._checked(checked, signers)
 
     def _not_to_check(self, commits: list[str]) -> Iterator[tuple[str, str]]:
-        """Yield the commits without an SSH signature, and why that is invalid.
+        """Yield the commits without an SSH signature, and git's letter for them.
 
         Git dies at a signature in an unknown form, and tells nothing about all others: whoever may push a branch could
         have one there.
         """
         headers = dict(zip(commits, self._mirror.headers(commits), strict=True))
-        small = [commit for commit, header in headers.items() if header and header.size <= _LARGEST]
-        yield from ((commit, _WHY["E"]) for commit in headers.keys() - set(small))
+        small = [commit for commit, header in headers.items() if header and header.size <= LARGEST]
+        yield from ((commit, "E") for commit in headers.keys() - set(small))
         for commit, (_, content) in zip(small, self._mirror.contents(small), strict=True):
-            header = _HEADERS[len(commit)]
+            header = HEADERS[len(commit)]
             signature = _written_in(content, header)
             if not signature.startswith(header + _SSH):
-                yield commit, _WHY["E" if signature else "N"]
+                yield commit, "E" if signature else "N"
 
     def _checked(self, commits: list[str], signers: bytes) -> Iterator[tuple[str, Signature]]:
         expiries = _expiries(text(signers))
@@ -149,10 +156,17 @@ def _ssh_only(signers: str) -> tuple[str, ...]:
 
 def _signature(verdict: str, principal: str, fingerprint: str, expiries: dict[str, datetime | None]) -> Signature:
     if verdict != "G" or not principal:
-        return Signature(why_not=_WHY.get(verdict, _WHY["E"]))
+        not_valid = verdict == "U" and fingerprint in expiries  # git says of such a key that it is not there
+        return _refused(verdict, fingerprint, Doubt.KEY_NOT_VALID if not_valid else None)
     if fingerprint not in expiries:
-        return Signature(why_not="it is signed by a certificate; policies/allowed_signers must name the key itself")
-    return Signature(principal, expires=expiries[fingerprint])
+        why = "it is signed by a certificate; policies/allowed_signers must name the key itself"
+        return Signature(why_not=why, doubt=Doubt.NOT_CHECKABLE, key=fingerprint)
+    return Signature(principal, expires=expiries[fingerprint], key=fingerprint)
+
+
+def _refused(verdict: str, key: str = "", doubt: Doubt | None = None) -> Signature:
+    why = _WHY.get(verdict, _WHY["E"])
+    return Signature(why_not=why, doubt=doubt or _DOUBTS.get(verdict, Doubt.NOT_CHECKABLE), key=key)
 
 
 def _expiries(signers: str) -> dict[str, datetime | None]:

@@ -87,12 +87,8 @@ class Committer:
 
     def _cannot_sign(self, finished: Finished) -> Exception:
         key = self._mirror.settings.signing_key
-        if (
-            key is not None
-            and key.is_file()
-            and "ssh-keygen" not in finished.complaint
-            and "sign" not in finished.complaint
-        ):
+        words = ("ssh-keygen", "sign", "load public key")
+        if key is not None and key.is_file() and not any(word in finished.complaint for word in words):
             return self._mirror.broken(GitFailed("commit-tree", finished))
         remedy = "give an SSH key without a passphrase, or load it into your ssh agent and give its .pub file"
         return InvalidInput(Problem("--signing-key", f"{key} cannot sign: {finished.summary}", remedy=remedy))

@@ -1,5 +1,7 @@
 """Whose signatures count: ``policies/allowed_signers``, and the people whose ``signers`` list its names. Pure."""
 
+import base64
+import binascii
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -12,6 +14,8 @@ from gitops_bg.spec.policies.models import PersonEntry
 File = bytes | Problem
 
 _LINE = re.compile(r'("[^"]*"|\S+)\s+(?:.*\s)?(?:ssh|ecdsa|sk-ssh|sk-ecdsa)-\S+\s+[A-Za-z0-9+/]+=*(?:\s.*)?', re.ASCII)
+_KEY = re.compile(r"\s((?:ssh|ecdsa|sk-ssh|sk-ecdsa)-\S+)\s+(\S+)", re.ASCII)
+_AUTHORITY = re.compile(r"[\s,]cert-authority(?:[\s,]|\Z)", re.IGNORECASE | re.ASCII)
 _FORM = "write NAME ssh-ed25519 KEY, as in ssh-keygen(1)"
 
 
@@ -53,6 +57,30 @@ def check_signers(people: PeopleFile, signers: File | None) -> tuple[tuple[Probl
     broken = tuple(problem for problem in map(_broken, names.values()) if problem)
     known = {name for name, line in names.items() if not line[1]}
     return (*broken, *_lead_nowhere(people, known)), tuple(_of_nobody(people, names))
+
+
+def check_keys(path: str, signers: bytes) -> tuple[Problem, ...]:
+    """What is wrong with a file of allowed signers that nobody's names refer to; one without a key is wrong, too."""
+    found = [(number, line.strip()) for number, line in enumerate(signers.decode(errors="replace").split("\n"), 1)]
+    written = [(number, text) for number, text in found if text and not text.startswith("#")]
+    if not written:
+        return (Problem(path, "lists no key", remedy=_FORM),)
+    return tuple(Problem(path, wrong, number, remedy=_FORM) for number, text in written if (wrong := _wrong(text)))
+
+
+def _wrong(line: str) -> str:
+    """What is wrong with the line of a signer; empty where nothing is."""
+    found = _KEY.search(line)
+    if _LINE.fullmatch(line) is None or found is None:
+        return "is no line of a signer"
+    if _AUTHORITY.search(line[: found.start()]):
+        return "is an authority for certificates: list the keys themselves"
+    kind = found[1].encode()
+    try:
+        blob = base64.b64decode(found[2], validate=True)
+    except (binascii.Error, ValueError):
+        blob = b""
+    return "" if blob.startswith(len(kind).to_bytes(4) + kind) else "has a key that is not whole"
 
 
 def _names(signers: bytes) -> Iterator[tuple[str, tuple[int, str]]]:

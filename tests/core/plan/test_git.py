@@ -7,6 +7,7 @@ import pytest
 from gitops_bg.core.model.desired import Missing, Problem
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.git.main import Knowledge
+from gitops_bg.core.model.git.verification import SourceVerification
 from gitops_bg.core.model.observed import GitView, PromotionBranch
 from gitops_bg.core.model.record import Cause, Event, Hold, LedgerEntry, Lift, Override
 from gitops_bg.core.model.spec import PreviewSwitch, PromoteVia, Suspension
@@ -15,7 +16,7 @@ from gitops_bg.core.plan.git import write_to_git
 from gitops_bg.core.transitions.git.offers import note_offer
 from gitops_bg.core.transitions.traffic.preview import choose_preview
 from tests.core.simulation import automatic, deployed, manual, template
-from tests.core.worlds import NOW, active, archived, candidate, digest, legacy, primary, rising, world
+from tests.core.worlds import HELD_MAIN, NOW, active, archived, candidate, digest, legacy, primary, rising, world
 
 AUTO = automatic()
 BY_HAND = replace(manual(), promote_via=PromoteVia.COMMIT)
@@ -89,6 +90,15 @@ WRITTEN = {
         [commit(2, "web 2")],
     ),
     "Git away: nothing": (world(active(1), candidate(2), observed=git(unreachable="down")), []),
+    "main not verified: nothing": (world(active(1), candidate(2), observed=git(verification=HELD_MAIN)), []),
+    "main not verified: the branch stays": (
+        world(active(1), candidate(2), names_=2, observed=git(2, verification=HELD_MAIN)),
+        [],
+    ),
+    "main verified: the offer": (
+        world(active(1), candidate(2), observed=git(verification=SourceVerification(keys_trouble="no file"))),
+        [offer(2, "web 2")],
+    ),
     # The branch.
     "offered already: nothing": (world(active(1), candidate(2), observed=git(2)), []),
     "offered from another main: again": (world(active(1), candidate(2), observed=git(2, base=7)), [offer(2, "web 2")]),

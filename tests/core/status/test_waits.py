@@ -14,7 +14,7 @@ from gitops_bg.core.model.version import Stabilization
 from gitops_bg.core.status.waits import waits_of
 from gitops_bg.core.world import World
 from tests.core.simulation import automatic, manual
-from tests.core.worlds import NOW, SECOND, active, candidate, decided, digest, legacy, pods, rising, world
+from tests.core.worlds import HELD_MAIN, NOW, SECOND, active, candidate, decided, digest, legacy, pods, rising, world
 
 LATER = NOW + 60 * SECOND
 LATE = rising(2, failure="ProgressDeadlineExceeded")
@@ -51,6 +51,10 @@ WAITS: dict[str, tuple[World, list[tuple[str, int, datetime | None]]]] = {
     "Git, with the commit of a rollback": (
         world(active(1), legacy(2, scale_down_at=None), wants=1, names_=2, observed={"git": AWAY}, record=BACK),
         [("git", 1, None)],
+    ),
+    "a commit of main that is verified": (
+        world(active(1), candidate(2), spec=automatic(), observed={"git": GitView(verification=HELD_MAIN)}),
+        [("git", 2, None)],
     ),
     "pods of what is live": (world(active(1), sets=(pods(1, 3, 0),)), [("availability", 1, None)]),
     "a restart that is scheduled": (

@@ -14,7 +14,20 @@ from gitops_bg.core.model.spec import OnExpire, Suspension
 from gitops_bg.core.status.timers import wake_at
 from gitops_bg.core.transitions.traffic.abort import abort_expired, abort_late
 from tests.core.simulation import automatic, deployed, manual
-from tests.core.worlds import EARLIER, NOW, SECOND, active, candidate, decided, digest, legacy, pods, rising, world
+from tests.core.worlds import (
+    EARLIER,
+    HELD_MAIN,
+    NOW,
+    SECOND,
+    active,
+    candidate,
+    decided,
+    digest,
+    legacy,
+    pods,
+    rising,
+    world,
+)
 
 LATE = replace(manual(), progress_deadline_abort=True)
 FAILED = {"failure": DEADLINE_EXCEEDED, "waiting_since": EARLIER}
@@ -149,6 +162,10 @@ EXPIRED = {
     ),
     "not while Git is away: nobody could promote it": (
         world(active(1), candidate(2), spec=EXPIRES, observed={"git": GitView(unreachable="refused")}),
+        set(),
+    ),
+    "not while main is not verified: nobody could promote it": (
+        world(active(1), candidate(2), spec=EXPIRES, observed={"git": GitView(verification=HELD_MAIN)}),
         set(),
     ),
     "not while a rollback waits for its commit": (

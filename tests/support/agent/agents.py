@@ -1,8 +1,9 @@
 """Runs a real agent in the test's process, against any cluster and any Git remote."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from gitops_bg.agent.agent import Agent
 from gitops_bg.agent.settings import AgentSettings
@@ -11,9 +12,11 @@ from gitops_bg.outbound.addresses import EVERYWHERE
 from gitops_bg.repo.settings import RepositorySettings
 
 
-def agent_settings(folder: Path, url: str, kubeconfig: Path, **changes: object) -> AgentSettings:
-    """Settings for tests: polls only when woken, unless told otherwise."""
-    repository = RepositorySettings(url=url, cluster="test", directory=folder / "mirror")
+def agent_settings(
+    folder: Path, url: str, kubeconfig: Path, git: Mapping[str, Any] | None = None, **changes: object
+) -> AgentSettings:
+    """Settings for tests: polls only when woken, unless told otherwise. ``git`` are more settings of the repository."""
+    repository = RepositorySettings(url=url, cluster="test", directory=folder / "mirror", **(git or {}))
     given: dict[str, object] = {
         "repository": repository,
         "access": Access(kubeconfig=kubeconfig),

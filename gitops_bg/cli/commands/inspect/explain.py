@@ -13,6 +13,7 @@ from gitops_bg.cli.exit_codes import NOT_SO, OK
 from gitops_bg.cli.options.durations import spoken
 from gitops_bg.cli.options.options import App, AppOptions
 from gitops_bg.cli.session.heard_gates import with_heard_gates
+from gitops_bg.cli.session.refused_writes import as_far_as_the_agent_reads
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.condition_meanings import drawn, json_of
 from gitops_bg.cli.views.gate_table import ShownGate, gate_table
@@ -60,7 +61,8 @@ def explain(
     """
     output = Output(at.out)
     with Session(at.git, at.kube, at.place) as session:
-        found = _look(session, session.facts(session.app(app)))
+        facts = as_far_as_the_agent_reads(session.facts(session.app(app)), session.cluster)
+        found = _look(session, facts)
         if output.json:
             output.data(_json(found))
         else:

@@ -5,6 +5,7 @@ present state, not at what just happened, so a field that is set later also appl
 """
 
 from gitops_bg.core.checks.availability import is_expired, is_in_flight
+from gitops_bg.core.checks.git.unverified import away
 from gitops_bg.core.model.git.looks import awaited
 from gitops_bg.core.model.record import Cause, Event, SwitchKind
 from gitops_bg.core.model.spec import OnExpire
@@ -47,13 +48,13 @@ def _is_late(world: World, version: Version) -> bool:
 
 
 def abort_expired(world: World) -> World:
-    """Abort a candidate that nobody promoted within ``expireAfterSeconds``; not while Git is unreachable, when nobody
+    """Abort a candidate that nobody promoted within ``expireAfterSeconds``; not while Git is away, when nobody
     could.
     """
     candidate, strategy = world.candidate, world.spec.strategy
     if candidate is None or strategy.on_expire is not OnExpire.ABORT or not is_expired(world, candidate):
         return world
-    if world.frozen or world.incoming or world.record.routing.override or world.observed.git.unreachable:
+    if world.frozen or world.incoming or world.record.routing.override or away(world.observed.git):
         return world
     reason = f"nobody promoted it within {strategy.expire_after_seconds} s (expireAfterSeconds)"
     return abort_rollout(world, candidate, cause=Cause.EXPIRED, reason=reason)

@@ -1,0 +1,42 @@
+"""Whether main's commits are signed by the keys that an agent was given. Pure data."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Doubt(StrEnum):
+    """Why a commit is not verified: the reason of the condition SourceVerified."""
+
+    NOT_SIGNED = "NotSigned"
+    UNKNOWN_KEY = "UnknownKey"
+    INVALID = "InvalidSignature"
+    KEY_NOT_VALID = "KeyNotValid"
+    """The key is listed, but had expired, or was revoked."""
+    NOT_CHECKABLE = "NotCheckable"
+    """In a form that nobody can check here: X.509, a certificate, or too large."""
+    PENDING = "NotCheckedYet"
+    """So many commits are new that some are left for the next looks."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnverifiedCommit:
+    """The oldest commit of main's line that is not verified. It, and all after it, are not read."""
+
+    commit: str
+    author: str
+    doubt: Doubt
+    key: str = ""
+    """The fingerprint of the key that signed it, as far as that is known."""
+    last: str = ""
+    """The commit up to which main is read; empty where nothing of it is."""
+    said: str = ""
+    """The sentence of an agent about it, for others, who know nothing more; empty for the agent itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceVerification:
+    """What became of the last look at main, where commits are verified."""
+
+    held: UnverifiedCommit | None = None
+    keys_trouble: str = ""
+    """Why the present files of keys cannot be used, so that those read before still count; empty where they can."""

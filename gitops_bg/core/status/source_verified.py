@@ -1,0 +1,24 @@
+"""The condition of main's signatures; none where the agent was given no keys."""
+
+from gitops_bg.core.checks.git.unverified import describe
+from gitops_bg.core.model.decision import Condition
+from gitops_bg.core.model.git.verification import Doubt
+from gitops_bg.core.world import World
+
+SOURCE_VERIFIED = "SourceVerified"
+
+
+def source_verified(world: World) -> tuple[Condition, ...]:
+    """One condition, or none: without keys, the status shows nothing new."""
+    verification = world.observed.git.verification
+    if verification is None:
+        return ()
+    trouble = verification.keys_trouble
+    if held := verification.held:
+        message = "; ".join(filter(None, [describe(held), trouble]))
+        if held.doubt is Doubt.PENDING:
+            return (Condition(SOURCE_VERIFIED, False, "NotCheckedYet", message),)
+        return (Condition(SOURCE_VERIFIED, False, held.doubt.value, message),)
+    if trouble:
+        return (Condition(SOURCE_VERIFIED, True, "KeysUnreadable", trouble),)
+    return (Condition(SOURCE_VERIFIED, True, "Verified", "each commit that main got is signed by a listed key"),)

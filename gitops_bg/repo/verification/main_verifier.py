@@ -1,0 +1,162 @@
+"""Up to which commit main may be read: each new commit of its line of first parents is signed by a listed key.
+
+What was read before counts as verified. A merge vouches for what it merges, so only the line itself is checked. What is
+read ends before a commit that is not verified, until that is no longer in the line. Moves no branch.
+"""
+
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import reduce
+from pathlib import Path
+
+from cachetools import LRUCache
+
+from gitops_bg.core.model.git.verification import Doubt, SourceVerification, UnverifiedCommit
+from gitops_bg.repo.git.mirror import Mirror
+from gitops_bg.repo.git.output import lines, text
+from gitops_bg.repo.read.provenance import Details
+from gitops_bg.repo.read.signatures import HEADERS, LARGEST, Signature, Signatures
+from gitops_bg.repo.verification.key_files import KeyFiles, Keys
+from gitops_bg.repo.verification.openpgp import BEGIN, NO_ANSWER, OpenPgp, split
+
+_REMEMBERED = 100_000
+"""How many checked commits are cached; what keys say of a commit never changes."""
+MOST = 250
+"""How many commits are checked at one look, at most."""
+_AT_ONCE = 25
+_SECONDS = 10.0
+"""How long the checks of one look may take until the rest waits for the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """The commit up to which main may be read; empty: none. ``held`` is the first that is not verified, if any."""
+
+    commit: str
+    held: UnverifiedCommit | None = None
+
+
+class MainVerifier:
+    """Answers for one mirror and one set of files with keys. ``clock`` gives UTC."""
+
+    def __init__(
+        self, mirror: Mirror, keys: KeyFiles, details: Details, signatures: Signatures, clock: Callable[[], datetime]
+    ) -> None:
+        self._mirror = mirror
+        self._files = keys
+        self._details = details
+        self._signatures = signatures
+        self._clock = clock
+        self._known: LRUCache[tuple[str, str], Signature] = LRUCache(_REMEMBERED)
+        self.remembered: Callable[[], Iterable[str]] = tuple
+        """The mains that live traffic was decided from: they count as verified once."""
+
+    def refresh(self) -> bool:
+        """Read the keys again if their files have changed; return whether anything else counts, or is to be said."""
+        return self._files.refresh()
+
+    def said_of(self, belief: Belief) -> SourceVerification:
+        """What is to be said of a belief, and of the keys."""
+        return SourceVerification(belief.held, self._files.trouble)
+
+    def belief(self, head: str, known: Iterable[str], *, first: bool) -> Belief:
+        """Up to where main with this head may be read, where the ``known`` commits were read before, newest first.
+
+        At the ``first`` look of a process those that live traffic was decided from count, too. Where nothing is known,
+        the head alone has to be verified: it vouches for all before it.
+        """
+        read = [each for each in dict.fromkeys([*known, *(self.remembered() if first else ())]) if self._has(each)]
+        if head in read:
+            return Belief(head)
+        doubtful, before = self._first_doubtful(self._line(head, read))
+        if doubtful is None:
+            return Belief(head)
+        last = self._last_good(head, read, before if doubtful.doubt is not Doubt.PENDING else ())
+        return Belief(last, replace(doubtful, last=last))
+
+    def check(self, commits: Sequence[str]) -> dict[str, Signature]:
+        """The signature of each of these commits, by the present keys and at the present time."""
+        keys, now = self._files.keys, self._clock()
+        digest = keys.digest
+        unknown = [commit for commit in commits if (commit, digest) not in self._known]
+        checked = dict(self._checked(unknown, keys)) if unknown else {}
+        self._known.update({(commit, digest): each for commit, each in checked.items() if each is not NO_ANSWER})
+        return {commit: _at(checked.get(commit) or self._known[commit, digest], now) for commit in commits}
+
+    def _has(self, commit: str) -> bool:
+        return bool(commit) and self._mirror.has(commit)
+
+    def _line(self, head: str, read: Sequence[str]) -> list[str]:
+        """The commits of main's line that nobody has read yet, oldest first.
+
+        A head that is part of what was read, but was no head then, has to be verified by itself: it may come from a
+        branch whose merge vouched for the result alone.
+        """
+        if not read:
+            return [head]
+        printed = self._mirror.local("rev-list", "--first-parent", head, *(f"^{each}" for each in read), "--")
+        return list(map(text, lines(printed)))[::-1] or [head]
+
+    def _first_doubtful(self, line: Sequence[str]) -> tuple[UnverifiedCommit | None, list[str]]:
+        """The oldest commit that is not verified, if any, and those before it, which are."""
+        good: list[str] = []
+        left, until = MOST, time.monotonic() + _SECONDS
+        digest = self._files.keys.digest
+        for at in range(0, len(line), _AT_ONCE):
+            part = line[at : at + _AT_ONCE]
+            unknown = sum((commit, digest) not in self._known for commit in part)
+            if unknown and (unknown > left or time.monotonic() > until):
+                return self._doubted(part[0], Signature(doubt=Doubt.PENDING)), good
+            left -= unknown
+            for commit, signature in self.check(part).items():
+                if signature.doubt is not None:
+                    return self._doubted(commit, signature), good
+                good.append(commit)
+        return None, good
+
+    def _last_good(self, head: str, read: Sequence[str], before: Sequence[str]) -> str:
+        """The newest commit up to which main may be read: one of the line, or what was read last."""
+        in_main = [each for each in read if self._mirror.is_ancestor(each, head)]
+        if not in_main:
+            return read[0] if read else ""
+        newest = reduce(lambda one, other: other if self._mirror.is_ancestor(one, other) else one, in_main)
+        # A pull with a merge swaps the parents: then the line leaves out what was read, and is not main alone.
+        whole = (commit for commit in reversed(before) if self._mirror.is_ancestor(newest, commit))
+        return next(whole, newest)
+
+    def _doubted(self, commit: str, signature: Signature) -> UnverifiedCommit:
+        author = self._details.of([commit])[commit].author.partition(" <")[0]
+        return UnverifiedCommit(commit, author, signature.doubt or Doubt.NOT_CHECKABLE, signature.key)
+
+    def _checked(self, commits: Sequence[str], keys: Keys) -> Iterator[tuple[str, Signature]]:
+        by_openpgp = dict(self._by_openpgp(commits))
+        others = [commit for commit in commits if commit not in by_openpgp]
+        if others:
+            yield from self._signatures.of(others, keys.signers).items()
+        if by_openpgp and not keys.openpgp:
+            unknown = Signature(why_not="OpenPGP keys do not count", doubt=Doubt.UNKNOWN_KEY)
+            yield from ((commit, unknown) for commit in by_openpgp)
+        elif by_openpgp:
+            with tempfile.TemporaryDirectory(prefix="gitops-bg-gpg-") as home:
+                gpg = OpenPgp(Path(home))
+                is_ready = gpg.take(keys.openpgp) is None  # as when the file was read, unless gpg fails
+                for commit, raw in by_openpgp.items():
+                    yield commit, gpg.signature(raw, HEADERS[len(commit)]) if is_ready else NO_ANSWER
+
+    def _by_openpgp(self, commits: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        """The raw commits, small ones only, that have an OpenPGP signature."""
+        headers = zip(commits, self._mirror.headers(commits), strict=True)
+        small = [commit for commit, header in headers if header and header.size <= LARGEST]
+        for commit, (_, raw) in zip(small, self._mirror.contents(small), strict=True):
+            if split(raw, HEADERS[len(commit)])[1].startswith(BEGIN):
+                yield commit, raw
+
+
+def _at(signature: Signature, now: datetime) -> Signature:
+    """A signature as it counts now: git compares the end of a key with the date that the author wrote."""
+    if signature.expires is None or signature.expires > now:
+        return signature
+    return Signature(why_not="its key has expired", doubt=Doubt.KEY_NOT_VALID, key=signature.key)

@@ -1,0 +1,272 @@
+"""Commits of main that are signed by OpenPGP keys, checked by a real gpg that knows the given keys and nothing else."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.model.git.verification import Doubt, SourceVerification
+from gitops_bg.repo.read.polling import Poll
+from gitops_bg.repo.read.signatures import HEADERS
+from gitops_bg.repo.repository import Repository
+from gitops_bg.repo.verification import key_files, openpgp
+from gitops_bg.repo.verification.openpgp import OpenPgp
+from tests.integration.repo.verification.conftest import Signed
+from tests.support.git.remote import locked_down_env
+from tests.support.openpgp_keys import GpgKey, make_gpg_key, signing_by_gpg
+
+
+@pytest.fixture(scope="module")
+def short() -> Iterator[Path]:
+    """A folder with a short name: gpg's helper listens in it."""
+    with tempfile.TemporaryDirectory(prefix="gpg-", dir="/tmp") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture(scope="module")
+def grace(short: Path) -> Iterator[GpgKey]:
+    key = make_gpg_key(short / "grace")
+    yield key
+    key.stop()
+
+
+@pytest.fixture(scope="module")
+def other(short: Path) -> Iterator[GpgKey]:
+    key = make_gpg_key(short / "other", "Mallory <mallory@example.com>")
+    yield key
+    key.stop()
+
+
+@pytest.fixture
+def keys(tmp_path: Path, grace: GpgKey) -> Path:
+    file = tmp_path / "keys.asc"
+    file.write_text(grace.public)
+    return file
+
+
+@pytest.fixture
+def reading(signed: Signed, keys: Path) -> Repository:
+    signed.push(signed.ada)
+    repository = signed.open(gpg_keys=keys)
+    repository.poll()
+    return repository
+
+
+def push(signed: Signed, key: GpgKey) -> str:
+    signing_by_gpg(signed.remote, key)
+    signed.remote.write("notes.txt", f"{signed.remote.tip}\n")
+    commit = signed.remote.commit("Signed by gpg")
+    signed.remote.push()
+    return commit
+
+
+def doubt(poll: Poll) -> Doubt | None:
+    assert poll.verification is not None
+    return poll.verification.held.doubt if poll.verification.held else None
+
+
+def test_a_listed_key_counts_beside_ssh_keys(reading: Repository, signed: Signed, grace: GpgKey) -> None:
+    commit = push(signed, grace)
+    assert reading.poll().commit == commit
+    later = signed.push(signed.ada)
+    poll = reading.poll()
+    assert (poll.commit, poll.verification) == (later, SourceVerification())
+
+
+def test_a_key_that_nobody_listed(reading: Repository, signed: Signed, other: GpgKey) -> None:
+    before = reading.head
+    push(signed, other)
+    poll = reading.poll()
+    assert (poll.commit, doubt(poll)) == (before, Doubt.UNKNOWN_KEY)
+    assert poll.verification is not None
+    assert poll.verification.held is not None
+    assert other.fingerprint.endswith(poll.verification.held.key)
+
+
+def test_without_a_file_of_keys_no_openpgp_signature_counts(signed: Signed, grace: GpgKey) -> None:
+    signed.push(signed.ada)
+    repository = signed.open()
+    before = repository.poll().commit
+    push(signed, grace)
+    poll = repository.poll()
+    assert (poll.commit, doubt(poll)) == (before, Doubt.UNKNOWN_KEY)
+
+
+def altered(signed: Signed, commit: str, pattern: str, by: str) -> str:
+    """Another commit in place of this one, as the head of main."""
+    raw = signed.remote.run("cat-file", "commit", commit)
+    changed = re.sub(pattern, by, raw, count=1)
+    assert changed != raw
+    (signed.folder / "raw").write_text(changed + "\n")
+    made = signed.remote.run("hash-object", "-t", "commit", "-w", "--literally", str(signed.folder / "raw"))
+    signed.remote.force_push(to=made)
+    return made
+
+
+ALTERED = {
+    "another message": ("Signed by gpg", "Forged by ggp", Doubt.INVALID),
+    "no end of the armor, which gpg lets pass": ("(?m)^ -----END PGP SIGNATURE-----\n", "", None),
+    "another header between": ("author ", "gpgsig-sha256 x\nauthor ", None),
+    "two signatures": ("author ", "gpgsig -----BEGIN PGP SIGNATURE-----\nauthor ", Doubt.NOT_CHECKABLE),
+    "nonsense": (r"gpgsig (?s:.*)-----END PGP SIGNATURE-----", "gpgsig -----BEGIN PGP SIGNATURE-----\n x", None),
+}
+
+
+@pytest.mark.parametrize("name", ALTERED)
+def test_a_commit_that_was_changed(reading: Repository, signed: Signed, grace: GpgKey, name: str) -> None:
+    pattern, by, wanted = ALTERED[name]
+    before = reading.head
+    commit = altered(signed, push(signed, grace), pattern, by)
+    poll = reading.poll()
+    verified = subprocess.run(
+        ["git", "-c", f"gpg.program={grace.home / 'gpg.sh'}", "verify-commit", commit],
+        cwd=signed.remote.clone,
+        env=locked_down_env(signed.remote.folder),
+        capture_output=True,
+    )
+    assert (poll.commit == commit) <= (verified.returncode == 0), "git must agree with every commit that counts"
+    if wanted is not None:
+        assert (poll.commit, doubt(poll)) == (before, wanted)
+
+
+def test_a_revoked_key_does_not_count(signed: Signed, short: Path) -> None:
+    key = make_gpg_key(short / "revoked")
+    try:
+        signed.push(signed.ada)
+        file = signed.folder / "keys.asc"
+        file.write_text(key.public)
+        repository = signed.open(gpg_keys=file)
+        before = repository.poll().commit
+        push(signed, key)
+        key.revoke()
+        file.write_text(key.public)
+        poll = repository.poll()
+        assert (poll.commit, doubt(poll)) == (before, Doubt.KEY_NOT_VALID)
+    finally:
+        key.stop()
+
+
+def test_an_expired_key_does_not_count(signed: Signed, short: Path) -> None:
+    """It was made a year ago, for a day, and signed in time."""
+    key = GpgKey(short / "expired")
+    make_gpg_key(short / "unused").stop()
+    key.home.mkdir(mode=0o700)
+    then = ("--faked-system-time", "20240101T000000!")
+    try:
+        name = "Grace <grace@example.com>"
+        key.gpg(*then, "--passphrase", "", "--quick-generate-key", name, "ed25519", "sign", "1d")
+        signed.push(signed.ada)
+        file = signed.folder / "keys.asc"
+        file.write_text(key.public)
+        repository = signed.open(gpg_keys=file)
+        before = repository.poll().commit
+        signing_by_gpg(signed.remote, key)
+        program = key.home / "gpg.sh"
+        program.write_text(f'#!/bin/sh\nexec gpg --homedir "{key.home}" {" ".join(then)} "$@"\n')
+        signed.remote.commit("In time, it says")
+        signed.remote.push()
+        poll = repository.poll()
+        assert (poll.commit, doubt(poll)) == (before, Doubt.KEY_NOT_VALID)
+    finally:
+        key.stop()
+
+
+def test_a_repository_with_sha256_ids(tmp_path: Path, grace: GpgKey) -> None:
+    """Its commits have their signature in another header."""
+    folder = tmp_path / "sha256"
+    env = locked_down_env(tmp_path)
+    signing_options = ["-c", "gpg.format=openpgp", "-c", f"gpg.program={grace.home / 'gpg.sh'}"]
+    (grace.home / "gpg.sh").write_text(f'#!/bin/sh\nexec gpg --homedir "{grace.home}" "$@"\n')
+    (grace.home / "gpg.sh").chmod(0o755)
+
+    def git(*arguments: str) -> bytes:
+        return subprocess.run(["git", *arguments], cwd=folder, env=env, check=True, capture_output=True).stdout
+
+    folder.mkdir()
+    git("init", "--quiet", "--object-format=sha256")
+    git(*signing_options, "commit", "--quiet", "--allow-empty", "-m", "Hello", f"-S{grace.fingerprint}")
+    raw = git("cat-file", "commit", "HEAD")
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    gpg = OpenPgp(home)
+    assert gpg.take(grace.public.encode()) is None
+    found = gpg.signature(raw, HEADERS[64])
+    assert (found.doubt, found.key, found.principal) == (None, grace.fingerprint, "Grace <grace@example.com>")
+    assert gpg.signature(raw.replace(b"Hello", b"Hullo"), HEADERS[64]).doubt is Doubt.INVALID
+
+
+# --- the file of keys ---
+
+_NONSENSE = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAAAA\n-----END PGP PUBLIC KEY BLOCK-----\n"
+
+
+def wrong(signed: Signed, content: str | bytes) -> str:
+    file = signed.folder / "keys.asc"
+    file.write_bytes(content.encode() if isinstance(content, str) else content)
+    with pytest.raises(InvalidInput) as error:
+        signed.open(gpg_keys=file)
+    return str(error.value).replace(str(file), "FILE")
+
+
+def test_a_file_without_public_keys_is_an_error_at_the_start(signed: Signed, grace: GpgKey) -> None:
+    remedy = " (write what `gpg --armor --export KEY` prints)"
+    assert wrong(signed, "hello\n") == f"--verify-gpg-keys FILE:1: has no armored OpenPGP public key{remedy}"
+    private = "# mine\n-----BEGIN PGP PRIVATE KEY BLOCK-----\n"
+    why = "has a private key: only the public ones belong here"
+    assert wrong(signed, grace.public + private).startswith("--verify-gpg-keys FILE:")
+    assert why in wrong(signed, grace.public + private)
+    assert "has a key that gpg refuses: " in wrong(signed, grace.public[:120])
+    assert "has a key that gpg refuses: " in wrong(signed, grace.public + _NONSENSE)
+    assert "is larger than 1024 KiB" in wrong(signed, "x" * (1024 * 1024 + 1))
+
+
+def test_a_machine_without_gpg_says_so(signed: Signed, keys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(key_files.shutil, "which", lambda name: None if name == "gpg" else f"/usr/bin/{name}")
+    with pytest.raises(InvalidInput, match=r"--verify-gpg-keys: gpg is not on this machine \(install GnuPG\)"):
+        signed.open(gpg_keys=keys)
+
+
+def test_nothing_of_it_stays_behind(
+    reading: Repository, signed: Signed, grace: GpgKey, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    empty = tmp_path / "temporary"
+    empty.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(empty))
+    commit = push(signed, grace)
+    assert reading.poll().commit == commit
+    assert list(empty.iterdir()) == []
+
+
+def test_a_gpg_that_hangs_ends(grace: GpgKey, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "slow"
+    program.write_text("#!/bin/sh\nexec sleep 600\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(openpgp, "PROGRAM", str(program))
+    monkeypatch.setattr(openpgp, "_SECONDS", 0.2)
+    found = OpenPgp(tmp_path).take(grace.public.encode())
+    assert found is not None
+    assert found.message == f"is not read by {program} within 0 s"
+
+
+@pytest.mark.parametrize("script", ["exec sleep 600", "yes yes", None], ids=["hangs", "never ends", "is gone"])
+def test_what_a_gpg_that_fails_did_not_judge_is_asked_again(
+    reading: Repository, signed: Signed, grace: GpgKey, monkeypatch: pytest.MonkeyPatch, script: str | None
+) -> None:
+    before = reading.head
+    program = signed.folder / "failing"
+    if script:
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+    commit = push(signed, grace)
+    with monkeypatch.context() as patched:
+        patched.setattr(openpgp, "PROGRAM", str(program))
+        patched.setattr(openpgp, "_SECONDS", 0.2)
+        poll = reading.poll()
+        assert (poll.commit, doubt(poll)) == (before, Doubt.NOT_CHECKABLE)
+    assert reading.poll().commit == commit
