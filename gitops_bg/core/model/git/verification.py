@@ -5,7 +5,7 @@ from enum import StrEnum
 
 
 class Doubt(StrEnum):
-    """Why a commit is not verified: the reason of the condition SourceVerified."""
+    """Why a commit is not verified: what is wrong with it is the reason of the condition SourceVerified."""
 
     NOT_SIGNED = "NotSigned"
     UNKNOWN_KEY = "UnknownKey"
@@ -14,7 +14,7 @@ class Doubt(StrEnum):
     """The key is listed, but had expired, or was revoked."""
     NOT_CHECKABLE = "NotCheckable"
     """In a form that nobody can check here: X.509, a certificate, or too large."""
-    PENDING = "NotCheckedYet"
+    PENDING = "Pending"
     """So many commits are new that some are left for the next looks."""
 
 
