@@ -24,8 +24,10 @@ from tests.bench.stage import Size, Stage, sandbox_stage
 
 ROUND = 6 * 3600.0
 """Simulated seconds of a round."""
-_CHANGED = 0.04
-"""The share of apps that each round changes: what is remembered of an app is bounded, and full after half an hour."""
+_CHANGED = 60
+"""How many apps each round changes, or half of them. What is remembered of an app is bounded: ten old ReplicaSets and
+twenty entries of the ledger, so that memory grows until each has changed as often.
+"""
 _NOTHING = {"memory": 4.0, "descriptors": 4, "threads": 4, "mirror": 25.0, "packs": 8}
 """By how much the use of each may grow in the second half, in its unit: it goes up and down."""
 _YEAR = 365 * 86_400 / ROUND
@@ -86,7 +88,7 @@ def soak(stage: Stage, minutes: float, console: Console) -> list[Sample]:
         until = time.monotonic() + minutes * 60
         while time.monotonic() < until or len(samples) < 6:
             began = time.monotonic()
-            changed = chance.sample(stage.apps, max(1, round(len(stage.apps) * _CHANGED)))
+            changed = chance.sample(stage.apps, min(_CHANGED, len(stage.apps) // 2))
             for app in changed:
                 tags[app] += 1
             _round(stage, agent, {app: f"2.0.{tags[app]}" for app in changed})
