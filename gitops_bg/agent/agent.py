@@ -68,6 +68,7 @@ from gitops_bg.forge.detect import commit_url
 from gitops_bg.hooks.caller import HookCaller
 from gitops_bg.repo.git.address import repository_name
 from gitops_bg.repo.repository import Repository
+from gitops_bg.repo.verification.main_verifier import VerifiedBefore
 
 LOGGER = logging.getLogger(__name__)
 
@@ -117,6 +118,7 @@ class Agent:
         self.repository = Repository(settings.repository, clock=clock, sleep=self._pause)
         self.catalog = Catalog(self.repository, settings.namespaces, self._remembered_mains, clock)
         self.catalog.board.wake = self.wake_apps
+        self.repository.remember(self._verified_before)
         self.git = self._git_loop()
         composers = {HookType.ALERT: alert_composer(settings.repository.cluster, self._commit_url, settings.addresses)}
         self.hooks = HookCaller(secret_reader(self.cluster), self._look_soon, clock, composers, settings.addresses)
@@ -442,6 +444,16 @@ class Agent:
             with quietly(f"reading the record of {app}", app):
                 mains.add(main_of(self.cluster.record(app)))
         return frozenset(mains)
+
+    def _verified_before(self) -> VerifiedBefore:
+        """The mains of `_remembered_mains` by their commits, and whether no record is missing."""
+        commits, is_complete = set(), self.cluster.knows_all
+        for app in filter(self.catalog.cares_for, self.cluster.apps()):
+            try:
+                commits.add(main_of(self.cluster.record(app)).commit)
+            except GitopsBgError:
+                is_complete = False
+        return VerifiedBefore(frozenset(filter(None, commits)), is_complete)
 
     def _led(self, holds: bool, holder: str) -> None:
         """Follow the lease, on its thread: it was acquired or lost, or another agent holds it now."""

@@ -60,7 +60,7 @@ from gitops_bg.repo.read.since import Says, changes_of, contents, landing_of
 from gitops_bg.repo.read.trees import Trees
 from gitops_bg.repo.settings import RepositorySettings
 from gitops_bg.repo.verification.key_files import KeyFiles
-from gitops_bg.repo.verification.main_verifier import MainVerifier
+from gitops_bg.repo.verification.main_verifier import MainVerifier, VerifiedBefore
 from gitops_bg.repo.verification.own_signature import demand_own_signature
 from gitops_bg.repo.write.approvals import ApprovalWriter
 from gitops_bg.repo.write.commits import Committer
@@ -147,10 +147,10 @@ class Repository:
             self._mirror.close()
             raise
 
-    def remember(self, mains: Callable[[], Iterable[str]]) -> None:
-        """Count these commits, asked for at the first poll, as verified once: live traffic was decided from them."""
+    def remember(self, verified_before: Callable[[], VerifiedBefore]) -> None:
+        """Have it asked what was verified before, at the first poll, and where the mirror has lost what was read."""
         if self._verifier is not None:
-            self._verifier.remembered = mains
+            self._verifier.verified_before = verified_before
 
     def __enter__(self) -> "Repository":
         return self

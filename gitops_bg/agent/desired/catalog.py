@@ -76,7 +76,6 @@ class Catalog:
         self._doubts: Mapping[AppKey, str] = {}
         self._askers = Askers(repository)
         self._lookout = LookCounter()
-        repository.remember(lambda: (main.commit for main in remembered()))
         self._late: set[AppKey] = set()
         self.reading = Reading()
         """The last reading; a decision takes it once."""

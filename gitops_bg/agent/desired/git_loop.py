@@ -18,6 +18,7 @@ from gitops_bg.agent.runtime.backoff import Backoff
 from gitops_bg.agent.runtime.boundaries import log_bug, quietly
 from gitops_bg.core.errors import GitopsBgError, InternalError, WorldChanged, guarded
 from gitops_bg.core.model.actions import GitAction
+from gitops_bg.core.model.git.verification import Doubt
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.errors import MainNotVerified, MirrorBroken, RemoteMoved
@@ -221,12 +222,20 @@ class GitLoop(BackgroundThread):
             answered = isinstance(error, MainNotVerified)
             self._metrics.poll_failed(error.reason, (self._clock() - started).total_seconds(), answered=answered)
             self._metrics.main_verified(not self._catalog.held)
+            self._go_on_checking()
             return
         self._metrics.polled("moved" if refresh.moved else "quiet", (self._clock() - started).total_seconds())
         self._log_verification()
+        self._go_on_checking()
         self._back(refresh.dirty)
         self._listener.polled(None)
         self._tell_of_policies(refresh)
+
+    def _go_on_checking(self) -> None:
+        """Look again at once where commits wait to be checked: what is checked stays so."""
+        verification = self._catalog.verification
+        if verification and verification.held and verification.held.doubt is Doubt.PENDING:
+            self.poll_soon()
 
     def _log_verification(self) -> None:
         """Count, and log once, what keeps main from being read to its head, and what is wrong with the keys."""

@@ -316,6 +316,9 @@ MEANINGS: Meanings = {
     ("SourceVerified", "NotCheckedYet"): Meaning(
         STAYS, NOBODY, "wait: the signatures of many new commits are being checked", _EXPLAIN
     ),
+    ("SourceVerified", "RecordsUnknown"): Meaning(
+        STAYS, OPERATOR, "let the agent read all namespaces of its apps; its log says which it cannot", _EXPLAIN
+    ),
     ("SourceVerified", ANY): Meaning(
         "stays as it is; what main says since then is not read",
         COMMITTER,

@@ -18,6 +18,8 @@ def source_verified(world: World) -> tuple[Condition, ...]:
         message = "; ".join(filter(None, [describe(held), trouble]))
         if held.doubt is Doubt.PENDING:
             return (Condition(SOURCE_VERIFIED, False, "NotCheckedYet", message),)
+        if held.doubt is Doubt.RECORDS_UNKNOWN:
+            return (Condition(SOURCE_VERIFIED, False, "RecordsUnknown", message),)
         return (Condition(SOURCE_VERIFIED, False, held.doubt.value, message),)
     if trouble:
         return (Condition(SOURCE_VERIFIED, True, "KeysUnreadable", trouble),)

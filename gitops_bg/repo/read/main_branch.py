@@ -1,6 +1,6 @@
 """The head of main as the base of the agent's commits, and what a refused push means for it."""
 
-from gitops_bg.repo.git.errors import RemoteMoved
+from gitops_bg.repo.git.errors import PushRefused, RemoteMoved
 from gitops_bg.repo.git.mirror import Mirror
 
 
@@ -29,6 +29,14 @@ class MainBranch:
         if not self._mirror.is_ancestor(base, now):
             raise RemoteMoved(f"the history of {branch} was rewritten while committing to it")
         return self._verified(now)
+
+    def demand_vouched(self, commit: str) -> None:
+        """Refuse to push a commit of ours that would not be verified: nothing after it would be read any more."""
+        if not self._mirror.vouched(commit):
+            raise PushRefused(
+                f"the agent's own commit on {self._mirror.settings.branch} would not be verified; "
+                "list the public key of --signing-key by --verify-signers"
+            )
 
     def _verified(self, head: str) -> str:
         """A commit on top of one that is not verified would have to be rewritten with it."""

@@ -27,6 +27,8 @@ _REMEMBERED = 100_000
 MOST = 250
 """How many commits are checked at one look, at most."""
 _AT_ONCE = 25
+_ASKED_FOR = 3
+"""How many commits that were verified before, and are not in the mirror, the remote is asked for at one look."""
 _SECONDS = 10.0
 """How long the checks of one look may take until the rest waits for the next."""
 
@@ -37,6 +39,15 @@ class Belief:
 
     commit: str
     held: UnverifiedCommit | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedBefore:
+    """The mains that live traffic was decided from: they count as verified once."""
+
+    commits: frozenset[str] = frozenset()
+    is_complete: bool = True
+    """Whether there are no others, which cannot be read at present."""
 
 
 class MainVerifier:
@@ -51,8 +62,7 @@ class MainVerifier:
         self._signatures = signatures
         self._clock = clock
         self._known: LRUCache[tuple[str, str], Signature] = LRUCache(_REMEMBERED)
-        self.remembered: Callable[[], Iterable[str]] = tuple
-        """The mains that live traffic was decided from: they count as verified once."""
+        self.verified_before: Callable[[], VerifiedBefore] = VerifiedBefore
 
     def refresh(self) -> bool:
         """Read the keys again if their files have changed; return whether anything else counts, or is to be said."""
@@ -65,16 +75,27 @@ class MainVerifier:
     def belief(self, head: str, known: Iterable[str], *, first: bool) -> Belief:
         """Up to where main with this head may be read, where the ``known`` commits were read before, newest first.
 
-        At the ``first`` look of a process those that live traffic was decided from count, too. Where nothing is known,
-        the head alone has to be verified: it vouches for all before it.
+        At the ``first`` look of a process those that live traffic was decided from count, too. Where nothing was ever
+        read, the head alone has to be verified: it vouches for all before it. Where something was, and it is not in the
+        mirror, nothing is believed: who may push could put any history below a commit that somebody has signed.
         """
-        read = [each for each in dict.fromkeys([*known, *(self.remembered() if first else ())]) if self._has(each)]
+        named = [*filter(None, known)]
+        read = list(filter(self._has, named))
+        if first or not read:
+            before = self.verified_before()
+            named = list(dict.fromkeys([*named, *sorted(before.commits)]))
+            read = list(filter(self._has, named)) or list(filter(self._mirror.fetch_commit, named[:_ASKED_FOR]))
+            if not read and not before.is_complete:
+                return Belief("", self._doubted(head, Signature(doubt=Doubt.RECORDS_UNKNOWN)))
+        if named and not read:
+            doubted = self._doubted(head, Signature(doubt=Doubt.OTHER_HISTORY))
+            return Belief("", replace(doubted, missing=named[0]))
         if head in read:
             return Belief(head)
-        doubtful, before = self._first_doubtful(self._line(head, read))
+        doubtful, good = self._first_doubtful(self._line(head, read))
         if doubtful is None:
             return Belief(head)
-        last = self._last_good(head, read, before if doubtful.doubt is not Doubt.PENDING else ())
+        last = self._last_good(head, read, good if doubtful.doubt is not Doubt.PENDING else ())
         return Belief(last, replace(doubtful, last=last))
 
     def check(self, commits: Sequence[str]) -> dict[str, Signature]:

@@ -60,6 +60,7 @@ class Edits:
             if not changed:
                 return Edited(base, changed=False)
             [commit] = self._committer.build([Draft(base, changed, message)])
+            self._trunk.demand_vouched(commit)
             answer = self._pusher.push([Update(self._branch, base, commit)])
             if answer.verdicts[self._branch] is Verdict.TAKEN:
                 return Edited(commit, changed=True, paths=frozenset(changed))

@@ -96,6 +96,7 @@ class Promotions:
             if not pending:
                 return outcomes
             commits = self._committer.build(self._drafts(pending, base, [base, *range(len(pending) - 1)]))
+            self._trunk.demand_vouched(commits[-1])
             answer = self._pusher.push([Update(branch, base, commits[-1])])
             if answer.verdicts[branch] is Verdict.TAKEN:
                 done = (PrimaryOutcome(PrimaryResult.COMMITTED, commit) for commit in commits)

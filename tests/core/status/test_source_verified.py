@@ -72,6 +72,24 @@ SAID = {
             f"commit 1a2b3c4d5e by Ada and others wait to be checked: {UP_TO}; it goes on by itself",
         ),
     ),
+    "another history": (
+        SourceVerification(replace(HELD, doubt=Doubt.OTHER_HISTORY, last="", missing=HELD.last)),
+        (
+            False,
+            "OtherHistory",
+            "commit 1a2b3c4d5e by Ada has a history without what was verified before: nothing of main is read; push "
+            "main as it was, or merge it onto 9f8e7d6c5b by a signed merge (git merge --no-ff -S)",
+        ),
+    ),
+    "records that cannot be read": (
+        SourceVerification(replace(HELD, doubt=Doubt.RECORDS_UNKNOWN, last="")),
+        (
+            False,
+            "RecordsUnknown",
+            "commit 1a2b3c4d5e by Ada waits until the record of every app can be read, which says what was verified "
+            "before: nothing of main is read; it goes on by itself",
+        ),
+    ),
     "nothing was ever verified": (
         SourceVerification(replace(HELD, last="")),
         (False, "NotSigned", f"commit 1a2b3c4d5e by Ada is not signed: {FROM_THE_START}"),

@@ -11,7 +11,12 @@ _WHY = {
     Doubt.UNKNOWN_KEY: "is signed by a key that is not listed",
     Doubt.INVALID: "has a signature that does not hold, or by a key for another purpose",
     Doubt.KEY_NOT_VALID: "is signed by a listed key that is not valid: it has expired, was revoked, or begins later",
+    Doubt.OTHER_HISTORY: "has a history without what was verified before",
     Doubt.NOT_CHECKABLE: "has a signature that is not checked: neither SSH nor OpenPGP, by a certificate, or too large",
+}
+_WAITS = {
+    Doubt.PENDING: "and others wait to be checked",
+    Doubt.RECORDS_UNKNOWN: "waits until the record of every app can be read, which says what was verified before",
 }
 _LISTED = "--verify-signers or --verify-gpg-keys"
 
@@ -31,8 +36,8 @@ def describe(held: UnverifiedCommit) -> str:
     """What is not verified, what counts instead, and what would be right."""
     if held.said:
         return held.said
-    if held.doubt is Doubt.PENDING:
-        return f"commit {_named(held)} and others wait to be checked: {_read(held)}; it goes on by itself"
+    if held.doubt in _WAITS:
+        return f"commit {_named(held)} {_WAITS[held.doubt]}: {_read(held)}; it goes on by itself"
     key = f" ({held.key})" if held.key else ""
     return f"commit {_named(held)} {_WHY[held.doubt]}{key}: {_read(held)}; {_remedy(held)}"
 
@@ -46,6 +51,8 @@ def _read(held: UnverifiedCommit) -> str:
 
 
 def _remedy(held: UnverifiedCommit) -> str:
+    if held.missing:
+        return f"push main as it was, or merge it onto {held.missing[:10]} by a signed merge (git merge --no-ff -S)"
     add = f"add the key to the agent's {_LISTED}, or " if held.doubt is Doubt.UNKNOWN_KEY else ""
     if not held.last:
         return f"{add}push a commit on top that is signed with a listed key (git commit -S)"

@@ -14,6 +14,10 @@ class Doubt(StrEnum):
     """The key is listed, but had expired, or was revoked."""
     NOT_CHECKABLE = "NotCheckable"
     """In a form that nobody can check here: X.509, a certificate, or too large."""
+    OTHER_HISTORY = "OtherHistory"
+    """Its history may be another one: what was verified before is not in it, nor anywhere else."""
+    RECORDS_UNKNOWN = "Records"
+    """What was verified before is not known yet: the records of live traffic cannot all be read."""
     PENDING = "Pending"
     """So many commits are new that some are left for the next looks."""
 
@@ -29,6 +33,8 @@ class UnverifiedCommit:
     """The fingerprint of the key that signed it, as far as that is known."""
     last: str = ""
     """The commit up to which main is read; empty where nothing of it is."""
+    missing: str = ""
+    """What was verified before, where the mirror lacks it."""
     said: str = ""
     """The sentence of an agent about it, for others, who know nothing more; empty for the agent itself."""
 

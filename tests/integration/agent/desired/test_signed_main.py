@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.settings import VerificationSettings
 from tests.support.cluster.clusters import TestCluster
 from tests.support.scenario import App, Scenario, scenario
@@ -105,9 +106,9 @@ def test_a_restart_while_main_is_held(verified: Verified, fresh: bool) -> None:
     assert world.agent.catalog.seen
 
 
-def test_a_main_of_which_nothing_is_verified(verified: Verified) -> None:
-    """Another history, of which the records know nothing: apps keep what they serve, and say why; a signed head ends
-    that, and then main is a rewritten history, as ever.
+def test_a_main_of_which_nothing_is_verified(verified: Verified, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another history, in a new mirror: apps keep what they serve, and say why; no signature on top ends that, since
+    what is below it would come with it, but main as it was does.
     """
     world = verified.world
     world.start()
@@ -116,23 +117,28 @@ def test_a_main_of_which_nothing_is_verified(verified: Verified) -> None:
     verified.user_signs(None)
     remote = world.remote
     remote.pull()
+    before = remote.tip
     remote.run("checkout", "--quiet", "--orphan", "other")
     remote.write(f"{app.folder}/target.yaml", app.target_yaml("v9"))
     remote.commit("Another history")
     remote.force_push()
+    monkeypatch.setattr(Mirror, "fetch_commit", lambda *_: False)  # as a remote that has forgotten it
     remote.run("branch", "--quiet", "-f", "main", "other")
     remote.run("checkout", "--quiet", "main")
     agent = world.start(fresh_mirror=True)
-    message = held(app)
-    assert "nothing of main is read; push a commit on top that is signed" in message
+    message = held(app, "OtherHistory")
+    assert "has a history without what was verified before: nothing of main is read; push main as it was" in message
     assert (app.live_tag(), agent.catalog.seen) == ("v1", False)
-    assert any("is not signed" in problem for problem in agent.readiness_problems())
+    assert any("without what was verified" in problem for problem in agent.readiness_problems())
     verified.user_signs(verified.ada)
     remote.commit("I vouch for all of it")
     world.push()
+    world.wait_idle()
+    assert held(app, "OtherHistory")
+    remote.run("push", "--quiet", "--force", "origin", f"{before}:main")
+    world.wake()
     app.wait_condition("SourceVerified")
-    app.wait_condition("HistoryRewritten")
-    assert app.live_tag() == "v1"
+    assert (app.live_tag(), agent.catalog.seen) == ("v1", True)
 
 
 def test_keys_that_change_while_it_runs(verified: Verified, tmp_path: Path) -> None:

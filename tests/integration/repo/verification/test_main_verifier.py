@@ -7,10 +7,12 @@ from datetime import UTC, datetime
 import pytest
 
 from gitops_bg.core.model.git.verification import Doubt, UnverifiedCommit
-from gitops_bg.repo.git.errors import MainNotVerified, RemoteMoved
+from gitops_bg.repo.git.errors import MainNotVerified, PushRefused, RemoteMoved
+from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.read.polling import Poll
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.verification import main_verifier
+from gitops_bg.repo.verification.main_verifier import VerifiedBefore
 from gitops_bg.repo.write.edits import Edited
 from tests.integration.repo.conftest import WEB, change, git_calls
 from tests.integration.repo.verification.conftest import Signed
@@ -90,7 +92,7 @@ def test_a_restart_while_main_is_held(signed: Signed, reading: Repository, good:
     reading.close()
     repository = signed.open("mirror" if restarted == "same mirror" else "another")
     if "remember" in restarted:
-        repository.remember(lambda: [good, "0" * 40])
+        repository.remember(lambda: VerifiedBefore(frozenset({good, "0" * 40})))
     if "nothing" in restarted:
         with pytest.raises(MainNotVerified):
             repository.poll()
@@ -103,11 +105,76 @@ def test_what_live_traffic_was_decided_from_counts_though_nobody_signed_it(signe
     """Verification may be switched on at any time; from then on every new commit has to be signed."""
     before = signed.push(None)
     repository = signed.open()
-    repository.remember(lambda: [before])
+    repository.remember(lambda: VerifiedBefore(frozenset({before})))
     assert repository.poll().commit == before
     later = signed.push(None)
     poll = repository.poll()
     assert (poll.commit, held(poll).commit) == (before, later)
+
+
+def _another_history(signed: Signed) -> str:
+    """Force-push a signed history that has nothing in common with main's, on top of what nobody signed. Returns its
+    head.
+    """
+    signing(signed.remote, None)
+    signed.remote.run("checkout", "--quiet", "--orphan", "other")
+    signed.remote.write("apps/shop/evil/app.yaml", "kind: Nothing\n")
+    signed.remote.commit("Another history")
+    signing(signed.remote, signed.ada)
+    commit = signed.remote.commit("On top of it")
+    signed.remote.run("push", "--quiet", "--force", "origin", "HEAD:main")
+    return commit
+
+
+@pytest.mark.parametrize("lost", ["restart", "rebuild"])
+def test_a_signed_head_vouches_for_no_history_without_what_was_verified_before(
+    signed: Signed, reading: Repository, good: str, lost: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Found: a mirror that was cloned anew lacks what was read, and "nothing is known" made the head alone count."""
+    _another_history(signed)
+    monkeypatch.setattr(Mirror, "fetch_commit", lambda *_: False)  # as a remote that has forgotten it
+    repository = reading if lost == "rebuild" else signed.open("another")
+    repository.remember(lambda: VerifiedBefore(frozenset({good})))
+    if lost == "rebuild":
+        reading._mirror.rebuild()
+    with pytest.raises(MainNotVerified, match=f"without what was verified before: .* merge it onto {good[:10]}"):
+        repository.poll()
+    signed.remote.run("push", "--quiet", "--force", "origin", f"{good}:main")
+    assert repository.poll().commit == good
+
+
+def test_what_was_verified_before_is_fetched_where_the_remote_still_has_it(
+    signed: Signed, reading: Repository, good: str
+) -> None:
+    _another_history(signed)
+    repository = signed.open("another")
+    repository.remember(lambda: VerifiedBefore(frozenset({good})))
+    poll = repository.poll()
+    assert (poll.commit, held(poll).doubt) == (good, Doubt.NOT_SIGNED)
+
+
+def test_while_a_record_cannot_be_read_a_new_mirror_believes_nothing(signed: Signed, good: str) -> None:
+    """Found: a namespace that could not be listed at the start made what was verified before nothing."""
+    answers = [VerifiedBefore(is_complete=False), VerifiedBefore(frozenset({good}))]
+    signed.push(None)
+    head = signed.push(signed.ada)
+    repository = signed.open()
+    repository.remember(lambda: answers[0])
+    with pytest.raises(MainNotVerified, match=f"{head[:10]} by .* waits until the record of every app can be read"):
+        repository.poll()
+    del answers[0]
+    poll = repository.poll()
+    assert (poll.commit, held(poll).doubt) == (good, Doubt.NOT_SIGNED)
+
+
+def test_the_agent_does_not_push_what_would_not_be_verified(signed: Signed, reading: Repository) -> None:
+    """Found: once its key had left the list, its own commit held main until a person vouched for it."""
+    head = signed.remote.head()
+    signed.write(signed.ada.line("ada"))
+    reading.poll()
+    with pytest.raises(PushRefused, match=r"list the public key of --signing-key by --verify-signers"):
+        reading.commit_primaries([change(reading)])
+    assert signed.remote.head() == head
 
 
 UNLISTED = {
