@@ -58,6 +58,13 @@ class AwaitedNamespaces:
 
     def look(self) -> None:
         """Wake the apps whose namespaces are there now, and look again later for the others."""
+        try:
+            self._look_at_each()
+        finally:
+            if self._waiting:
+                self._look_later()
+
+    def _look_at_each(self) -> None:
         for namespace in sorted(self._waiting):
             try:
                 if self._exists(namespace):
@@ -66,8 +73,6 @@ class AwaitedNamespaces:
                 self._forget(namespace)
             except GitopsBgError:
                 continue
-        if self._waiting:
-            self._look_later()
 
     def _forget(self, namespace: str) -> list[AppKey]:
         with self._lock:
