@@ -4,6 +4,8 @@ It knows commits, branches and blobs, not apps. Only `fetch` and `fetch_blobs` b
 """
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from time import monotonic
 from types import TracebackType
 
 from cachetools import LRUCache
@@ -35,8 +37,21 @@ from gitops_bg.repo.write.messages import one_line
 _HEADS = "refs/heads/"
 _REMEMBERED = 10_000
 """How many answers of git are cached: which commit contains which other, and which commits exist."""
+_ASK_AGAIN = 30.0
+"""Seconds until a branch of anybody's is asked for again, whose objects the remote did not hand out."""
 _LARGEST_ADVERTISED = 16 * MEBIBYTE
 """Bytes of an answer about branches: more than a hundred thousand of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Unread:
+    """A branch that could not be fetched at a commit."""
+
+    commit: str
+    why: str
+    asked_at: float
+    lasts: bool
+    """It is too large: that does not pass, as what looks like a broken object may."""
 
 
 class Mirror:
@@ -49,8 +64,8 @@ class Mirror:
         self._seen: str | None = None
         self._with_approvals = False
         self._tracked: dict[str, str] | None = None
-        self._unread: dict[str, tuple[str, str]] = {}
-        """The branches that cannot be fetched: their commits, and why."""
+        self._unread: dict[str, _Unread] = {}
+        """The branches that cannot be fetched."""
         self.crowded = False
         """Whether the remote has more branches like ours than are read; then only main and the ledger are followed."""
         self.settled = True
@@ -186,7 +201,7 @@ class Mirror:
         Main and the ledger come first, and by themselves: no other branch can keep them.
         """
         main, ours = self.settings.branch, self._own
-        self._unread = {name: found for name, found in self._unread.items() if remote.get(name) == found[0]}
+        self._unread = {name: found for name, found in self._unread.items() if self._stays(name, found, remote)}
         own = {name: commit for name, commit in remote.items() if name in ours and name not in self._unread}
         head = self._follow_own(own).get(main, "")
         others = {name: commit for name, commit in remote.items() if name not in ours}
@@ -197,7 +212,14 @@ class Mirror:
         now = self.tracked()
         expected = {name: commit for name, commit in (own | guests).items() if name not in self._unread}
         self.settled = all(now.get(name) == commit for name, commit in expected.items())
+        self.settled = self.settled and all(found.lasts for found in self._unread.values())
         return now
+
+    def _stays(self, name: str, found: _Unread, remote: Mapping[str, str]) -> bool:
+        """Whether a branch that could not be fetched is not to be asked for again now. The ledger is, at each poll."""
+        if remote.get(name) != found.commit:
+            return False
+        return found.lasts or (name != self.settings.state_branch and monotonic() - found.asked_at < _ASK_AGAIN)
 
     @property
     def _own(self) -> tuple[str, str]:
@@ -216,7 +238,7 @@ class Mirror:
         try:
             return self._followed({state: remote[state]}, (state,))
         except (RemoteUnreachable, TooLarge) as error:
-            self._unread[state] = (remote[state], str(error))
+            self._unread[state] = _Unread(remote[state], str(error), monotonic(), lasts=isinstance(error, TooLarge))
             return self.tracked()
 
     def _followed(self, remote: Mapping[str, str], names: Container[str]) -> dict[str, str]:
@@ -253,21 +275,25 @@ class Mirror:
         self._tracked = known
         self._track(name for name in moved if name not in apart.failed and name not in apart.left)
         now = self.tracked()
-        odd = {name: "it is no commit" for name in moved if name in now and not self.has(now[name])}
-        odd |= {name: finished.why for name, finished in apart.failed.items()}
-        self._unread |= {name: (remote[name], why) for name, why in odd.items()}
+        odd = {name: ("it is no commit", True) for name in moved if name in now and not self.has(now[name])}
+        odd |= {name: (finished.why, bool(finished.exceeded)) for name, finished in apart.failed.items()}
+        asked = monotonic()
+        self._unread |= {name: _Unread(remote[name], why, asked, lasts) for name, (why, lasts) in odd.items()}
         self.forget([name for name in odd if name in now])
 
     def unread(self, branch: str) -> str:
         """Why a branch of the remote is not read; empty where it is, or is not there."""
         if self.crowded and branch not in self._own:
             return f"the remote has more branches like {branch} than can be read; delete those that belong to nothing"
-        why = self._unread.get(branch, ("", ""))[1]
-        return f"the branch {branch} cannot be read: {why}; delete it, and it is made again" if why else ""
+        found = self._unread.get(branch)
+        if found is None:
+            return ""
+        remedy = "delete it, and it is made again" if found.lasts else "it is tried again; if this lasts, delete it"
+        return f"the branch {branch} cannot be read: {found.why}; {remedy}"
 
     def standing(self) -> dict[str, str]:
         """As `tracked`, with the branches that cannot be fetched: what a push must expect."""
-        return self.tracked() | {name: commit for name, (commit, _) in self._unread.items()}
+        return self.tracked() | {name: found.commit for name, found in self._unread.items()}
 
     def fetch(self, branches: Iterable[str]) -> None:
         """Fetch these branches, all history, no blobs."""

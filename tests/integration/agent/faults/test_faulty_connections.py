@@ -20,11 +20,10 @@ from tests.support.git.https_server import serving
 from tests.support.git.remote import GitRemote
 from tests.support.scenario import App, Scenario, scenario
 from tests.support.servers.wire import Fault, Wire, wire, wired_to
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE, eventually
 
 pytestmark = pytest.mark.slow
 
-PATIENCE = 60.0
 TOKEN = "secret-token"
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,7 @@ from gitops_bg.repo.git import mirror as mirror_module
 from gitops_bg.repo.git import remote as remote_module
 from gitops_bg.repo.git.errors import RemoteUnreachable, TooLarge
 from gitops_bg.repo.git.limits import MEBIBYTE
+from gitops_bg.repo.git.runner import Finished
 from gitops_bg.repo.repository import Repository
 from tests.fixtures.repos import texts
 from tests.integration.repo.conftest import API, WEB, Opener, change, git_calls
@@ -116,6 +119,33 @@ class TestBranches:
         repository.publish({WEB: batch(entry(1), entry(2))})
         assert len(repository.history(WEB)) == 2
 
+    @pytest.mark.parametrize("branch", ["gitops-bg/state/prod", PROMOTION])
+    def test_one_that_a_broken_connection_kept_away_is_fetched_again(
+        self, branch: str, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Found: it counted as unreadable until it moved, and only the agent moves its ledger, which it had read."""
+        monkeypatch.setattr(mirror_module, "_ASK_AGAIN", 0.0)
+        repository.publish({WEB: batch(entry(1))})
+        repository.offer([change(repository)])
+        repository.poll()
+        commit = remote.run("commit-tree", f"{remote.head(branch)}^{{tree}}", "-p", str(remote.head(branch)), "-m", "x")
+        place(remote, branch, commit)
+        wire, fetch = repository._mirror._remote, repository._mirror._remote.fetch
+
+        def broken(wanted: str, *options: str, **limits: Any) -> Finished:
+            if f"refs/heads/{branch}:" in wanted:
+                return replace(fetch("refs/heads/nowhere\n"), status=128)
+            return fetch(wanted, *options, **limits)
+
+        monkeypatch.setattr(wire, "fetch", broken)
+        repository.poll()
+        assert "cannot be read" in repository.unread_branch(branch)
+        assert "is tried again" in repository.unread_branch(branch)
+        monkeypatch.setattr(wire, "fetch", fetch)
+        repository.poll()
+        assert repository.unread_branch(branch) == ""
+        assert repository._mirror.tracked()[branch] == commit
+
     @pytest.mark.parametrize("kind", ["blob", "tree", "tag"])
     def test_one_that_is_no_commit_is_not_read(self, kind: str, repository: Repository, remote: GitRemote) -> None:
         """Found: the mirror counted as damaged, and was cloned again at every poll. Only a remote itself does that."""
@@ -162,8 +192,10 @@ class TestBranches:
         assert calls.count("fetch") <= 1 + remote_module._MOST_FAILURES * (1 + remote_module._PARTS)
         for _ in range(5):
             repository.poll()
-        assert repository._mirror.settled
         assert len(repository.promotions()) == 12
+        calls.clear()
+        repository.poll()
+        assert "fetch" not in calls, "what the remote cannot read is asked for again after half a minute"
 
     def test_those_of_nobody_are_not_fetched_and_those_that_main_begins_to_have_are(
         self, repository: Repository, remote: GitRemote
