@@ -19,11 +19,11 @@ from datetime import UTC, datetime
 from gitops_bg.core.errors import Transient
 from gitops_bg.core.model.git.verification import Doubt
 from gitops_bg.core.text.lines import lines_of
+from gitops_bg.repo.git.commit_form import signature_in
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
 from gitops_bg.repo.git.runner import GitFailed
-from gitops_bg.repo.read.answers import Answers
-from gitops_bg.repo.read.commit_form import signature_in
+from gitops_bg.repo.verification.answers import Answers
 
 _REMEMBERED = 10_000
 _LONGEST = 4096

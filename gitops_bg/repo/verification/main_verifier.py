@@ -15,12 +15,12 @@ from itertools import groupby
 from pathlib import Path
 
 from gitops_bg.core.model.git.verification import Doubt, SourceVerification, UnverifiedCommit
+from gitops_bg.repo.git.commit_form import HEADERS, signature_in
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
-from gitops_bg.repo.read.answers import Answers
-from gitops_bg.repo.read.commit_form import HEADERS, signature_in
 from gitops_bg.repo.read.provenance import Details
 from gitops_bg.repo.read.signatures import LARGEST, Signature, Signatures
+from gitops_bg.repo.verification.answers import Answers
 from gitops_bg.repo.verification.armor import BEGIN
 from gitops_bg.repo.verification.key_files import KeyFiles, Keys
 from gitops_bg.repo.verification.openpgp import NO_ANSWER, OpenPgp

@@ -14,11 +14,11 @@ import pytest
 
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.git.verification import Doubt, SourceVerification
-from gitops_bg.repo.read.answers import FIRST_SECONDS
-from gitops_bg.repo.read.commit_form import HEADERS
+from gitops_bg.repo.git.commit_form import HEADERS
 from gitops_bg.repo.read.polling import Poll
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.verification import key_files, openpgp
+from gitops_bg.repo.verification.answers import FIRST_SECONDS
 from gitops_bg.repo.verification.armor import BEGIN
 from gitops_bg.repo.verification.openpgp import OpenPgp
 from tests.integration.repo.verification.conftest import Signed
