@@ -1,7 +1,8 @@
 """Who signed a commit, by the SSH keys in a file of allowed signers (policies.md §4). Decides nothing.
 
-Git checks with ``ssh-keygen``; the result for a commit and a file never changes, so it is cached by both. The machine's
-key rings are not used: a signature by GPG or X.509 does not count.
+Git checks with ``ssh-keygen``, and only commits in the form that git itself writes. A good result for a commit and a
+file never changes, so it is cached by both; a bad one may be a failure of this machine, and is asked for again later.
+The machine's key rings are not used: a signature by GPG or X.509 does not count.
 """
 
 import base64
@@ -10,17 +11,19 @@ import hashlib
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-
-from cachetools import LRUCache
 
 from gitops_bg.core.errors import Transient
 from gitops_bg.core.model.git.verification import Doubt
 from gitops_bg.core.text.lines import lines_of
+from gitops_bg.repo.git.commit_form import signature_in
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.git.output import lines, text
+from gitops_bg.repo.git.output import text
+from gitops_bg.repo.git.runner import GitFailed
+from gitops_bg.repo.verification.answers import Answers
 
 _REMEMBERED = 10_000
 _LONGEST = 4096
@@ -29,8 +32,6 @@ _FORMAT = "--format=%H%x00%G?%x00%GS%x00%GF%x00"
 _PROGRAM = "ssh-keygen"
 LARGEST = 64 * 1024
 """The maximum size, in bytes, of a commit whose signature is checked."""
-HEADERS = {40: b"gpgsig ", 64: b"gpgsig-sha256 "}
-"""The header of a commit with its signature, by length of ids."""
 _SSH = b"-----BEGIN SSH SIGNATURE-----"
 LARGEST_SIGNERS = 256 * 1024
 """The maximum size, in bytes, of a file of allowed signers."""
@@ -63,82 +64,99 @@ class Signature:
     """``why_not`` as one word; None where the signature is valid."""
     key: str = field(default="", compare=False)
     """The fingerprint of the key that signed it, as far as that is known."""
+    settled: bool = field(default=False, compare=False)
+    """Whether an invalid one stays so by the commit and the keys alone: no program that may fail was asked."""
+
+    @property
+    def lasts(self) -> bool:
+        """Whether nobody has to be asked again."""
+        return self.doubt is None or self.settled
 
 
 class Signatures:
-    """The signatures of commits of the mirror."""
+    """The signatures of commits of the mirror. ``monotonic`` gives seconds."""
 
-    def __init__(self, mirror: Mirror) -> None:
+    def __init__(self, mirror: Mirror, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._mirror = mirror
-        self._known: LRUCache[tuple[str, str], Signature] = LRUCache(_REMEMBERED)
+        self._known: Answers[tuple[str, str], Signature] = Answers(_REMEMBERED, monotonic)
 
-    def of(self, commits: Iterable[str], signers: bytes) -> dict[str, Signature]:
+    def of(self, commits: Iterable[str], signers: bytes, *, anew: bool = False) -> dict[str, Signature]:
         """Return the signature of each of these commits, which the mirror has.
 
-        ``signers`` is a file of allowed signers.
+        ``signers`` is a file of allowed signers. A bad answer of a program is asked for again after some minutes, and
+        then ever more rarely, because anybody can push what is bad; or ``anew``, at once.
 
         Raises `NoSshKeygen`.
         """
         wanted, file = list(dict.fromkeys(commits)), hashlib.sha256(signers).hexdigest()
-        found = {commit: self._known[commit, file] for commit in wanted if (commit, file) in self._known}
+        known = ((commit, self._known.get((commit, file))) for commit in wanted)
+        found = {commit: one for commit, one in known if one is not None and (one.lasts or not anew)}
         unknown = [commit for commit in wanted if commit not in found and self._mirror.has(commit)]
         if unknown:
             read = dict(self._read(unknown, signers))
-            self._known.update({(commit, file): signature for commit, signature in read.items()})
+            for commit, signature in read.items():
+                self._known.put((commit, file), signature, lasts=signature.lasts)
             found |= read
         missing = Signature(why_not="nobody can read it", doubt=Doubt.NOT_CHECKABLE)
         return {commit: found.get(commit, missing) for commit in wanted}
 
     def _read(self, commits: list[str], signers: bytes) -> Iterator[tuple[str, Signature]]:
         if len(signers) > LARGEST_SIGNERS:
-            too_large = Signature(why_not="policies/allowed_signers is too large", doubt=Doubt.NOT_CHECKABLE)
+            why_not = "policies/allowed_signers is too large"
+            too_large = Signature(why_not=why_not, doubt=Doubt.NOT_CHECKABLE, settled=True)
             yield from ((commit, too_large) for commit in commits)
             return
         if shutil.which(_PROGRAM) is None:
             raise NoSshKeygen(
                 f"{_PROGRAM} is not on this machine, so that nobody can check signatures; install OpenSSH"
             )
-        why_not = dict(self._not_to_check(commits))
-        yield from ((commit, _refused(verdict)) for commit, verdict in why_not.items())
-        if checked := [commit for commit in commits if commit not in why_not]:
+        why_not_by_form = dict(self._not_to_check(commits))
+        yield from ((commit, replace(_refused(letter), settled=True)) for commit, letter in why_not_by_form.items())
+        if checked := [commit for commit in commits if commit not in why_not_by_form]:
             yield from self._checked(checked, signers)
 
     def _not_to_check(self, commits: list[str]) -> Iterator[tuple[str, str]]:
-        """Yield the commits without an SSH signature, and git's letter for them.
+        """Yield the commits that have no SSH signature, or not the form that git writes, and git's letter for them.
 
-        Git dies at a signature in an unknown form, and tells nothing about all others: whoever may push a branch could
-        have one there.
+        Git dies at some, and tells nothing about all others: whoever may push a branch could have one there.
         """
         headers = dict(zip(commits, self._mirror.headers(commits), strict=True))
         small = [commit for commit, header in headers.items() if header and header.size <= LARGEST]
         yield from ((commit, "E") for commit in headers.keys() - set(small))
         for commit, (_, content) in zip(small, self._mirror.contents(small), strict=True):
-            header = HEADERS[len(commit)]
-            signature = _written_in(content, header)
-            if not signature.startswith(header + _SSH):
-                yield commit, "E" if signature else "N"
+            signature = signature_in(content, len(commit))
+            if signature is None or not signature.startswith(_SSH):
+                yield commit, "N" if signature == b"" else "E"
 
     def _checked(self, commits: list[str], signers: bytes) -> Iterator[tuple[str, Signature]]:
         expiries = _expiries(text(signers))
-        with tempfile.NamedTemporaryFile(prefix="gitops-bg-signers-") as file:
-            file.write(signers)
-            file.flush()
-            asked = "".join(f"{commit}\n" for commit in commits).encode()
-            walk = ("log", "-z", "--encoding=UTF-8", "--no-walk=unsorted", _FORMAT, "--stdin")
-            told = list(map(text, self._mirror.stream(*_ssh_only(file.name), *walk, stdin=asked, longest=_LONGEST)))
-        for at in range(0, len(told) - _FIELDS + 1, _FIELDS):
-            commit, verdict, principal, fingerprint = told[at : at + _FIELDS - 1]
-            yield commit.strip(), _signature(verdict, principal, fingerprint, expiries)
+        try:
+            with tempfile.NamedTemporaryFile(prefix="gitops-bg-signers-") as file:
+                file.write(signers)
+                file.flush()
+                told = list(self._told(commits, file.name))
+        except OSError:  # no room for the file: nobody has judged anything
+            told = []
+        answered = {commit: _signature(verdict, who, key, expiries) for commit, verdict, who, key in told}
+        yield from ((commit, answered.get(commit, _refused("E"))) for commit in commits)
 
+    def _told(self, commits: list[str], signers: str) -> list[tuple[str, str, str, str]]:
+        """What git tells of each commit. Where it fails, of each by itself, and nothing of one at which it does.
 
-def _written_in(content: bytes, header: bytes) -> bytes:
-    """Return the first line of a commit's signature, as git finds it; empty without one.
-
-    >>> _written_in(b"tree 4b82\\ngpgsig -----BEGIN\\n more\\n\\ngpgsig no", b"gpgsig ")
-    b'gpgsig -----BEGIN'
-    """
-    written = lines(content.partition(b"\n\n")[0])
-    return next((line for line in written if line.startswith(header)), b"")
+        What makes it fail is in a commit or on this machine, and says nothing about the mirror, which is cloned anew
+        where it is damaged: everything else that reads it finds that out.
+        """
+        asked = "".join(f"{commit}\n" for commit in commits).encode()
+        walk = ("log", "-z", "--encoding=UTF-8", "--no-walk=unsorted", _FORMAT, "--stdin")
+        try:
+            with self._mirror.git.parts(*_ssh_only(signers), *walk, stdin=asked, longest=_LONGEST) as parts:
+                told = list(map(text, parts))
+        except GitFailed as error:
+            if len(commits) == 1 or error.finished.timed_out:
+                return []
+            return [one for commit in commits for one in self._told([commit], signers)]
+        starts = range(0, len(told) - _FIELDS + 1, _FIELDS)
+        return [(told[at].strip(), told[at + 1], told[at + 2], told[at + 3]) for at in starts]
 
 
 def _ssh_only(signers: str) -> tuple[str, ...]:

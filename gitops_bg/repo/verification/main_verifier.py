@@ -6,24 +6,27 @@ read ends before a commit that is not verified, until that is no longer in the l
 
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import reduce
+from itertools import groupby
 from pathlib import Path
 
-from cachetools import LRUCache
-
 from gitops_bg.core.model.git.verification import Doubt, SourceVerification, UnverifiedCommit
+from gitops_bg.repo.git.commit_form import HEADERS, signature_in
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
 from gitops_bg.repo.read.provenance import Details
-from gitops_bg.repo.read.signatures import HEADERS, LARGEST, Signature, Signatures
+from gitops_bg.repo.read.signatures import LARGEST, Signature, Signatures
+from gitops_bg.repo.verification.answers import Answers
+from gitops_bg.repo.verification.armor import BEGIN
 from gitops_bg.repo.verification.key_files import KeyFiles, Keys
-from gitops_bg.repo.verification.openpgp import BEGIN, NO_ANSWER, OpenPgp, split
+from gitops_bg.repo.verification.openpgp import NO_ANSWER, OpenPgp
 
 _REMEMBERED = 100_000
-"""How many checked commits are cached; what keys say of a commit never changes."""
+"""How many checked commits are cached; what keys say of a good commit never changes."""
 MOST = 250
 """How many commits are checked at one look, at most."""
 _AT_ONCE = 25
@@ -51,17 +54,23 @@ class VerifiedBefore:
 
 
 class MainVerifier:
-    """Answers for one mirror and one set of files with keys. ``clock`` gives UTC."""
+    """Answers for one mirror and one set of files with keys. ``clock`` gives UTC, ``monotonic`` seconds."""
 
     def __init__(
-        self, mirror: Mirror, keys: KeyFiles, details: Details, signatures: Signatures, clock: Callable[[], datetime]
+        self,
+        mirror: Mirror,
+        keys: KeyFiles,
+        details: Details,
+        signatures: Signatures,
+        clock: Callable[[], datetime],
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._mirror = mirror
         self._files = keys
         self._details = details
         self._signatures = signatures
         self._clock = clock
-        self._known: LRUCache[tuple[str, str], Signature] = LRUCache(_REMEMBERED)
+        self._known: Answers[tuple[str, str], Signature] = Answers(_REMEMBERED, monotonic)
         self.verified_before: Callable[[], VerifiedBefore] = VerifiedBefore
 
     def refresh(self) -> bool:
@@ -100,12 +109,22 @@ class MainVerifier:
 
     def check(self, commits: Sequence[str]) -> dict[str, Signature]:
         """The signature of each of these commits, by the present keys and at the present time."""
+        return dict(self._in_order(list(dict.fromkeys(commits))))
+
+    def _in_order(self, commits: Sequence[str]) -> Iterator[tuple[str, Signature]]:
+        """As `check`, each commit in order: who stops at one lets the later ones cost nothing."""
         keys, now = self._files.keys, self._clock()
         digest = keys.digest
-        unknown = [commit for commit in commits if (commit, digest) not in self._known]
-        checked = dict(self._checked(unknown, keys)) if unknown else {}
-        self._known.update({(commit, digest): each for commit, each in checked.items() if each is not NO_ANSWER})
-        return {commit: _at(checked.get(commit) or self._known[commit, digest], now) for commit in commits}
+        known = {commit: one for commit in commits if (one := self._known.get((commit, digest))) is not None}
+        checked = self._checked([commit for commit in commits if commit not in known], keys)
+        for commit in commits:
+            signature = known.get(commit)
+            if signature is None:
+                asked, signature = next(checked)
+                assert asked == commit
+                if signature.lasts or signature is NO_ANSWER:
+                    self._known.put((commit, digest), signature, lasts=signature.lasts)
+            yield commit, _at(signature, now)
 
     def _has(self, commit: str) -> bool:
         return bool(commit) and self._mirror.has(commit)
@@ -126,17 +145,25 @@ class MainVerifier:
         good: list[str] = []
         left, until = MOST, time.monotonic() + _SECONDS
         digest = self._files.keys.digest
-        for at in range(0, len(line), _AT_ONCE):
-            part = line[at : at + _AT_ONCE]
-            unknown = sum((commit, digest) not in self._known for commit in part)
+        for part in self._parts(line, digest):
+            unknown = sum(self._known.get((commit, digest)) is None for commit in part)
             if unknown and (unknown > left or time.monotonic() > until):
                 return self._doubted(part[0], Signature(doubt=Doubt.PENDING)), good
             left -= unknown
-            for commit, signature in self.check(part).items():
+            for commit, signature in self._in_order(part):
                 if signature.doubt is not None:
                     return self._doubted(commit, signature), good
                 good.append(commit)
         return None, good
+
+    def _parts(self, line: Sequence[str], digest: str) -> Iterator[Sequence[str]]:
+        """The commits that are checked at once. The first one that is not known is the last of its part: it may be the
+        bad one of the last look, and those behind it are not to be asked about again and again.
+        """
+        unknown = (at for at, commit in enumerate(line, 1) if self._known.get((commit, digest)) is None)
+        first = next(unknown, len(line))
+        yield line[:first]
+        yield from (line[at : at + _AT_ONCE] for at in range(first, len(line), _AT_ONCE))
 
     def _last_good(self, head: str, read: Sequence[str], before: Sequence[str]) -> str:
         """The newest commit up to which main may be read: one of the line, or what was read last."""
@@ -153,27 +180,37 @@ class MainVerifier:
         return UnverifiedCommit(commit, author, signature.doubt or Doubt.NOT_CHECKABLE, signature.key)
 
     def _checked(self, commits: Sequence[str], keys: Keys) -> Iterator[tuple[str, Signature]]:
+        """Check commits in order: neighbours with SSH signatures at once, an OpenPGP signature when it is its turn."""
         by_openpgp = dict(self._by_openpgp(commits))
-        others = [commit for commit in commits if commit not in by_openpgp]
-        if others:
-            yield from self._signatures.of(others, keys.signers).items()
-        if by_openpgp and not keys.openpgp:
-            unknown = Signature(why_not="OpenPGP keys do not count", doubt=Doubt.UNKNOWN_KEY)
-            yield from ((commit, unknown) for commit in by_openpgp)
-        elif by_openpgp:
-            with tempfile.TemporaryDirectory(prefix="gitops-bg-gpg-") as home:
-                gpg = OpenPgp(Path(home))
-                is_ready = gpg.take(keys.openpgp) is None  # as when the file was read, unless gpg fails
-                for commit, raw in by_openpgp.items():
-                    yield commit, gpg.signature(raw, HEADERS[len(commit)]) if is_ready else NO_ANSWER
+        for is_openpgp, run in groupby(commits, by_openpgp.__contains__):
+            if not is_openpgp:
+                yield from self._signatures.of(run, keys.signers, anew=True).items()
+            elif not keys.openpgp:
+                unknown = Signature(why_not="OpenPGP keys do not count", doubt=Doubt.UNKNOWN_KEY, settled=True)
+                yield from ((commit, unknown) for commit in run)
+            else:
+                yield from _by_gpg({commit: by_openpgp[commit] for commit in run}, keys)
 
     def _by_openpgp(self, commits: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-        """The raw commits, small ones only, that have an OpenPGP signature."""
+        """The raw commits that have an OpenPGP signature: only small ones, in the form that git writes."""
         headers = zip(commits, self._mirror.headers(commits), strict=True)
         small = [commit for commit, header in headers if header and header.size <= LARGEST]
         for commit, (_, raw) in zip(small, self._mirror.contents(small), strict=True):
-            if split(raw, HEADERS[len(commit)])[1].startswith(BEGIN):
+            if (signature_in(raw, len(commit)) or b"").startswith(BEGIN):
                 yield commit, raw
+
+
+def _by_gpg(commits: Mapping[str, bytes], keys: Keys) -> Iterator[tuple[str, Signature]]:
+    """Check raw commits with OpenPGP signatures, one by one, in a home that gpg has for this only."""
+    with ExitStack() as stack:
+        try:
+            home = stack.enter_context(tempfile.TemporaryDirectory(prefix="gitops-bg-gpg-"))
+            gpg = OpenPgp(Path(home))
+            is_ready = gpg.take(keys.openpgp) is None  # as when the file was read, unless gpg fails
+        except OSError:  # no room for its home
+            is_ready = False
+        for commit, raw in commits.items():
+            yield commit, gpg.signature(raw, HEADERS[len(commit)]) if is_ready else NO_ANSWER
 
 
 def _at(signature: Signature, now: datetime) -> Signature:

@@ -13,17 +13,22 @@ from pathlib import Path
 
 from gitops_bg.core.model.git.verification import Doubt
 from gitops_bg.core.text.lines import lines_of
+from gitops_bg.repo.git.limits import MEBIBYTE, Limits
 from gitops_bg.repo.git.output import lines, text
 from gitops_bg.repo.git.process import running
 from gitops_bg.repo.read.signatures import Signature
+from gitops_bg.repo.verification.armor import packet_in
 from gitops_bg.repo.write.messages import one_line
 
 PROGRAM = "gpg"
-BEGIN = b"-----BEGIN PGP SIGNATURE-----"
 _PUBLIC = b"-----BEGIN PGP PUBLIC KEY BLOCK-----"
 _PRIVATE = b"-----BEGIN PGP PRIVATE KEY BLOCK-----"
 _SECONDS = 10.0
 """The deadline of one call of gpg."""
+_LIMITS = Limits(256 * MEBIBYTE, cpu_seconds=10)
+"""What one call of gpg may use: keys and signatures are others' to write."""
+_NOT_STARTED = (126, 127)
+"""The status of a shell that cannot become gpg."""
 _LONGEST_OUTPUT = 1024 * 1024
 _OPTIONS = (
     "--batch", "--no-tty", "--no-options", "--no-autostart", "--disable-dirmngr", "--no-auto-key-retrieve",
@@ -36,7 +41,7 @@ _WHY_NO_KEY = "9"
 
 
 NO_ANSWER = Signature(why_not="gpg does not answer", doubt=Doubt.NOT_CHECKABLE)
-"""Of a commit that gpg did not get to judge: it is to be asked again."""
+"""Of a commit that gpg did not get to judge, or of which it did not say what is wrong: it is to be asked again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,26 +79,32 @@ class OpenPgp:
     def signature(self, commit: bytes, header: bytes) -> Signature:
         """Check the signature of a raw commit, which is in this header; `NO_ANSWER` where gpg does not judge it."""
         payload, signature = split(commit, header)
-        if not signature.startswith(BEGIN) or commit.count(b"\n" + header, 0, _end(commit)) != 1:
+        packet = packet_in(signature)
+        if packet is None or commit.count(b"\n" + header, 0, _end(commit)) != 1:
             return _doubtful(Doubt.NOT_CHECKABLE)
-        (self._home / "signature.asc").write_bytes(signature)
-        (self._home / "payload").write_bytes(payload)
-        said = self._said("--verify", str(self._home / "signature.asc"), str(self._home / "payload"))
+        try:
+            # Without its armor, which gpg may read in another way than we do.
+            (self._home / "signature").write_bytes(packet)
+            (self._home / "payload").write_bytes(payload)
+        except OSError:
+            return NO_ANSWER
+        said = self._said("--verify", str(self._home / "signature"), str(self._home / "payload"))
         return _judged(said) if said is not None else NO_ANSWER
 
     def _said(self, *command: str) -> "_Said | None":
-        """What gpg said; None where it took too long, said too much, or is no longer there."""
+        """What gpg said; None where it took too long or too much, said too much, or is no longer there."""
         environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "HOME": str(self._home)}
+        limited = ("sh", "-c", f'{_LIMITS.script}exec "$@"', "sh")
         try:
             process = subprocess.Popen(
-                [PROGRAM, "--homedir", str(self._home), *_OPTIONS, *command],
+                [*limited, PROGRAM, "--homedir", str(self._home), *_OPTIONS, *command],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env=environment,
                 start_new_session=True,  # as `running` needs it
             )
-        except FileNotFoundError:
+        except OSError:
             return None
         output = bytearray()
         with running(process, _SECONDS) as one:
@@ -102,7 +113,7 @@ class OpenPgp:
                 if len(output) > _LONGEST_OUTPUT:
                     return None
             status = one.end()
-        if one.timed_out:
+        if one.timed_out or status < 0 or status in _NOT_STARTED:
             return None
         return _Said(status, tuple(_statuses(text(bytes(output)))), one_line(text(one.complaint)))
 
@@ -135,11 +146,12 @@ def _judged(said: _Said) -> Signature:
         return _doubtful(Doubt.KEY_NOT_VALID, told[keyword][0])
     if "ERRSIG" in told and _WHY_NO_KEY in told["ERRSIG"][0].split()[5:6]:
         return _doubtful(Doubt.UNKNOWN_KEY, told["ERRSIG"][0])
-    return _doubtful(Doubt.NOT_CHECKABLE)
+    return NO_ANSWER
 
 
 def _doubtful(doubt: Doubt, signer: str = "") -> Signature:
-    return Signature(why_not=doubt.value, doubt=doubt, key=signer.partition(" ")[0])
+    """What gpg says in so many words, or the form shows, lasts: nothing failed."""
+    return Signature(why_not=doubt.value, doubt=doubt, key=signer.partition(" ")[0], settled=True)
 
 
 def split(commit: bytes, header: bytes) -> tuple[bytes, bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -10,11 +11,14 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.core.errors import InvalidInput
+from gitops_bg.repo.git.runner import Finished, GitFailed
 from gitops_bg.repo.read import approvals, signatures
 from gitops_bg.repo.read.signatures import NoSshKeygen, Signature
 from gitops_bg.repo.repository import Repository
+from gitops_bg.repo.verification.answers import FIRST_SECONDS
 from tests.integration.repo.conftest import API, WEB, Opener, git_calls
 from tests.support.git.remote import GitRemote
+from tests.support.raw_commits import with_signature_before
 from tests.support.signers import Key, make_key
 
 BRANCH = "gitops-bg/approvals/shop/web"
@@ -142,6 +146,12 @@ def odd(write: Callable[[str], str], commit: str, remote: GitRemote) -> str:
     return made
 
 
+def written_twice(raw: str) -> str:
+    """Repeat the signature's header."""
+    head, _, message = raw.partition("\n\n")
+    return f"{head}\n{head[head.index('gpgsig ') :]}\n\n{message}"
+
+
 CANNOT = "its signature cannot be checked"
 ODD = {
     "in no known form": (lambda raw: re.sub("gpgsig .*", "gpgsig hello", raw), CANNOT),
@@ -149,6 +159,11 @@ ODD = {
     "after a space": (lambda raw: raw.replace("gpgsig ", "gpgsig  "), CANNOT),
     "by GPG": (lambda raw: raw.replace("BEGIN SSH", "BEGIN PGP"), CANNOT),
     "huge": (lambda raw: raw.replace("gpgsig ", f"more {'x' * 70_000}\ngpgsig "), CANNOT),
+    "written twice": (written_twice, CANNOT),
+    "beside one for other ids": (lambda raw: raw.replace("\n\n", "\ngpgsig-sha256 x\n\n", 1), CANNOT),
+    "before the parents": (lambda raw: with_signature_before(raw.encode(), b"parent ").decode(), CANNOT),
+    "before the author": (lambda raw: with_signature_before(raw.encode(), b"author ").decode(), CANNOT),
+    "after a date that git cannot hold": (lambda raw: re.sub(r"> \d+ ", "> 99999999999999999999 ", raw), CANNOT),
     "in the message": (lambda raw: re.sub(r"(?s)(gpgsig .*?\n)(?! )(.*)", r"\2\n\1", raw), "it is not signed"),
 }
 
@@ -159,6 +174,7 @@ def test_a_signature_that_git_cannot_read_spoils_no_other(
 ) -> None:
     """Git dies at some: that is no damage to the mirror, which would be cloned again without end."""
     write, why = ODD[name]
+    approve(signing, "v1:first")
     bad = odd(write, approve(signing), remote)
     signing.poll()
     good = approve(signing)
@@ -172,10 +188,63 @@ def test_what_was_checked_once_costs_no_process(
 ) -> None:
     commit = approve(signing)
     signature(reading, commit, grace.line("grace"))
-    streamed: list[object] = []
-    monkeypatch.setattr(reading._mirror, "stream", lambda *a, **k: streamed.append(a) or iter(()))
+    monkeypatch.setattr(reading._mirror.git, "parts", lambda *_, **__: pytest.fail("a commit is checked again"))
     assert reading.signatures([commit], grace.line("grace").encode())[commit].principal == "grace"
-    assert streamed == []
+
+
+def test_a_bad_answer_is_asked_for_again_after_minutes_and_ever_more_rarely(
+    signing: Repository, reading: Repository, grace: Key, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may have been this machine's failure; but whoever may push a branch can push what stays bad."""
+    now, asked = [0.0], [0]
+    parts = reading._mirror.git.parts
+
+    def counted(*arguments: str, **how: object) -> object:
+        asked[0] += 1
+        return parts(*arguments, **how)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(reading._mirror.git, "parts", counted)
+    monkeypatch.setattr(reading._signatures._known, "_monotonic", lambda: now[0])
+    commit = approve(signing)
+    reading.poll()
+    asked[0] = 0
+    with monkeypatch.context() as failing:
+        failing.setattr(signatures.tempfile, "NamedTemporaryFile", no_room)
+        assert signature(reading, commit, grace.line("grace")).why_not == CANNOT
+    assert signature(reading, commit, grace.line("grace")).why_not == CANNOT
+    now[0] += FIRST_SECONDS
+    assert signature(reading, commit, grace.line("grace")) == Signature("grace")
+    asked[0] = 0
+    for _ in range(24 * 60):
+        assert signature_again(reading, commit) != ""
+        now[0] += 60
+    assert 2 < asked[0] < 12, "a day of looks"
+
+
+def signature_again(reading: Repository, commit: str) -> str:
+    return reading.signatures([commit], b"")[commit].why_not
+
+
+def no_room(**_: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_commit_at_which_git_fails_spoils_no_other_and_is_no_damage_to_the_mirror(
+    signing: Repository, reading: Repository, grace: Key, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad = approve(signing)
+    good = approve(signing, "v1:other")
+    reading.poll()
+    parts = reading._mirror.git.parts
+
+    def dying(*arguments: str, stdin: bytes = b"", **how: int) -> object:
+        if bad.encode() in stdin:
+            raise GitFailed("log", Finished(128, b"", "fatal: Timestamp too large for this system"))
+        return parts(*arguments, stdin=stdin, **how)
+
+    monkeypatch.setattr(reading._mirror.git, "parts", dying)
+    found = reading.signatures([bad, good], grace.line("grace").encode())
+    assert found == {bad: Signature(why_not=CANNOT), good: Signature("grace")}
 
 
 def test_a_machine_without_ssh_keygen_says_so(
@@ -225,31 +294,19 @@ def test_what_was_taken_back_is_remembered_also_by_the_next_process(
     assert opened().withdrawn_approvals() == {content}
 
 
-def written_twice(raw: str) -> str:
-    """Repeat the signature's header."""
-    head, _, message = raw.partition("\n\n")
-    return f"{head}\n{head[head.index('gpgsig ') :]}\n\n{message}"
-
-
 def wrapped(raw: str) -> str:
     """Break a line of the signature."""
     return re.sub(r"(gpgsig .*\n .{20})", r"\1\n ", raw, count=1)
 
 
-def with_another(raw: str) -> str:
-    """Add the header of a signature for other object ids."""
-    return raw.replace("\n\n", "\ngpgsig-sha256 x\n\n", 1)
-
-
-@pytest.mark.parametrize("write", [written_twice, wrapped, with_another])
 def test_an_approval_whose_signature_is_written_in_another_way_is_the_same_approval(
-    signing: Repository, reading: Repository, remote: GitRemote, grace: Key, write: Callable[[str], str]
+    signing: Repository, reading: Repository, remote: GitRemote, grace: Key
 ) -> None:
     """It has another id, and its signature holds: who took it back took this back, too."""
     commit = approve(signing)
     reading.poll()
     (before,) = reading.approvals(WEB)
-    again = odd(write, commit, remote)
+    again = odd(wrapped, commit, remote)
     assert signature(reading, again, grace.line("grace")) == Signature("grace")
     (after,) = reading.approvals(WEB)
     assert (after.commit, after.content) == (again, before.content) != (commit, "")

@@ -13,7 +13,7 @@ class Doubt(StrEnum):
     KEY_NOT_VALID = "KeyNotValid"
     """The key is listed, but had expired, or was revoked."""
     NOT_CHECKABLE = "NotCheckable"
-    """In a form that nobody can check here: X.509, a certificate, or too large."""
+    """In a form that nobody can check here: X.509, a certificate, too large, or not as git writes commits."""
     OTHER_HISTORY = "OtherHistory"
     """Its history may be another one: what was verified before is not in it, nor anywhere else."""
     RECORDS_UNKNOWN = "Records"

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +22,7 @@ from gitops_bg.repo.verification.main_verifier import VerifiedBefore
 from gitops_bg.repo.write.edits import Edited
 from tests.integration.repo.conftest import WEB, change, git_calls
 from tests.integration.repo.verification.conftest import Signed
+from tests.support.raw_commits import with_signature_before
 from tests.support.signers import signing
 
 
@@ -224,6 +231,79 @@ def test_a_signature_of_another_commit_does_not_hold(reading: Repository, signed
     assert (poll.commit, held(poll).commit, held(poll).doubt) == (good, forged, Doubt.INVALID)
 
 
+def rewritten(signed: Signed, commit: str, change: Callable[[bytes], bytes]) -> str:
+    """This commit, changed as only who writes objects by hand can, as the head of main. Returns it."""
+    raw = subprocess.run(
+        ["git", "cat-file", "commit", commit], cwd=signed.remote.clone, capture_output=True, check=True
+    )
+    (signed.folder / "raw").write_bytes(change(raw.stdout))
+    made = signed.remote.run("hash-object", "-t", "commit", "-w", "--literally", str(signed.folder / "raw"))
+    signed.remote.force_push(to=made)
+    return made
+
+
+@pytest.mark.parametrize("place", ["the first parent", "the second parent", "the author"])
+def test_a_good_signature_that_was_moved_up_does_not_count(
+    reading: Repository, signed: Signed, good: str, place: str
+) -> None:
+    """What it covers is the same, but git reads no parents behind it: the commit would be the first of a history.
+
+    Such a head has nothing before it that could be held, whatever its signer has built on.
+    """
+    feature = branch(signed)
+    signing(signed.remote, signed.ada)
+    merged = signed.remote.merge("feature")
+    before = {"the first parent": "parent ", "the second parent": f"parent {feature}"}
+    line = before.get(place, "author ").encode()
+    forged = rewritten(signed, merged, lambda raw: with_signature_before(raw, line))
+    signed.remote.run("-c", f"gpg.ssh.allowedSignersFile={signed.file}", "verify-commit", forged)
+    poll = reading.poll()
+    assert (poll.commit, held(poll).commit, held(poll).doubt) == (good, forged, Doubt.NOT_CHECKABLE)
+
+
+def test_a_date_that_git_cannot_hold_is_a_doubt_and_no_damage_to_the_mirror(
+    reading: Repository, signed: Signed, good: str
+) -> None:
+    """Git dies where it is to say whose signature that is: the mirror was cloned anew at each look."""
+    inode = reading._mirror.settings.mirror.stat().st_ino
+    commit = signed.push(signed.ada)
+    forged = rewritten(signed, commit, lambda raw: re.sub(rb"> \d+ ", b"> 99999999999999999999 ", raw))
+    for _ in range(2):
+        poll = reading.poll()
+        assert (poll.commit, held(poll).commit, held(poll).doubt) == (good, forged, Doubt.NOT_CHECKABLE)
+    assert reading._mirror.settings.mirror.stat().st_ino == inode
+    assert signed.push(signed.ada, "on top")
+    assert held(reading.poll()).commit == forged
+
+
+@pytest.fixture
+def fails(signed: Signed, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """As long as this file exists, `ssh-keygen` fails, as without room for its files; it has each call as a line."""
+    real, folder = shutil.which("ssh-keygen"), signed.folder / "bin"
+    folder.mkdir()
+    flag = folder / "fails"
+    script = f'#!/bin/sh\n[ -e "{flag}" ] && echo "$2" >> "{flag}" && exit 255\nexec "{real}" "$@"\n'
+    (folder / "ssh-keygen").write_text(script)
+    (folder / "ssh-keygen").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    return flag
+
+
+def test_an_ssh_keygen_that_fails_for_a_while_is_asked_again_at_the_next_look(
+    signed: Signed, good: str, fails: Path
+) -> None:
+    reading = signed.open()
+    assert reading.poll().commit == good
+    commits = [signed.push(signed.ada) for _ in range(4)]
+    fails.touch()
+    for _ in range(2):
+        poll = reading.poll()
+        assert (poll.commit, held(poll).commit) == (good, commits[0])
+    assert len(fails.read_text().splitlines()) <= 4, "only the first commit is asked about"
+    fails.unlink()
+    assert reading.poll().commit == commits[-1]
+
+
 def branch(signed: Signed) -> str:
     """An unsigned commit of somebody without a key, on a branch of its own. Returns it."""
     signing(signed.remote, None)
@@ -389,7 +469,7 @@ def test_what_was_checked_once_costs_no_process(
     signed.push(None)
     reading.poll()
     calls = git_calls(reading, monkeypatch)
-    monkeypatch.setattr(reading._mirror, "stream", lambda *_, **__: pytest.fail("a commit is checked again"))
+    monkeypatch.setattr(reading._mirror.git, "parts", lambda *_, **__: pytest.fail("a commit is checked again"))
     reading.poll()
     assert not {"log", "verify-commit"} & set(calls)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import bz2
 import re
 import subprocess
 import tempfile
@@ -12,14 +14,17 @@ import pytest
 
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.git.verification import Doubt, SourceVerification
+from gitops_bg.repo.git.commit_form import HEADERS
 from gitops_bg.repo.read.polling import Poll
-from gitops_bg.repo.read.signatures import HEADERS
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.verification import key_files, openpgp
+from gitops_bg.repo.verification.answers import FIRST_SECONDS
+from gitops_bg.repo.verification.armor import BEGIN
 from gitops_bg.repo.verification.openpgp import OpenPgp
 from tests.integration.repo.verification.conftest import Signed
 from tests.support.git.remote import locked_down_env
 from tests.support.openpgp_keys import GpgKey, make_gpg_key, signing_by_gpg
+from tests.support.raw_commits import with_signature_before
 
 
 @pytest.fixture(scope="module")
@@ -254,11 +259,13 @@ def test_a_gpg_that_hangs_ends(grace: GpgKey, tmp_path: Path, monkeypatch: pytes
     assert found.message == f"is not read by {program} within 0 s"
 
 
-@pytest.mark.parametrize("script", ["exec sleep 600", "yes yes", None], ids=["hangs", "never ends", "is gone"])
-def test_what_a_gpg_that_fails_did_not_judge_is_asked_again(
+@pytest.mark.parametrize("script", ["exec sleep 600", "yes yes", "kill -9 $$", None])
+def test_what_a_gpg_that_fails_did_not_judge_is_asked_again_after_minutes(
     reading: Repository, signed: Signed, grace: GpgKey, monkeypatch: pytest.MonkeyPatch, script: str | None
 ) -> None:
-    before = reading.head
+    before, now = reading.head, [0.0]
+    assert reading._verifier is not None
+    monkeypatch.setattr(reading._verifier._known, "_monotonic", lambda: now[0])
     program = signed.folder / "failing"
     if script:
         program.write_text(f"#!/bin/sh\n{script}\n")
@@ -269,4 +276,91 @@ def test_what_a_gpg_that_fails_did_not_judge_is_asked_again(
         patched.setattr(openpgp, "_SECONDS", 0.2)
         poll = reading.poll()
         assert (poll.commit, doubt(poll)) == (before, Doubt.NOT_CHECKABLE)
+    with monkeypatch.context() as patched:
+        patched.setattr(OpenPgp, "take", lambda *_: pytest.fail("gpg is asked again at once"))
+        assert doubt(reading.poll()) is Doubt.NOT_CHECKABLE
+    now[0] += FIRST_SECONDS
     assert reading.poll().commit == commit
+
+
+# --- what it may cost ---
+
+
+def bomb() -> str:
+    """An armored packet of compressed data; the real one is of gigabytes."""
+    packed = b"\x03" + bz2.compress(bytes(1024))
+    return armored(b"\xc8\xff" + len(packed).to_bytes(4, "big") + packed)
+
+
+def armored(packet: bytes) -> str:
+    """An armor as a raw commit has it."""
+    return "\n ".join([BEGIN.decode(), "", base64.b64encode(packet).decode(), "-----END PGP SIGNATURE-----"]) + "\n"
+
+
+def test_a_signature_that_is_something_else_is_not_shown_to_gpg(
+    reading: Repository, signed: Signed, grace: GpgKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Gpg would unpack compressed data, of whatever size, for each of several commits at each look."""
+    before = reading.head
+    altered(signed, push(signed, grace), r"gpgsig (?s:.*)-----END PGP SIGNATURE-----\n(?: \n)?", f"gpgsig {bomb()}")
+    asked: list[str] = []
+    said = OpenPgp._said
+    monkeypatch.setattr(OpenPgp, "_said", lambda gpg, *command: asked.append(command[0]) or said(gpg, *command))
+    for _ in range(2):
+        poll = reading.poll()
+        assert (poll.commit, doubt(poll)) == (before, Doubt.NOT_CHECKABLE)
+    assert asked in ([], ["--import"])
+
+
+def test_a_signature_beside_a_message_that_is_signed_does_not_count(
+    reading: Repository, signed: Signed, grace: GpgKey
+) -> None:
+    """A signed mail, as an armor of signatures: the signature is good, for what the mail says."""
+    before = reading.head
+    (signed.folder / "mail").write_text("hello\n")
+    mail = grace.gpg("--armor", "--output", "-", "--sign", str(signed.folder / "mail"))
+    mail = mail.replace("PGP MESSAGE", "PGP SIGNATURE").rstrip("\n").replace("\n", "\n ")
+    altered(signed, push(signed, grace), r"gpgsig (?s:.*)-----END PGP SIGNATURE-----", f"gpgsig {mail}")
+    poll = reading.poll()
+    assert (poll.commit, doubt(poll)) == (before, Doubt.NOT_CHECKABLE)
+
+
+def test_after_a_bad_commit_no_other_is_checked(
+    reading: Repository, signed: Signed, other: GpgKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = reading.head
+    first = push(signed, other)
+    for _ in range(2):
+        push(signed, other)
+    checked: list[bytes] = []
+    verify = OpenPgp.signature
+    monkeypatch.setattr(OpenPgp, "signature", lambda gpg, raw, how: checked.append(raw) or verify(gpg, raw, how))
+    for _ in range(2):
+        poll = reading.poll()
+        assert poll.verification is not None
+        assert poll.verification.held is not None
+        assert (poll.commit, poll.verification.held.commit) == (before, first)
+    assert len(checked) == 1
+
+
+def test_gpg_runs_within_limits(grace: GpgKey, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "limited"
+    program.write_text(f'#!/bin/sh\nulimit -t > "{tmp_path}/told"; ulimit -d >> "{tmp_path}/told"\n')
+    program.chmod(0o755)
+    monkeypatch.setattr(openpgp, "PROGRAM", str(program))
+    OpenPgp(tmp_path).take(grace.public.encode())
+    assert (tmp_path / "told").read_text().split() == ["10", str(256 * 1024)]
+
+
+@pytest.mark.parametrize("line", ["parent ", "author "])
+def test_a_good_signature_that_was_moved_up_does_not_count(
+    reading: Repository, signed: Signed, grace: GpgKey, line: str
+) -> None:
+    """As one of an SSH key: git reads no parents behind it."""
+    before = reading.head
+    raw = signed.remote.run("cat-file", "commit", push(signed, grace)) + "\n"
+    (signed.folder / "raw").write_bytes(with_signature_before(raw.encode(), line.encode()))
+    forged = signed.remote.run("hash-object", "-t", "commit", "-w", "--literally", str(signed.folder / "raw"))
+    signed.remote.force_push(to=forged)
+    poll = reading.poll()
+    assert (poll.commit, doubt(poll)) == (before, Doubt.NOT_CHECKABLE)
