@@ -55,13 +55,12 @@ from gitops_bg.repo.read.polling import Poll, Poller
 from gitops_bg.repo.read.promotion_branches import Promotion, PromotionBranches
 from gitops_bg.repo.read.provenance import Details, Sources
 from gitops_bg.repo.read.reverts import Change, Reverts, TakenBack
-from gitops_bg.repo.read.signatures import Signature, Signatures
 from gitops_bg.repo.read.since import Says, changes_of, contents, landing_of
 from gitops_bg.repo.read.trees import Trees
 from gitops_bg.repo.settings import RepositorySettings
 from gitops_bg.repo.verification.key_files import KeyFiles
 from gitops_bg.repo.verification.main_verifier import MainVerifier, VerifiedBefore
-from gitops_bg.repo.verification.own_signature import demand_own_signature
+from gitops_bg.repo.verification.signatures import Signature, Signatures
 from gitops_bg.repo.write.approvals import ApprovalWriter
 from gitops_bg.repo.write.commits import Committer
 from gitops_bg.repo.write.edits import Edited, EditOrNew, Edits
@@ -71,6 +70,7 @@ from gitops_bg.repo.write.group_ledger_file import GroupLedgerBatch
 from gitops_bg.repo.write.ledger import Ledger, Published
 from gitops_bg.repo.write.ledger_entries import Position, PublishedEntry
 from gitops_bg.repo.write.ledger_file import LedgerBatch
+from gitops_bg.repo.write.own_signature import demand_own_signature
 from gitops_bg.repo.write.policy_file import PolicyChange
 from gitops_bg.repo.write.policy_log import PolicyLog
 from gitops_bg.repo.write.promotion import PrimaryChange, PrimaryOutcome, Promotions
@@ -116,7 +116,7 @@ class Repository:
         self._mainline = Mainline(mirror)
         self._reverts = Reverts(mirror, near, self._mainline)
         self._signatures = Signatures(mirror)
-        verifier = MainVerifier(mirror, keys, details, self._signatures, clock) if keys is not None else None
+        verifier = self._main_verifier(keys, details, clock) if keys is not None else None
         self._verifier = verifier
         self._poller = poller = Poller(mirror, trees, self._index, (self._sources, self._landings), verifier)
         concerned = ConcernedBranches(mirror, trees, self._index)
@@ -138,6 +138,12 @@ class Repository:
         self._policy_log = PolicyLog(mirror, trees, self._files, self._mainline, details, committer, pusher)
         if verifier is not None:
             self._demand_own_signature(verifier)
+
+    def _main_verifier(self, keys: KeyFiles, details: Details, clock: Callable[[], datetime]) -> MainVerifier:
+        def author_of(commit: str) -> str:
+            return details.of([commit])[commit].author
+
+        return MainVerifier(self._mirror, keys, author_of, self._signatures, clock)
 
     def _demand_own_signature(self, verifier: MainVerifier) -> None:
         """Refuse to begin where the agent's own commits would not be verified: it could write to main only once."""

@@ -18,7 +18,7 @@ from gitops_bg.core.model.policies.rules import Approvals, BreakGlass, Policy, P
 from gitops_bg.core.world import World
 from gitops_bg.repo.read.approvals import Statement
 from gitops_bg.repo.read.commits import Around
-from gitops_bg.repo.read.signatures import NoSshKeygen, Signature
+from gitops_bg.repo.verification.signatures import NoSshKeygen, Signature
 from tests.core.simulation import APP
 from tests.core.worlds import NOW, active, candidate, digest, primary, world
 from tests.support.signers import PEOPLE

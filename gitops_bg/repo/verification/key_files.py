@@ -14,9 +14,9 @@ from pathlib import Path
 
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.repo.read.signatures import LARGEST_SIGNERS
 from gitops_bg.repo.settings import VerificationSettings
 from gitops_bg.repo.verification.openpgp import PROGRAM, OpenPgp
+from gitops_bg.repo.verification.signatures import LARGEST_SIGNERS
 from gitops_bg.spec.policies.signers import check_keys
 
 SIGNERS, GPG_KEYS = "--verify-signers", "--verify-gpg-keys"

@@ -18,12 +18,11 @@ from gitops_bg.core.model.git.verification import Doubt, SourceVerification, Unv
 from gitops_bg.repo.git.commit_form import HEADERS, signature_in
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
-from gitops_bg.repo.read.provenance import Details
-from gitops_bg.repo.read.signatures import LARGEST, Signature, Signatures
 from gitops_bg.repo.verification.answers import Answers
 from gitops_bg.repo.verification.armor import BEGIN
 from gitops_bg.repo.verification.key_files import KeyFiles, Keys
 from gitops_bg.repo.verification.openpgp import NO_ANSWER, OpenPgp
+from gitops_bg.repo.verification.signatures import LARGEST, Signature, Signatures
 
 _REMEMBERED = 100_000
 """How many checked commits are cached; what keys say of a good commit never changes."""
@@ -54,20 +53,23 @@ class VerifiedBefore:
 
 
 class MainVerifier:
-    """Answers for one mirror and one set of files with keys. ``clock`` gives UTC, ``monotonic`` seconds."""
+    """Answers for one mirror and one set of files with keys.
+
+    ``author_of`` knows who made a commit; ``clock`` gives UTC, ``monotonic`` seconds.
+    """
 
     def __init__(
         self,
         mirror: Mirror,
         keys: KeyFiles,
-        details: Details,
+        author_of: Callable[[str], str],
         signatures: Signatures,
         clock: Callable[[], datetime],
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._mirror = mirror
         self._files = keys
-        self._details = details
+        self._author_of = author_of
         self._signatures = signatures
         self._clock = clock
         self._known: Answers[tuple[str, str], Signature] = Answers(_REMEMBERED, monotonic)
@@ -176,7 +178,7 @@ class MainVerifier:
         return next(whole, newest)
 
     def _doubted(self, commit: str, signature: Signature) -> UnverifiedCommit:
-        author = self._details.of([commit])[commit].author.partition(" <")[0]
+        author = self._author_of(commit).partition(" <")[0]
         return UnverifiedCommit(commit, author, signature.doubt or Doubt.NOT_CHECKABLE, signature.key)
 
     def _checked(self, commits: Sequence[str], keys: Keys) -> Iterator[tuple[str, Signature]]:

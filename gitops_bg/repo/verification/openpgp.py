@@ -16,8 +16,8 @@ from gitops_bg.core.text.lines import lines_of
 from gitops_bg.repo.git.limits import MEBIBYTE, Limits
 from gitops_bg.repo.git.output import lines, text
 from gitops_bg.repo.git.process import running
-from gitops_bg.repo.read.signatures import Signature
 from gitops_bg.repo.verification.armor import packet_in
+from gitops_bg.repo.verification.signatures import Signature
 from gitops_bg.repo.write.messages import one_line
 
 PROGRAM = "gpg"

@@ -12,10 +12,11 @@ import pytest
 
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.repo.git.runner import Finished, GitFailed
-from gitops_bg.repo.read import approvals, signatures
-from gitops_bg.repo.read.signatures import NoSshKeygen, Signature
+from gitops_bg.repo.read import approvals
 from gitops_bg.repo.repository import Repository
+from gitops_bg.repo.verification import signatures
 from gitops_bg.repo.verification.answers import FIRST_SECONDS
+from gitops_bg.repo.verification.signatures import NoSshKeygen, Signature
 from tests.integration.repo.conftest import API, WEB, Opener, git_calls
 from tests.support.git.remote import GitRemote
 from tests.support.raw_commits import with_signature_before
