@@ -18,6 +18,7 @@ import pytest
 
 from tests.integration.cli.conftest import Cli
 from tests.support.cluster.clusters import SandboxCluster
+from tests.support.growing_files import GrowingFile
 from tests.support.scenario import App, Scenario
 from tests.support.waiting import PATIENCE, eventually, stretched
 
@@ -44,7 +45,7 @@ def process(arguments: list[str], folder: Path, **env: str) -> Iterator[subproce
 
 
 def log_of(folder: Path) -> list[dict[str, object]]:
-    lines = (folder / "agent.log").read_text().splitlines()
+    lines = GrowingFile(folder / "agent.log").lines()
     return [json.loads(line) for line in lines if line.startswith("{")]
 
 

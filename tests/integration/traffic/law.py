@@ -16,6 +16,7 @@ import yaml
 
 from gitops_bg.cli.demo.traffic import Answer
 from gitops_bg.core.model.digest import short
+from tests.support.growing_files import GrowingFile
 from tests.support.scenario import App
 from tests.support.sightings import Sightings
 
@@ -98,7 +99,7 @@ class Law:
         """What main's `primary.yaml` named, for every push that was accepted."""
         remote, wall = self._web.scenario.remote, time.time() - time.monotonic()
         accepted = set(remote.run("rev-list", remote.branch, cwd=remote.bare).split())
-        lines = (line.split() for line in self._arrivals.read_text().splitlines())
+        lines = (line.split() for line in GrowingFile(self._arrivals).lines())
         pushes = [(float(at) - wall, commit) for at, commit in lines if commit in accepted]
         return [Since(at, self._digest_in(commit)) for at, commit in pushes if self._digest_in(commit)]
 

@@ -25,6 +25,7 @@ from tests.support.cluster.kubelet import Kubelet
 from tests.support.cluster.paths import collection, path_of, services
 from tests.support.cluster.pod_servers import PodServers
 from tests.support.cluster.rawapi import APPLY, JSON, USER_AGENT, Json, RawApi, decoded, target_of
+from tests.support.growing_files import GrowingFile
 from tests.support.waiting import PATIENCE, eventually
 
 if TYPE_CHECKING:
@@ -178,6 +179,8 @@ class ControlPlaneCluster(TestCluster):
         super().__init__(control_plane.kubeconfig, folder)
         self.control_plane = control_plane
         self.kubelet = kubelet
+        self._audit_log = GrowingFile(control_plane.audit_log)
+        self._audit: list[Json] = []
 
     @classmethod
     @contextmanager
@@ -220,8 +223,9 @@ class ControlPlaneCluster(TestCluster):
             and each["verb"] not in ("list", "watch")
         }
 
-    def _audited(self) -> Iterator[Json]:
-        yield from map(json.loads, self.control_plane.audit_log.read_text().splitlines())
+    def _audited(self) -> list[Json]:
+        self._audit.extend(map(json.loads, self._audit_log.lines()))
+        return self._audit
 
     def writes(self) -> list[Write]:
         return [

@@ -19,6 +19,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.support.growing_files import GrowingFile
+
 # Set by the people who may write to a protected branch; the agent never sets it.
 MERGE_PERMIT = "TEST_MAY_MERGE"
 
@@ -349,7 +351,7 @@ class GitRemote:
 
     def refusals(self) -> list[str]:
         """The branches that `refuse` refused, one for each time."""
-        return self._refusals.read_text().splitlines() if self._refusals.exists() else []
+        return GrowingFile(self._refusals).lines()
 
     @property
     def _refusals(self) -> Path:

@@ -27,6 +27,7 @@ from gitops_bg.core.errors import Refused, Transient
 from tests.integration.cli.conftest import Cli
 from tests.support.cluster.clusters import TestCluster
 from tests.support.groups import Store
+from tests.support.growing_files import GrowingFile
 from tests.support.scenario import App, Scenario
 from tests.support.waiting import eventually
 
@@ -58,8 +59,11 @@ def _hear_ctrl_c() -> None:
 
 
 def wait_for(printed: Path, words: str, times: int = 1) -> str:
-    eventually(lambda: printed.read_text().count(words) >= times, what=f"{words!r} is printed")
-    return printed.read_text()
+    def shown() -> str:
+        return "\n".join(GrowingFile(printed).lines())
+
+    eventually(lambda: shown().count(words) >= times, what=f"{words!r} is printed")
+    return shown()
 
 
 def test_get_watch_of_one_app_prints_a_frame_for_each_change_on_both_clusters(
