@@ -10,8 +10,8 @@ import pytest
 from gitops_bg.repo.git.errors import AuthenticationFailed, RemoteUnreachable
 from gitops_bg.repo.repository import Repository
 from tests.integration.repo.conftest import WEB, Opener, change
-from tests.integration.repo.ssh_server import SshServer, serving
 from tests.support.git.remote import GitRemote
+from tests.support.openssh.server import SshServer, serving
 
 
 @pytest.fixture
