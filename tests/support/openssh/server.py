@@ -80,7 +80,7 @@ def serving(folder: Path) -> Iterator[SshServer]:
     file = folder / "sshd_config"
     file.write_text(_CONFIGURATION.format(folder=folder, port=port))
     with _empty_folder() if env and os.geteuid() == 0 else contextlib.nullcontext():
-        command = [program, "-f", file]
+        command: list[str | Path] = [program, "-f", file]
         checked = subprocess.run([*command, "-t"], env=env, capture_output=True, text=True, timeout=30)
         if checked.returncode != 0:
             pytest.skip(f"sshd does not run here: {checked.stderr.strip()}")
