@@ -140,7 +140,8 @@ class Agent:
         self.catalog.member_state_of = self.groups.member_state
         self._tracer = tracer_from(os.environ, settings.repository.cluster)
         self._reconciler = self._wired_reconciler()
-        self._workers = Workers(self.queue, self._work_on, settings.workers, self._crashed)
+        waits = self.cluster.client.is_asking
+        self._workers = Workers(self.queue, self._work_on, settings.workers, self._crashed, waits=waits)
         self._hanging = HangingLooks(self._workers, self._failures.failed, self._crashed)
         self.metrics.ask_at_each_scrape(self.readiness_problems, self.queue)
 
@@ -515,6 +516,10 @@ class Agent:
         if not self.catalog.seen:
             reasons.append(self.catalog.unreachable or "the repository was not read yet")
         return reasons
+
+    def unmanaged(self) -> list[str]:
+        """In which namespaces the agent can do nothing at present, and why. It manages the others."""
+        return [f"namespace {name}: {why}" for name, why in self.cluster.unmanaged().items() if name]
 
 
 def _cannot_watch(troubles: list[GitopsBgError]) -> GitopsBgError:

@@ -222,6 +222,10 @@ class Cluster:
         """Whether a namespace exists now, never cached."""
         return self.client.get(NAMESPACES, "", name) is not None
 
+    def unmanaged(self) -> dict[str, GitopsBgError]:
+        """The namespaces in which nothing may be decided, and why; the empty name stands for all of them."""
+        return self._caches.unmanaged() if self._caches is not None else {}
+
     def is_open(self, namespace: str) -> bool:
         """Whether a namespace exists, and all that is in it is known."""
         return self._unknown(namespace) is None and self.has_namespace(namespace)

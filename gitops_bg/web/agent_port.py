@@ -37,6 +37,10 @@ class AgentView(Protocol):
         """What the agent still needs before it can work (a cache, the first look at Git); empty when ready."""
         ...
 
+    def unmanaged(self) -> list[str]:
+        """In which namespaces the agent can do nothing at present, and why, although it manages the others."""
+        ...
+
     def wake(self, reason: str) -> None:
         """Look at Git now instead of at the next poll. Calls during a look make one more, once it ends."""
         ...

@@ -6,10 +6,17 @@ from typing_extensions import TypedDict
 
 
 class HealthAnswer(TypedDict):
-    """Of /healthz and /readyz."""
+    """Of /healthz."""
 
     ok: bool
     reasons: list[str]
+
+
+class ReadyAnswer(HealthAnswer):
+    """Of /readyz."""
+
+    unmanaged: list[str]
+    """Namespaces in which the agent can do nothing at present, and why. It manages the others."""
 
 
 class MessageAnswer(TypedDict):

@@ -8,18 +8,30 @@ from starlette.routing import Route
 
 from gitops_bg.agent.observability.secrets import masked
 from gitops_bg.web.agent_port import AgentView
-from gitops_bg.web.answers import HealthAnswer
+from gitops_bg.web.answers import HealthAnswer, ReadyAnswer
 
 
 def routes(view: AgentView) -> list[Route]:
     """/healthz: restart the process where it fails. /readyz: the agent can do its work. 200 or 503."""
-    return [_question("/healthz", view.liveness_problems), _question("/readyz", view.readiness_problems)]
+
+    def health() -> HealthAnswer:
+        reasons = _masked(view.liveness_problems())
+        return {"ok": not reasons, "reasons": reasons}
+
+    def readiness() -> ReadyAnswer:
+        reasons = _masked(view.readiness_problems())
+        return {"ok": not reasons, "reasons": reasons, "unmanaged": _masked(view.unmanaged())}
+
+    return [_question("/healthz", health), _question("/readyz", readiness)]
 
 
-def _question(path: str, reasons_against: Callable[[], list[str]]) -> Route:
+def _masked(reasons: list[str]) -> list[str]:
+    return [masked(reason) for reason in reasons]
+
+
+def _question(path: str, ask: Callable[[], HealthAnswer]) -> Route:
     async def answer(_request: Request) -> JSONResponse:
-        reasons = [masked(reason) for reason in reasons_against()]
-        body: HealthAnswer = {"ok": not reasons, "reasons": reasons}
-        return JSONResponse(body, 503 if reasons else 200)
+        body = ask()
+        return JSONResponse(body, 200 if body["ok"] else 503)
 
     return Route(path, answer, methods=["GET"])

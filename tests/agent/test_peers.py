@@ -7,8 +7,11 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from threading import Barrier, Thread
 
-from gitops_bg.agent.desired.peers import FIRST_WOKEN, PeerBoard
+import pytest
+
+from gitops_bg.agent.desired.peers import FIRST_WOKEN, TRIES, PeerBoard
 from gitops_bg.core.checks.policies.judge import judge
+from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.model.policies.facts import Facts, Peer, Policing, VersionFacts
 from gitops_bg.core.model.policies.rules import After, Concurrency, Policy
 from gitops_bg.core.model.version import AppKey
@@ -95,13 +98,13 @@ def test_two_workers_never_take_the_same_place() -> None:
     start = Barrier(len(apps))
 
     def work(app: AppKey) -> None:
-        start.wait()
-        with made.turn(TURNS):
-            policing = made.with_peers(TURNS, app)
-            facts = Facts(app, VersionFacts("v1:new"), VersionFacts("v1:old"), peers=policing.peers)
-            if all(verdict.open for verdict in judge(TURNS.policies, facts, NOW)):
+        def note(is_open: bool) -> None:
+            if is_open:
                 begun.append(app)
                 made.note(Peer(app, moving=True))
+
+        start.wait()
+        made.agreed(TURNS, app, lambda policing: is_open(app, policing), note)
 
     threads = [Thread(target=work, args=(app,)) for app in apps]
     for thread in threads:
@@ -109,3 +112,50 @@ def test_two_workers_never_take_the_same_place() -> None:
     for thread in threads:
         thread.join()
     assert len(begun) == 1
+
+
+def test_a_decision_that_takes_long_holds_up_no_other_and_is_taken_again_if_another_app_moved() -> None:
+    made, _ = board(WEB, API)
+    made.note(Peer(WEB))
+    made.note(Peer(API))
+    decided: list[bool] = []
+
+    def slowly(policing: Policing | None) -> bool:
+        if not decided:
+            others = Thread(target=made.agreed, args=(TURNS, API, bool, lambda _: made.note(Peer(API, moving=True))))
+            others.start()
+            others.join(20)
+            assert not others.is_alive(), "nobody waits for it"
+        decided.append(is_open(WEB, policing))
+        return decided[-1]
+
+    assert made.agreed(TURNS, WEB, slowly, lambda _: None) is False
+    assert decided == [True, False], "the place was taken meanwhile"
+
+
+@pytest.mark.parametrize(("seconds", "comes_again_later"), [(0.01, False), (0.1, True)])
+def test_one_that_others_overtake_again_and_again_holds_the_board_only_for_a_short_time(
+    seconds: float, comes_again_later: bool
+) -> None:
+    made, _ = board(WEB, API)
+    made.note(Peer(WEB))
+    used = [0.0]
+
+    def overtaken(policing: Policing | None) -> int:
+        used[0] += seconds
+        made.note(Peer(API, queued=(len(used), str(used[0]))))
+        return len(policing.peers) if policing else 0
+
+    if comes_again_later:
+        with pytest.raises(WorldChanged, match="other apps with a limit of shop/web moved"):
+            made.agreed(TURNS, WEB, overtaken, lambda _: None, cpu=lambda: used[0])
+    else:
+        assert made.agreed(TURNS, WEB, overtaken, lambda _: None, cpu=lambda: used[0]) == 1
+    assert used[0] == pytest.approx(seconds * (TRIES if comes_again_later else TRIES + 1))
+
+
+def is_open(app: AppKey, policing: Policing | None) -> bool:
+    """Whether the policies of `TURNS` let an app begin."""
+    assert policing is not None
+    facts = Facts(app, VersionFacts("v1:new"), VersionFacts("v1:old"), peers=policing.peers)
+    return all(verdict.open for verdict in judge(TURNS.policies, facts, NOW))

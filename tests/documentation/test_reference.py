@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from starlette.routing import Route
 
 from gitops_bg.web.agent_port import AgentView
-from gitops_bg.web.answers import AskedAnswer, HealthAnswer, MessageAnswer, VersionRow
+from gitops_bg.web.answers import AskedAnswer, HealthAnswer, MessageAnswer, ReadyAnswer, VersionRow
 from gitops_bg.web.app import application
 from tests.documentation import checks_page, events_page, metrics_page, status_page, verbs_page
 
@@ -45,7 +45,7 @@ def test_the_page_about_http_has_every_route_and_no_other() -> None:
 
 ANSWERS: dict[str, Any] = {
     "`GET /healthz`": HealthAnswer,
-    "`GET /readyz`": HealthAnswer,
+    "`GET /readyz`": ReadyAnswer,
     "`POST /webhook`": MessageAnswer,
     "`GET /api/v1/groups/{namespace}/{group}/versions`": list[VersionRow],
     "`POST /api/v1/groups/{namespace}/{group}/promote/{version}`": AskedAnswer,

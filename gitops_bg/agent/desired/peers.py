@@ -1,19 +1,27 @@
 """What this process knows of each app for the policies of others, and which apps to look at when that changes.
 
 Nothing is kept until a policy asks. A decision on an app that shares a concurrency limit, and its entry on the board,
-are one step, so that two workers never take the same place (`turn`).
+are one step, so that two workers never take the same place (`agreed`).
 """
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from time import thread_time
+from typing import TypeVar
 
 from gitops_bg.core.checks.policies.match import apps_asked_about, scopes_asked_about
+from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.model.policies.facts import Peer, Policing
 from gitops_bg.core.model.version import AppKey
 
+D = TypeVar("D")
+
+TRIES = 4
+"""How often an app decides without holding the board."""
+MOST_CPU = 0.25
+"""Seconds of CPU for them; a decision usually takes some milliseconds."""
 FIRST_WOKEN = 50
 """How many waiting apps are woken when another app's turn ends; the others follow in time."""
 
@@ -34,14 +42,38 @@ class PeerBoard:
         self.wake: Callable[[Iterable[AppKey]], None] = lambda _: None
         """Called with the apps to look at again."""
 
-    @contextmanager
-    def turn(self, policing: Policing | None) -> Iterator[None]:
-        """Hold the board during the decision on an app that shares a concurrency limit."""
-        if policing is None or not scopes_asked_about(policing.all_policies):
-            yield
-            return
+    def agreed(
+        self,
+        policing: Policing | None,
+        app: AppKey,
+        decide: Callable[[Policing | None], D],
+        note: Callable[[D], None],
+        cpu: Callable[[], float] = thread_time,
+    ) -> D:
+        """Decide on ``app`` with what is known of the others, and ``note`` it before anybody else takes its place.
+
+        Nobody holds the board while ``decide`` computes, so that an app with costly conditions holds up no other. Where
+        another app moved meanwhile it decides again; after `TRIES`, with the board held. Raises `WorldChanged` if they
+        took more than `MOST_CPU`: the app comes again later.
+        """
+        shared = policing is not None and bool(scopes_asked_about(policing.all_policies))
+        began = cpu()
+        for _ in range(TRIES):
+            known = self._known(policing, app)
+            decision = decide(known)
+            with self._lock:
+                if not shared or self._known(policing, app) == known:
+                    note(decision)
+                    return decision
+        if cpu() - began > MOST_CPU:
+            raise WorldChanged(f"other apps with a limit of {app} moved while it was decided on, {TRIES} times")
         with self._lock:
-            yield
+            decision = decide(self._known(policing, app))
+            note(decision)
+            return decision
+
+    def _known(self, policing: Policing | None, app: AppKey) -> Policing | None:
+        return None if policing is None else self.with_peers(policing, app)
 
     def begin(self) -> None:
         """Compute anew which apps have not been looked at: the policies have changed."""

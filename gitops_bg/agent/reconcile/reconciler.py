@@ -20,7 +20,7 @@ from gitops_bg.agent.reconcile.configuration_content import contents_for
 from gitops_bg.agent.reconcile.contradiction_backoff import ContradictionBackoff
 from gitops_bg.agent.reconcile.event_recorder import EventRecorder
 from gitops_bg.agent.reconcile.facts import Facts, gather
-from gitops_bg.agent.reconcile.peer_facts import peer_after, with_peers
+from gitops_bg.agent.reconcile.peer_facts import peer_after
 from gitops_bg.agent.runtime.cpu_limit import cpu_limited
 from gitops_bg.agent.runtime.timers import Timers
 from gitops_bg.cluster.cluster import Cluster
@@ -28,6 +28,7 @@ from gitops_bg.core.errors import GitopsBgError, InternalError, Refused, guarded
 from gitops_bg.core.model.change_set import ActionResult, ChangeSet
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.events import Notice
+from gitops_bg.core.model.policies.facts import Policing
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.internal_error import broken, internal_error
@@ -107,12 +108,15 @@ class Reconciler:
         return self._act(facts, decision)
 
     def _decide(self, facts: Facts, started: datetime) -> Decision:
-        asked, board = perf_counter(), self._catalog.board
-        with board.turn(facts.desired.policing):
-            facts = with_peers(board, facts)
-            decision = cpu_limited(f"deciding on {facts.app}", lambda: facts.decide(started))
-            self._note_peer(facts, decision, started)
-        self._metrics.decided(facts.app, decision.phase, perf_counter() - asked)
+        asked, app = perf_counter(), facts.app
+
+        def decide(policing: Policing | None) -> tuple[Facts, Decision]:
+            known = replace(facts, desired=replace(facts.desired, policing=policing))
+            return known, cpu_limited(f"deciding on {app}", lambda: known.decide(started))
+
+        board, policing = self._catalog.board, facts.desired.policing
+        _, decision = board.agreed(policing, app, decide, lambda decided: self._note_peer(*decided, started))
+        self._metrics.decided(app, decision.phase, perf_counter() - asked)
         return decision
 
     def _note_peer(self, facts: Facts, decision: Decision, now: datetime) -> None:

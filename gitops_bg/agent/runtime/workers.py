@@ -31,7 +31,8 @@ class Workers:
     """``number`` threads that call ``look_at`` for queued apps; ``on_crash`` gets the bug that ended a thread.
 
     A thread whose look hangs gets a substitute, so that no app takes a worker from the others. ``monotonic`` gives
-    seconds.
+    seconds. ``waits`` says whether a thread, by its identifier, waits for somebody who has a deadline: what is slow
+    there would be as slow after a restart.
     """
 
     def __init__(
@@ -41,12 +42,14 @@ class Workers:
         number: int,
         on_crash: Callable[[BaseException], None],
         monotonic: Callable[[], float] = time.monotonic,
+        waits: Callable[[int], bool] = lambda _: False,
     ) -> None:
         self._queue = queue
         self._look_at = look_at
         self._number = number
         self._on_crash = on_crash
         self._monotonic = monotonic
+        self._waits = waits
         self._lock = threading.Lock()
         self._working = False
         self._threads: list[threading.Thread] = []
@@ -96,10 +99,11 @@ class Workers:
                 thread.join(left())
 
     def problems(self) -> list[str]:
-        """The threads that ended although they should work, and too many looks that hang."""
+        """The threads that ended although they should work, and too many looks that hang and wait for nobody."""
         with self._lock:
             dead = [f"thread {each.name} ended" for each in self._expected if not each.is_alive()]
-            hanging = sum(look.hangs for look in self._looks.values())
+            late = [thread.ident or 0 for thread, look in self._looks.items() if look.hangs]
+            hanging = sum(not self._waits(thread) for thread in late)
         return [*dead, f"{hanging} looks hang"] if hanging > MOST_HANGING else dead
 
     def _complete(self) -> None:

@@ -49,6 +49,10 @@ class Client:
         """Close every idle connection."""
         self._connection.close()
 
+    def is_asking(self, thread: int) -> bool:
+        """Whether a thread, by its identifier, waits for an answer of the API server."""
+        return self._connection.is_asking(thread)
+
     def get(self, kind: Kind, namespace: str, name: str) -> Object | None:
         """One object in its present state (a quorum read); None where there is none of this name.
 

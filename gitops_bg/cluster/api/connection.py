@@ -88,6 +88,7 @@ class Connection:
         self._lock = threading.Lock()
         self._transport = transport_of(access)
         self._known: tuple[Transport | None, float, dict[str, str]] = (None, 0.0, {})
+        self._asking: set[int] = set()
 
     def close(self) -> None:
         """Close every idle connection."""
@@ -95,9 +96,18 @@ class Connection:
 
     def send(self, call: Call) -> Answer:
         """Send ``call`` and read the response, whatever its status. Raises `Transient` and `Refused`."""
-        with border(call.what):
-            response = self._authorized(call, self._access.read_timeout)
-            return Answer(response.status, response.headers, response.data)
+        thread = threading.get_ident()
+        self._asking.add(thread)
+        try:
+            with border(call.what):
+                response = self._authorized(call, self._access.read_timeout)
+                return Answer(response.status, response.headers, response.data)
+        finally:
+            self._asking.discard(thread)
+
+    def is_asking(self, thread: int) -> bool:
+        """Whether a thread waits for an answer of the server, which ends by the timeouts of `Access`."""
+        return thread in self._asking
 
     def open(self, call: Call, read_timeout: float) -> "Stream":
         """Send ``call`` and return the response as a stream of lines; refusals raise at once."""

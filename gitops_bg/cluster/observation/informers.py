@@ -120,10 +120,14 @@ class Informers:
         """Whether all watches run; False is a bug."""
         return all(watch.alive for watch in self._watches)
 
+    def unmanaged(self) -> dict[str, GitopsBgError]:
+        """The namespaces that are `unknown`, and why; the empty name stands for all of them."""
+        return {each: why for each in self._namespaces if (why := self.unknown(each))}
+
     @property
     def knows_all(self) -> bool:
         """Whether no namespace is `unknown`."""
-        return not any(self.unknown(each) for each in self._namespaces)
+        return not self.unmanaged()
 
     @property
     def age(self) -> float:

@@ -99,7 +99,8 @@ def test_too_many_looks_that_hang_are_a_reason_to_start_the_process_again() -> N
         begun.append(app)
         may_end.wait(20)
 
-    workers = Workers(queue, look_at, 1, lambda _: None, monotonic=lambda: now[0])
+    waiting: set[int] = set()
+    workers = Workers(queue, look_at, 1, lambda _: None, lambda: now[0], waiting.__contains__)
     workers.begin()
     for number in range(MOST_HANGING + 1):
         assert workers.problems() == []
@@ -108,6 +109,8 @@ def test_too_many_looks_that_hang_are_a_reason_to_start_the_process_again() -> N
         now[0] += 60
         assert len(workers.replace_hanging(60.0)) == 1
     assert workers.problems() == [f"{MOST_HANGING + 1} looks hang"]
+    waiting.add(next(each.ident or 0 for each in workers._looks))
+    assert workers.problems() == [], "an API server that is slow would be as slow for another process"
     may_end.set()
     eventually(lambda: workers.problems() == [], what="none hangs any more")
     workers.end()

@@ -7,6 +7,7 @@ import itertools
 import json
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from gitops_bg.cluster.api.plain_transport import plain_of
 from gitops_bg.core.errors import LostLeadership, Refused, Transient, WorldChanged
 from tests.integration.cluster.stub import Asked, Stub, page, stub, thing
 from tests.support.cluster.clusters import ControlPlaneCluster
+from tests.support.waiting import eventually
 
 Script = Callable[[Asked], None]
 
@@ -72,6 +74,25 @@ def test_a_server_that_never_answers_times_out_once(tmp_path: Path) -> None:
         with pytest.raises(Transient, match="timed out"):
             get(server, read_timeout=0.2)
         assert len(server.asked) == 1
+
+
+def test_a_thread_that_waits_for_an_answer_is_told_from_one_that_hangs(tmp_path: Path) -> None:
+    def ask() -> None:
+        with suppress(Transient):
+            subject.get(SERVICES, "shop", "web")
+
+    def hang(_: Asked) -> None:
+        server.released.wait(30)
+
+    with stub(tmp_path, hang) as server:
+        subject = client(server)
+        thread = threading.Thread(target=ask)
+        thread.start()
+        eventually(lambda: subject.is_asking(thread.ident or 0), what="it waits")
+        server.released.set()
+        thread.join(20)
+        assert not subject.is_asking(thread.ident or 0)
+        subject.close()
 
 
 def test_a_connection_that_breaks_off_is_transient(tmp_path: Path) -> None:

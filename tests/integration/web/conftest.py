@@ -29,6 +29,7 @@ class FakeAgent:
         self.api_token: bytes | None = None
         self.reasons_not_alive: list[str] = []
         self.reasons_not_ready: list[str] = []
+        self.closed_namespaces: list[str] = []
         self.wakes: list[str] = []
         self.looks_at_forge: list[str] = []
         self.breaks = False
@@ -44,6 +45,9 @@ class FakeAgent:
 
     def readiness_problems(self) -> list[str]:
         return self.reasons_not_ready
+
+    def unmanaged(self) -> list[str]:
+        return self.closed_namespaces
 
     def wake(self, reason: str) -> None:
         self.wakes.append(reason)

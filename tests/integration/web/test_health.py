@@ -20,10 +20,24 @@ def token() -> Iterator[str]:
     forget_secrets()
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
-def test_yes_without_reasons(http: httpx.Client, path: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/healthz", {"ok": True, "reasons": []}),
+        ("/readyz", {"ok": True, "reasons": [], "unmanaged": []}),
+    ],
+)
+def test_yes_without_reasons(http: httpx.Client, path: str, said: object) -> None:
     answer = http.get(path)
-    assert (answer.status_code, answer.json()) == (200, {"ok": True, "reasons": []})
+    assert (answer.status_code, answer.json()) == (200, said)
+
+
+def test_a_namespace_that_cannot_be_managed_is_told_and_makes_nobody_unready(
+    http: httpx.Client, agent: FakeAgent, token: str
+) -> None:
+    agent.closed_namespaces = [f"namespace pay: list replicasets: 500 {token}"]
+    answer = http.get("/readyz")
+    assert (answer.status_code, answer.json()["unmanaged"]) == (200, ["namespace pay: list replicasets: 500 ***"])
 
 
 def test_a_process_that_is_not_alive_says_why(http: httpx.Client, agent: FakeAgent) -> None:

@@ -74,9 +74,12 @@ def test_a_namespace_that_cannot_be_listed_keeps_no_other_from_being_managed(
         assert pay.scenario.live(names.PLURAL, "web") is None
         assert agent.readiness_problems() == []
         assert [second in str(each) for each in agent.cluster.troubles()] == [True]
+        (told,) = agent.unmanaged()
+        assert told.startswith(f"namespace {second}: list replicasets")
 
         own_sandbox.sandbox.faults.clear()
         pay.wait_live("v1")
+        assert agent.unmanaged() == []
 
 
 def test_while_the_server_confirms_nothing_the_agent_is_not_ready_and_says_since_when(
