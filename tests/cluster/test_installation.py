@@ -15,6 +15,7 @@ from gitops_bg.cluster.installation.manifests import (
     image_of,
     objects_of,
     settings_digest,
+    settings_watching,
 )
 from gitops_bg.cluster.installation.readiness import _is_newest, _is_ready, _of_deployment, _of_pod, last_complaint
 
@@ -37,7 +38,7 @@ def test_nothing_is_left_in_the_namespace_of_the_files() -> None:
 def bindings(watched: Watched) -> list[tuple[str, str]]:
     """Kind and namespace of each binding of the agent's rights where apps may live."""
     found = bindings_of(DEPLOY, Installation(namespace="elsewhere", watched=watched))
-    assert all(each["roleRef"] == {**ROLE, "name": "gitops-bg"} for each in found)
+    assert all(each["roleRef"] == {**ROLE, "name": each["metadata"]["name"]} for each in found)
     assert all(each["subjects"] == [{**SUBJECT, "namespace": "elsewhere"}] for each in found)
     return [(each["kind"], each["metadata"].get("namespace", "")) for each in found]
 
@@ -50,8 +51,24 @@ def test_rights_are_bound_in_each_namespace_or_once_for_all_and_by_default_nowhe
     assert bindings(Watched()) == []
     assert bindings(Watched(("shop", "pay"))) == [("RoleBinding", "shop"), ("RoleBinding", "pay")]
     assert bindings(Watched(("shop",), everywhere=True)) == [("ClusterRoleBinding", "")]
+    plain = bindings_of(DEPLOY, Installation(watched=Watched(("shop",))))
+    assert {each["metadata"]["name"] for each in plain} == {"gitops-bg"}
     by_default = [each for each in objects_of(DEPLOY, Installation()) if each["kind"].endswith("RoleBinding")]
     assert [each["metadata"]["name"] for each in by_default] == ["gitops-bg-lease"]
+
+
+@pytest.mark.parametrize(
+    ("watched", "where"),
+    [
+        (Watched(("shop", "pay"), impersonated="apps"), ["shop", "shop", "pay", "pay"]),
+        (Watched(everywhere=True, impersonated="apps"), ["", ""]),
+    ],
+)
+def test_an_agent_that_acts_as_somebody_else_is_allowed_to_and_told_whom(watched: Watched, where: list[str]) -> None:
+    assert [namespace for _, namespace in bindings(watched)] == where
+    found = bindings_of(DEPLOY, Installation(watched=watched))
+    assert {each["metadata"]["name"] for each in found} == {"gitops-bg", "gitops-bg-impersonator"}
+    assert settings_watching({}, watched)["GITOPS_BG_IMPERSONATE_SERVICE_ACCOUNT"] == "apps"
 
 
 @pytest.mark.parametrize(
@@ -61,6 +78,11 @@ def test_rights_are_bound_in_each_namespace_or_once_for_all_and_by_default_nowhe
         (Watched(("shop", "pay")), Watched(("pay",)), [("ClusterRoleBinding", ""), ("RoleBinding", "shop")]),
         (Watched(("shop",)), Watched(everywhere=True), [("RoleBinding", "shop")]),
         (Watched(everywhere=True), Watched(everywhere=True), []),
+        (
+            Watched(("shop",), impersonated="apps"),
+            Watched(("shop",)),
+            [("ClusterRoleBinding", ""), ("ClusterRoleBinding", ""), ("RoleBinding", "shop")],
+        ),
     ],
 )
 def test_what_is_bound_no_longer_goes(before: Watched | None, wanted: Watched, gone: list[tuple[str, str]]) -> None:

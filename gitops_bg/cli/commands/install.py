@@ -101,31 +101,35 @@ def _to_apply(client: Client, at: InstallOptions, settings: Mapping[str, str], b
 
 def _wanted(at: InstallOptions, settings: Mapping[str, str], before: Watched | None) -> Installation:
     """What the options say, beside the settings of an installed agent and where it had its rights."""
-    said = _watched(at)
-    watched = said or before
+    watched = _watched(at, before)
     if watched is None:
         raise UsageError(
             "--watch-namespace: say in which namespaces apps may live, such as --watch-namespace shop, "
             "or --watch-all-namespaces"
         )
     known = settings_watching(settings_for(at.git, at.verify) if at.git.repo else settings, watched)
-    written = known if at.git.repo or said else {}
+    written = known if at.git.repo or watched != before else {}
     credentials = credentials_for(at.git, at.verify) if at.git.repo else {}
     return Installation(at.namespace, at.image, watched, written, settings_digest(known), credentials)
 
 
-def _watched(at: InstallOptions) -> Watched | None:
-    """Where the options say that apps may live; None where they say nothing."""
+def _watched(at: InstallOptions, before: Watched | None) -> Watched | None:
+    """Where apps may live, and as whom the agent acts there: by the options, else as ``before``; None: nobody said."""
     if at.watch_namespace and at.watch_all_namespaces:
         raise UsageError("--watch-namespace and --watch-all-namespaces: one of the two")
-    if at.watch_all_namespaces:
-        return Watched(everywhere=True)
-    return Watched(tuple(dict.fromkeys(at.watch_namespace))) if at.watch_namespace else None
+    watched = before
+    if at.watch_all_namespaces or at.watch_namespace:
+        watched = Watched(tuple(dict.fromkeys(at.watch_namespace or ())), at.watch_all_namespaces)
+    if watched is None:
+        return None
+    known = before.impersonated if before else ""
+    asked = at.impersonate_service_account
+    return replace(watched, impersonated=known if asked is None else asked)
 
 
 def _export(output: Output, at: InstallOptions) -> None:
     """Print the objects, without credentials."""
-    watched = _watched(at) or Watched()
+    watched = _watched(at, None) or Watched()
     wanted = _wanted(at, {}, None) if at.git.repo else Installation(at.namespace, at.image, watched)
     objects = objects_of(deploy_folder(), replace(wanted, credentials={}))
     if output.json:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from gitops_bg.cli.options.app_names import namespace_name, one_namespace_name
+from gitops_bg.cli.options.app_names import namespace_name, one_namespace_name, service_account_name
 from gitops_bg.cli.options.durations import positive_seconds, seconds
 from gitops_bg.cli.options.options import CLUSTER, ClusterOptions, GitOptions, OutputOptions, VerifyOptions
 
@@ -50,6 +50,15 @@ class InstallOptions:
         bool,
         typer.Option("--watch-all-namespaces", help="Apps may live in every namespace, those that come later, too."),
     ] = False
+    impersonate_service_account: Annotated[
+        str | None,
+        typer.Option(
+            parser=service_account_name,
+            metavar="NAME",
+            help="In each namespace the agent acts as its ServiceAccount of this name: what that may not, no app there "
+            "gets. Empty: as itself. Default: as an installed agent does.",
+        ),
+    ] = None
     timeout: Annotated[
         float,
         typer.Option(

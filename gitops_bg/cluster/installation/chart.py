@@ -83,14 +83,20 @@ def templates(folder: Path) -> Mapping[str, str]:
 
 
 def _watched(folder: Path) -> str:
-    """One binding for the whole cluster, or one in each namespace; nothing where no value names any."""
-    scopes = (Watched(everywhere=True), Watched(("@watched@",)))
-    everywhere, inside = ("".join(map(_text, bindings_of(folder, replace(_ANYWHERE, watched=each)))) for each in scopes)
+    """The bindings for the whole cluster, or those in each namespace; nothing where no value names any."""
+    scopes = (Watched(everywhere=True, impersonated="@any@"), Watched(("@watched@",), impersonated="@any@"))
+    everywhere, inside = (_bindings(folder, each) for each in scopes)
     begin, otherwise = (
         "{{- if .Values.watchAllNamespaces }}\n",
         "{{- else }}\n{{- range .Values.watchNamespaces }}\n---\n",
     )
     return begin + everywhere + otherwise + inside + "{{- end }}\n{{- end }}\n"
+
+
+def _bindings(folder: Path, watched: Watched) -> str:
+    """The binding of the agent's rights, and the one by which it acts as somebody else where a value says so."""
+    own, impersonating = map(_text, bindings_of(folder, replace(_ANYWHERE, watched=watched)))
+    return f"{own}{{{{- if $.Values.impersonateServiceAccount }}}}\n---\n{impersonating}{{{{- end }}}}\n"
 
 
 def _if_enabled(name: str, text: str) -> str:

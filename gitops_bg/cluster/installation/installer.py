@@ -19,7 +19,15 @@ from gitops_bg.cluster.api.kinds import (
     name_of,
 )
 from gitops_bg.cluster.execution.writer import entry_of
-from gitops_bg.cluster.installation.manifests import AGENTS, NAME, WATCHED, Installation, Watched, bindings_of
+from gitops_bg.cluster.installation.manifests import (
+    AGENTS,
+    IMPERSONATED,
+    NAME,
+    WATCHED,
+    Installation,
+    Watched,
+    bindings_of,
+)
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.model.change_set import Change, ChangeSetEntry
 
@@ -128,14 +136,14 @@ def watched_now(client: Client, settings: Mapping[str, str]) -> Watched | None:
     """Where an installed agent has its rights, by its settings and what is bound; None: nobody said yet."""
     everywhere = client.get(CLUSTER_ROLE_BINDINGS, "", NAME) is not None
     namespaces = tuple(settings.get(WATCHED, "").split())
-    return Watched(namespaces, everywhere) if everywhere or namespaces else None
+    return Watched(namespaces, everywhere, settings.get(IMPERSONATED, "")) if everywhere or namespaces else None
 
 
 def superseded(folder: Path, wanted: Installation, before: Watched | None) -> tuple[Object, ...]:
     """The bindings that an agent had before, and is to have no longer."""
-    once = before.namespaces if before else ()
+    once = before or Watched()
     kept = {_key(each) for each in bindings_of(folder, wanted)}
-    scopes = (Watched(everywhere=True), Watched(once))
+    scopes = (replace(once, everywhere=True), replace(once, everywhere=False))
     found = (each for scope in scopes for each in bindings_of(folder, replace(wanted, watched=scope)))
     return tuple(each for each in found if _key(each) not in kept)
 

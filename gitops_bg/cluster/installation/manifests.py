@@ -36,6 +36,11 @@ MONITORING = "monitoring"
 WATCHED = "GITOPS_BG_NAMESPACE"
 """The setting with the namespaces whose apps the agent manages; without it, all."""
 
+IMPERSONATED = "GITOPS_BG_IMPERSONATE_SERVICE_ACCOUNT"
+"""The setting with the ServiceAccount that the agent acts as in each namespace; without it, the agent acts as itself."""
+_IMPERSONATOR = f"{NAME}-impersonator"
+"""The role with the right to act as a ServiceAccount, in deploy/rbac.yaml."""
+
 _KUSTOMIZATION = "kustomization.yaml"
 _ONE_NAMESPACE = "app-namespace.yaml"
 _ALL_NAMESPACES = "all-namespaces.yaml"
@@ -49,6 +54,8 @@ class Watched:
     """All, where there are none."""
     everywhere: bool = False
     """Whether one binding for the whole cluster gives the rights, instead of one in each namespace."""
+    impersonated: str = ""
+    """The ServiceAccount of each namespace that the agent acts as there; empty: it acts as itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,20 +92,31 @@ def monitoring_of(folder: Path, wanted: Installation) -> tuple[Object, ...]:
 
 def bindings_of(folder: Path, wanted: Installation) -> tuple[Object, ...]:
     """What gives the agent its rights where apps may live: one binding for the cluster, or one in each namespace."""
-    if wanted.watched.everywhere:
-        return tuple(_placed(each, wanted) for each in _read(folder, _ALL_NAMESPACES))
-    bodies = tuple(_placed(each, wanted) for each in _read(folder, _ONE_NAMESPACE))
-    return tuple(_inside(body, namespace) for namespace in wanted.watched.namespaces for body in bodies)
+    watched = wanted.watched
+    own = tuple(
+        _placed(each, wanted) for each in _read(folder, _ALL_NAMESPACES if watched.everywhere else _ONE_NAMESPACE)
+    )
+    bodies = (*own, *map(_impersonating, own)) if watched.impersonated else own
+    if watched.everywhere:
+        return bodies
+    return tuple(_inside(body, namespace) for namespace in watched.namespaces for body in bodies)
+
+
+def _impersonating(binding: Object) -> Object:
+    """A binding as one of the right to act as a ServiceAccount."""
+    metadata, role = {**binding["metadata"], "name": _IMPERSONATOR}, {**binding["roleRef"], "name": _IMPERSONATOR}
+    return {**binding, "metadata": metadata, "roleRef": role}
 
 
 def settings_watching(settings: Mapping[str, str], watched: Watched) -> Mapping[str, str]:
-    """Settings with the namespaces that the agent manages.
+    """Settings with the namespaces that the agent manages, and whom it acts as there.
 
-    >>> settings_watching({"GITOPS_BG_POLL": "10s"}, Watched(("shop", "pay")))
-    {'GITOPS_BG_POLL': '10s', 'GITOPS_BG_NAMESPACE': 'shop pay'}
+    >>> settings_watching({"GITOPS_BG_POLL": "10s"}, Watched(("shop", "pay"), impersonated="apps"))
+    {'GITOPS_BG_POLL': '10s', 'GITOPS_BG_NAMESPACE': 'shop pay', 'GITOPS_BG_IMPERSONATE_SERVICE_ACCOUNT': 'apps'}
     """
-    others = {name: value for name, value in settings.items() if name != WATCHED}
-    return others | ({WATCHED: " ".join(watched.namespaces)} if watched.namespaces else {})
+    said = {WATCHED: " ".join(watched.namespaces), IMPERSONATED: watched.impersonated}
+    others = {name: value for name, value in settings.items() if name not in said}
+    return others | {name: value for name, value in said.items() if value}
 
 
 def settings_digest(settings: Mapping[str, str]) -> str:

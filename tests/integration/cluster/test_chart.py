@@ -65,25 +65,31 @@ def test_the_chart_by_default_has_the_same_objects(helm: Helm) -> None:
 def test_image_namespace_and_settings_are_the_same_by_chart_and_by_export(helm: Helm) -> None:
     image, url = "registry.example:5000/tools/gitops-bg:1.2", "https://git.example.com/shop/config.git"
     values = [f"image={image}", f"repository={url}", "cluster=prod-eu"]
-    values += ["watchNamespaces={shop,pay}"]
+    values += ["watchNamespaces={shop,pay}", "impersonateServiceAccount=apps"]
     sets = [part for value in values for part in ("--set", value)]
     by_chart = without_keep(objects(helm("template", "any", CHART, "--namespace", "tools", *sets)))
     options = ("--image", image, "--repo", url, "--cluster", "prod-eu", "--namespace", "tools")
-    options += ("--watch-namespace", "shop", "--watch-namespace", "pay")
+    options += ("--watch-namespace", "shop", "--watch-namespace", "pay", "--impersonate-service-account", "apps")
     by_export = without_keep(objects(run("install", "--export", *options).stdout))
     for found in (by_chart, by_export):
         annotations = found["Deployment", "gitops-bg"]["spec"]["template"]["metadata"].pop("annotations")
         assert list(annotations) == ["gitops-bg.dev/settings"]
     assert by_chart == by_export
-    wanted = {"GITOPS_BG_REPO": url, "GITOPS_BG_CLUSTER": "prod-eu", "GITOPS_BG_NAMESPACE": "shop pay"}
-    assert by_chart["ConfigMap", "gitops-bg"]["data"] == wanted
-    assert {("RoleBinding", "shop/gitops-bg"), ("RoleBinding", "pay/gitops-bg")} <= by_chart.keys()
+    assert by_chart["ConfigMap", "gitops-bg"]["data"] == {
+        "GITOPS_BG_REPO": url,
+        "GITOPS_BG_CLUSTER": "prod-eu",
+        "GITOPS_BG_NAMESPACE": "shop pay",
+        "GITOPS_BG_IMPERSONATE_SERVICE_ACCOUNT": "apps",
+    }
+    bound = {f"{namespace}/{role}" for namespace in ("shop", "pay") for role in ("gitops-bg", "gitops-bg-impersonator")}
+    assert {("RoleBinding", each) for each in bound} <= by_chart.keys()
 
 
 def test_rights_in_all_namespaces_are_one_binding(helm: Helm) -> None:
     by_chart = without_keep(objects(helm("template", *PLACE, "--set", "watchAllNamespaces=true")))
     assert by_chart == without_keep(objects(run("install", "--export", "--watch-all-namespaces").stdout))
     assert ("ClusterRoleBinding", "gitops-bg") in by_chart
+    assert ("ClusterRoleBinding", "gitops-bg-impersonator") not in by_chart
 
 
 def test_more_settings_and_fields_of_the_pod_reach_the_agent(helm: Helm) -> None:

@@ -131,6 +131,36 @@ def test_the_agent_has_its_rights_in_the_namespaces_that_were_named_and_in_no_ot
 
 
 @pytest.mark.control_plane
+def test_the_agent_acts_as_an_account_of_each_namespace_if_asked_until_it_is_no_longer(
+    installer: Installer, tmp_path: Path
+) -> None:
+    cluster = installer.cluster
+    shop, other = cluster.namespace(), cluster.namespace()
+    account = "system:serviceaccount:gitops-bg:gitops-bg"
+
+    def may_impersonate() -> list[bool]:
+        asked = ("auth", "can-i", "impersonate", "serviceaccounts", "--as", account, "-n")
+        return [cluster.kubectl(*asked, namespace).returncode == 0 for namespace in (shop, other)]
+
+    installer("install", *options(tmp_path, shop, timeout="0"), "--impersonate-service-account", "apps")
+    assert cluster.get(SETTINGS)["data"]["GITOPS_BG_IMPERSONATE_SERVICE_ACCOUNT"] == "apps"
+    eventually(lambda: may_impersonate() == [True, False], what="the right has arrived")
+    kept = installer.json("install", "--timeout", "0")
+    assert [each for each in kept["objects"] if each["change"] != "unchanged"] == []
+
+    installer("install", "--watch-namespace", other, "--timeout", "0")
+    eventually(lambda: may_impersonate() == [False, True], what="the right has moved")
+    assert cluster.get(SETTINGS)["data"]["GITOPS_BG_IMPERSONATE_SERVICE_ACCOUNT"] == "apps"
+
+    installer("install", "--impersonate-service-account", "", "--timeout", "0")
+    assert "GITOPS_BG_IMPERSONATE_SERVICE_ACCOUNT" not in cluster.get(SETTINGS)["data"]
+    eventually(lambda: may_impersonate() == [False, False], what="the right is gone")
+    installer("uninstall")
+    for namespace in (shop, other):
+        cluster.forget(namespace)
+
+
+@pytest.mark.control_plane
 def test_a_namespace_that_does_not_exist_stops_it_before_anything_changes(installer: Installer, tmp_path: Path) -> None:
     said = installer("install", *options(tmp_path, "not-there"), code=1)
     assert "namespace not-there does not exist: kubectl create namespace not-there, or name those that do" in said
