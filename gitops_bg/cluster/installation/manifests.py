@@ -37,7 +37,7 @@ WATCHED = "GITOPS_BG_NAMESPACE"
 """The setting with the namespaces whose apps the agent manages; without it, all."""
 
 IMPERSONATED = "GITOPS_BG_IMPERSONATE_SERVICE_ACCOUNT"
-"""The setting with the ServiceAccount that the agent acts as in each namespace; without it, the agent acts as itself."""
+"""The setting with the ServiceAccount that the agent acts as in each namespace; without it, as itself."""
 _IMPERSONATOR = f"{NAME}-impersonator"
 """The role with the right to act as a ServiceAccount, in deploy/rbac.yaml."""
 
