@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.attacks.bystander import remember
 from tests.support.cluster.clusters import SandboxCluster, TestCluster
 from tests.support.git.raw_git import RawGit
 from tests.support.scenario import App, Scenario, scenario
@@ -70,6 +71,7 @@ class Siege:
         self.web.deploy("v1")
         self.api.deploy("v1")
         self.usual_seconds = max(LEAST_SECONDS, TIMES_CALM * (time.monotonic() - begun) / 2)
+        remember(self._push_to_api(self.usual_seconds), calm=True)
 
     def look_again(self, app: App) -> None:
         """Have the agent try at once what it would try again later, at the remote and in the cluster."""
@@ -82,14 +84,20 @@ class Siege:
         """A push to the other app becomes a candidate in its usual time, and the agent is well."""
         agent, within = self.world.agent, within or self.usual_seconds
         assert agent is not None
+        took = self._push_to_api(within)
+        assert took < within
+        remember(took)
+        assert agent.liveness_problems() == []
+        assert agent._crash is None
+        assert self.api.condition("GitReachable")["status"] == "True"
+
+    def _push_to_api(self, within: float) -> float:
+        """The seconds from a push to the other app until its candidate is there."""
         tag = f"v{next(_TAGS)}"
         begun = time.monotonic()
         self.api.push_image(tag)
         self.api.wait(lambda: tag in self.api.versions(), f"api:{tag} comes up", timeout=within)
-        assert time.monotonic() - begun < within
-        assert agent.liveness_problems() == []
-        assert agent._crash is None
-        assert self.api.condition("GitReachable")["status"] == "True"
+        return time.monotonic() - begun
 
     def outlives_a_restart(self) -> None:
         """The same again after a restart with a mirror that knows nothing."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import sys
 import time
+import tracemalloc
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -53,6 +55,22 @@ def memory() -> dict[str, float]:
     return {"resident": kib["VmRSS"] / 1024, "peak": kib["VmHWM"] / 1024}
 
 
+class Allocations:
+    """Where memory was allocated that is still held, where PYTHONTRACEMALLOC is set: it slows all down."""
+
+    def __init__(self) -> None:
+        self._before: tracemalloc.Snapshot | None = None
+
+    def grown(self, most: int) -> list[str]:
+        """The lines of code whose allocations grew the most since the last call."""
+        gc.collect()
+        before, self._before = self._before, tracemalloc.take_snapshot()
+        if before is None:
+            return []
+        found = self._before.compare_to(before, "lineno")
+        return [str(each) for each in sorted(found, key=lambda each: -each.size_diff)[:most]]
+
+
 def main() -> None:
     """Run an agent until the parent is done."""
     commands = Commands()
@@ -85,7 +103,12 @@ def main() -> None:
     def used() -> dict[str, Any]:
         return resources(settings.repository.directory)
 
-    handlers = {"start": start, "wake": wake, "idle": idle, "usage": usage, "memory": memory}
+    allocations = Allocations()
+
+    def grown(most: int) -> list[str]:
+        return allocations.grown(most)
+
+    handlers = {"grown": grown, "start": start, "wake": wake, "idle": idle, "usage": usage, "memory": memory}
     try:
         serve({**handlers, "advance": advance, "resources": used})
     finally:

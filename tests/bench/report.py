@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import platform
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,10 +10,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from tests.bench.page import machine, markdown_table, write_block
 from tests.bench.rows import Row
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "performance.md"
-_BEGIN, _END = "<!-- bench -->", "<!-- /bench -->"
 _COLUMNS = ("Work", "Cluster", "Apps", "Measured", "Budget", "", "Part of it", "Detail")
 
 
@@ -36,20 +34,7 @@ def as_json(rows: Sequence[Row]) -> str:
 
 def write_page(rows: Sequence[Row], page: Path = PAGE) -> None:
     """Put the table between the marks of the page. Raises ``ValueError`` where it has none."""
-    text = page.read_text(encoding="utf-8")
-    before, begin, rest = text.partition(_BEGIN)
-    _, end, after = rest.partition(_END)
-    if not begin or not end:
-        raise ValueError(f"{page} has no {_BEGIN} … {_END}")
-    lines = ["| " + " | ".join(_COLUMNS) + " |", "|---" * len(_COLUMNS) + "|"]
-    lines += ["| " + " | ".join(_cells(row)) + " |" for row in rows]
-    table = "\n".join(lines)
-    page.write_text(f"{before}{begin}\n{machine()}\n\n{table}\n{end}{after}", encoding="utf-8")
-
-
-def machine() -> str:
-    """Where it was measured."""
-    return f"Python {platform.python_version()} on {platform.system()} with {os.cpu_count()} cores"
+    write_block(page, "bench", [machine(), "", *markdown_table(_COLUMNS, list(map(_cells, rows)))])
 
 
 def _cells(row: Row) -> tuple[str, ...]:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import os
 import random
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 
 from rich.console import Console
@@ -20,6 +22,7 @@ from rich.table import Table
 
 from tests.bench.apps import MODELS, BenchApp
 from tests.bench.channel import Child
+from tests.bench.page import machine, markdown_table, write_block
 from tests.bench.stage import Size, Stage, sandbox_stage
 
 ROUND = 6 * 3600.0
@@ -34,6 +37,8 @@ _NOTHING = {"memory": 4.0, "descriptors": 4, "threads": 4, "mirror": 25.0, "pack
 """By how much the use of each may grow in the second half, in its unit: it goes up and down."""
 _YEAR = 365 * 86_400 / ROUND
 """Rounds."""
+_PAGE = Path(__file__).parents[2] / "docs" / "reference" / "reliability.md"
+_COLUMNS = ("Used by the agent", "First half", "Second half", "Grows in a year by", "")
 _UNITS = {"memory": "MiB", "descriptors": "", "threads": "", "mirror": "% of the history, well packed", "packs": ""}
 
 
@@ -79,8 +84,8 @@ def verdicts(samples: Sequence[Sample]) -> list[Verdict]:
     return [verdict(name) for name in _NOTHING]
 
 
-def soak(stage: Stage, minutes: float, console: Console) -> list[Sample]:
-    """Play rounds for so many minutes, at least six."""
+def soak(stage: Stage, minutes: float, console: Console, *, trace: bool = False) -> list[Sample]:
+    """Play rounds for so many minutes, at least six; ``trace`` shows what grew, and falsifies the rest."""
     chance = random.Random(20)
     samples: list[Sample] = []
     busy = stage.apps[:_BUSY]
@@ -100,6 +105,8 @@ def soak(stage: Stage, minutes: float, console: Console) -> list[Sample]:
             samples.append(Sample(len(samples) + 1, time.monotonic() - began, used))
             if len(samples) % 20 == 0:
                 console.print(f"round {len(samples)}: {used}", style="dim")
+                if trace:
+                    console.print(*agent.ask("grown", most=25), sep="\n", soft_wrap=True)
     return samples
 
 
@@ -120,15 +127,29 @@ def _kib_of_history(stage: Stage) -> float:
 def report(samples: Sequence[Sample], apps: int, console: Console) -> bool:
     """Print the figures; return whether all is flat."""
     found = verdicts(samples)
-    days, took = len(samples) * ROUND / 86_400, sum(each.seconds for each in samples)
-    console.print(f"{apps:,} apps, {len(samples)} rounds: {days:g} simulated days in {took / 60:.0f} minutes")
-    table = Table("Used by the agent", "First half", "Second half", "Grows in a year by", "")
+    console.print(_heading(samples, apps))
+    table = Table(*_COLUMNS)
     for each in found:
-        unit = f" ({_UNITS[each.name]})" if _UNITS[each.name] else ""
-        numbers = (f"{value:,.0f}" for value in (*each.halves, each.slope * _YEAR))
-        table.add_row(each.name + unit, *numbers, "flat" if each.is_flat else "GROWS")
+        table.add_row(*_cells(each))
     console.print(table)
     return all(each.is_flat for each in found)
+
+
+def write_docs(samples: Sequence[Sample], apps: int, page: Path = _PAGE) -> None:
+    """Put the same into the page."""
+    rows = list(map(_cells, verdicts(samples)))
+    write_block(page, "soak", [f"{machine()}; {_heading(samples, apps)}", "", *markdown_table(_COLUMNS, rows)])
+
+
+def _heading(samples: Sequence[Sample], apps: int) -> str:
+    days, took = len(samples) * ROUND / 86_400, sum(each.seconds for each in samples)
+    return f"{apps:,} apps, {len(samples)} rounds: {days:g} simulated days in {took / 60:.0f} minutes"
+
+
+def _cells(verdict: Verdict) -> tuple[str, ...]:
+    unit = f" ({_UNITS[verdict.name]})" if _UNITS[verdict.name] else ""
+    numbers = (f"{value:,.0f}" for value in (*verdict.halves, verdict.slope * _YEAR))
+    return verdict.name + unit, *numbers, "flat" if verdict.is_flat else "GROWS"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -136,13 +157,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.soak", description=__doc__)
     parser.add_argument("--apps", type=int, default=1_000)
     parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--write-docs", action="store_true", help="put the table into docs/reference/reliability.md")
+    parser.add_argument("--trace", action="store_true", help="show every 20 rounds which lines hold more memory; slow")
     asked = parser.parse_args(arguments)
+    if asked.trace:
+        os.environ["PYTHONTRACEMALLOC"] = "1"
     console = Console(width=120)
     size = Size(apps=asked.apps, auto=asked.apps)
     with sandbox_stage(size) as stage:
-        samples = soak(stage, asked.minutes, console)
+        samples = soak(stage, asked.minutes, console, trace=asked.trace)
         healthy = stage.healthy() - len(MODELS)
     is_flat = report(samples, asked.apps, console)
+    if asked.write_docs:
+        write_docs(samples, asked.apps)
     console.print(f"{healthy:,} apps are healthy at the end, and told the ledger everything")
     return 0 if is_flat and healthy == asked.apps else 1
 

@@ -63,6 +63,7 @@ class GroupGatherer:
     def __init__(self, catalog: Catalog, cluster: Cluster, groups: GroupCluster) -> None:
         self._branches = OfferedGroups(catalog.repository)
         self._looks = catalog.looks
+        self._catalog = catalog
         self._cluster = cluster
         self._groups = groups
         self._policing = GroupPolicing(catalog.policing, catalog.repository, cluster)
@@ -77,7 +78,8 @@ class GroupGatherer:
             return None
         seen = self._groups.seen(group)
         members = observed_members(self._cluster, reading, group, config.desired, seen.record.state)
-        observed = self._groups.observe(group, seen, config.body, members)
+        live = self._groups.observe(group, seen, config.body, members)
+        observed = replace(live, verification=self._catalog.verification)
         policing = self._policing.of(reading, group, config.desired, seen.record.state)
         alerting = reading.alerting
         told = alerts_of(AppKey(group.namespace, group.name), None, alerting.document, alerting)

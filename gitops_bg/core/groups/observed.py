@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from gitops_bg.core.model.analysis.runs import MeasurementResult
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
+from gitops_bg.core.model.git.verification import SourceVerification
 from gitops_bg.core.model.hooks import HookResponse
 from gitops_bg.core.model.http_routes import HttpRoute
 
@@ -86,6 +87,8 @@ class ObservedGroup:
     """The branch that has the commit which main refuses; empty where none has."""
     ledger: LedgerPosition | None = None
     """How far the ledger in Git got; None while nobody has looked."""
+    verification: SourceVerification | None = None
+    """What became of the commits of main, where they are verified; None where they are not."""
     pull: PullRequest | None = None
     """The pull request of the group's branch, as a forge last showed it; None where there is none."""
 

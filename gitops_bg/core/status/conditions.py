@@ -87,7 +87,7 @@ def conditions_of(
         _diverged(world),
         services_in_git(world),
         _git_reachable(world),
-        *source_verified(world),
+        *source_verified(world.observed.git.verification),
         _history_rewritten(world),
         _offer_writable(world),
         *pull_request(world),

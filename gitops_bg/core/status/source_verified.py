@@ -2,15 +2,13 @@
 
 from gitops_bg.core.checks.git.unverified import describe
 from gitops_bg.core.model.decision import Condition
-from gitops_bg.core.model.git.verification import Doubt
-from gitops_bg.core.world import World
+from gitops_bg.core.model.git.verification import Doubt, SourceVerification
 
 SOURCE_VERIFIED = "SourceVerified"
 
 
-def source_verified(world: World) -> tuple[Condition, ...]:
-    """One condition, or none: without keys, the status shows nothing new."""
-    verification = world.observed.git.verification
+def source_verified(verification: SourceVerification | None) -> tuple[Condition, ...]:
+    """One condition of an app or a group, or none: without keys, the status shows nothing new."""
     if verification is None:
         return ()
     trouble = verification.keys_trouble

@@ -11,6 +11,7 @@ from gitops_bg.core.groups.engine import decide_group
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.git.verification import Doubt, SourceVerification, UnverifiedCommit
 from tests.core.groups.notation import NOW
 from tests.core.groups.simulation import STORE, World, store, version
 
@@ -150,6 +151,23 @@ def test_the_sentence_of_a_step_names_it() -> None:
     world.step()
     world.accepts = False
     assert ": switch; " in next(each.message for each in world.decide().conditions)
+
+
+@pytest.mark.parametrize(
+    ("verification", "told"),
+    [
+        (None, []),
+        (SourceVerification(), [(True, "Verified")]),
+        (SourceVerification(UnverifiedCommit("c" * 40, "Mallory", Doubt.NOT_SIGNED)), [(False, "NotSigned")]),
+    ],
+)
+@pytest.mark.parametrize("desired", [DesiredGroup(GroupSpec("v1")), DesiredGroup(None, problems=(Problem("f", "no"),))])
+def test_a_group_says_as_an_app_does_up_to_where_main_is_signed(
+    desired: DesiredGroup, verification: SourceVerification | None, told: list[tuple[bool, str]]
+) -> None:
+    found = decide_group(STORE, desired, ObservedGroup("uid", verification=verification), GroupRecord(), NOW)
+    said = [(each.status, each.reason) for each in found.conditions if each.type == "SourceVerified"]
+    assert said == told
 
 
 def test_mistakes_and_foreign_objects_are_told_apart() -> None:

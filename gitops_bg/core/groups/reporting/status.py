@@ -13,6 +13,7 @@ from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
 from gitops_bg.core.status.kstatus import kstatus_of
+from gitops_bg.core.status.source_verified import source_verified
 
 VALID, PROMOTION_REJECTED, ROUTES_ACCEPTED = "SpecValid", "PromotionRejected", "RoutesAccepted"
 DIVERGED = "Diverged"
@@ -60,6 +61,7 @@ def conditions_of(world: GroupWorld, gates: tuple[GateResult, ...]) -> tuple[Con
         ),
         passed(world),
         _diverged(world),
+        *source_verified(world.observed.verification),
     )
 
 
@@ -67,7 +69,8 @@ def conditions_of_invalid(desired: DesiredGroup, observed: ObservedGroup) -> tup
     """The conditions of a group whose folder has mistakes, or whose object is somebody else's."""
     said = observed.foreign or "; ".join(map(str, desired.problems[:3]))
     reason = "Conflict" if observed.foreign else "InvalidSpec"
-    return (*kstatus_of(Phase.INVALID, said), Condition(VALID, False, reason, said))
+    valid = Condition(VALID, False, reason, said)
+    return (*kstatus_of(Phase.INVALID, said), valid, *source_verified(observed.verification))
 
 
 def conditions_of_lost(said: str) -> tuple[Condition, ...]:

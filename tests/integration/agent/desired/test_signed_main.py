@@ -11,8 +11,10 @@ import pytest
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.settings import VerificationSettings
 from tests.support.cluster.clusters import TestCluster
+from tests.support.groups import Store
 from tests.support.scenario import App, Scenario, scenario
 from tests.support.signers import Key, make_key, signing
+from tests.support.waiting import eventually
 
 
 @dataclass
@@ -168,3 +170,18 @@ def test_without_keys_nothing_of_it_is_shown(cluster: TestCluster, tmp_path: Pat
         world.start()
         app = world.app().deploy("v1")
         assert app.condition("SourceVerified")["status"] == "Unknown"
+
+
+def test_a_release_group_says_it_too(verified: Verified) -> None:
+    store = Store(verified.world)
+    store.begin()
+
+    def reason() -> str:
+        found = {each["type"]: each["reason"] for each in store.status()["conditions"]}
+        return str(found["SourceVerified"])
+
+    assert reason() == "Verified"
+    verified.user_signs(None)
+    store.activate("v2")
+    eventually(lambda: reason() == "NotSigned", what="it is told why nothing moves")
+    assert store.stages() == "v1A v2C"
