@@ -20,7 +20,7 @@ from gitops_bg.core.model.hooks import Alert, Severity
 from gitops_bg.core.model.subject import Subject
 from gitops_bg.notify.message import title_of
 from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
-from gitops_bg.outbound.resolving import refusal_of_host
+from gitops_bg.outbound.connecting import permitted_connections
 
 if TYPE_CHECKING:
     from apprise import Apprise
@@ -63,13 +63,9 @@ def sender(url: str, subject: Subject, alert: Alert, rules: AddressRules = EVERY
     title, text = title_of(subject), text_of(alert)
 
     def send() -> tuple[int, str]:
-        hosts = [str(service.host) for service in box if getattr(service, "host", None)]
-        refused = next(filter(None, (refusal_of_host(rules, host) for host in hosts)), "")
-        if refused:
-            return NOT_SENT, refused
-        with _complaints() as complaints:
+        with _complaints() as complaints, permitted_connections(rules) as refused:
             sent = box.notify(body=text, title=title, notify_type=_KINDS[alert.severity], body_format="text")
-        return (SENT, "") if sent else (NOT_SENT, "; ".join(complaints) or "apprise could not send it")
+        return (SENT, "") if sent else (NOT_SENT, "; ".join(refused[:1] or complaints) or "apprise could not send it")
 
     return send
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import doctest
 import json
+import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from apprise import Apprise
@@ -77,6 +80,23 @@ def test_it_sends_nowhere_that_the_rules_for_addresses_refuse(host: str, server:
     called = told(address(server, "/hook").replace("127.0.0.1", host), addresses=ORDINARY)
     assert called.status == 0
     assert "is this machine itself: --allow-address" in called.text
+    assert server.asked == []
+
+
+def test_a_name_that_leads_elsewhere_when_it_is_asked_again_leads_nowhere(
+    server: HookServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is checked is the address of the connection itself, however often a library asks for it."""
+    answers, real = count(), socket.getaddrinfo
+
+    def rebinding(host: Any, *rest: Any, **named: Any) -> Any:
+        harmless = host == "rebinds.example" and next(answers) == 0
+        return real("192.0.2.1" if harmless else "127.0.0.1", *rest, **named)
+
+    monkeypatch.setattr(socket, "getaddrinfo", rebinding)
+    socket.getaddrinfo("rebinds.example", server.port)
+    called = told(address(server, "/hook").replace("127.0.0.1", "rebinds.example"), addresses=ORDINARY)
+    assert "127.0.0.1 is this machine itself: --allow-address" in called.text
     assert server.asked == []
 
 
