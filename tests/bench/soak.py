@@ -39,7 +39,7 @@ _YEAR = 365 * 86_400 / ROUND
 """Rounds."""
 _PAGE = Path(__file__).parents[2] / "docs" / "reference" / "reliability.md"
 _COLUMNS = ("Used by the agent", "First half", "Second half", "Grows in a year by", "")
-_UNITS = {"memory": "MiB", "descriptors": "", "threads": "", "mirror": "% of the history, well packed", "packs": ""}
+_UNITS = {"memory": "MiB", "descriptors": "", "threads": "", "mirror": "% of what the history got, well packed", "packs": ""}
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,7 @@ def soak(stage: Stage, minutes: float, console: Console, *, trace: bool = False)
     with stage.agent() as agent:
         agent.ask("start")
         agent.ask("idle")
+        mirror, history = agent.ask("resources")["mirror"], _kib_of_history(stage)
         until = time.monotonic() + minutes * 60
         while time.monotonic() < until or len(samples) < 6:
             began = time.monotonic()
@@ -101,7 +102,7 @@ def soak(stage: Stage, minutes: float, console: Console, *, trace: bool = False)
                 tags[app] += 1
             _round(stage, agent, {app: f"2.0.{tags[app]}" for app in changed})
             used = agent.ask("resources")
-            used["mirror"] *= 100 / _kib_of_history(stage)
+            used["mirror"] = 100 * (used["mirror"] - mirror) / (_kib_of_history(stage) - history)
             samples.append(Sample(len(samples) + 1, time.monotonic() - began, used))
             if len(samples) % 20 == 0:
                 console.print(f"round {len(samples)}: {used}", style="dim")
