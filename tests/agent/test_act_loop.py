@@ -8,7 +8,6 @@ import pytest
 
 from gitops_bg.agent.reconcile.act import Acted, act
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.core.checks.phase import Phase
 from gitops_bg.core.errors import GitopsBgError, LostLeadership, Refused, Transient, WorldChanged
 from gitops_bg.core.model.actions import (
     Action,
@@ -21,6 +20,7 @@ from gitops_bg.core.model.actions import (
 )
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.change_set import ActionResult, Change, ChangeSetEntry
+from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey

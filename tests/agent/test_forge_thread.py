@@ -63,7 +63,7 @@ def scene() -> Iterator[SimpleNamespace]:
         forge.now += timedelta(seconds=1)
         return forge.now
 
-    settings = SimpleNamespace(forge=ForgeSettings(type="gitea"))
+    settings = SimpleNamespace(forge=ForgeSettings(type="gitea"))  # type: ignore[call-arg]
     catalog: Any = SimpleNamespace(
         reading=SimpleNamespace(settings=settings), seen=True, hear_forge=lambda *_: None, looks=Looks
     )

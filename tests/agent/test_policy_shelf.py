@@ -18,6 +18,7 @@ from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.read.promotion_branches import Promotion
 from gitops_bg.spec.app.load import AppConfig
+from gitops_bg.spec.policies.load import load_policy_file
 from gitops_bg.spec.policies.people import Directory
 from tests.fixtures.repos.texts import policy
 
@@ -125,7 +126,7 @@ def test_people_whom_no_content_of_the_file_tells_are_unknown_and_not_nobody() -
 
 def test_a_bug_that_one_file_meets_is_a_problem_of_that_file(monkeypatch: pytest.MonkeyPatch) -> None:
     """What one author writes never stops what others wrote from being read."""
-    load = policy_shelf.load_policy_file
+    load = load_policy_file
 
     def hostile(path: str, content: Any, people: Any) -> Any:
         if path == FILE and content != GOOD:

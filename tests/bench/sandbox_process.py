@@ -69,7 +69,7 @@ def main() -> None:
         def stamp(apps: list[dict[str, Any]], trees: list[dict[str, str]]) -> int:
             by_sort = {model.auto: model for model in MODELS}
             stamps = zip(apps, trees, strict=True)
-            return sandbox.restore(Stamp(by_sort[app["auto"]], BenchApp(**app), ids) for app, ids in stamps)
+            return sandbox.restore(Stamp(by_sort[app["auto"]], BenchApp(**app), ids) for app, ids in stamps)  # type: ignore[attr-defined]
 
         def requests() -> list[list[str]]:
             return [[each.verb, each.resource] for each in sandbox.requests.all() if "gitops-bg/" in each.user_agent]

@@ -39,7 +39,13 @@ _YEAR = 365 * 86_400 / ROUND
 """Rounds."""
 _PAGE = Path(__file__).parents[2] / "docs" / "reference" / "reliability.md"
 _COLUMNS = ("Used by the agent", "First half", "Second half", "Grows in a year by", "")
-_UNITS = {"memory": "MiB", "descriptors": "", "threads": "", "mirror": "% of what the history got, well packed", "packs": ""}
+_UNITS = {
+    "memory": "MiB",
+    "descriptors": "",
+    "threads": "",
+    "mirror": "% of new history, well packed",
+    "packs": "",
+}
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from gitops_bg.core.model import actions as act
+from gitops_bg.core.model.actions import Action, CommitPrimary, GitAction, PublishLedger
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec
 from tests.exploration import promises
@@ -377,10 +378,9 @@ class Life:
     @staticmethod
     def _next_look(record: Record) -> int:
         """Its number only has to be higher than those of decisions that wait for it."""
-        waiting = [hold.awaits for hold in record.holds] + (
-            [record.routing.override.awaits] if record.routing.override else []
-        )
-        numbers = [stamp.number for one in waiting if one for stamp in (one, *one.others)]
+        override = record.routing.override
+        waiting = [*(hold.awaits for hold in record.holds), *([override.awaits] if override else [])]
+        numbers = [stamp.number for one in waiting if one for stamp in (one, *one.others)]  # type: ignore[attr-defined]
         return max(numbers, default=-1) + 1
 
     def _lost(self, agent: Agent, git: Git, record: Record) -> str:
@@ -552,7 +552,7 @@ class Life:
         place = next((n for n, one in enumerate(main) if one.id == main[-1].named_by), 0)
         return frozenset(one.says_good for one in main[place + 1 :] if one.says_good)
 
-    def _write(self, state: State, who: str, agent: Agent, actions: tuple[act.Action, ...]) -> State:
+    def _write(self, state: State, who: str, agent: Agent, actions: tuple[Action, ...]) -> State:
         if not actions:
             return state
         before = self.cluster(state)
@@ -592,7 +592,7 @@ class Life:
         agent = self.agent(state, who)._replace(wish=0)
         return self.fetch(self.with_agent(state, who, agent), who)
 
-    def _put(self, state: State, who: str, action: act.GitAction, decided_from: str, ledger: Ledger) -> State:
+    def _put(self, state: State, who: str, action: GitAction, decided_from: str, ledger: Ledger) -> State:
         git = self.git(state)
         match action:
             case act.CommitPrimary():
@@ -610,7 +610,7 @@ class Life:
             case act.PublishLedger():
                 return self._publish(state, action, ledger)
 
-    def _promise(self, state: State, who: str, action: act.GitAction, promise: Callable[[], None]) -> None:
+    def _promise(self, state: State, who: str, action: GitAction, promise: Callable[[], None]) -> None:
         """Broken where the record of now leads to it, too; else it was on its way, and is judged by where that ends."""
         try:
             promise()
@@ -624,7 +624,7 @@ class Life:
         place = next((n for n, one in enumerate(main) if one.id == decided_from), None)
         return place is None or any(one.files != main[place].files for one in main[place:])
 
-    def _commit_primary(self, state: State, who: str, action: act.CommitPrimary, decided_from: str) -> State:
+    def _commit_primary(self, state: State, who: str, action: CommitPrimary, decided_from: str) -> State:
         git, head = self.git(state), self.head(state)
         if git.protected:
             return self.with_agent(state, who, self.agent(state, who)._replace(refused=True))
@@ -641,7 +641,7 @@ class Life:
             source=version.source.commit,
         )
 
-    def _publish(self, state: State, action: act.PublishLedger, told: Ledger) -> State:
+    def _publish(self, state: State, action: PublishLedger, told: Ledger) -> State:
         git = self.git(state)
         if git.ledger.epoch == action.epoch and git.ledger.sequence >= told.sequence:
             return state
@@ -858,7 +858,7 @@ class Life:
         return getattr(self, str(event[0]))(state, *event[1:])  # type: ignore[no-any-return]
 
 
-def _told_by(actions: tuple[act.Action, ...], record: Record) -> Ledger:
+def _told_by(actions: tuple[Action, ...], record: Record) -> Ledger:
     """What the ledger says once it has what a pass wants to write there: of the record of that pass."""
     published = next((one for one in actions if isinstance(one, act.PublishLedger)), None)
     if published is None:

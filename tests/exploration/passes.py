@@ -29,6 +29,7 @@ from gitops_bg.core.model.desired import (
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.git.looks import Looks
 from gitops_bg.core.model.git.main import Knowledge
+from gitops_bg.core.model.git.main import Main as KnownMain
 from gitops_bg.core.model.observed import (
     GitView,
     Observed,
@@ -38,7 +39,6 @@ from gitops_bg.core.model.observed import (
     Request,
     ServiceView,
 )
-from gitops_bg.core.model.record import Main as KnownMain
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec, Retry, Suspension
 from gitops_bg.core.model.version import Snapshot, Source

@@ -91,7 +91,7 @@ def test_each_person_is_judged_once_and_an_approval_is_of_one_digest_only(review
     of_offer, of_other = (approvals_of(reviews, digest, AT, {AGENT.id}) for digest in (OFFER, OTHER))
     people = {each.user.id for each in reviews}
     for judged in (of_offer, of_other):
-        assert sorted(each.user.id for each in (*judged.counted, *judged.void)) == sorted(people)
+        assert sorted(each.user.id for each in (*judged.counted, *judged.void)) == sorted(people)  # type: ignore[attr-defined]
         assert not {each.user.id for each in judged.counted} & {AGENT.id, ROBOT.id}
     assert not {each.user.id for each in of_offer.counted} & {each.user.id for each in of_other.counted}
 

@@ -84,7 +84,7 @@ class TestOneForEachBranch:
         real = world.kind == "gitea"
         forge = world.forge()
         if real:
-            forge.page = {"limit": "2"}
+            forge.page = {"limit": "2"}  # type: ignore[attr-defined]
         branches = [f"{PREFIX}shop/app-{index:03}" for index in range(3 if real else 104)]
         world.offers(branches)
         for branch in branches:

@@ -11,7 +11,7 @@ import pytest
 
 from gitops_bg.outbound.addresses import ORDINARY, AddressRules, networks
 from gitops_bg.outbound.errors import MeasuringFailed
-from gitops_bg.outbound.http import Request, Trust, ask
+from gitops_bg.outbound.http import Answer, Request, Trust, ask
 from gitops_bg.outbound.posting import Poster, PostFailed
 from tests.support.servers.backend import Backend, serving
 
@@ -123,8 +123,8 @@ def test_of_several_addresses_only_the_permitted_ones_are_tried(
     assert ask(Request(backend.url.replace("127.0.0.1", "two.example")), LOOPBACK).json() == {"ok": True}
 
 
-def post(rules: AddressRules, url: str, proxy: str = "") -> tuple[int, bytes]:
-    async def once() -> tuple[int, bytes]:
+def post(rules: AddressRules, url: str, proxy: str = "") -> Answer:
+    async def once() -> Answer:
         poster = Poster(rules)
         try:
             return await poster.post(url, [], b"{}", trust=Trust(), proxy=proxy, most=1000)

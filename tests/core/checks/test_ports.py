@@ -211,9 +211,9 @@ OF_PREVIEW = {
 def test_preview_service_has(name):
     """Where Git has no manifest of an active Service to copy; those are in `Desired.ports` already."""
     facts, ports = OF_PREVIEW[name]
-    of = replace(active(1), snapshot=facts.get("snapshot", V_BARE))
+    of = replace(active(1), snapshot=facts.get("snapshot", V_BARE))  # type: ignore[attr-defined]
     state = world(of, spec=manual(preview_service="web-preview"), sets=())
-    git, live = facts.get("git", ""), facts.get("live", OF_NODE)
+    git, live = facts.get("git", ""), facts.get("live", OF_NODE)  # type: ignore[attr-defined]
     listed = () if git is None else (ServicePorts("web", ""), ServicePorts("web-preview", git))
     view = replace(service("web", 1), ports=live) if live else None
     observed = replace(state.observed, active_service=view)

@@ -70,7 +70,7 @@ def made_in(path: Path, tree: ast.Module) -> Iterator[Made]:
                 kind = values(given["type"], function, globals_)
                 place = f"{path.relative_to(ROOT.parent)}:{call.lineno}"
                 assert len(kind) == 1, f"{place}: write the type of a condition as a word, so that it can be found"
-                yield Made(place, *kind, frozenset(values(given["reason"], function, globals_)))
+                yield Made(place, *kind, frozenset(values(given["reason"], function, globals_)))  # type: ignore[call-arg]
 
 
 def values(node: ast.expr, function: ast.FunctionDef, globals_: dict[str, Any]) -> set[str]:

@@ -11,6 +11,7 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.errors import PushRefused, RemoteMoved, RemoteUnreachable
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.push import Pusher, Update
+from gitops_bg.repo.read.index.touched import touched_between
 from gitops_bg.repo.read.trees import Trees
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write import promotion
@@ -392,7 +393,7 @@ class TestSeeingPromotionBranches:
 def _walks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The questions what was touched between two heads, from now on."""
     asked: list[str] = []
-    real = promotion.touched_between
+    real = touched_between
 
     def counted(mirror: Mirror, trees: Trees, before: str, head: str) -> frozenset[AppKey] | None:
         asked.append(before)

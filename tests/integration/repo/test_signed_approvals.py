@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import re
+import shutil
+import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +16,6 @@ from gitops_bg.core.errors import InvalidInput
 from gitops_bg.repo.git.runner import Finished, GitFailed
 from gitops_bg.repo.read import approvals
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.verification import signatures
 from gitops_bg.repo.verification.answers import FIRST_SECONDS
 from gitops_bg.repo.verification.signatures import NoSshKeygen, Signature
 from tests.integration.repo.conftest import API, WEB, Opener, git_calls
@@ -210,7 +211,7 @@ def test_a_bad_answer_is_asked_for_again_after_minutes_and_ever_more_rarely(
     reading.poll()
     asked[0] = 0
     with monkeypatch.context() as failing:
-        failing.setattr(signatures.tempfile, "NamedTemporaryFile", no_room)
+        failing.setattr(tempfile, "NamedTemporaryFile", no_room)
         assert signature(reading, commit, grace.line("grace")).why_not == CANNOT
     assert signature(reading, commit, grace.line("grace")).why_not == CANNOT
     now[0] += FIRST_SECONDS
@@ -252,7 +253,7 @@ def test_a_machine_without_ssh_keygen_says_so(
     signing: Repository, reading: Repository, grace: Key, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit = approve(signing)
-    monkeypatch.setattr(signatures.shutil, "which", lambda _: None)
+    monkeypatch.setattr(shutil, "which", lambda _: None)
     with pytest.raises(NoSshKeygen, match="ssh-keygen is not on this machine"):
         signature(reading, commit, grace.line("grace"))
 

@@ -24,7 +24,7 @@ def test_what_gitea_signs_wakes_the_agent(
         number = world.forge().open(worlds.draft()).number
         real_forge.call(
             "POST",
-            f"{world.repository_path}/hooks",
+            f"{world.repository_path}/hooks",  # type: ignore[attr-defined]
             {
                 "type": "gitea",
                 "active": True,

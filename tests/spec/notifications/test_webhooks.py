@@ -95,7 +95,7 @@ FIELDS = {
 @pytest.mark.parametrize("written", FIELDS)
 def test_each_limit(written: str) -> None:
     hook = hook_of(f"name: a, {URL}, {written}")
-    for name, value in FIELDS[written].items():
+    for name, value in FIELDS[written].items():  # type: ignore[attr-defined]
         assert getattr(hook, name) == value
 
 
@@ -112,7 +112,7 @@ REQUESTS = {
 
 @pytest.mark.parametrize("written", REQUESTS)
 def test_each_field_of_the_request(written: str) -> None:
-    assert request_of(f"name: a, {URL}, {written}").items() >= REQUESTS[written].items()
+    assert request_of(f"name: a, {URL}, {written}").items() >= REQUESTS[written].items()  # type: ignore[attr-defined]
 
 
 PLACE = "app.yaml:9: spec.strategy.blueGreen.webhooks[0]"

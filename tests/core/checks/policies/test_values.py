@@ -98,7 +98,7 @@ def test_an_expression_sees_the_approvals_that_may_count_for_this_version() -> N
     yes = Approval("bob", "v1:new", NOW)
     void, other = replace(yes, by="cy", void="cy asks for changes"), replace(yes, by="di", digest="v1:old")
     facts = Facts(WEB, VersionFacts("v1:new"), approvals=(yes, void, other))
-    assert [each["by"] for each in values_of(facts, NOW, UTC)["approvals"]] == ["bob"]
+    assert [each["by"] for each in values_of(facts, NOW, UTC)["approvals"]] == ["bob"]  # type: ignore[attr-defined]
     assert values_of(replace(facts, approvals=()), NOW, UTC)["approvals"] == []
     late = replace(yes, by="eve", proof=Proof.SIGNED, expires=NOW)
     early = replace(yes, by="flo", proof=Proof.SIGNED, at=NOW + timedelta(hours=1))

@@ -111,7 +111,7 @@ def test_what_can_be_open_before_the_merge_stands_before_it(row: str) -> None:
     """The status of a branch that waits for what begins with its merge would keep it from being merged."""
     given, kinds = BEFORE_IT[row]
     world = settled()
-    for name, value in given.items():
+    for name, value in given.items():  # type: ignore[attr-defined]
         setattr(world, name, value)
     found = proposed(world, "v2")
     assert shut(found) == kinds

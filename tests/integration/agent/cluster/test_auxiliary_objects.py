@@ -193,14 +193,14 @@ def test_without_keda_its_condition_names_the_definition_and_traffic_moves_on(we
 def test_a_refusal_of_one_auxiliary_object_holds_up_neither_traffic_nor_the_others(
     world: Scenario, web: App, verb: str
 ) -> None:
-    world.cluster.sandbox.faults.refuse(verb, "horizontalpodautoscalers", world.namespace)
+    world.cluster.sandbox.faults.refuse(verb, "horizontalpodautoscalers", world.namespace)  # type: ignore[attr-defined]
     world.publish("all", {f"{web.folder}/{name}.yaml": _yaml(each) for name, each in (("a", hpa()), ("b", budget()))})
     web.wait(lambda: live(web, BUDGET, "web"), "the budget is there")
     refused = web.wait_condition("Refused")
     assert "horizontalpodautoscalers" in refused["message"]
     assert web.phase() == "Degraded"
     web.promote("v2")
-    world.cluster.sandbox.faults.clear()
+    world.cluster.sandbox.faults.clear()  # type: ignore[attr-defined]
     look(web)
     wait_aim(web, "v2")
     web.wait_condition("Refused", "False")

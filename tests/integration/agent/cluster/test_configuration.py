@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from gitops_bg.core import names
+from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from tests.support.cluster.paths import config_maps, replica_sets, services
 from tests.support.configuration import PASSWORDS, SETTINGS, config_map, copies, held, read_by, reading, secret
@@ -81,10 +82,10 @@ def test_a_revert_of_the_commit_that_brought_the_live_configuration_rolls_back_a
     green = web.digest("v1")
     web.wait_offered("v1")
     web.merge_offer()
-    web.wait(lambda: web.selected() == names.short(green), "green is live")
+    web.wait(lambda: web.selected() == short(green), "green is live")
     web.wait_told("promoted")
     web.revert(pushed)
-    web.wait(lambda: web.selected() == names.short(blue), "blue is live")
+    web.wait(lambda: web.selected() == short(blue), "blue is live")
     web.wait_told("rolled-back")
     web.wait(lambda: web.primary_digest() == blue, "and in Git")
     primary = yaml.safe_load(web.scenario.remote.show("main", f"{web.folder}/primary.yaml") or "")
@@ -157,7 +158,7 @@ def test_copies_go_with_the_last_version_that_used_them(world: Scenario) -> None
     for color in ("green", "red", "gold"):
         web.push_object(SETTINGS, config_map(color=color))
         web.wait(lambda: web.primary_digest() == web.digest("v1"), f"{color} is promoted")
-        web.wait(lambda: web.selected() == names.short(web.digest("v1")), f"{color} is live")
+        web.wait(lambda: web.selected() == short(web.digest("v1")), f"{color} is live")
     web.wait(lambda: held(web) == [{"color": "gold"}, {"color": "red"}], "two are left")
     assert read_by(web, web.digest("v1")) == {"color": "gold"}
 
@@ -174,7 +175,7 @@ def test_a_rebuilt_cluster_comes_back_with_the_promoted_configuration_not_the_ne
     eventually(lambda: not world.cluster.list(replica_sets(web.key.namespace)), what="all it owned is gone")
     eventually(lambda: not copies(web), what="the copies, too")
     world.start(fresh_mirror=True)
-    web.wait(lambda: web.selected() == names.short(promoted), "what was promoted is live")
+    web.wait(lambda: web.selected() == short(promoted), "what was promoted is live")
     assert read_by(web, promoted) == {"color": "blue"}
 
 
@@ -190,7 +191,7 @@ def test_an_offline_rollback_is_committed_with_the_configuration_it_went_back_to
     web.wait_offered("v1")
     web.merge_offer()
     web.wait(lambda: web.primary_digest() == web.digest("v1"), "green is promoted")
-    web.wait(lambda: web.selected() == names.short(web.digest("v1")), "green is live")
+    web.wait(lambda: web.selected() == short(web.digest("v1")), "green is live")
     web.wait_told("promoted")
     world.wait_idle()
     if is_lost:
@@ -198,6 +199,6 @@ def test_an_offline_rollback_is_committed_with_the_configuration_it_went_back_to
         world.wait_idle()
         assert copy_of_blue not in copies(web), "Git's files do not have it"
     web.ask(Request("1", OperatorCommand.ROLLBACK, "ada", world.clock(), "too slow"))
-    web.wait(lambda: web.selected() == names.short(blue), "blue is live")
+    web.wait(lambda: web.selected() == short(blue), "blue is live")
     web.wait(lambda: web.primary_digest() == blue, "and in Git")
     web.wait(lambda: copy_of_blue in copies(web), "and its copy is there")

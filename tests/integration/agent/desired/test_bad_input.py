@@ -116,7 +116,7 @@ SENTENCES = {
 def test_impossible_app_yaml_is_said_with_file_and_line_and_the_last_good_state_serves(web: App, kind: str) -> None:
     change, place, said = SENTENCES[kind]
     good = (dict(web.strategy), dict(web.spec))
-    web.strategy, web.spec = good[0] | change.get("strategy", {}), good[1] | change.get("spec", {})
+    web.strategy, web.spec = good[0] | change.get("strategy", {}), good[1] | change.get("spec", {})  # type: ignore[attr-defined]
     web.configure()
     message = web.wait_condition("InvalidSpec")["message"]
     assert place in message

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import bz2
 import re
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from gitops_bg.core.model.git.verification import Doubt, SourceVerification
 from gitops_bg.repo.git.commit_form import HEADERS
 from gitops_bg.repo.read.polling import Poll
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.verification import key_files, openpgp
+from gitops_bg.repo.verification import openpgp
 from gitops_bg.repo.verification.answers import FIRST_SECONDS
 from gitops_bg.repo.verification.armor import BEGIN
 from gitops_bg.repo.verification.openpgp import OpenPgp
@@ -232,7 +233,7 @@ def test_a_file_without_public_keys_is_an_error_at_the_start(signed: Signed, gra
 
 
 def test_a_machine_without_gpg_says_so(signed: Signed, keys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(key_files.shutil, "which", lambda name: None if name == "gpg" else f"/usr/bin/{name}")
+    monkeypatch.setattr(shutil, "which", lambda name: None if name == "gpg" else f"/usr/bin/{name}")
     with pytest.raises(InvalidInput, match=r"--verify-gpg-keys: gpg is not on this machine \(install GnuPG\)"):
         signed.open(gpg_keys=keys)
 

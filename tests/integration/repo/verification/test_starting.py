@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.repo.verification import key_files
 from tests.integration.repo.verification.conftest import Signed
 
 FORM = "(write NAME ssh-ed25519 KEY, as in ssh-keygen(1))"
@@ -62,7 +62,7 @@ def test_a_file_that_is_too_large(signed: Signed) -> None:
 
 
 def test_a_machine_without_ssh_keygen(signed: Signed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(key_files.shutil, "which", lambda _: None)
+    monkeypatch.setattr(shutil, "which", lambda _: None)
     assert refusal(signed) == "--verify-signers: ssh-keygen is not on this machine (install OpenSSH)"
 
 
