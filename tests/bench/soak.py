@@ -34,11 +34,11 @@ _BUSY = 250
 entries of the ledger. Memory grows until every busy app has changed as often, so that has to be soon.
 """
 _NOTHING = {"memory": 4.0, "descriptors": 4, "threads": 4, "mirror": 25.0, "packs": 8}
-"""By how much the use of each may grow in the second half, in its unit: it goes up and down."""
+"""By how much the use of each may grow in the last third, in its unit: it goes up and down."""
 _YEAR = 365 * 86_400 / ROUND
 """Rounds."""
 _PAGE = Path(__file__).parents[2] / "docs" / "reference" / "reliability.md"
-_COLUMNS = ("Used by the agent", "First half", "Second half", "Grows in a year by", "")
+_COLUMNS = ("Used by the agent", "First half", "Last third", "Grows in a year by", "")
 _UNITS = {
     "memory": "MiB",
     "descriptors": "",
@@ -60,32 +60,31 @@ class Sample:
 
 @dataclass(frozen=True)
 class Verdict:
-    """One resource: its medians in the two halves of the time, and by how much it grew with each round of the second.
+    """One resource: its medians in the first half and in the last third, and its growth in each round of that.
 
-    The slope is that of Theil and Sen, the median of those between all pairs: a peak does not move it, a leak does.
+    Until then what is bounded fills: caches of up to 20,000 entries, old ReplicaSets, entries of the ledger. The slope
+    is that of Theil and Sen, the median of those between all pairs: a peak does not move it, a leak does.
     """
 
     name: str
-    halves: tuple[float, float]
+    medians: tuple[float, float]
     slope: float
     rounds: int
 
     @property
     def is_flat(self) -> bool:
-        """Whether the second half grew by nothing."""
+        """Whether the last third grew by nothing."""
         return self.slope * self.rounds <= _NOTHING[self.name]
 
 
 def verdicts(samples: Sequence[Sample]) -> list[Verdict]:
     """Judge all resources. Needs four samples."""
-    first, second = samples[: len(samples) // 2], samples[len(samples) // 2 :]
+    first, last = samples[: len(samples) // 2], samples[-max(2, len(samples) // 3) :]
 
     def verdict(name: str) -> Verdict:
-        halves = (median(each.used[name] for each in half) for half in (first, second))
-        slope = median(
-            (b.used[name] - a.used[name]) / (b.round - a.round) for a, b in itertools.combinations(second, 2)
-        )
-        return Verdict(name, (next(halves), next(halves)), slope, len(second))
+        slope = median((b.used[name] - a.used[name]) / (b.round - a.round) for a, b in itertools.combinations(last, 2))
+        early, late = (median(each.used[name] for each in part) for part in (first, last))
+        return Verdict(name, (early, late), slope, len(last))
 
     return [verdict(name) for name in _NOTHING]
 
@@ -155,7 +154,7 @@ def _heading(samples: Sequence[Sample], apps: int) -> str:
 
 def _cells(verdict: Verdict) -> tuple[str, ...]:
     unit = f" ({_UNITS[verdict.name]})" if _UNITS[verdict.name] else ""
-    numbers = (f"{value:,.0f}" for value in (*verdict.halves, verdict.slope * _YEAR))
+    numbers = (f"{value:,.0f}" for value in (*verdict.medians, verdict.slope * _YEAR))
     return verdict.name + unit, *numbers, "flat" if verdict.is_flat else "GROWS"
 
 
