@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
 from gitops_bg.cluster.api.kinds import Kind
+from gitops_bg.cluster.manifests.own_pods import Labels
 from gitops_bg.cluster.observation.look import Look
 from gitops_bg.cluster.observation.states import State
 from gitops_bg.core.model.actions import (
@@ -98,8 +99,11 @@ class Workloads(Protocol):
     def require_available(self, app: AppKey, number: int, digest: str, needed: int) -> None:
         """Check I1 live: raise `WorldChanged` where a version has fewer available pods than ``needed``."""
 
-    def create(self, app: AppKey, action: CreateReplicaSet, spare: Spare) -> Entries:
-        """Create the workload of a version, or repair it to what the version says."""
+    def create(self, app: AppKey, action: CreateReplicaSet, own: Labels, spare: Spare) -> Entries:
+        """Create the workload of a version, or repair it to what the version says.
+
+        ``own`` are the labels by which the target selects its pods.
+        """
 
     def scale(self, app: AppKey, action: ScaleReplicaSet, spare: Spare) -> Entries:
         """Set how many pods a version has."""

@@ -168,7 +168,8 @@ FLAGGER = Section(
             "port discovery, names and numbers",
             reason="nothing is discovered by pods: a Service without a manifest takes its ports from the containers",
         ),
-        Scenario("flagger_label_rewrite", "labels by prefix, affinity and selector rewriting", reason=_SELECTOR),
+        Scenario("flagger_own_pods", "affinity and topology spread of the primary name the primary's pods"),
+        Scenario("flagger_label_rewrite", "labels by prefix, selector rewriting", reason=_SELECTOR),
     ),
 )
 

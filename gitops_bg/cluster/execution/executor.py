@@ -110,7 +110,7 @@ class Executor:
         workloads, spare = self._parts.workloads, partial(self._refuse_if_serving, app, config)
         match action:
             case CreateReplicaSet():
-                written = workloads.create(app, action, spare)
+                written = workloads.create(app, action, config.selector if config else {}, spare)
             case ScaleReplicaSet():
                 written = workloads.scale(app, action, spare)
             case SyncPodMetadata():

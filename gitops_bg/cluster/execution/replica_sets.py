@@ -6,7 +6,8 @@ from dataclasses import replace
 from gitops_bg.cluster.api.kinds import REPLICA_SETS, Kind, Object
 from gitops_bg.cluster.execution.guards import Guards, refuse_if_deleting
 from gitops_bg.cluster.execution.writer import Writer
-from gitops_bg.cluster.manifests import anti_affinity, ephemeral_metadata
+from gitops_bg.cluster.manifests import anti_affinity, ephemeral_metadata, own_pods
+from gitops_bg.cluster.manifests.own_pods import Labels
 from gitops_bg.cluster.manifests.patches import change_annotation, change_replicas
 from gitops_bg.cluster.manifests.render import replica_set_manifest
 from gitops_bg.cluster.observation.applied_states import AppliedStates
@@ -41,7 +42,7 @@ class ReplicaSets:
         """The ReplicaSets that the object with this uid owns."""
         return ((REPLICA_SETS, each) for each in self._reader.replica_sets(app) if uid in each.meta.owners)
 
-    def create(self, app: AppKey, action: CreateReplicaSet, spare: Spare) -> Entries:
+    def create(self, app: AppKey, action: CreateReplicaSet, own: Labels, spare: Spare) -> Entries:
         """Create the ReplicaSet of a version, or repair it."""
         name = self._name(app, action.number, action.snapshot.digest)
         existing = self._guards.own(REPLICA_SETS, app, name) or self._of_former_name(app, action)
@@ -52,9 +53,10 @@ class ReplicaSets:
                 _spare(existing, spare)
             before = replica_set_state(existing)
             action = replace(action, anti_affinity=anti_affinity.read(before.anti_affinity))
+            own = own_pods.read(before.own_pods)
             worn = ephemeral_metadata.read(before.worn).changed(action.metadata)
             name = before.meta.name
-        manifest = replica_set_manifest(app, self._guards.uid(app), name, action, worn)
+        manifest = replica_set_manifest(app, self._guards.uid(app), name, action, worn, own)
         written = self._writer.apply(REPLICA_SETS, manifest, existing)
         state = replica_set_state(written.body)
         if not state.intact:

@@ -16,7 +16,7 @@ from gitops_bg.cluster.api.kinds import (
     Kind,
     Object,
 )
-from gitops_bg.cluster.manifests import anti_affinity, ephemeral_metadata
+from gitops_bg.cluster.manifests import anti_affinity, ephemeral_metadata, own_pods
 from gitops_bg.cluster.observation.drift import QUANTITIES
 from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance
 from gitops_bg.core import names
@@ -48,11 +48,13 @@ def replica_set_manifest(
     name: str,
     action: CreateReplicaSet,
     worn: ephemeral_metadata.EphemeralMetadata | None = None,
+    own: own_pods.Labels | None = None,
 ) -> Object:
     """The ReplicaSet of a version: its pods are the snapshot, with our labels and those of its role added.
 
-    ``worn`` is the role metadata to keep in its annotation; None for a ReplicaSet without pods yet. The snapshot and
-    its full digest are in annotations, so that the object alone identifies the version.
+    ``worn`` is the role metadata to keep in its annotation; None for a ReplicaSet without pods yet. ``own`` are the
+    labels by which the target selects its pods. The snapshot and its full digest are in annotations, so that the object
+    alone identifies the version.
     """
     digest = action.snapshot.digest
     labels = version_labels(app, digest, str(action.color), str(action.number))
@@ -64,6 +66,7 @@ def replica_set_manifest(
             names.SNAPSHOT: action.snapshot.text,
             **_unless_empty(names.CONFIGURATION, text_of(action.snapshot.configuration)),
             **_unless_empty(names.ANTI_AFFINITY, anti_affinity.written(action.anti_affinity)),
+            **_unless_empty(names.OWN_PODS, own_pods.written(own or {})),
             **_unless_empty(
                 names.POD_METADATA,
                 ephemeral_metadata.written(worn or ephemeral_metadata.EphemeralMetadata(action.metadata)),
@@ -71,7 +74,8 @@ def replica_set_manifest(
         },
         "ownerReferences": [owner_reference(app, app_uid)],
     }
-    template = ephemeral_metadata.dress(pod_template(app, action.snapshot, labels), action.metadata, labels)
+    narrowed = own_pods.narrow(pod_template(app, action.snapshot, labels), app, digest, own or {})
+    template = ephemeral_metadata.dress(narrowed, action.metadata, labels)
     manifest["spec"] = {
         "replicas": action.replicas,
         "minReadySeconds": action.min_ready_seconds,

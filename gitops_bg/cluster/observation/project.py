@@ -10,7 +10,7 @@ from functools import partial
 from sys import intern
 
 from gitops_bg.cluster.api.kinds import CONFIG_MAPS, SECRETS, Kind, Object
-from gitops_bg.cluster.manifests import anti_affinity, ephemeral_metadata
+from gitops_bg.cluster.manifests import anti_affinity, ephemeral_metadata, own_pods
 from gitops_bg.cluster.manifests.render import pod_template, version_labels
 from gitops_bg.cluster.observation.drift import contains
 from gitops_bg.cluster.observation.states import (
@@ -48,6 +48,7 @@ def replica_set_state(body: Object, known: ReplicaSetState | None = None) -> Rep
         intact=labels.get(names.DIGEST) == short(annotations.get(names.FULL_DIGEST, "")),
         configuration=annotations.get(names.CONFIGURATION, ""),
         anti_affinity=annotations.get(names.ANTI_AFFINITY) or annotations.get(names.APART_FROM, ""),
+        own_pods=annotations.get(names.OWN_PODS, ""),
         worn=annotations.get(names.POD_METADATA, ""),
         pods=status.get("replicas", 0),
         ready=status.get("readyReplicas", 0),
@@ -127,6 +128,7 @@ def _template_inputs(state: ReplicaSetState) -> tuple[object, ...]:
         state.number,
         state.configuration,
         state.anti_affinity,
+        state.own_pods,
         state.worn,
     )
 
@@ -143,9 +145,10 @@ def _is_intact(state: ReplicaSetState, template: Object) -> bool:
         return False
     app = AppKey(state.meta.namespace, state.meta.app)
     labels = version_labels(app, state.full_digest, state.color, state.number)
-    rendered = ephemeral_metadata.dress(
-        pod_template(app, snapshot, labels), ephemeral_metadata.read(state.worn).metadata, labels
+    narrowed = own_pods.narrow(
+        pod_template(app, snapshot, labels), app, state.full_digest, own_pods.read(state.own_pods)
     )
+    rendered = ephemeral_metadata.dress(narrowed, ephemeral_metadata.read(state.worn).metadata, labels)
     return contains(template, anti_affinity.add(rendered, app, anti_affinity.read(state.anti_affinity)))
 
 

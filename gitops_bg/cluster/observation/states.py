@@ -73,6 +73,8 @@ class ReplicaSetState:
     """The annotation with the configuration that it uses (``spec.manifests.configuration``)."""
     anti_affinity: str = ""
     """The annotation with the version whose nodes its pods avoid (``cluster.manifests.anti_affinity``)."""
+    own_pods: str = ""
+    """The annotation with the labels whose terms mean this version's pods alone (``cluster.manifests.own_pods``)."""
     worn: str = ""
     """The annotation with the role metadata of its pods (``cluster.manifests.ephemeral_metadata``)."""
     pods: int = 0

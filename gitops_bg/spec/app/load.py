@@ -36,7 +36,7 @@ from gitops_bg.spec.manifests.other_kinds import instead_of_app
 from gitops_bg.spec.manifests.pod_metadata import check_pod_metadata
 from gitops_bg.spec.manifests.references import Named
 from gitops_bg.spec.manifests.service_ports import check_ports, check_service, is_external, ports_in_git
-from gitops_bg.spec.manifests.target import TargetFile, read_target, selected_labels, value_at
+from gitops_bg.spec.manifests.target import TargetFile, match_labels, read_target, selected_labels, value_at
 from gitops_bg.spec.manifests.tracking import Tracked, track
 from gitops_bg.spec.notifications.alert_providers import Alerting, alerts_of
 from gitops_bg.spec.yaml.reader import Document, read, read_one
@@ -82,6 +82,8 @@ class AppConfig:
     labels: tuple[tuple[str, str], ...] = ()
     """The labels in the target's metadata, sorted."""
     annotations: tuple[tuple[str, str], ...] = ()
+    selector: Mapping[str, str] = field(default_factory=dict)
+    """The labels by which the target selects its pods (``matchLabels``); none where it has no such selector."""
     folder: str = ""
     """Where its files are; empty where it was not read from files."""
 
@@ -166,6 +168,7 @@ class _Folder:
             auxiliary_objects=auxiliary_objects,
             labels=_metadata_of(target_document, "labels"),
             annotations=_metadata_of(target_document, "annotations"),
+            selector=match_labels(target_document) if target else {},
             folder=self.folder,
         )
 

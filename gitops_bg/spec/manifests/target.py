@@ -80,6 +80,12 @@ def value_at(value: Any, path: Path) -> Any:
     return value
 
 
+def match_labels(document: Document | None) -> Mapping[str, str]:
+    """The labels with which a valid target selects its pods, each with its value; none without such a selector."""
+    labels = value_at(document.value, ("spec", "selector", "matchLabels")) if document else None
+    return dict(labels) if isinstance(labels, Mapping) else {}
+
+
 def selected_labels(document: Document | None) -> Mapping[str, str]:
     """The labels by which a target selects its pods, each with its field; even if the target is invalid."""
     selector = value_at(document.value, ("spec", "selector")) if document else None

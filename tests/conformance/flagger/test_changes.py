@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 import yaml
 
+from gitops_bg.core import names
 from tests.conformance.steps import rollouts
+from tests.support.cluster.paths import replica_sets
 from tests.support.scenario import App
 
 
@@ -82,3 +84,29 @@ def test_flagger_checksum_stability_through_formatting_and_restarts(web: App) ->
     assert world.writes() == before
     assert web.condition("InvalidSpec")["status"] == "False"
     assert (web.versions()["v1"].digest, rollouts(web)) == (digest, book)
+
+
+def test_flagger_own_pods_of_affinity_and_spread_are_those_of_one_version(web: App) -> None:
+    """Anti-affinity and spread by the target's own labels name the version in its ReplicaSet, and not in Git."""
+
+    def spread(target: dict[str, Any]) -> None:
+        own = {"labelSelector": target["spec"]["selector"]}
+        spec = target["spec"]["template"]["spec"]
+        spec["topologySpreadConstraints"] = [
+            {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway", **own}
+        ]
+        term = {"topologyKey": "kubernetes.io/hostname", **own}
+        spec["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+    _change(web, spread)
+    web.wait_told("candidate", times=2)
+    found = web.scenario.cluster.list(replica_sets(web.key.namespace))
+    (new,) = (each for each in found if "affinity" in each["spec"]["template"]["spec"])
+    spec = new["spec"]["template"]["spec"]
+    terms = [
+        *spec["topologySpreadConstraints"],
+        *spec["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"],
+    ]
+    digest = new["metadata"]["labels"][names.DIGEST]
+    assert [each["labelSelector"]["matchLabels"][names.DIGEST] for each in terms] == [digest, digest]
+    assert names.DIGEST not in new["metadata"]["annotations"][names.SNAPSHOT]

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from gitops_bg.cluster.api.kinds import Kind
+from gitops_bg.cluster.manifests.own_pods import Labels
 from gitops_bg.cluster.observation.look import Look
 from gitops_bg.cluster.observation.states import State
 from gitops_bg.cluster.ports import Entries, Spare
@@ -114,7 +115,7 @@ class MemoryWorkloads:
         if available < needed:
             raise WorldChanged(f"{short(digest)} has {available} available pods, not {needed}")
 
-    def create(self, app: AppKey, action: CreateReplicaSet, spare: Spare) -> Entries:
+    def create(self, app: AppKey, action: CreateReplicaSet, own: Labels, spare: Spare) -> Entries:
         digest = action.snapshot.digest
         name = replica_set_name(app, action.number, digest)
         available = min(self.pods, action.replicas)
