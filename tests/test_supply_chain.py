@@ -54,6 +54,13 @@ def test_every_file_of_a_lock_has_a_hash(name: str) -> None:
     assert [package for package, (_, rest) in entries.items() if "--hash=sha256:" not in rest] == []
 
 
+def test_every_stage_of_the_image_begins_with_a_base_by_its_digest() -> None:
+    lines = (ROOT / "deploy" / "Dockerfile").read_text().splitlines()
+    (base,) = [line.removeprefix("ARG BASE=") for line in lines if line.startswith("ARG BASE=")]
+    assert re.fullmatch(r"python:3\.\d+\.\d+-slim-[a-z]+@sha256:[0-9a-f]{64}", base)
+    assert {line.split()[1] for line in lines if line.startswith("FROM ")} == {"${BASE}"}
+
+
 def test_this_environment_is_the_locked_one() -> None:
     """`make` installs from the lock, here as in CI."""
     have = locked("development.txt")
