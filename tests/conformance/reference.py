@@ -213,6 +213,59 @@ BGD = Section(
     tuple(Scenario(*each.strip().split(" ", 1)) for line in _BGD.strip().splitlines() for each in line.split("|")),
 )
 
-SECTIONS = (ARGO, GAPS, WEAK_POINTS, FLAGGER, BEATS, BGD)
+OAM = Section(
+    "The OAM rollout trait",
+    "the design of the trait, and what its scheduler does (versions-and-routes.md C1, C2)",
+    (
+        Scenario("O1", "the provider selects the router", reason="one kind of Service leads to every app"),
+        Scenario("O2", "the target is found by itself", reason="`target.yaml` of the folder is the target"),
+        Scenario("O3", "the target is the newest revision unless one is named"),
+        Scenario("O4", "first deployment: no rollout", test="test_flagger_init_pods_first_then_the_service_then_git"),
+        Scenario(
+            "O5",
+            "the new workload is the candidate, and starts at 0",
+            test="test_flagger_hook_confirm_rollout_keeps_the_candidate_at_0_until_it_says_yes",
+        ),
+        Scenario("O6", "no primary object, no renames"),
+        Scenario(
+            "O7",
+            "one controller sets the sizes of source and target",
+            test="test_L8_change_of_replicas_scales_without_a_rollout_and_manual_scaling_is_reverted",
+        ),
+        Scenario("O8", "promotion: source to 0, target at full size, UID and template unchanged"),
+        Scenario("O9", "the target of one rollout is the source of the next"),
+        Scenario("O10", "no workload is called primary", reason="`primary.yaml` says what is live; no workload has it"),
+        Scenario("O11", "three kinds of targets"),
+        Scenario("O12", "the revision in the configuration is the live one after success"),
+        Scenario(
+            "O13", "autoscalers do not fight", test="test_flagger_hpa_scales_what_serves_through_promotion_and_rollback"
+        ),
+        Scenario("O14", "the status of the rollout on the parent", test="test_flagger_phases_of_a_run_in_their_order"),
+        Scenario(
+            "O15",
+            "metrics with thresholds gate each stage",
+            test="test_flagger_beat_h_verdicts_are_good_bad_or_none_by_limits_in_a_row_and_in_all",
+        ),
+        Scenario("O16", "another controller that applies the target undoes no size"),
+        Scenario("O17", "no metric data blocks", test="test_no_data_pauses_and_promote_measures_afresh"),
+        Scenario(
+            "O18", "threshold N allows N-1 failures", test="test_flagger_hook_rollout_refusals_reach_the_threshold"
+        ),
+        Scenario(
+            "O19",
+            "without analysis readiness still counts",
+            test="test_flagger_skip_analysis_bad_image_that_is_promoted_by_force_gets_no_traffic",
+        ),
+        Scenario(
+            "O20",
+            "deletion midway",
+            test="test_flagger_deletion_flagger_beat_k_keeps_serving_and_takes_up_again",
+        ),
+        Scenario("O21", "restart of the controller midway", test=_DEATHS),
+        Scenario("O22", "a pinned revision that is missing: a condition, and nothing is scaled"),
+    ),
+)
+
+SECTIONS = (ARGO, GAPS, WEAK_POINTS, FLAGGER, BEATS, BGD, OAM)
 
 EVERY = {scenario.id: scenario for section in SECTIONS for scenario in section.scenarios}

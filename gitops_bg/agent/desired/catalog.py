@@ -18,6 +18,7 @@ from gitops_bg.agent.desired.policing import PolicingFacts
 from gitops_bg.agent.desired.provenance import Provenances, passed_of
 from gitops_bg.agent.desired.reader import Reader
 from gitops_bg.agent.desired.reading import Entry, Reading
+from gitops_bg.agent.desired.revisions import Revisions
 from gitops_bg.agent.reconcile.rewrite_reports import RewriteReports
 from gitops_bg.core.checks.git.reverts import asks_for_provenance, asks_what_passed
 from gitops_bg.core.checks.git.unverified import describe
@@ -70,6 +71,7 @@ class Catalog:
         self._reader = Reader(repository, self.cares_for)
         self._rewrite_reports = RewriteReports()
         self._provenances = Provenances(repository)
+        self._revisions = Revisions(repository)
         self.board = PeerBoard(self.apps)
         self.policing = PolicingFacts(repository, self.board)
         self._positions: Mapping[AppKey, Position] = {}
@@ -164,6 +166,10 @@ class Catalog:
     def waits_for_look(self, app: AppKey) -> bool:
         """Note that an app waits for the next look at main; return whether that is new."""
         return self._lookout.wait(app)
+
+    def pinned(self, reading: Reading, app: AppKey, config: AppConfig, record: Record) -> AppConfig:
+        """The description of an app with the version that its ``revision`` names, if any, as its target."""
+        return self._revisions.pinned(app, config, record, reading.followed.commit)
 
     def desired(
         self, reading: Reading, app: AppKey, config: AppConfig, record: Record, knowledge: Knowledge

@@ -68,12 +68,11 @@ class Live:
         return cls(None, Record(), Observed())
 
 
-def look(cluster: Cluster, app: AppKey, reading: Reading) -> Live:
+def look(catalog: Catalog, cluster: Cluster, app: AppKey, reading: Reading) -> Live:
     """Read an app from the cluster, compared with what main says of it."""
     seen = cluster.seen(app)
     manifest, record = seen.manifest, seen.record
-    entry = reading.entry(app)
-    config = config_for(app, entry.config if entry else None, manifest, reading.alerting)
+    config = _config(catalog, reading, app, manifest, record, counts=True)
     observed = cluster.observe(app, config, record) if config else Observed()
     return Live(manifest, record, observed, seen.version, seen.pull)
 
@@ -81,8 +80,7 @@ def look(cluster: Cluster, app: AppKey, reading: Reading) -> Live:
 def facts_of(catalog: Catalog, reading: Reading, app: AppKey, live: Live) -> Facts | None:
     """Combine main and the live state; None for an app that neither of them describes."""
     knowledge = catalog.relation(reading, app, live.record)
-    entry = reading.entry(app) if knowledge.counts else None
-    config = config_for(app, entry.config if entry else None, live.manifest, reading.alerting)
+    config = _config(catalog, reading, app, live.manifest, live.record, counts=knowledge.counts)
     if config is None or config.spec is None:
         return None
     desired = catalog.desired(reading, app, config, live.record, knowledge)
@@ -98,6 +96,15 @@ def facts_of(catalog: Catalog, reading: Reading, app: AppKey, live: Live) -> Fac
     )
 
 
+def _config(
+    catalog: Catalog, reading: Reading, app: AppKey, live: Object | None, record: Record, *, counts: bool
+) -> AppConfig | None:
+    """The description in force: main's where it ``counts``, else the live one."""
+    entry = reading.entry(app) if counts else None
+    config = config_for(app, entry.config if entry else None, live, reading.alerting)
+    return None if config is None else catalog.pinned(reading, app, config, record)
+
+
 def gather(catalog: Catalog, cluster: Cluster, app: AppKey) -> Facts | None:
     """Read everything about an app, with one reading of main; None for an app that neither Git nor the cluster has.
 
@@ -106,7 +113,7 @@ def gather(catalog: Catalog, cluster: Cluster, app: AppKey) -> Facts | None:
     cluster.demand_known(app.namespace)
     state = catalog.member_state_of(app)
     reading = reading_for(catalog.reading, app, state)
-    facts = facts_of(catalog, reading, app, look(cluster, app, reading))
+    facts = facts_of(catalog, reading, app, look(catalog, cluster, app, reading))
     if facts is not None and state is not None:
         return _as_member(facts, state, in_main=reading.entry(app) is not None)
     if facts is None or reading.entry(app) or not facts.desired.knowledge.counts:

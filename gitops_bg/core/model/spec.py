@@ -122,6 +122,20 @@ class Retry:
 
 
 @dataclass(frozen=True, slots=True)
+class Revision:
+    """``spec.revision``: the version to run instead of what the target says. One of the three is set."""
+
+    number: int = 0
+    digest: str = ""
+    """With its prefix; the beginning is enough."""
+    commit: str = ""
+    """A commit of main: what the folder's target was there."""
+
+    def __str__(self) -> str:
+        return self.digest or self.commit or f"v{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
 class AppSpec:
     """One app as its author wants it to run."""
 
@@ -143,3 +157,4 @@ class AppSpec:
     """Pods older than this are restarted; a time in the future schedules the restart."""
     suspend: Suspension | None = None
     retry: Retry | None = None
+    revision: Revision | None = None

@@ -18,6 +18,7 @@ from gitops_bg.spec.dns_labels import DNS_LABEL
 NEVER = "never"
 LARGEST = 2**31 - 1
 DIGEST = r"[a-z0-9]+:[0-9a-f]{10,}"
+_REVISION = re.compile(rf"v?[1-9][0-9]{{0,8}}|{DIGEST}|[0-9a-f]{{40}}|[0-9a-f]{{64}}", re.ASCII)
 _PERCENT = re.compile(r"\d{1,2}%|100%", re.ASCII)
 
 
@@ -54,6 +55,16 @@ def _share(value: Any) -> int | str:
     if (whole and 0 <= value <= LARGEST) or (isinstance(value, str) and _PERCENT.fullmatch(value)):
         return value  # type: ignore[no-any-return]
     raise PydanticCustomError("share", 'must be a number of pods, 0 or more, or a share of them from "0%" to "100%"')
+
+
+def _revision(value: Any) -> int | str:
+    """A number, also as ``v3``; a digest, or its beginning; a full commit id."""
+    number = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= LARGEST
+    if number or (isinstance(value, str) and _REVISION.fullmatch(value)):
+        return value  # type: ignore[no-any-return]
+    raise PydanticCustomError(
+        "revision", "must be the number of a version (3 or v3), a digest (v1:3f9c…) or a full commit id"
+    )
 
 
 def is_open(value: object) -> bool:
@@ -120,6 +131,7 @@ OpenPeriod = Annotated[int | str, PlainValidator(_open_period), WithJsonSchema({
 """A period that may contain args."""
 Limit = Annotated[int | str, PlainValidator(_limit), WithJsonSchema({"x-kubernetes-int-or-string": True})]
 """A count or a limit that may contain args; -1 means no limit."""
+Revision = Annotated[int | str, PlainValidator(_revision), WithJsonSchema({"x-kubernetes-int-or-string": True})]
 Moment = Annotated[datetime, BeforeValidator(_moment)]
 TargetFile = Annotated[str, AfterValidator(_file_in_the_folder)]
 

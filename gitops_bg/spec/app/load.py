@@ -84,6 +84,8 @@ class AppConfig:
     annotations: tuple[tuple[str, str], ...] = ()
     selector: Mapping[str, str] = field(default_factory=dict)
     """The labels by which the target selects its pods (``matchLabels``); none where it has no such selector."""
+    pinned_by: Source | None = None
+    """The commit that last changed ``app.yaml``, where that names a ``revision``."""
     folder: str = ""
     """Where its files are; empty where it was not read from files."""
 
@@ -169,6 +171,7 @@ class _Folder:
             labels=_metadata_of(target_document, "labels"),
             annotations=_metadata_of(target_document, "annotations"),
             selector=match_labels(target_document) if target else {},
+            pinned_by=source(APP_FILE) if spec and spec.revision else None,
             folder=self.folder,
         )
 

@@ -17,6 +17,7 @@ from gitops_bg.spec.app.fields import (
     Model,
     Moment,
     Positive,
+    Revision,
     ServiceName,
     Share,
     TargetFile,
@@ -286,6 +287,11 @@ class AppSpec(Model):
     )
     suspend: Suspend | None = None
     retry: Retry | None = None
+    revision: Revision | None = Field(
+        None,
+        description="The version to run instead of the target, until this is removed: its number, its digest, "
+        "or a full commit id of main, for what the target was there. One that nobody knows changes nothing.",
+    )
 
     @property
     def alerts(self) -> list[Alert] | None:

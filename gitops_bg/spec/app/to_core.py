@@ -21,6 +21,7 @@ from gitops_bg.core.model.spec import (
     PreviewSwitch,
     PromoteVia,
     Retry,
+    Revision,
     Strategy,
     Suspension,
 )
@@ -62,6 +63,7 @@ def to_core(
         restart_at=spec.restart_at,
         suspend=suspension(spec.suspend),
         retry=_retry(spec.retry),
+        revision=_revision(spec.revision),
     )
 
 
@@ -131,6 +133,15 @@ def suspension(suspend: models.Suspend | None) -> Suspension | None:
 
 def _retry(retry: models.Retry | None) -> Retry | None:
     return Retry(retry.digest, retry.number, retry.by, retry.after) if retry else None
+
+
+def _revision(written: int | str | None) -> Revision | None:
+    if written is None:
+        return None
+    text = str(written)
+    if ":" in text:
+        return Revision(digest=text)
+    return Revision(commit=text) if len(text) >= 40 else Revision(number=int(text.removeprefix("v")))
 
 
 def retry_in(data: bytes) -> Retry | None:

@@ -14,6 +14,7 @@ from gitops_bg.core.model.spec import (
     PreviewSwitch,
     PromoteVia,
     Retry,
+    Revision,
     Strategy,
     Suspension,
 )
@@ -90,6 +91,22 @@ def test_everything_that_can_be_written() -> None:
     )
 
 
+# revision, as written: what it names
+REVISION = {
+    "3": Revision(number=3),
+    "v12": Revision(number=12),
+    f'"{DIGEST}"': Revision(digest=DIGEST),
+    f'"{DIGEST[:13]}"': Revision(digest=DIGEST[:13]),
+    f'"{40 * "a"}"': Revision(commit=40 * "a"),
+    f'"{64 * "b"}"': Revision(commit=64 * "b"),
+}
+
+
+@pytest.mark.parametrize("written", REVISION)
+def test_a_revision_is_a_number_a_digest_or_a_commit(written: str) -> None:
+    assert load(app_with(f"revision: {written}")).revision == REVISION[written]
+
+
 # (autoPromotionEnabled, promotion) as written: (promotes itself, via)
 PROMOTION = {
     ("", ""): (False, PromoteVia.PULL_REQUEST),
@@ -130,7 +147,7 @@ WRONG = {
         "",
     ): "app.yaml:8: spec.zzz: there is no such field (known here: analysis, autoscalerRef, "
     "deletionPolicy, minReadySeconds, progressDeadlineAbort, progressDeadlineSeconds, promotion, restartAt, retry, "
-    "revisionHistoryLimit, rollbackWindow, "
+    "revision, revisionHistoryLimit, rollbackWindow, "
     "strategy, suspend, target)",
     ("promotion: {vai: commit}", ""): "app.yaml:8: spec.promotion.vai: there is no such field (did you mean via?)",
     ("", "previewservice: x"): "app.yaml:8: spec.strategy.blueGreen.previewservice: there is no such field "
@@ -186,6 +203,11 @@ WRONG = {
     ("suspend: {reason: x, until: 5}", ""): "app.yaml:8: spec.suspend.until: expected a time with its zone, "
     "such as 2026-03-01T12:00:00Z, found a number",
     ("retry: {digest: abc, number: 1}", ""): "app.yaml:8: spec.retry.digest: 'abc' is not allowed (use a full digest)",
+    **{
+        (f"revision: {wrong}", ""): "app.yaml:8: spec.revision: must be the number of a version (3 or v3), a digest "
+        "(v1:3f9c…) or a full commit id"
+        for wrong in ("0", "-1", "true", "v0", "c0ffee", "latest", '"v1:3f"', "[3]")
+    },
     ("rollbackWindow: 3", ""): "app.yaml:8: spec.rollbackWindow: expected a mapping, found a number",
     ("target: primary.yaml", ""): "app.yaml:8: spec.target: must name a YAML file in the app's own folder, "
     "such as target.yaml",

@@ -1,0 +1,98 @@
+"""The OAM rollout trait: each version has a workload of its own, and nothing is copied (versions-and-routes.md C1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from gitops_bg.core import names
+from tests.support.cluster.paths import replica_sets
+from tests.support.cluster.rawapi import Json
+from tests.support.scenario import App, Scenario
+
+
+def _workloads(web: App) -> dict[str, Json]:
+    """The ReplicaSets of the app by image tag."""
+    found = web.scenario.cluster.list(replica_sets(web.key.namespace))
+    return {each["spec"]["template"]["spec"]["containers"][0]["image"].rpartition(":")[2]: each for each in found}
+
+
+def test_O6_O8_O9_three_rollouts_move_traffic_between_workloads_that_stay_what_they_are(world: Scenario) -> None:
+    """Each of three promotions makes the target's own workload live: same UID, same template; the source goes to 0."""
+    world.start()
+    web = world.app().deploy("v1")
+    for tag, source in (("v2", "v1"), ("v3", "v2"), ("v4", "v3")):
+        web.push_image(tag)
+        web.wait_offered(tag)
+        target, before = _workloads(web)[tag], _workloads(web)
+        assert target["spec"]["replicas"] == web.replicas
+        web.merge_offer()
+        web.wait_live(tag)
+        world.wait_idle()
+        after = _workloads(web)
+        assert after.keys() == before.keys(), "nothing is copied, and nothing renamed"
+        assert after[tag]["metadata"]["uid"] == target["metadata"]["uid"]
+        assert after[tag]["spec"]["template"] == target["spec"]["template"]
+        world.advance(600)
+        web.wait(lambda of=source: _workloads(web)[of]["spec"]["replicas"] == 0, f"{source} goes to 0")
+
+
+KINDS: dict[str, dict[str, Any]] = {
+    "Deployment": {"apiVersion": "apps/v1", "kind": "Deployment"},
+    "PodTemplate": {"apiVersion": "v1", "kind": "PodTemplate"},
+    "a workload of somebody's": {"apiVersion": "core.oam.dev/v1alpha2", "kind": "PodSpecWorkload"},
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_O11_targets_of_three_kinds_roll_out_alike(name: str, world: Scenario) -> None:
+    """A Deployment, a PodTemplate, and a workload with a pod template of a kind that nobody here knows."""
+    world.start()
+    web = world.app()
+
+    def written(tag: str) -> str:
+        template = yaml.safe_load(web.target_yaml(tag))["spec"]["template"]
+        metadata = {"name": web.name, "namespace": web.key.namespace}
+        is_bare = KINDS[name]["kind"] == "PodTemplate"
+        labels = template["metadata"]["labels"]
+        spec = (
+            {"template": template}
+            if is_bare
+            else {"spec": {"replicas": web.replicas, "selector": {"matchLabels": labels}, "template": template}}
+        )
+        return yaml.safe_dump({**KINDS[name], "metadata": metadata, **spec})
+
+    world.publish("Add it", {f"{web.folder}/app.yaml": web.app_yaml(), f"{web.folder}/target.yaml": written("v1")})
+    web.wait_live("v1")
+    world.publish("v2", {f"{web.folder}/target.yaml": written("v2")})
+    web.merge_promotion("v2")
+    web.wait_live("v2")
+    assert sorted(_workloads(web)) == ["v1", "v2"]
+
+
+def test_O16_another_controller_that_applies_the_target_undoes_no_size(world: Scenario) -> None:
+    """It applies sizes of its own to both workloads, again and again: the agent alone says how many pods there are."""
+    world.start()
+    web = world.app().deploy("v1")
+    web.promote("v2")
+    world.wait_idle()
+    for _ in range(3):
+        for tag, each in _workloads(web).items():
+            body = {
+                "apiVersion": "apps/v1",
+                "kind": "ReplicaSet",
+                "metadata": {"name": each["metadata"]["name"], "namespace": web.key.namespace},
+                "spec": {"replicas": 7 if tag == "v1" else 1},
+            }
+            world.cluster.apply(body, manager="app-controller")
+        web.wait(
+            lambda: (
+                {tag: each["spec"]["replicas"] for tag, each in _workloads(web).items()}
+                == {"v1": web.replicas, "v2": web.replicas}
+            ),
+            "both have the size that they should",
+        )
+    assert web.live_tag() == "v2"
+    assert all(each["metadata"]["labels"][names.MANAGED_BY] == names.MANAGER for each in _workloads(web).values())

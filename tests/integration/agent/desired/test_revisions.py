@@ -1,0 +1,110 @@
+"""`spec.revision`: a version of before in place of the target until it is removed; what nobody knows scales nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from gitops_bg.core.model.digest import short
+from tests.support.configuration import SETTINGS, config_map, read_by, reading
+from tests.support.scenario import App, Scenario
+
+NAMED: dict[str, Callable[[App, str], object]] = {
+    "by number": lambda web, commit: 1,
+    "by number, as people say it": lambda web, commit: "v1",
+    "by digest": lambda web, commit: web.digest("v1"),
+    "by the beginning of a digest": lambda web, commit: web.digest("v1")[:13],
+    "by commit": lambda web, commit: commit,
+}
+
+
+def pin(web: App, revision: object) -> str:
+    web.spec["revision"] = revision
+    return web.configure()
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_O3_O12_a_version_of_before_is_offered_and_goes_live_as_any_other(name: str, world: Scenario) -> None:
+    """Named by number, digest or commit; what is live then is what app.yaml says."""
+    world.start()
+    web = world.app()
+    first = web.add("v1")
+    web.wait_live("v1")
+    web.wait_told()
+    web.promote("v2")
+    web.promote("v3")
+    pin(web, NAMED[name](web, first))
+    web.merge_promotion("v1")
+    web.wait_live("v1")
+    assert web.condition("InvalidSpec")["status"] == "False"
+    web.wait_told("rolled-back")
+
+    del web.spec["revision"]
+    web.configure()
+    world.wait_idle()
+    gates = [each["gate"] for each in web.status["waits"] if each.get("version") == 3]
+    assert ("hold" in gates, web.live_tag()) == (True, "v1"), "what was rolled back stays away, as after any way back"
+
+
+def test_what_is_pushed_meanwhile_waits(world: Scenario) -> None:
+    world.start()
+    web = world.app().deploy("v1")
+    web.promote("v2")
+    pin(web, 2)
+    web.push_image("v3")
+    world.wait_idle()
+    assert (sorted(web.versions()), web.live_tag(), web.offered()) == (["v1", "v2"], "v2", False)
+
+    del web.spec["revision"]
+    web.configure()
+    web.wait_offered("v3")
+
+
+def test_its_configuration_comes_back_with_it(world: Scenario) -> None:
+    world.start()
+    web = reading(world.app())
+    web.objects[SETTINGS] = config_map(level="info")
+    web.deploy("v1")
+    first = web.digest("v1")
+    web.push_object(SETTINGS, config_map(level="debug"))
+    web.merge_promotion("v1")
+    web.wait_live("v1")
+    assert web.selected() != short(first)
+    pin(web, 1)
+    web.wait(lambda: web.primary_digest(web.promotion_branch) == first if web.offered() else False, "it is offered")
+    web.merge_offer()
+    web.wait(lambda: web.selected() == short(first), "version 1 is live again")
+    assert read_by(web, first) == {"level": "info"}
+
+
+@pytest.mark.parametrize(
+    ("revision", "said"),
+    [
+        (9, "app.yaml: spec.revision: there is no version v9 of this app, so the target is left as it is"),
+        ("v1:" + 10 * "0", f"there is no version v1:{10 * '0'} of this app"),
+        (40 * "0", f"main has no commit {10 * '0'}, so the target is left as it is"),
+    ],
+)
+def test_O22_one_that_nobody_knows_is_said_and_scales_nothing(revision: object, said: str, world: Scenario) -> None:
+    """The condition InvalidSpec names the field; versions, traffic and offers stay as they are."""
+    world.start()
+    web = world.app().deploy("v1")
+    before = web.versions()
+    pin(web, revision)
+    condition = web.wait_condition("InvalidSpec")
+    assert said in condition["message"]
+    world.wait_idle()
+    assert (web.versions(), web.live_tag(), web.offered()) == (before, "v1", False)
+    web.spec.pop("revision")
+    web.configure()
+    web.wait_condition("InvalidSpec", "False")
+
+
+def test_a_commit_from_before_the_folder_is_no_version(world: Scenario) -> None:
+    world.start()
+    before = world.publish("A page", {"README.md": "here\n"})
+    web = world.app().deploy("v1")
+    pin(web, before)
+    said = web.wait_condition("InvalidSpec")["message"]
+    assert f"app.yaml: spec.revision: at commit {before[:10]}: {web.folder}/app.yaml: is missing" in said
