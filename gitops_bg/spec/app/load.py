@@ -53,6 +53,16 @@ of several.
 
 
 @dataclass(frozen=True, slots=True)
+class Pin:
+    """The ``revision`` of an ``app.yaml``."""
+
+    by: Source
+    """The commit that last changed the file."""
+    unknown: Problem
+    """The problem, with its place, where nobody knows the revision; its message is still to be told."""
+
+
+@dataclass(frozen=True, slots=True)
 class AppConfig:
     """One app as its folder describes it. ``problems`` says why a part is None, or what else is wrong."""
 
@@ -84,8 +94,8 @@ class AppConfig:
     annotations: tuple[tuple[str, str], ...] = ()
     selector: Mapping[str, str] = field(default_factory=dict)
     """The labels by which the target selects its pods (``matchLabels``); none where it has no such selector."""
-    pinned_by: Source | None = None
-    """The commit that last changed ``app.yaml``, where that names a ``revision``."""
+    pin: Pin | None = None
+    """Where ``app.yaml`` names a ``revision``; None where it names none."""
     folder: str = ""
     """Where its files are; empty where it was not read from files."""
 
@@ -171,9 +181,13 @@ class _Folder:
             labels=_metadata_of(target_document, "labels"),
             annotations=_metadata_of(target_document, "annotations"),
             selector=match_labels(target_document) if target else {},
-            pinned_by=source(APP_FILE) if spec and spec.revision else None,
+            pin=self._pin(app_document, source) if app_document and spec and spec.revision else None,
             folder=self.folder,
         )
+
+    def _pin(self, document: Document, source: SourceOf) -> Pin:
+        remedy = "name one that gitops-bg history shows, or remove the field"
+        return Pin(source(APP_FILE), document.problem(("spec", "revision"), "", remedy))
 
     def _path(self, filename: str) -> str:
         return f"{self.folder}/{filename}"
