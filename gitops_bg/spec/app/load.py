@@ -39,6 +39,7 @@ from gitops_bg.spec.manifests.service_ports import check_ports, check_service, i
 from gitops_bg.spec.manifests.target import TargetFile, match_labels, read_target, selected_labels, value_at
 from gitops_bg.spec.manifests.tracking import Tracked, track
 from gitops_bg.spec.notifications.alert_providers import Alerting, alerts_of
+from gitops_bg.spec.rendering.templates import unrendered, unrendered_file
 from gitops_bg.spec.yaml.reader import Document, read, read_one
 
 NO_TEMPLATES = Library()
@@ -207,8 +208,9 @@ class _Folder:
         if not isinstance(content, bytes):
             return None
         document, problems = read_one(self._path(filename), content)
-        self.problems.extend(problems)
-        return document
+        template = unrendered(self._path(filename), content, problems)
+        self.problems.extend(template or problems)
+        return None if template else document
 
     def _app(self) -> tuple[Document | None, models.AppSpec | None]:
         document = self._document(APP_FILE) if APP_FILE in self.files else self._without_app_file()
@@ -235,6 +237,8 @@ class _Folder:
     def _target(self, app_document: Document | None, filename: str) -> tuple[Document | None, TargetFile | None]:
         if filename not in self.files:
             message, remedy = f"{filename} is not in the folder", f"add it to {self.folder}"
+            if app_document and value_at(app_document.value, ("spec", "render")) is not None:
+                remedy = f"run `gitops-bg render {self.app}`, and commit what it writes"
             anchor = app_document or Document(self._path(APP_FILE), None)
             self.problems.append(anchor.problem(("spec", "target"), message, remedy))
         document = self._document(filename)
@@ -318,8 +322,14 @@ class _Folder:
         content = self.files[filename]
         if not isinstance(content, bytes):
             return []
+        if problem := unrendered_file(self._path(filename)):
+            self.problems.append(problem)
+            return []
         reading = read(self._path(filename), content)
-        self.problems.extend(reading.problems)
+        template = unrendered(self._path(filename), content, reading.problems)
+        self.problems.extend(template or reading.problems)
+        if template:
+            return []
         good: list[tuple[Document, Object]] = []
         for document in reading.documents:
             found, problems = validate(_model_of(document.value), document)
