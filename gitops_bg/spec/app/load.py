@@ -34,7 +34,7 @@ from gitops_bg.spec.manifests.members import check_services, implied_app, live_s
 from gitops_bg.spec.manifests.objects import Applied, Object, ServiceObject, check_place, check_supported
 from gitops_bg.spec.manifests.other_kinds import instead_of_app
 from gitops_bg.spec.manifests.pod_metadata import check_pod_metadata
-from gitops_bg.spec.manifests.references import Named
+from gitops_bg.spec.manifests.references import CONFIG_MAP, SECRET, Named
 from gitops_bg.spec.manifests.service_ports import check_ports, check_service, is_external, ports_in_git
 from gitops_bg.spec.manifests.target import TargetFile, match_labels, read_target, selected_labels, value_at
 from gitops_bg.spec.manifests.tracking import Tracked, track
@@ -326,7 +326,8 @@ class _Folder:
             self.problems.append(problem)
             return []
         reading = read(self._path(filename), content)
-        template = unrendered(self._path(filename), content, reading.problems)
+        holds_texts = any(_kind_of(each.value) in (CONFIG_MAP, SECRET) for each in reading.documents)
+        template = unrendered(self._path(filename), content, reading.problems, holds_texts=holds_texts)
         self.problems.extend(template or reading.problems)
         if template:
             return []
@@ -371,5 +372,9 @@ def _metadata_of(document: Document | None, field: str) -> tuple[tuple[str, str]
     return tuple(sorted((str(key), str(value)) for key, value in found.items())) if isinstance(found, Mapping) else ()
 
 
+def _kind_of(written: Any) -> Any:
+    return written.get("kind") if isinstance(written, Mapping) else None
+
+
 def _model_of(written: Any) -> type[Applied]:
-    return ServiceObject if isinstance(written, Mapping) and written.get("kind") == "Service" else Applied
+    return ServiceObject if _kind_of(written) == "Service" else Applied

@@ -1,7 +1,7 @@
 """The import as a whole: manifests in, the files of a repository out, or every reason why there are none.
 
 Nothing is dropped silently: a field or an object without an equal is listed, with its place, why, and what to do. An
-import that cannot be whole has no files.
+import that cannot be whole has no files (decision 62).
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -14,22 +14,24 @@ UNRENDERED_FILES = {
 """Files that only kustomize or helm reads, by name, each with what to do."""
 
 _OF_HELM = re.compile(
-    r"\{\{-?\s*(?:\.(?:Values|Release|Chart|Capabilities|Files|Template)\b|(?:include|template|toYaml|tpl)\s)",
+    r"\{\{-?\s*(?:\.(?:Values|Release|Chart|Capabilities)\b|(?:include|toYaml|tpl)\s)",
     re.ASCII,
 )
 """What nothing but helm fills in. Braces alone may be meant: agents of Vault and others read such annotations."""
 
 
-def unrendered(file: str, data: bytes, problems: Sequence[Problem]) -> tuple[Problem, ...]:
+def unrendered(
+    file: str, data: bytes, problems: Sequence[Problem], *, holds_texts: bool = False
+) -> tuple[Problem, ...]:
     """The problem of a manifest that is a template; none where it is none, or only looks like one.
 
-    It is one where it asks for what helm alone knows, and where one of the ``problems`` that it has as YAML is at
-    braces.
+    It is one where one of the ``problems`` that it has as YAML is at braces, and where it asks for what helm alone
+    knows; unless it ``holds_texts``, as a ConfigMap does: those are for whoever reads it.
     """
     if b"{{" not in data:
         return ()
     text = data.decode(errors="replace")
-    found = _OF_HELM.search(text)
+    found = None if holds_texts else _OF_HELM.search(text)
     start = found.start() if found else _braces_at(text, problems)
     if start is None:
         return ()

@@ -38,7 +38,7 @@ GROUPS = {
 }
 INSTALLATION = {"install", "uninstall"}
 RENDERED = {"render"}
-"""Of real helm and kustomize: tests/integration/cli/test_render.py."""
+"""Of real helm and kustomize: tests/integration/cli/onboarding/test_render.py."""
 
 
 def verbs_with_json(command: Any, name: str = "") -> Iterator[str]:

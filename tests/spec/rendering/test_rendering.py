@@ -224,6 +224,11 @@ def test_what_nobody_renders_is_an_error_that_says_what_to_do(case: str) -> None
     assert "docs/how-to/rendered-manifests.md" in found[0]
 
 
+def test_a_config_map_holds_whatever_templates_its_reader_likes() -> None:
+    text = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {chart: "{{ .Values.image }}"}\n'
+    assert problems(app_yaml=APP, target_yaml=TARGET, settings_yaml=text) == []
+
+
 def test_braces_that_somebody_else_reads_are_none_of_our_business() -> None:
     annotation = "annotations: {vault/template: '{{- with secret \"a\" }}{{ .Data }}{{ end }}'}\n      labels:"
     assert (
