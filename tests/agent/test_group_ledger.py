@@ -15,8 +15,8 @@ from gitops_bg.core.groups.observed import LedgerPosition
 from gitops_bg.core.groups.record import GroupLedgerEntry
 from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.repo.git.errors import PushRefused
-from gitops_bg.repo.write.group_ledger_file import GroupLedgerBatch
-from gitops_bg.repo.write.ledger_entries import Position
+from gitops_bg.repo.ledger.group_ledger_file import GroupLedgerBatch
+from gitops_bg.repo.ledger.ledger_entries import Position
 from tests.support.waiting import eventually
 
 STORE, BLOG = GroupKey("shop", "store"), GroupKey("shop", "blog")

@@ -13,9 +13,9 @@ import pytest
 
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.repo.write import state_readme
-from gitops_bg.repo.write.ledger_entries import Position, PublishedEntry
-from gitops_bg.repo.write.ledger_file import (
+from gitops_bg.repo.ledger import state_readme
+from gitops_bg.repo.ledger.ledger_entries import Position, PublishedEntry
+from gitops_bg.repo.ledger.ledger_file import (
     AppState,
     Document,
     LedgerBatch,

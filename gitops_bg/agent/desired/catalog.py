@@ -35,9 +35,9 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.core.transitions.git.operator_requests import asks_for_retries
 from gitops_bg.repo.git.errors import MainNotVerified
+from gitops_bg.repo.ledger.ledger_entries import NOWHERE, Position
 from gitops_bg.repo.read.polling import Poll
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.write.ledger_entries import NOWHERE, Position
 from gitops_bg.spec.app.load import AppConfig
 
 Document = TypeVar("Document", Target, Primary)

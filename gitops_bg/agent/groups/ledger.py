@@ -13,9 +13,9 @@ from gitops_bg.agent.runtime.due_thread import DueThread
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.observed import LedgerPosition
+from gitops_bg.repo.ledger.group_ledger_file import GroupLedgerBatch
+from gitops_bg.repo.ledger.ledger_entries import Position
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.write.group_ledger_file import GroupLedgerBatch
-from gitops_bg.repo.write.ledger_entries import Position
 
 LOGGER = logging.getLogger(__name__)
 

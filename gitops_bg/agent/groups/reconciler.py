@@ -26,7 +26,7 @@ from gitops_bg.core.groups.reporting.events import WARNINGS, GroupEvent
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.hooks.caller import HookCaller
-from gitops_bg.repo.write.group_ledger_file import ledger_batch
+from gitops_bg.repo.ledger.group_ledger_file import ledger_batch
 from gitops_bg.spec.app.layout import Member, member_of
 
 LOGGER = logging.getLogger(__name__)

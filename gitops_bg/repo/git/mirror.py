@@ -11,6 +11,7 @@ from types import TracebackType
 from cachetools import LRUCache
 
 from gitops_bg.core.groups.branches import APPROVALS_PREFIXES, PROMOTION_PREFIXES
+from gitops_bg.core.text.printable import one_line
 from gitops_bg.repo.git.commit_objects import CommitObjects
 from gitops_bg.repo.git.directory import MirrorDirectory
 from gitops_bg.repo.git.errors import BranchMissing, MirrorBroken, RemoteMoved, RemoteUnreachable, TooLarge
@@ -32,7 +33,6 @@ from gitops_bg.repo.layout import (
     is_commit_id,
 )
 from gitops_bg.repo.settings import RepositorySettings
-from gitops_bg.repo.write.messages import one_line
 
 _HEADS = "refs/heads/"
 _REMEMBERED = 10_000

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.text.printable import one_line
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
 from gitops_bg.repo.git.runner import Finished, GitFailed
 from gitops_bg.repo.settings import AGENT
-from gitops_bg.repo.write.messages import one_line
 
 _BUILD_REF = "refs/gitops-bg/build"
 

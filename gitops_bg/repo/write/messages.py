@@ -11,9 +11,7 @@ from gitops_bg.core.model.events import EVENTS
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.subject import Subject
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.text.lines import lines_of
-
-_LONGEST_VALUE = 500
+from gitops_bg.core.text.printable import one_line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +43,6 @@ class Movement:
 _MOST_IN_SUBJECT = 3
 _LONGEST_TITLE = 72
 """Of a batch, without the cluster: `git log --oneline` and the pages of forges show about as much."""
-_EVENT = "Bg-Event: "
 
 
 def of_entry(app: AppKey, entry: LedgerEntry) -> Movement:
@@ -136,26 +133,6 @@ def trailers(movement: Movement) -> list[str]:
         ("Bg-Override", ", ".join(movement.overrides)),
     ]
     return [f"{name}: {text}" for name, value in values if (text := one_line(value))]
-
-
-def event_in(message: str) -> str:
-    """The trailer ``Bg-Event`` of a commit message; empty for a message without one.
-
-    >>> event_in("web: promote v2\\n\\nBg-App: shop/web\\nBg-Event: promoted\\n"), event_in("web 2")
-    ('promoted', '')
-    """
-    found = (line.removeprefix(_EVENT) for line in reversed(lines_of(message)) if line.startswith(_EVENT))
-    return next(found, "")
-
-
-def one_line(text: str) -> str:
-    """Return ``text`` as one printable line of at most 500 characters.
-
-    >>> one_line("looks good\\n\\nBg-Approved-By: root")
-    'looks good Bg-Approved-By: root'
-    """
-    flat = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
-    return flat if len(flat) <= _LONGEST_VALUE else flat[: _LONGEST_VALUE - 1] + "…"
 
 
 def _message(movement: Movement, verb: str, cluster: str, changes: Sequence[object] = (), said: str = "") -> str:

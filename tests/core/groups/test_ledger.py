@@ -12,7 +12,7 @@ from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.groups.reporting.ledger import VERBS, acknowledge_ledger
 from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.hooks import Hook, HookType
-from gitops_bg.repo.write.group_ledger_file import GroupLedgerBatch
+from gitops_bg.repo.ledger.group_ledger_file import GroupLedgerBatch
 from tests.core.groups.notation import NOW
 from tests.core.groups.simulation import World, store
 

@@ -12,8 +12,9 @@ from gitops_bg.core.groups.model import GroupKey, VersionStage
 from gitops_bg.core.groups.record import GroupLedgerEntry, GroupRecord
 from gitops_bg.core.groups.reporting.ledger import VERBS
 from gitops_bg.core.text.foreign_json import UNIQUE, NotJson, read_json
-from gitops_bg.repo.write.ledger_entries import MOST_SEQUENCE, NOWHERE, Position, PublishedEntry, take
-from gitops_bg.repo.write.messages import one_line, title_of_batch
+from gitops_bg.core.text.printable import one_line
+from gitops_bg.repo.ledger.ledger_entries import MOST_SEQUENCE, NOWHERE, Position, PublishedEntry, take
+from gitops_bg.repo.write.messages import title_of_batch
 from gitops_bg.spec.codec import from_json, to_json
 
 FOLDER = "groups"

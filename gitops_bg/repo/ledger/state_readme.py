@@ -12,10 +12,10 @@ from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.text.lines import lines_of
+from gitops_bg.core.text.printable import one_line
 from gitops_bg.repo.git.output import text
-from gitops_bg.repo.write.group_ledger_file import GroupDocument, path_of
-from gitops_bg.repo.write.ledger_file import Document, VersionState
-from gitops_bg.repo.write.messages import one_line
+from gitops_bg.repo.ledger.group_ledger_file import GroupDocument, path_of
+from gitops_bg.repo.ledger.ledger_file import Document, VersionState
 
 PATH = "README.md"
 _MOST_ROWS = 200

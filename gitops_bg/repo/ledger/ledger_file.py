@@ -14,7 +14,7 @@ from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.record import Cause, Hold, LedgerEntry, Lift, Record
 from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.text.foreign_json import UNIQUE, NotJson, read_json
-from gitops_bg.repo.write.ledger_entries import MOST_SEQUENCE, NOWHERE, Position, PublishedEntry, take
+from gitops_bg.repo.ledger.ledger_entries import MOST_SEQUENCE, NOWHERE, Position, PublishedEntry, take
 from gitops_bg.spec.codec import from_json
 
 _KEPT_DIGESTS = 200

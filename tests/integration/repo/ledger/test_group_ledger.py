@@ -12,14 +12,14 @@ from gitops_bg.core.groups.record import GroupLedgerEntry
 from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.errors import PushRefused, RemoteUnreachable
+from gitops_bg.repo.ledger.group_ledger_file import GroupLedgerBatch, parse, path_of
+from gitops_bg.repo.ledger.ledger_entries import Position
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.write.group_ledger_file import GroupLedgerBatch, parse, path_of
-from gitops_bg.repo.write.ledger_entries import Position
 from tests.integration.repo.conftest import NOON, Opener
+from tests.integration.repo.ledger.test_ledger import STATE
+from tests.integration.repo.ledger.test_ledger import batch as app_batch
+from tests.integration.repo.ledger.test_ledger import entry as app_entry
 from tests.integration.repo.test_promotions import before_each_push
-from tests.integration.repo.write.test_ledger import STATE
-from tests.integration.repo.write.test_ledger import batch as app_batch
-from tests.integration.repo.write.test_ledger import entry as app_entry
 from tests.support.git.remote import GitRemote
 
 STORE, BLOG = GroupKey("shop", "store"), GroupKey("shop", "blog")

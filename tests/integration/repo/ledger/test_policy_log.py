@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gitops_bg.repo.git.errors import PushRefused
+from gitops_bg.repo.ledger import policy_log
+from gitops_bg.repo.ledger.policy_file import KEPT, PolicyChange, PolicyDocument, parse, render
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.write import policy_log
-from gitops_bg.repo.write.policy_file import KEPT, PolicyChange, PolicyDocument, parse, render
 from tests.fixtures.repos.texts import policy
 from tests.integration.repo.conftest import Opener, git_calls
 from tests.support.git.remote import GitRemote

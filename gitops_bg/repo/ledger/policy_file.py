@@ -12,7 +12,7 @@ from typing import Any
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.text.foreign_json import UNIQUE, NotJson, read_json
-from gitops_bg.repo.write.messages import one_line
+from gitops_bg.core.text.printable import one_line
 from gitops_bg.spec.codec import from_json, to_json
 
 PATH = "policies.json"

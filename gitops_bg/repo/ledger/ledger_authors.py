@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from gitops_bg.core.text.printable import one_line
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
 from gitops_bg.repo.write.commits import Committer
-from gitops_bg.repo.write.messages import one_line
 
 _FORMAT = "--format=%H%x00%P%x00%an <%ae>%x00%cn <%ce>%x00"
 _PARTS = 5  # of one commit: what the format names, and an empty one, for -z ends a commit, too

@@ -10,13 +10,13 @@ from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.push import Pusher, Update, Verdict
+from gitops_bg.repo.ledger.policy_file import PATH, PolicyChange, PolicyDocument, message, parse, render
 from gitops_bg.repo.read.files import Files
 from gitops_bg.repo.read.mainline import Mainline
 from gitops_bg.repo.read.provenance import Details
 from gitops_bg.repo.read.since import changes_of
 from gitops_bg.repo.read.trees import Trees
 from gitops_bg.repo.write.commits import Committer, Draft
-from gitops_bg.repo.write.policy_file import PATH, PolicyChange, PolicyDocument, message, parse, render
 from gitops_bg.spec.app.layout import POLICIES_FOLDER, SETTINGS_FILE, SIGNERS_FILE
 from gitops_bg.spec.policies.changes import PoliciesAt, differences, policies_at
 

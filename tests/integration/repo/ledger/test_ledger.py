@@ -11,9 +11,9 @@ import pytest
 from gitops_bg.core.model.record import Cause, Event, Hold, LedgerEntry, Lift, Record, Routing
 from gitops_bg.core.model.version import AppKey, Color, Retirement, Snapshot, Source, Stage, Version
 from gitops_bg.repo.git.errors import PushRefused, RemoteUnreachable
+from gitops_bg.repo.ledger.ledger_entries import Position, PublishedEntry
+from gitops_bg.repo.ledger.ledger_file import AppState, Document, LedgerBatch, VersionState, parse, render, state_of
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.write.ledger_entries import Position, PublishedEntry
-from gitops_bg.repo.write.ledger_file import AppState, Document, LedgerBatch, VersionState, parse, render, state_of
 from tests.fixtures.repos import texts
 from tests.integration.repo.conftest import API, NOON, WEB, Opener
 from tests.integration.repo.test_promotions import before_each_push

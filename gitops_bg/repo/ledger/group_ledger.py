@@ -10,11 +10,8 @@ from gitops_bg.core.groups.record import GroupLedgerEntry
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.push import Pusher, Update, Verdict
-from gitops_bg.repo.read.files import Files
-from gitops_bg.repo.read.provenance import revisions_of
-from gitops_bg.repo.write import state_readme
-from gitops_bg.repo.write.commits import Committer, Draft
-from gitops_bg.repo.write.group_ledger_file import (
+from gitops_bg.repo.ledger import state_readme
+from gitops_bg.repo.ledger.group_ledger_file import (
     GroupDocument,
     GroupLedgerBatch,
     message,
@@ -22,7 +19,10 @@ from gitops_bg.repo.write.group_ledger_file import (
     path_of,
     render,
 )
-from gitops_bg.repo.write.ledger_entries import Position, PublishedEntry, each_once
+from gitops_bg.repo.ledger.ledger_entries import Position, PublishedEntry, each_once
+from gitops_bg.repo.read.files import Files
+from gitops_bg.repo.read.provenance import revisions_of
+from gitops_bg.repo.write.commits import Committer, Draft
 
 
 class GroupLedger:

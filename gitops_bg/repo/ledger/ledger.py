@@ -17,12 +17,12 @@ from gitops_bg.repo.git.blobs import Blobs
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.push import Pusher, Update, Verdict
 from gitops_bg.repo.layout import is_app
+from gitops_bg.repo.ledger import state_readme
+from gitops_bg.repo.ledger.ledger_authors import LedgerAuthors, Stranger
+from gitops_bg.repo.ledger.ledger_entries import Position
+from gitops_bg.repo.ledger.ledger_file import Document, LedgerBatch, parse, render
 from gitops_bg.repo.read.trees import NOTHING, Change, Node, Trees
-from gitops_bg.repo.write import state_readme
 from gitops_bg.repo.write.commits import Committer, Draft
-from gitops_bg.repo.write.ledger_authors import LedgerAuthors, Stranger
-from gitops_bg.repo.write.ledger_entries import Position
-from gitops_bg.repo.write.ledger_file import Document, LedgerBatch, parse, render
 from gitops_bg.repo.write.messages import ledger_message, of_entry
 
 _ORDINARY = "100644"
