@@ -46,8 +46,10 @@ from gitops_bg.repo.ledger.history import AppHistory, Committed
 from gitops_bg.repo.ledger.ledger import Ledger, Published
 from gitops_bg.repo.ledger.ledger_entries import Position, PublishedEntry
 from gitops_bg.repo.ledger.ledger_file import LedgerBatch
+from gitops_bg.repo.ledger.own_commits import OwnCommits
 from gitops_bg.repo.ledger.policy_file import PolicyChange
 from gitops_bg.repo.ledger.policy_log import PolicyLog
+from gitops_bg.repo.ledger.state_branch import StateBranch
 from gitops_bg.repo.read.approvals import ApprovalBranches, Statement
 from gitops_bg.repo.read.authors import Changes
 from gitops_bg.repo.read.beside import Beside
@@ -73,7 +75,7 @@ from gitops_bg.repo.write.approvals import ApprovalWriter
 from gitops_bg.repo.write.commits import Committer
 from gitops_bg.repo.write.edits import Edited, EditOrNew, Edits
 from gitops_bg.repo.write.group_branches import GroupBranches, OfferedFolder
-from gitops_bg.repo.write.own_signature import demand_own_signature
+from gitops_bg.repo.write.own_signature import OwnKey
 from gitops_bg.repo.write.promotion import PrimaryChange, PrimaryOutcome, Promotions
 from gitops_bg.spec.app.layout import PRIMARY_FILE, SETTINGS_FILE, Places
 from gitops_bg.spec.policies.changes import PoliciesAt
@@ -131,15 +133,18 @@ class Repository:
         self._promotions = Promotions(mirror, trees, self._files, committer, pusher, self._offers, self._index)
         self._edits = Edits(mirror, self._files, committer, pusher)
         self._group_branches = GroupBranches(mirror, trees, self._edits, committer, pusher)
-        self._ledger = Ledger(mirror, trees, blobs, committer, pusher)
-        self._group_ledger = GroupLedger(mirror, self._files, committer, pusher, self._ledger.tip)
+        key = OwnKey(committer, verifier, settings) if verifier is not None else None
+        own = OwnCommits(mirror, committer, verifier, key)
+        self._state_branch = branch = StateBranch(mirror, trees, blobs, committer, pusher, own)
+        self._ledger = Ledger(branch, blobs)
+        self._group_ledger = GroupLedger(mirror, branch, self._files)
         self._primaries = Primaries(mirror, near, blobs, self._index)
-        self._app_history = AppHistory(mirror, blobs)
+        self._app_history = AppHistory(mirror, blobs, branch)
         self._approvals = ApprovalBranches(mirror, self._commits)
         self._approval_writer = ApprovalWriter(mirror, committer, pusher)
-        self._policy_log = PolicyLog(mirror, trees, self._files, self._mainline, details, committer, pusher)
-        if verifier is not None:
-            self._demand_own_signature(verifier)
+        self._policy_log = PolicyLog(mirror, trees, self._files, self._mainline, details, branch)
+        if key is not None:
+            self._demand_own_signature(key)
 
     def _main_verifier(self, keys: KeyFiles, details: Details, clock: Callable[[], datetime]) -> MainVerifier:
         def author_of(commit: str) -> str:
@@ -147,10 +152,10 @@ class Repository:
 
         return MainVerifier(self._mirror, keys, author_of, self._signatures, clock)
 
-    def _demand_own_signature(self, verifier: MainVerifier) -> None:
+    def _demand_own_signature(self, key: OwnKey) -> None:
         """Refuse to begin where the agent's own commits would not be verified: it could write to main only once."""
         try:
-            demand_own_signature(self._committer, verifier, self.settings)
+            key.demand()
         except BaseException:
             self._mirror.close()
             raise
@@ -692,8 +697,30 @@ class Repository:
         with self._guarded():
             return self._ledger.doubts()
 
+    def group_ledger_doubts(self) -> Mapping[GroupKey, str]:
+        """As `ledger_doubts`, of groups."""
+        with self._guarded():
+            return self._group_ledger.doubts()
+
+    def policy_log_doubt(self) -> str:
+        """As `ledger_doubts`, of the file of policies; empty where it is believed."""
+        with self._guarded():
+            return self._policy_log.doubt()
+
+    def ledger_at(self) -> tuple[str, str]:
+        """The commit of the state branch that was looked at last, and the agent's own whose files count there."""
+        with self._guarded():
+            view = self._state_branch.seen()
+            return view.tip, view.own
+
+    def ledger_trouble(self) -> str:
+        """Why nobody can tell yet whose the new commits of the state branch are; empty where that is known."""
+        with self._guarded():
+            self._state_branch.seen()
+            return self._state_branch.trouble
+
     def ledger_problems(self) -> tuple[Problem, ...]:
-        """Files of the state branch that somebody else damaged."""
+        """Files of apps on the state branch that somebody else changed."""
         with self._guarded():
             return self._ledger.problems()
 

@@ -131,3 +131,26 @@ def test_a_group_that_left_main_is_forgotten_once_git_has_what_it_said(git: Git,
     eventually(lambda: git.has.get(STORE) == 1, what="Git takes it")
     ledger.keep(())
     assert ledger.position(STORE) is None
+
+
+def test_a_branch_that_moved_is_read_again_and_what_waits_is_written_all_the_same(
+    git: Git, ledger: GroupLedgerThread
+) -> None:
+    known(ledger, STORE, BLOG)
+    ledger.submit(STORE, batch(1, 2))
+    eventually(lambda: git.has.get(STORE) == 2, what="Git takes it")
+    eventually(lambda: ledger.idle, what="nothing is due")
+    told = list(git.told)
+    git.has[STORE] = 1
+    ledger.moved(("tip", "own"))
+    eventually(lambda: ledger.position(STORE) == LedgerPosition("life", 1), what="it is read again")
+    assert git.told[len(told) :] == [STORE], "nothing is new of the other"
+    git.error = PushRefused("the branch is protected")
+    ledger.submit(STORE, batch(1, 2, 3))
+    ledger.moved(("another", "own"))
+    git.error = None
+    eventually(lambda: git.has.get(STORE) == 3, what="nothing that waits is lost")
+    tries = git.tries
+    ledger.moved(("another", "own"))
+    eventually(lambda: ledger.idle, what="nothing is due")
+    assert git.tries == tries

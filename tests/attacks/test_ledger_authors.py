@@ -137,12 +137,14 @@ def _is_mended(siege: Siege) -> bool:
 
 
 def _next_event_mends(siege: Siege) -> None:
+    """The next commit of the agent, of whichever app, which says so."""
     tag = f"ledger{next(_NUMBERS)}"
     siege.web.push_image(tag)
     siege.web.wait_offered(tag)
     eventually(lambda: _is_mended(siege), what="the file is written again")
     remote, path = siege.world.remote, f"{siege.world.namespace}/web.json"
-    said = remote.run("log", "-1", "--format=%B", STATE_BRANCH, "--", path, cwd=remote.bare)
+    before = siege.git.run("rev-parse", "refs/attack").decode().strip()
+    said = remote.run("log", "--format=%B", f"{before}..{STATE_BRANCH}", "--", path, cwd=remote.bare)
     assert f"Written anew: {path}: not a ledger file: " in said
     assert said.replace("\n", "").isprintable()
 

@@ -23,6 +23,7 @@ from gitops_bg.core.checks.git.reverts import asks_for_provenance, asks_what_pas
 from gitops_bg.core.checks.git.unverified import describe
 from gitops_bg.core.groups.branches import AppOrGroup
 from gitops_bg.core.groups.members import MemberState
+from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.desired import Desired, Missing, Primary, Target
 from gitops_bg.core.model.git.looks import Looks
 from gitops_bg.core.model.git.main import Knowledge, Main
@@ -74,6 +75,14 @@ class Catalog:
         self.policing = PolicingFacts(repository, self.board)
         self._positions: Mapping[AppKey, Position] = {}
         self._doubts: Mapping[AppKey, str] = {}
+        self.ledger_at = ("", "")
+        """Where the state branch is, and the commit whose files count there."""
+        self.group_ledger_doubts: Mapping[GroupKey, str] = {}
+        """Why the files of these groups on the state branch are not believed."""
+        self.policy_log_doubt = ""
+        """Why the file of policies there is not believed."""
+        self.ledger_trouble = ""
+        """Why nobody can tell yet whose the new commits of the state branch are."""
         self._askers = Askers(repository)
         self._lookout = LookCounter()
         self._late: set[AppKey] = set()
@@ -295,8 +304,7 @@ class Catalog:
         if not followed.lost:
             self._late |= self._reader.read()
             self._rewrite_reports.forget()
-        if poll.moved or not before.commit:
-            self._late |= self.read_positions()  # after gitops-bg.yaml, which names the agent
+        self._late |= self.read_positions()  # after gitops-bg.yaml, which names the agent
         if poll.moved:
             self._late |= self._reader.read_approvals()
         policies = self.reading.policies
@@ -316,8 +324,13 @@ class Catalog:
     def read_positions(self) -> set[AppKey]:
         """Read how far the ledger got, and what of it is doubted; return the apps for which either changed."""
         before, now = self._positions, self._repository.positions()
-        if before is now:
+        self.ledger_trouble = self._repository.ledger_trouble()
+        at = self._repository.ledger_at()
+        if before is now and at == self.ledger_at:
             return set()
+        self.ledger_at = at
+        self.group_ledger_doubts = self._repository.group_ledger_doubts()
+        self.policy_log_doubt = self._repository.policy_log_doubt()
         doubted, self._doubts = self._doubts, self._repository.ledger_doubts()
         self._positions = now
         moved = {app for app, position in now.items() if before.get(app) != position}

@@ -43,6 +43,9 @@ class GroupLedgerThread(DueThread[GroupKey]):
         self._backoff = backoff
         self._waiting: dict[GroupKey, GroupLedgerBatch] = {}
         self._positions: dict[GroupKey, LedgerPosition] = {}
+        self._stale: set[GroupKey] = set()
+        """The groups whose position is to be read again: the branch has moved."""
+        self._at: object = None
 
     def submit(self, group: GroupKey, batch: GroupLedgerBatch) -> None:
         """Take what Git may not have yet of a group. Returns at once."""
@@ -63,6 +66,15 @@ class GroupLedgerThread(DueThread[GroupKey]):
             for group in gone:
                 del self._positions[group]
 
+    def moved(self, at: object) -> None:
+        """Read again how far the ledger of each group got, if the branch is not as it was: others can push it, too."""
+        with self._changed:
+            if at == self._at:
+                return
+            self._at = at
+            self._stale |= self._positions.keys()
+            self._work_at(list(self._stale), self._clock())
+
     def position(self, group: GroupKey) -> LedgerPosition | None:
         """How far the ledger of a group got; None while nobody has looked."""
         with self._changed:
@@ -70,7 +82,7 @@ class GroupLedgerThread(DueThread[GroupKey]):
 
     def _work(self, group: GroupKey) -> None:
         with self._changed:
-            known, batch = group in self._positions, dict(self._waiting)
+            known, batch = group in self._positions and group not in self._stale, dict(self._waiting)
         if known and not batch:
             return
         if known and not self._may_write():
@@ -87,7 +99,7 @@ class GroupLedgerThread(DueThread[GroupKey]):
             self._work_at([group], self._clock() + wait)
             return
         self._backoff.succeeded("ledger")
-        self._take(found, batch)
+        self._take(found, batch if known else {})
 
     def _published(self, group: GroupKey, batch: dict[GroupKey, GroupLedgerBatch]) -> dict[GroupKey, Position]:
         """Publish all that waits; where that hits a bug, this group alone: no other one waits for it."""
@@ -104,10 +116,18 @@ class GroupLedgerThread(DueThread[GroupKey]):
 
     def _take(self, found: dict[GroupKey, Position], batch: dict[GroupKey, GroupLedgerBatch]) -> None:
         """Note how far the ledger got; what was submitted meanwhile waits on."""
+        moved = set[GroupKey]()
         with self._changed:
             for group, position in found.items():
-                self._positions[group] = LedgerPosition(position.epoch, position.sequence)
+                before, self._positions[group] = (
+                    self._positions.get(group),
+                    LedgerPosition(position.epoch, position.sequence),
+                )
+                self._stale.discard(group)
+                if self._positions[group] != before:
+                    moved.add(group)
                 if self._waiting.get(group) == batch.get(group):
                     self._waiting.pop(group, None)
-        for group in found:
+            self._work_at(found.keys() & self._waiting.keys(), self._clock())
+        for group in moved:
             self._tell(group)

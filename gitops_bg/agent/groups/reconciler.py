@@ -90,6 +90,7 @@ class GroupReconciler:
         self._beside.commits.main_was_read(groups)
         self._beside.forge.keep_groups(groups)
         self._beside.ledger.keep(groups)
+        self._beside.ledger.moved(self._catalog.ledger_at)
         return groups
 
     def member(self, app: AppKey) -> Member | None:
@@ -207,6 +208,7 @@ class GroupReconciler:
             commit_trouble=trouble.reason,
             commit_branch=trouble.branch,
             ledger=beside.ledger.position(group),
+            ledger_doubt=self._catalog.group_ledger_doubts.get(group, ""),
             pull=shown.pull if shown is not None else facts.observed.pull,  # Else as the status has it.
         )
         return replace(facts, observed=observed)

@@ -86,6 +86,8 @@ class ObservedGroup:
     """The branch that has the commit which main refuses; empty where none has."""
     ledger: LedgerPosition | None = None
     """How far the ledger in Git got; None while nobody has looked."""
+    ledger_doubt: str = ""
+    """Why the group's file in the ledger, as it stands, is not believed; empty where it is."""
     pull: PullRequest | None = None
     """The pull request of the group's branch, as a forge last showed it; None where there is none."""
 

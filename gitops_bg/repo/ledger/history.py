@@ -9,6 +9,8 @@ from gitops_bg.repo.git.blobs import Blobs
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.ledger.ledger_entries import PublishedEntry, Revision, each_once
 from gitops_bg.repo.ledger.ledger_file import parse
+from gitops_bg.repo.ledger.places import path_of_app
+from gitops_bg.repo.ledger.state_branch import StateBranch
 from gitops_bg.repo.read.provenance import revisions_of
 
 _PAGE = 100
@@ -26,14 +28,15 @@ class Committed:
 class AppHistory:
     """Walks the history of one file at a time."""
 
-    def __init__(self, mirror: Mirror, blobs: Blobs) -> None:
+    def __init__(self, mirror: Mirror, blobs: Blobs, branch: StateBranch) -> None:
         self._mirror = mirror
         self._blobs = blobs
+        self._branch = branch
 
     def of(self, app: AppKey) -> Iterator[Committed]:
         """Every ledger entry of an app, newest first."""
-        tip = self._mirror.tracked().get(self._mirror.settings.state_branch)
-        revisions = revisions_of(self._mirror, f"{app.namespace}/{app.name}.json", tip) if tip else []
+        own = self._branch.seen().own
+        revisions = revisions_of(self._mirror, path_of_app(app), own) if own else []
         for commit, published in each_once(self._published(revisions)):
             yield Committed(commit, published.epoch, published.entry)
 

@@ -1,32 +1,31 @@
-"""The ledger: one orphan branch for each cluster, one commit for all events of a tick, nothing lost, nothing twice.
+"""The ledger of apps: a file for each on the state branch, one commit for all events of a tick, nothing lost, nothing
+twice.
 
-Others may be able to push this branch. A file counts as the agent itself wrote it last: whose commits they are is read
-from their names, `doubts` has the files that somebody else changed since.
+Others may be able to push this branch. A file counts as the agent itself wrote it last (`state_branch`).
 
 Traffic never waits for it and correctness never depends on it (DESIGN §5); entries stay in the record until ``publish``
 says that Git has them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gitops_bg.core.model.desired import LedgerMemory, Problem
 from gitops_bg.core.model.record import LedgerEntry
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.blobs import Blobs
-from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.git.push import Pusher, Update, Verdict
-from gitops_bg.repo.layout import is_app
 from gitops_bg.repo.ledger import state_readme
-from gitops_bg.repo.ledger.ledger_authors import LedgerAuthors, Stranger
 from gitops_bg.repo.ledger.ledger_entries import Position
 from gitops_bg.repo.ledger.ledger_file import Document, LedgerBatch, parse, render
-from gitops_bg.repo.read.trees import NOTHING, Change, Node, Trees
-from gitops_bg.repo.write.commits import Committer, Draft
+from gitops_bg.repo.ledger.places import README, app_at, path_of_app
+from gitops_bg.repo.ledger.state_branch import ORDINARY, StateBranch, View, Written
+from gitops_bg.repo.read.trees import Node
 from gitops_bg.repo.write.messages import ledger_message, of_entry
 
-_ORDINARY = "100644"
-_REMEDY = "it is written anew with the next event of the app; only the agent may write this branch"
+REMEDY = "the agent writes it anew with its next commit; only the agent may write this branch"
+_MOST_SAID = 50
+"""How many files that are written anew the message of a commit names."""
+_NO_FILE = "not a ledger file: it is no ordinary file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,246 +35,172 @@ class Published:
     commit: str
     positions: Mapping[AppKey, Position]
     problems: tuple[Problem, ...] = ()
-    """Files that somebody else had damaged, and that were rewritten."""
-
-
-@dataclass(frozen=True, slots=True)
-class Doubt:
-    """Why a file is not believed as it stands, and what it says; None where it says nothing."""
-
-    problem: Problem
-    standing: Document | None
+    """Files that somebody else had changed, and that were rewritten."""
 
 
 @dataclass(slots=True)
-class _Branch:
-    """The state branch as last read: ids, positions and table rows; the files themselves are read when needed."""
+class _Files:
+    """The files of apps in a commit of the agent: ids, positions and table rows; they are read when needed."""
 
     commit: str = ""
     blobs: dict[AppKey, str] = field(default_factory=dict)
     positions: dict[AppKey, Position] = field(default_factory=dict)
     rows: dict[AppKey, state_readme.Row] = field(default_factory=dict)
     damaged: dict[AppKey, Problem] = field(default_factory=dict)
-    doubts: dict[AppKey, Doubt] = field(default_factory=dict)
 
-    def copy(self, commit: str) -> "_Branch":
+    def copy(self, commit: str) -> "_Files":
         """Return a copy, to be moved to another commit."""
-        known = (self.blobs, self.positions, self.rows, self.damaged, self.doubts)
-        return _Branch(commit, *(dict(each) for each in known))  # type: ignore[arg-type]
-
-    def problem(self, app: AppKey) -> Problem | None:
-        """What is wrong with the file of an app, as it stands."""
-        doubt = self.doubts.get(app)
-        return self.damaged.get(app) or (doubt.problem if doubt else None)
+        return _Files(commit, dict(self.blobs), dict(self.positions), dict(self.rows), dict(self.damaged))
 
     def drop(self, app: AppKey) -> None:
         """Forget an app."""
-        for known in (self.blobs, self.positions, self.rows, self.damaged, self.doubts):
+        for known in (self.blobs, self.positions, self.rows, self.damaged):
             known.pop(app, None)
 
 
 class Ledger:
-    """The state branch of this cluster."""
+    """The files of apps on the state branch of this cluster. Not thread-safe."""
 
-    def __init__(self, mirror: Mirror, trees: Trees, blobs: Blobs, committer: Committer, pusher: Pusher) -> None:
-        self._mirror = mirror
-        self._trees = trees
+    def __init__(self, branch: StateBranch, blobs: Blobs) -> None:
+        self._branch = branch
         self._blobs = blobs
-        self._committer = committer
-        self._pusher = pusher
-        self._authors = LedgerAuthors(mirror, committer)
-        self._branch = _Branch()
-        self._names = self._authors.names
-        self._built = ""
-        """The commit that was built last: nobody has to read who wrote it."""
+        self._files = _Files()
+        self._doubts: tuple[View, Mapping[AppKey, Problem]] = (View(), {})
 
     def publish(self, batch: Mapping[AppKey, LedgerBatch]) -> Published:
         """Write what the branch does not have yet, in one commit; no commit where it has everything.
 
-        May be called again with the same batch after any failure. Raises ``PushRefused``, ``RemoteMoved`` and the
-        errors of an unreachable remote.
+        May be called again with the same batch after any failure. Raises as `StateBranch.write`.
         """
-        attempts, name = self._pusher.attempts(), self._mirror.settings.state_branch
-        for _ in attempts:
-            tracked = self._mirror.tracked().get(name)
-            branch = self._read()
-            problems = tuple(filter(None, map(branch.problem, batch)))
-            documents, fresh = self._taken(batch, branch)
-            files = self._files(documents, branch)
-            positions = {app: document.position for app, document in documents.items()}
-            commit = self._commit(files, fresh, problems, branch.commit) if files else branch.commit
-            if commit == (tracked or ""):
-                return Published("", positions, problems)
-            answer = self._pusher.push([Update(name, tracked, commit)])
-            if answer.verdicts[name] is Verdict.TAKEN:
-                self._built = commit
-                self._read()
-                return Published(commit, positions, problems)
-            attempts.judge(answer)
-            self._mirror.follow(self._mirror.remote_branches())
-        raise attempts.given_up()
+        documents = dict[AppKey, Document]()
+        problems: tuple[Problem, ...] = ()
+
+        def compose(view: View) -> Written | None:
+            nonlocal problems
+            files, doubts = self._at(view), self._doubted(view)
+            problems = tuple(doubts[app] for app in sorted(doubts.keys() & batch.keys()))
+            fresh = self._take(batch, documents, view)
+            written = self._differing(documents, files)
+            if not written:
+                return None
+            rewritten = [doubts[app] for app in sorted(doubts)][:_MOST_SAID]
+            return Written(self._with_page(written, documents, view), self._message(fresh, rewritten))
+
+        commit = self._branch.write(compose)
+        return Published(commit, {app: each.position for app, each in documents.items()}, problems)
 
     def positions(self) -> Mapping[AppKey, Position]:
-        """How far the ledger got, by app, as last fetched."""
-        return self._read().positions
-
-    def tip(self) -> str:
-        """The last known commit of the branch, also where somebody deleted it; empty before the first."""
-        return self._read().commit
+        """How far the ledger got, by app, as last fetched; the same mapping as long as nothing of it moves."""
+        view = self._branch.seen()
+        self._doubted(view)
+        return self._at(view).positions
 
     def problems(self) -> tuple[Problem, ...]:
         """Files of the branch that are damaged or not ours."""
-        branch = self._read()
-        return tuple(filter(None, map(branch.problem, sorted(branch.damaged.keys() | branch.doubts.keys()))))
+        doubts = self._doubted(self._branch.seen())
+        return tuple(doubts[app] for app in sorted(doubts))
 
     def doubts(self) -> Mapping[AppKey, str]:
         """Why the files of these apps, as they stand, are not believed."""
-        branch = self._read()
-        return {app: str(branch.problem(app)) for app in branch.damaged.keys() | branch.doubts.keys()}
+        return {app: str(problem) for app, problem in self._doubted(self._branch.seen()).items()}
 
     def document(self, app: AppKey) -> Document | None:
-        """The file of an app as the agent itself wrote it last, or None."""
-        return self._documents([app], self._read()).get(app)
+        """The file of an app as the agent itself wrote it last, or None. Raises as `StateBranch.read`."""
+        return self._documents([app], self._at(self._branch.read())).get(app)
 
     def memory(self, app: AppKey) -> LedgerMemory | None:
         """What the ledger knows of an app, for a rebuilt cluster; None where it knows nothing.
 
-        Of a file that was always somebody else's, also of an agent that had another name: only what holds up.
+        Of a file whose writer nobody can prove, also of an agent that had another name: only what holds up. Raises as
+        `StateBranch.read`: what nobody can tell now is not nothing.
         """
-        document, doubt = self.document(app), self._read().doubts.get(app)
+        document, view = self.document(app), self._branch.read()
         if document is not None:
-            return document.memory
-        return doubt.standing.cautious_memory if doubt and doubt.standing else None
+            return (document if self._branch.is_proven(view) else document.cautious).memory
+        found = view.foreign.get(path_of_app(app)) if not view.own else None
+        standing = self._parsed(app, found.now, self._blobs.read(_ordinary([found.now]))) if found else None
+        return standing.cautious.memory if isinstance(standing, Document) else None
 
-    def _read(self) -> _Branch:
-        """The branch as last fetched. A deleted branch continues where it was: its history must not be lost."""
-        commit = self._mirror.tracked().get(self._mirror.settings.state_branch)
-        if commit is None and self._branch.commit and not self._mirror.has(self._branch.commit):
-            self._branch = _Branch()
-        if commit is not None and (commit != self._branch.commit or self._has_another_name()):
-            self._branch = self._moved_to(commit)
-        return self._branch
+    def _at(self, view: View) -> _Files:
+        """The files of a view; costs only the difference from the former one."""
+        if self._files.commit and not self._branch.has(self._files.commit):
+            self._files = _Files()
+        if view.own != self._files.commit:
+            files = self._files.copy(view.own)
+            changes = self._branch.differences(self._files.commit, view.own)
+            moved = {app: change.after for path, change in changes if (app := app_at(path))}
+            contents = self._blobs.read(_ordinary(moved.values()))
+            for app, node in moved.items():
+                files.drop(app)
+                found = self._parsed(app, node, contents) if node.id else None
+                if isinstance(found, Document):
+                    files.blobs[app] = node.id
+                    files.positions[app] = found.position
+                    files.rows[app] = state_readme.row_of(found)
+                elif found is not None:
+                    files.damaged[app] = found
+            self._files = files
+        return self._files
 
-    def _has_another_name(self) -> bool:
-        """Whether the agent has learned of a name of its own since the doubts were made."""
-        names, self._names = self._names, self._authors.names
-        if not self._branch.doubts or self._names == names:
-            return False
-        self._branch = _Branch()
-        return True
-
-    def _moved_to(self, commit: str) -> _Branch:
-        """The branch at a commit; costs only the difference from the former one."""
-        before = self._branch
-        known = bool(before.commit) and self._mirror.has(before.commit)
-        branch, origin = before.copy(commit) if known else _Branch(commit), before.commit if known else ""
-        nodes = dict(self._changed(origin, commit))
-        for app, node in nodes.items():
-            branch.drop(app)
-            if node not in (NOTHING, Node(_ORDINARY, node.id)):
-                branch.damaged[app] = Problem(_path(app), "not a ledger file: it is no ordinary file", remedy=_REMEDY)
-        strangers = [] if commit == self._built else list(self._authors.strangers(origin, commit))
-        own = self._own(branch, nodes, strangers) if strangers else nodes
-        self._take_in(branch, {app: node.id for app, node in own.items() if node.mode == _ORDINARY})
-        return branch
-
-    def _own(self, branch: _Branch, nodes: Mapping[AppKey, Node], strangers: list[Stranger]) -> Mapping[AppKey, Node]:
-        """The files that moved as the agent itself wrote them last; notes a doubt about each of the others."""
-        own, by = dict(nodes), dict[AppKey, Stranger]()
-        for stranger in strangers:
-            for app, change in self._changes(stranger.parent, stranger.commit):
-                if own.get(app) == change.after:
-                    own[app] = change.before
-                    by.setdefault(app, stranger)
-        contents = self._blobs.read(nodes[app].id for app in by if nodes[app].mode == _ORDINARY)
-        for app, stranger in by.items():
-            text = (contents[nodes[app].id] or b"") if nodes[app].mode == _ORDINARY else None
-            why = f"{stranger.name} wrote it in commit {stranger.commit[:10]}, and not this agent"
-            branch.doubts[app] = Doubt(Problem(_path(app), why, remedy=_REMEDY), self._standing(branch, app, text))
-        return own
-
-    def _standing(self, branch: _Branch, app: AppKey, text: bytes | None) -> Document | None:
-        """What a file that somebody else wrote says; notes the damage where it says nothing."""
+    def _parsed(self, app: AppKey, node: Node, contents: Mapping[str, bytes | None]) -> Document | Problem:
+        """A file, or what is wrong with it."""
+        if node.mode != ORDINARY:
+            return Problem(path_of_app(app), _NO_FILE, remedy=REMEDY)
         try:
-            return parse(text) if text is not None else None
+            return parse(contents[node.id] or b"")
         except ValueError as error:
-            branch.damaged[app] = Problem(_path(app), str(error), remedy=_REMEDY)
-            return None
+            return Problem(path_of_app(app), str(error), remedy=REMEDY)
 
-    def _changed(self, before: str, commit: str) -> Iterator[tuple[AppKey, Node]]:
-        """The present nodes of the changed files of apps."""
-        for app, change in self._changes(before, commit):
-            yield app, change.after
+    def _doubted(self, view: View) -> Mapping[AppKey, Problem]:
+        """What is wrong with the files of apps as they stand: whose they are, or that they are none."""
+        if self._doubts[0] is not view:
+            foreign = {app: each for path, each in view.foreign.items() if (app := app_at(path))}
+            contents = self._blobs.read(_ordinary(each.now for each in foreign.values()))
+            found = dict(self._at(view).damaged)
+            for app, each in foreign.items():
+                standing = self._parsed(app, each.now, contents) if each.now.id else None
+                whose = Problem(path_of_app(app), each.why, remedy=REMEDY)
+                found[app] = standing if isinstance(standing, Problem) else whose
+            if found != self._doubts[1]:
+                self._files = self._files.copy(self._files.commit)
+            self._doubts = (view, found)
+        return self._doubts[1]
 
-    def _changes(self, before: str, commit: str) -> Iterator[tuple[AppKey, Change]]:
-        """The changed files of apps."""
-        roots = (self._trees.root(before) if before else "", self._trees.root(commit))
-        spaces = self._trees.differences([roots])[roots]
-        within = self._trees.differences(each.folders for each in spaces)
-        for space in spaces:
-            for change in within[space.folders]:
-                app = _app_of(space.name, change.name)
-                if app is not None:
-                    yield app, change
-
-    def _take_in(self, branch: _Branch, moved: Mapping[AppKey, str]) -> None:
-        contents = self._blobs.read(moved.values())
-        for app, blob in moved.items():
-            branch.blobs[app] = blob
-            try:
-                document = parse(contents[blob] or b"")
-            except ValueError as error:
-                branch.damaged[app] = Problem(_path(app), str(error), remedy=_REMEDY)
-            else:
-                branch.positions[app] = document.position
-                branch.rows[app] = state_readme.row_of(document)
-
-    def _documents(self, apps: list[AppKey], branch: _Branch) -> dict[AppKey, Document]:
-        sound = {app: branch.blobs[app] for app in apps if app in branch.positions}
+    def _documents(self, apps: Iterable[AppKey], files: _Files) -> dict[AppKey, Document]:
+        sound = {app: files.blobs[app] for app in apps if app in files.blobs}
         contents = self._blobs.read(sound.values())
         return {app: parse(contents[blob] or b"") for app, blob in sound.items()}
 
-    def _taken(
-        self, batch: Mapping[AppKey, LedgerBatch], branch: _Branch
-    ) -> tuple[dict[AppKey, Document], list[tuple[AppKey, LedgerEntry]]]:
-        before = self._documents(list(batch), branch)
-        documents, fresh = {}, []
+    def _take(
+        self, batch: Mapping[AppKey, LedgerBatch], documents: dict[AppKey, Document], view: View
+    ) -> list[tuple[AppKey, LedgerEntry]]:
+        """Put the files with the batch in them into ``documents``; return the entries that they did not have."""
+        before, is_proven = self._documents(batch, self._at(view)), self._branch.is_proven(view)
+        fresh: list[tuple[AppKey, LedgerEntry]] = []
         for app in sorted(batch):
-            documents[app], entries = before.get(app, Document()).taking(batch[app])
+            known = before.get(app, Document())
+            documents[app], entries = (known if is_proven else known.cautious).taking(batch[app])
             fresh += [(app, entry) for entry in entries]
-        return documents, fresh
+        return fresh
 
-    def _files(self, documents: Mapping[AppKey, Document], branch: _Branch) -> dict[str, bytes]:
-        """The files that differ from the branch, with the table; empty where none does."""
-        before = self._blobs.read(branch.blobs[app] for app in documents if app in branch.blobs)
+    def _differing(self, documents: Mapping[AppKey, Document], files: _Files) -> dict[AppKey, bytes]:
+        """The texts of the files that are not so yet."""
+        before = self._blobs.read(files.blobs[app] for app in documents if app in files.blobs)
         written = {app: render(document) for app, document in documents.items()}
-        changed = {app: text for app, text in written.items() if before.get(branch.blobs.get(app, "")) != text}
-        if not changed:
-            return {}
-        rows = branch.rows | {app: state_readme.row_of(documents[app]) for app in changed}
-        page = state_readme.render(rows, self._mirror.settings.cluster, self._page(branch.commit))
-        return {state_readme.PATH: page, **{_path(app): text for app, text in changed.items()}}
+        return {app: text for app, text in written.items() if before.get(files.blobs.get(app, "")) != text}
 
-    def _page(self, commit: str) -> bytes:
-        """The table at a commit; empty where there is none."""
-        node = self._trees.at(commit, [state_readme.PATH]).get(state_readme.PATH, NOTHING) if commit else NOTHING
-        return (self._blobs.read([node.id])[node.id] or b"") if node.mode == _ORDINARY else b""
+    def _with_page(
+        self, written: Mapping[AppKey, bytes], documents: Mapping[AppKey, Document], view: View
+    ) -> dict[str, bytes | None]:
+        """The files to write, with the table."""
+        rows = self._at(view).rows | {app: state_readme.row_of(documents[app]) for app in written}
+        page = state_readme.render(rows, self._branch.cluster, self._branch.page(view))
+        return {README: page, **{path_of_app(app): text for app, text in written.items()}}
 
-    def _commit(
-        self, files: Mapping[str, bytes], fresh: list[tuple[AppKey, LedgerEntry]], anew: Sequence[Problem], parent: str
-    ) -> str:
+    def _message(self, fresh: list[tuple[AppKey, LedgerEntry]], anew: Sequence[Problem]) -> str:
         movements = [of_entry(app, entry) for app, entry in fresh]
-        message = ledger_message(
-            movements, self._mirror.settings.cluster, [f"{each.file}: {each.message}" for each in anew]
-        )
-        return self._committer.build([Draft(parent or None, files, message)])[0]
+        return ledger_message(movements, self._branch.cluster, [f"{each.file}: {each.message}" for each in anew])
 
 
-def _path(app: AppKey) -> str:
-    return f"{app.namespace}/{app.name}.json"
-
-
-def _app_of(namespace: str, file: str) -> AppKey | None:
-    """The app that a file belongs to."""
-    name = file.removesuffix(".json")
-    return AppKey(namespace, name) if name != file and is_app(namespace, name) else None
+def _ordinary(nodes: Iterable[Node]) -> list[str]:
+    return [node.id for node in nodes if node.mode == ORDINARY]

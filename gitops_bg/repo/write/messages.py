@@ -40,6 +40,10 @@ class Movement:
     """The policies in spite of which it is requested (policies.md §6)."""
 
 
+MARK = "Bg-Ledger"
+"""The trailer of every commit of a ledger, with its cluster: nothing else that the agent signs has it, and none of
+another cluster's ledger has this one.
+"""
 _MOST_IN_SUBJECT = 3
 _LONGEST_TITLE = 72
 """Of a batch, without the cluster: `git log --oneline` and the pages of forges show about as much."""
@@ -80,13 +84,18 @@ def ledger_message(movements: Sequence[Movement], cluster: str, anew: Sequence[o
     """
     damaged = "\n".join(f"Written anew: {one_line(str(each))}" for each in anew)
     if len(movements) == 1:
-        return _message(movements[0], EVENTS[movements[0].event].verb, cluster, said=damaged)
+        return _message(movements[0], EVENTS[movements[0].event].verb, cluster, said=damaged) + mark(cluster)
     if not movements:
-        return "\n\n".join(filter(None, [f"state [{one_line(cluster)}]", damaged])) + "\n"
+        return "\n\n".join(filter(None, [f"state [{one_line(cluster)}]", damaged, mark(cluster)]))
     subject = f"{_many(movements)} [{one_line(cluster)}]"
     lines = [f"{movement.app.namespace}/{_sentence(movement, EVENTS[movement.event].verb)}" for movement in movements]
     blocks = [line for movement in movements for line in trailers(movement)]
-    return "\n\n".join(filter(None, [subject, "\n".join(lines), damaged, "\n".join(blocks)])) + "\n"
+    return "\n\n".join(filter(None, [subject, "\n".join(lines), damaged, "\n".join(blocks)])) + "\n" + mark(cluster)
+
+
+def mark(cluster: str) -> str:
+    """The last trailer of a commit of a ledger."""
+    return f"{MARK}: {one_line(cluster)}\n"
 
 
 def _many(movements: Sequence[Movement]) -> str:

@@ -147,6 +147,22 @@ def test_only_what_git_has_of_this_life_is_forgotten(
     assert after.sequence == sequence
 
 
+def test_what_git_claimed_is_remembered_until_it_has_more() -> None:
+    world = store().decided().with_record(epoch="life", sequence=5, ledger=ENTRIES)
+
+    def seen(sequence: int) -> None:
+        nonlocal world
+        observed = replace(world.observed, ledger=LedgerPosition("life", sequence))
+        world = acknowledge_ledger(replace(world, observed=observed))
+
+    seen(9)
+    assert world.record.ledger_claimed == 9
+    seen(9)
+    assert world.record.ledger_claimed == 9, "still what somebody else wrote"
+    seen(11)
+    assert (world.record.ledger_claimed, world.record.ledger) == (0, ())
+
+
 def test_an_entry_that_git_has_under_another_number_is_not_taken_again() -> None:
     world = live_a_day(store())
     last = world.git.history[-1].entry

@@ -77,6 +77,7 @@ class TestOneEvent:
             "Bg-Rollout: 6",
             "Bg-By: ada",
             "Bg-Reason: all gates are open",
+            "Bg-Ledger: prod",
         ]
 
     def test_who_approved_is_a_trailer_each_and_is_read_back(self, repository: Repository, remote: GitRemote) -> None:

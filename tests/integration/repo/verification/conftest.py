@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,3 +60,16 @@ def signed(remote: GitRemote, opened: Opener, tmp_path: Path) -> Signed:
     made = Signed(remote, opened, tmp_path, *keys)
     made.write()
     return made
+
+
+@pytest.fixture
+def fails(signed: Signed, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """As long as this file exists, `ssh-keygen` fails, as without room for its files; it has each call as a line."""
+    real, folder = shutil.which("ssh-keygen"), signed.folder / "bin"
+    folder.mkdir()
+    flag = folder / "fails"
+    script = f'#!/bin/sh\n[ -e "{flag}" ] && echo "$2" >> "{flag}" && exit 255\nexec "{real}" "$@"\n'
+    (folder / "ssh-keygen").write_text(script)
+    (folder / "ssh-keygen").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    return flag

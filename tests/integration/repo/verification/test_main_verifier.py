@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -274,19 +272,6 @@ def test_a_date_that_git_cannot_hold_is_a_doubt_and_no_damage_to_the_mirror(
     assert reading._mirror.settings.mirror.stat().st_ino == inode
     assert signed.push(signed.ada, "on top")
     assert held(reading.poll()).commit == forged
-
-
-@pytest.fixture
-def fails(signed: Signed, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """As long as this file exists, `ssh-keygen` fails, as without room for its files; it has each call as a line."""
-    real, folder = shutil.which("ssh-keygen"), signed.folder / "bin"
-    folder.mkdir()
-    flag = folder / "fails"
-    script = f'#!/bin/sh\n[ -e "{flag}" ] && echo "$2" >> "{flag}" && exit 255\nexec "{real}" "$@"\n'
-    (folder / "ssh-keygen").write_text(script)
-    (folder / "ssh-keygen").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-    return flag
 
 
 def test_an_ssh_keygen_that_fails_for_a_while_is_asked_again_at_the_next_look(

@@ -62,7 +62,8 @@ def test_every_event_has_words_in_both_kinds_of_commit(event: Event) -> None:
     assert asking(movement, "prod").startswith("web: ")
     told = ledger_message([movement], "prod").splitlines()
     assert told[0].endswith("v2 (abcdef0123) [prod]")
-    assert told[-3:] == trailers(movement)
+    assert told[-4:] == [*trailers(movement), "Bg-Ledger: prod"]
+    assert "Bg-Ledger" not in asking(movement, "prod"), "it belongs to the ledger alone"
 
 
 ONE, TWO = "v1:1111111111222222", "v1:abcdef0123456789"
