@@ -124,7 +124,7 @@ class Repository:
         self._poller = poller = Poller(mirror, trees, self._index, (self._sources, self._landings), verifier)
         concerned = ConcernedBranches(mirror, trees, self._index)
         mirror.admits = lambda names, head: concerned.among(names, poller.believes(head) if head else "")
-        mirror.vouched = lambda head: poller.believes(head) == head
+        mirror.doubt_of = poller.doubt_of
         self._blobs = blobs = Blobs(mirror)
         self._files = Files(trees, blobs, self._index)
         self._offers = PromotionBranches(mirror, trees, blobs, self._files, self._index)

@@ -64,11 +64,14 @@ def signed(remote: GitRemote, opened: Opener, tmp_path: Path) -> Signed:
 
 @pytest.fixture
 def fails(signed: Signed, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """As long as this file exists, `ssh-keygen` fails, as without room for its files; it has each call as a line."""
+    """As long as this file exists, `ssh-keygen` fails, as without room for its files; it has each call as a line. As
+    long as one with `-at-checks` behind its name exists, it signs, and fails where it is to check.
+    """
     real, folder = shutil.which("ssh-keygen"), signed.folder / "bin"
     folder.mkdir()
     flag = folder / "fails"
-    script = f'#!/bin/sh\n[ -e "{flag}" ] && echo "$2" >> "{flag}" && exit 255\nexec "{real}" "$@"\n'
+    checks = f'[ -e "{flag}-at-checks" ] && [ "$2" != sign ] && exit 255'
+    script = f'#!/bin/sh\n[ -e "{flag}" ] && echo "$2" >> "{flag}" && exit 255\n{checks}\nexec "{real}" "$@"\n'
     (folder / "ssh-keygen").write_text(script)
     (folder / "ssh-keygen").chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")

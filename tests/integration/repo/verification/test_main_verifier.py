@@ -11,14 +11,15 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.core.model.git.verification import Doubt, UnverifiedCommit
-from gitops_bg.repo.git.errors import MainNotVerified, PushRefused, RemoteMoved
+from gitops_bg.repo.git.errors import MainNotVerified, OwnCommitNotChecked, PushRefused, RemoteMoved
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.read.polling import Poll
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.verification import main_verifier
 from gitops_bg.repo.verification.main_verifier import VerifiedBefore
+from gitops_bg.repo.verification.signatures import NoSshKeygen
 from gitops_bg.repo.write.edits import Edited
-from tests.integration.repo.conftest import WEB, change, git_calls
+from tests.integration.repo.conftest import API, WEB, change, git_calls
 from tests.integration.repo.verification.conftest import Signed
 from tests.support.raw_commits import with_signature_before
 from tests.support.signers import signing
@@ -180,6 +181,56 @@ def test_the_agent_does_not_push_what_would_not_be_verified(signed: Signed, read
     with pytest.raises(PushRefused, match=r"list the public key of --signing-key by --verify-signers"):
         reading.commit_primaries([change(reading)])
     assert signed.remote.head() == head
+
+
+def test_a_failure_at_the_agent_s_own_commit_is_no_refusal_and_is_tried_again(
+    signed: Signed, good: str, fails: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository = signed.open()
+    repository.poll()
+    head, failing = signed.remote.head(), fails.with_name("fails-at-checks")
+    failing.touch()
+    with pytest.raises(OwnCommitNotChecked, match=r"cannot be checked .*, because ssh-keygen fails; it is tried"):
+        repository.commit_primaries([change(repository)])
+    failing.unlink()
+    with monkeypatch.context() as patched:
+        patched.setattr("gitops_bg.repo.verification.signatures.shutil.which", lambda _: None)
+        with pytest.raises(NoSshKeygen, match="install OpenSSH"):
+            repository.commit_primaries([change(repository)])
+    assert signed.remote.head() == head
+    assert repository.commit_primaries([change(repository)])[WEB].commit == signed.remote.head() != head
+
+
+def test_one_failure_at_the_agent_s_own_commit_holds_nothing_up(
+    signed: Signed, good: str, fails: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository = signed.open()
+    repository.poll()
+    failing, asked, doubt_of = fails.with_name("fails-at-checks"), list[str](), repository._mirror.doubt_of
+
+    def once(commit: str) -> Doubt | None:
+        asked.append(commit)
+        if asked.count(commit) == 1 and commit != good:
+            failing.touch()
+        try:
+            return doubt_of(commit)
+        finally:
+            failing.unlink(missing_ok=True)
+
+    monkeypatch.setattr(repository._mirror, "doubt_of", once)
+    commit = repository.commit_primaries([change(repository)])[WEB].commit
+    assert (signed.remote.head(), asked.count(commit)) == (commit, 2)
+
+
+def test_a_push_of_more_own_commits_than_one_look_checks_is_made(
+    signed: Signed, good: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Found: a batch of more than 250 promotions was refused, since the rest was to be checked at the next look."""
+    monkeypatch.setattr(main_verifier, "MOST", 1)
+    repository = signed.open()
+    repository.poll()
+    commits = repository.commit_primaries([change(repository), change(repository, app=API)])
+    assert commits[API].commit == signed.remote.head()
 
 
 UNLISTED = {
