@@ -35,12 +35,16 @@ class Git:
         self.has: dict[GroupKey, int] = {}
         self.error: GitopsBgError | None = None
         self.strikes: set[GroupKey] = set()
+        self.doubts: dict[GroupKey, str] = {}
         self.told: list[GroupKey] = []
         self.tries = 0
         self.leads = True
 
     def group_position(self, group: GroupKey) -> Position:
         return Position("life" if group in self.has else "", self.has.get(group, 0))
+
+    def group_ledger_doubts(self) -> Mapping[GroupKey, str]:
+        return dict(self.doubts)
 
     def publish_groups(self, batch: Mapping[GroupKey, GroupLedgerBatch]) -> dict[GroupKey, Position]:
         self.tries += 1
@@ -145,6 +149,11 @@ def test_a_branch_that_moved_is_read_again_and_what_waits_is_written_all_the_sam
     ledger.moved(("tip", "own"))
     eventually(lambda: ledger.position(STORE) == LedgerPosition("life", 1), what="it is read again")
     assert git.told[len(told) :] == [STORE], "nothing is new of the other"
+    git.doubts = {BLOG: "Mallory wrote it"}
+    ledger.moved(("next", "own"))
+    eventually(lambda: ledger.doubt(BLOG) == "Mallory wrote it", what="what is doubted is known")
+    eventually(lambda: ledger.idle, what="nothing is due")
+    assert (ledger.doubt(STORE), set(git.told[len(told) :])) == ("", {STORE, BLOG})
     git.error = PushRefused("the branch is protected")
     ledger.submit(STORE, batch(1, 2, 3))
     ledger.moved(("another", "own"))

@@ -23,7 +23,6 @@ from gitops_bg.core.checks.git.reverts import asks_for_provenance, asks_what_pas
 from gitops_bg.core.checks.git.unverified import describe
 from gitops_bg.core.groups.branches import AppOrGroup
 from gitops_bg.core.groups.members import MemberState
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.desired import Desired, Missing, Primary, Target
 from gitops_bg.core.model.git.looks import Looks
 from gitops_bg.core.model.git.main import Knowledge, Main
@@ -75,10 +74,9 @@ class Catalog:
         self.policing = PolicingFacts(repository, self.board)
         self._positions: Mapping[AppKey, Position] = {}
         self._doubts: Mapping[AppKey, str] = {}
+        self._ledger_is_known = False
         self.ledger_at = ("", "")
         """Where the state branch is, and the commit whose files count there."""
-        self.group_ledger_doubts: Mapping[GroupKey, str] = {}
-        """Why the files of these groups on the state branch are not believed."""
         self.policy_log_doubt = ""
         """Why the file of policies there is not believed."""
         self.ledger_trouble = ""
@@ -253,6 +251,7 @@ class Catalog:
             ledger_refused=self._trouble_with(self._repository.settings.state_branch),
             ledger_epoch=position.epoch,
             ledger_sequence=position.sequence,
+            ledger_is_known=self._ledger_is_known,
             ledger_doubt=self._doubts.get(app, ""),
             pull=shown.pull,
             pull_queued=shown.queued,
@@ -325,17 +324,18 @@ class Catalog:
         """Read how far the ledger got, and what of it is doubted; return the apps for which either changed."""
         before, now = self._positions, self._repository.positions()
         self.ledger_trouble = self._repository.ledger_trouble()
+        was_known, branch = self._ledger_is_known, self._repository.settings.state_branch
         at = self._repository.ledger_at()
-        if before is now and at == self.ledger_at:
+        self._ledger_is_known = bool(at[0]) and not (self.ledger_trouble or self._repository.unread_branch(branch))
+        if before is now and at == self.ledger_at and was_known is self._ledger_is_known:
             return set()
         self.ledger_at = at
-        self.group_ledger_doubts = self._repository.group_ledger_doubts()
         self.policy_log_doubt = self._repository.policy_log_doubt()
         doubted, self._doubts = self._doubts, self._repository.ledger_doubts()
         self._positions = now
         moved = {app for app, position in now.items() if before.get(app) != position}
         moved |= {app for app in doubted.keys() | self._doubts.keys() if doubted.get(app) != self._doubts.get(app)}
-        return set(filter(self.cares_for, moved))
+        return set(filter(self.cares_for, moved)) if was_known is self._ledger_is_known else set(self.apps())
 
 
 def _needs_memory(reading: Reading, record: Record) -> bool:

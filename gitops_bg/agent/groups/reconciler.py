@@ -208,7 +208,7 @@ class GroupReconciler:
             commit_trouble=trouble.reason,
             commit_branch=trouble.branch,
             ledger=beside.ledger.position(group),
-            ledger_doubt=self._catalog.group_ledger_doubts.get(group, ""),
+            ledger_doubt=beside.ledger.doubt(group),
             pull=shown.pull if shown is not None else facts.observed.pull,  # Else as the status has it.
         )
         return replace(facts, observed=observed)

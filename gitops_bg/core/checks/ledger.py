@@ -20,7 +20,8 @@ def behind(world: World) -> str:
     """That the ledger lost what it had."""
     git, record = world.observed.git, world.record
     told = record.sequence - len(record.ledger)
-    return set_back(git.ledger_sequence, told, "app") if git.ledger_epoch == record.epoch else ""
+    is_gone = git.ledger_is_known and not git.ledger_epoch
+    return set_back(git.ledger_sequence, told, "app") if is_gone or git.ledger_epoch == record.epoch else ""
 
 
 def never_told(claimed: int, kind: str) -> str:
@@ -37,6 +38,11 @@ def set_back(sequence: int, told: int, kind: str) -> str:
     """That the ledger has fewer entries of an app, or a group, than it had."""
     if sequence >= told:
         return ""
+    if not sequence:
+        return (
+            f"the ledger has no entry of this {kind}, and had them up to {told}: "
+            "somebody deleted its branch, or it is another one"
+        )
     return (
         f"the ledger has this {kind}'s entries up to {sequence}, and had them up to {told}: "
         "somebody set its branch back"

@@ -136,7 +136,7 @@ class GroupRecord:
     ledger: tuple[GroupLedgerEntry, ...] = ()
     """The entries that Git may not have yet (`core.groups.reporting.ledger`)."""
     ledger_claimed: int = 0
-    """As `core.model.record.GitMemory.ledger_claimed`."""
+    """The entry that the ledger claimed although this record never gave it out, until Git has a later one; 0: none."""
 
     def next_of(self, asked_for: str) -> str:
         """The version that requests move to next: the one that Git asks for, or, as long as one serves that failed, the

@@ -8,6 +8,8 @@ class LedgerNotChecked(Transient):
 
     reason = "LedgerNotChecked"
 
-    def __init__(self, why: str) -> None:
+    def __init__(self, why: str, *, later: bool = False) -> None:
+        self.later = later
+        """Whether nothing failed: there are only too many."""
         said = "nobody can tell yet which commits of the ledger are the agent's own"
         super().__init__(f"{said}: {why}; it is tried again")

@@ -170,7 +170,7 @@ def parse(text: bytes) -> Document:
 def adopted(text: bytes, is_named: bool) -> bytes | None:
     """What is kept of a file whose writer nobody can prove, for a commit of the agent; None for none.
 
-    What holds versions up, as `Document.cautious`; and, where the agent's name is on it, how far it got.
+    What holds versions up, as `Document.cautious`; and, where the agent may have written it, how far it got.
     """
     try:
         document = parse(text).cautious

@@ -221,7 +221,7 @@ class _Search:
     def _check(self) -> None:
         """Check the signatures of those that wait: at first of the newest alone, which mostly is enough."""
         if self._size > 1 and self._monotonic() > self._until:
-            raise LedgerNotChecked("so many say that they are that some are left for the next looks")
+            raise LedgerNotChecked("so many say that they are that some are left for the next looks", later=True)
         self._size = _AT_ONCE
         judged = self._judged([commit for _, commit in self._waiting])
         for at, commit in self._waiting:

@@ -6,7 +6,7 @@ of the ledger that somebody else has changed since. Other files of others stay a
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from gitops_bg.repo.git.blobs import Blobs
@@ -17,7 +17,7 @@ from gitops_bg.repo.ledger.errors import LedgerNotChecked
 from gitops_bg.repo.ledger.ledger_file import adopted
 from gitops_bg.repo.ledger.own_commits import Found, OwnCommits, Proof, Told
 from gitops_bg.repo.ledger.places import GROUPS, POLICIES, README, app_at, group_at
-from gitops_bg.repo.read.trees import NOTHING, Change, Node, Trees
+from gitops_bg.repo.read.trees import NOTHING, Change, Node, Pair, Trees
 from gitops_bg.repo.verification.answers import FIRST_SECONDS
 from gitops_bg.repo.write.commits import Committer, Draft
 
@@ -42,7 +42,9 @@ class View:
     own: str = ""
     proof: Proof = Proof.NONE
     foreign: Mapping[str, Foreign] = field(default_factory=dict)
-    """By path."""
+    """By path; of files that only others have, no more than are said."""
+    flooded: bool = False
+    """Whether others have so many more files that not all of them are named here."""
     settled: bool = True
     """Whether it stays so as long as nobody pushes."""
 
@@ -58,6 +60,16 @@ class Written:
 Compose = Callable[[View], Written | None]
 """What is to be written on top of a view; None where nothing is. It is asked again where the branch has moved."""
 
+_MOST_FOREIGN = 1000
+"""How many files that only others have are named."""
+_MOST_ADOPTED = 20_000
+"""How many there may be where nothing is the agent's: it may have had another name."""
+_LARGEST_FOLDER = 4 * 1024 * 1024
+"""Bytes of the tree of a folder: a hundred thousand files; what is larger is nobody's ledger, and takes a minute."""
+_PAUSE = 5.0
+"""Seconds without a further look where so many signatures are to be checked that one look does not do: what else Git is
+asked has its turn.
+"""
 _SET_BACK = "the branch was set back to before the agent wrote it"
 _NEVER: tuple[frozenset[str], str] = (frozenset(), "")
 
@@ -85,6 +97,8 @@ class StateBranch:
         self._view = View()
         self._stamp = _NEVER
         self._again_at = 0.0
+        self._paused: LedgerNotChecked | None = None
+        self._paused_at, self._paused_until = "", 0.0
         self._built = ""
         """The commit that was built last: nobody has to ask whose it is."""
         self.trouble = ""
@@ -119,7 +133,7 @@ class StateBranch:
         if is_due and self._view.proof is not Proof.SIGNED:
             self._view = View()  # other names, or other keys, may tell something else
         if tip != self._view.tip or is_due:
-            self._view, self._again_at = self._looked_at(tip), self._monotonic() + FIRST_SECONDS
+            self._view, self._again_at = self._in_turn(tip), self._monotonic() + FIRST_SECONDS
         self._stamp, self.trouble = stamp, ""
         return self._view
 
@@ -153,7 +167,7 @@ class StateBranch:
     def differences(self, before: str, commit: str) -> Iterator[tuple[str, Change]]:
         """The files of the ledger that differ between two commits, by path; an empty one has none."""
         pair = (self._trees.root(before) if before else "", self._trees.root(commit) if commit else "")
-        for _, path, change in self._changes([pair]):
+        for _, path, change in self._changes([pair], set()):
             yield path, change
 
     def page(self, view: View) -> bytes:
@@ -162,6 +176,18 @@ class StateBranch:
         return (self._blobs.read([node.id])[node.id] or b"") if node.mode == ORDINARY else b""
 
     # --- whose it is ---
+
+    def _in_turn(self, tip: str) -> View:
+        """As `_looked_at`, with pauses where it takes several looks."""
+        if self._paused is not None and (self._paused_at == tip and self._monotonic() < self._paused_until):
+            raise self._paused
+        self._paused = None
+        try:
+            return self._looked_at(tip)
+        except LedgerNotChecked as error:
+            if error.later:
+                self._paused, self._paused_at, self._paused_until = error, tip, self._monotonic() + _PAUSE
+            raise
 
     def _looked_at(self, tip: str) -> View:
         """The view of another commit: as good as the best proof that there is, now or before."""
@@ -173,11 +199,23 @@ class StateBranch:
         found = self._commits.newest(tip, since, before.proof if is_known else Proof.NAME)
         if is_known and not found.own:
             found = replace(found, own=before.own, proof=before.proof)
-        return View(tip, found.own, found.proof, self._foreign(tip, found), found.settled)
+        changed, flooded = self._not_own(tip, found.own)
+        return View(tip, found.own, found.proof, self._foreign(changed, found), flooded, found.settled)
 
-    def _foreign(self, tip: str, found: Found) -> dict[str, Foreign]:
-        """The files that are not as in the agent's own commit, each with who changed it last, where that is near."""
-        changed = dict(self.differences(found.own, tip)) if found.own != tip else {}
+    def _not_own(self, tip: str, own: str) -> tuple[dict[str, Change], bool]:
+        """The files that are not as in the agent's own commit, and whether there are more that only others have."""
+        if own == tip:
+            return {}, False
+        changed, more, most = dict[str, Change](), 0, _MOST_FOREIGN if own else _MOST_ADOPTED
+        large, pair = set[str](), (self._trees.root(own) if own else "", self._trees.root(tip))
+        for _, path, change in self._changes([pair], large):
+            more += change.before == NOTHING
+            if change.before != NOTHING or more <= most:
+                changed[path] = change
+        return changed, more > most or bool(large)
+
+    def _foreign(self, changed: Mapping[str, Change], found: Found) -> dict[str, Foreign]:
+        """These files, each with who changed it last, where that is near."""
         if not changed:
             return {}
         roots = self._trees.roots([each for told in found.others for each in (told.commit, *told.parents[:1])])
@@ -185,7 +223,7 @@ class StateBranch:
         for told in found.others:
             pairs.setdefault((roots[told.parents[0]] if told.parents else "", roots[told.commit]), told)
         by: dict[str, Told] = {}
-        for pair, path, change in self._changes(list(pairs)):
+        for pair, path, change in self._changes(list(pairs), set()):
             if path in changed and change.after == changed[path].after:
                 by.setdefault(path, pairs[pair])
         authors = {path: by.get(path, found.others[0]) for path in changed} if found.others else {}
@@ -193,14 +231,14 @@ class StateBranch:
         why = {path: said[told] for path, told in authors.items()}
         return {path: Foreign(each.after, each.before, why.get(path, _SET_BACK)) for path, each in changed.items()}
 
-    def _changes(self, roots: list[tuple[str, str]]) -> Iterator[tuple[tuple[str, str], str, Change]]:
+    def _changes(self, roots: list[Pair], large: set[str]) -> Iterator[tuple[Pair, str, Change]]:
         """The changes of files of the ledger between pairs of root folders: in the root, in the folders of namespaces,
-        and in those of the groups, two levels below.
+        and in those of the groups, two levels below. A folder that is too ``large``, which is noted, counts as empty.
         """
-        top = self._trees.differences(roots)
-        spaces = self._trees.differences(each.folders for pair in roots for each in top[pair])
+        top = self._between(roots, large)
+        spaces = self._between((each.folders for pair in roots for each in top[pair]), large)
         within = [one for pair in roots for one in top[pair] if one.name == GROUPS]
-        groups = self._trees.differences(each.folders for one in within for each in spaces[one.folders])
+        groups = self._between((each.folders for one in within for each in spaces[one.folders]), large)
         for pair in roots:
             for one in top[pair]:
                 if one.name in (README, POLICIES):
@@ -212,12 +250,23 @@ class StateBranch:
                         if group_at(path := f"{GROUPS}/{each.name}/{file.name}"):
                             yield pair, path, file
 
+    def _between(self, pairs: Iterable[Pair], large: set[str]) -> dict[Pair, list[Change]]:
+        """The differences between each two folders, of which those are empty that are larger than a ledger's can be."""
+        wanted = list(dict.fromkeys(pairs))
+        folders = list(dict.fromkeys(each for pair in wanted for each in pair if each))
+        for folder, header in zip(folders, self._mirror.headers(folders), strict=True):
+            if header is not None and header.size > _LARGEST_FOLDER:
+                large.add(folder)
+        read = {pair: ("" if pair[0] in large else pair[0], "" if pair[1] in large else pair[1]) for pair in wanted}
+        found = self._trees.differences(read.values())
+        return {pair: found[read[pair]] for pair in wanted}
+
     # --- what is written ---
 
     def _commit(self, written: Written, view: View) -> str:
         mended = self._restored(view) if self.is_proven(view) else self._adopted_files(view)
         files = {**mended, **written.files}
-        return self._committer.build([Draft(view.tip or None, files, written.message)])[0]
+        return self._committer.build([Draft(view.tip or None, files, written.message, anew=view.flooded)])[0]
 
     def is_proven(self, view: View) -> bool:
         """Whether the agent's last commit is as sure to be its own as its commits can be."""
@@ -225,17 +274,23 @@ class StateBranch:
 
     def _restored(self, view: View) -> dict[str, bytes | None]:
         """The files of others as the agent wrote them last."""
-        ordinary = {path: each.own.id for path, each in view.foreign.items() if each.own.mode == ORDINARY}
+        nodes = {path: each.own for path, each in view.foreign.items()}
+        if view.flooded:
+            nodes = {path: each.after for path, each in self.differences("", view.own)}
+        ordinary = {path: node.id for path, node in nodes.items() if node.mode == ORDINARY}
         found = self._blobs.sought({path: (blob,) for path, blob in ordinary.items()})
         if found.lacking and self._mirror.is_ancestor(view.own, view.tip):
             raise RemoteUnreachable(f"the remote does not hand out files of the ledger: {min(found.lacking.values())}")
         contents = self._blobs.contents(found.sizes)  # what the remote has dropped with a history is gone
-        return {path: contents.get(ordinary.get(path, "")) for path in view.foreign}
+        return {path: contents.get(ordinary.get(path, "")) for path in nodes}
 
     def _adopted_files(self, view: View) -> dict[str, bytes | None]:
         """All files of apps with what may be kept of them; no other file, unless it is the agent's by name."""
-        files = dict(self.differences("", view.own or view.tip))
-        ordinary = {path: each.after.id for path, each in files.items() if each.after.mode == ORDINARY and app_at(path)}
+        nodes = {path: each.after for path, each in self.differences("", view.own)}
+        if not view.own:
+            nodes = {path: each.now for path, each in view.foreign.items()}
+        ordinary = {path: node.id for path, node in nodes.items() if node.mode == ORDINARY and app_at(path)}
         contents = self._blobs.read(ordinary.values())
-        kept = {path: adopted(contents[blob] or b"", bool(view.own)) for path, blob in ordinary.items()}
-        return (self._restored(view) if view.own else dict.fromkeys(files)) | kept
+        is_named = bool(view.own) or self._commits.best is Proof.NAME  # who could sign, and did not, is nobody
+        kept = {path: adopted(contents[blob] or b"", is_named) for path, blob in ordinary.items()}
+        return (self._restored(view) if view.own else dict.fromkeys(nodes)) | kept

@@ -173,6 +173,16 @@ LEDGER = {
             "the ledger has this group's entries up to 3, and had them up to 4: somebody set its branch back",
         ),
     ),
+    "it lost all of it": (
+        {"ledger": LedgerPosition("", 0)},
+        {},
+        (
+            False,
+            "Behind",
+            "the ledger has no entry of this group, and had them up to 4: "
+            "somebody deleted its branch, or it is another one",
+        ),
+    ),
     "of a former life": (
         {"ledger": LedgerPosition("before", 1)},
         {},

@@ -112,7 +112,7 @@ def _ledger_trusted(world: GroupWorld) -> Condition:
 
 def _behind(world: GroupWorld) -> str:
     record, position = world.record, world.observed.ledger
-    if position is None or position.epoch != record.epoch:
+    if position is None or position.epoch not in ("", record.epoch):
         return ""
     return set_back(position.sequence, record.sequence - len(record.ledger), "group")
 

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 
 import pytest
 
-from gitops_bg.core.model.record import Cause, Hold
 from gitops_bg.repo.ledger.errors import LedgerNotChecked
 from gitops_bg.repo.ledger.ledger_entries import Position
-from gitops_bg.repo.ledger.ledger_file import AppState
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import RepositorySettings, VerificationSettings
 from gitops_bg.repo.verification.answers import FIRST_SECONDS
@@ -21,101 +16,21 @@ from tests.integration.repo.conftest import API, NOON, WEB
 from tests.integration.repo.ledger.test_group_ledger import STORE
 from tests.integration.repo.ledger.test_group_ledger import batch as group_batch
 from tests.integration.repo.ledger.test_group_ledger import entry as group_entry
-from tests.integration.repo.ledger.test_ledger import ONE, STATE, TWO, batch, entry, sequences
-from tests.integration.repo.verification.conftest import Signed
-from tests.support.raw_commits import with_signature_before
+from tests.integration.repo.ledger.test_ledger import STATE, batch, entry, sequences
+from tests.integration.repo.verification.forger import (
+    EVIL,
+    FILE,
+    HOLD,
+    MALLORY,
+    MARK,
+    OURS,
+    STATE_OF_WEB,
+    Forger,
+    restarted,
+    untouched,
+)
+from tests.integration.repo.verification.signed import Signed
 from tests.support.signers import Key, make_key
-
-FILE = "shop/web.json"
-EVIL = "v1:" + "6" * 64
-OURS = ("gitops-bg", "gitops-bg@localhost")
-MALLORY = ("Mallory", "m@example.com")
-MARK = "Oops\n\nBg-Ledger: prod\n"
-HOLD = Hold(TWO, "bad", NOON, Cause.ROLLED_BACK)
-STATE_OF_WEB = AppState(5, 6, active_digests=(ONE,), holds=(HOLD,), primary_by="c" * 40)
-
-
-@dataclass
-class Forger:
-    """Somebody who may push the state branch, with any name, key, parents and files."""
-
-    signed: Signed
-
-    @property
-    def tip(self) -> str:
-        return self.signed.remote.head(STATE) or ""
-
-    def commit(
-        self,
-        *parents: str,
-        key: Key | None = None,
-        name: tuple[str, str] = OURS,
-        message: str = "Oops",
-        files: dict[str, str] | None = None,
-        tree: str = "",
-    ) -> str:
-        """A commit on the first parent's tree, or another, with these files in it."""
-        remote = self.signed.remote
-        index = {"GIT_INDEX_FILE": str(self.signed.folder / "index")}
-        remote.run("read-tree", tree or (parents[0] if parents else "--empty"), env=index)
-        for path, content in (files or {}).items():
-            (self.signed.folder / "content").write_text(content)
-            blob = remote.run("hash-object", "-w", str(self.signed.folder / "content"))
-            remote.run("update-index", "--add", "--cacheinfo", f"100644,{blob},{path}", env=index)
-        root = remote.run("write-tree", env=index)
-        who = {
-            f"GIT_{one}_{what}": value
-            for one in ("AUTHOR", "COMMITTER")
-            for what, value in zip(("NAME", "EMAIL"), name, strict=True)
-        }
-        keyed = ("-c", "gpg.format=ssh", "-c", f"user.signingKey={key.private}") if key else ()
-        above = (part for parent in parents for part in ("-p", parent))
-        return remote.run(*keyed, "commit-tree", *(["-S"] if key else []), root, *above, "-m", message, env=who)
-
-    def push(self, commit: str) -> str:
-        """Move the branch there, whatever it was."""
-        self.signed.remote.run("update-ref", f"refs/heads/{STATE}", commit, cwd=self.signed.remote.bare)
-        return commit
-
-    def on_top(self, **how: object) -> str:
-        """Push one more commit, with what the forger wants of `web`."""
-        return self.push(self.commit(self.tip, **{"files": {FILE: self.wanted()}, **how}))  # type: ignore[arg-type]
-
-    def wanted(self, sequence: int = 7) -> str:
-        """The file of `web` with a digest that never served."""
-        value = json.loads(self.signed.remote.show(STATE, FILE) or "")
-        return json.dumps({**value, "activeDigests": [EVIL], "holds": [], "sequence": sequence})
-
-
-@pytest.fixture
-def forger(signed: Signed) -> Forger:
-    signed.push(signed.ada)
-    return Forger(signed)
-
-
-@pytest.fixture
-def agent(signed: Signed, forger: Forger) -> Repository:
-    """The agent, which has written what it knows of two apps."""
-    repository = signed.open()
-    repository.poll()
-    repository.publish({WEB: batch(entry(1), state=STATE_OF_WEB), API: batch(entry(1))})
-    return repository
-
-
-def restarted(signed: Signed, mirrors: Iterator[int] = count()) -> Repository:  # noqa: B008 - one counter for all
-    """A new process, with a mirror that has never seen anything."""
-    repository = signed.open(f"fresh-{next(mirrors)}")
-    repository.poll()
-    return repository
-
-
-def untouched(repository: Repository, sequence: int = 1) -> None:
-    """What the agent wrote counts, and nothing else."""
-    repository.poll()
-    assert repository.positions()[WEB] == Position("life-1", sequence)
-    memory = repository.memory(WEB)
-    assert memory is not None
-    assert (memory.active_digests, memory.holds, memory.primary_by) == ((ONE,), (HOLD,), "c" * 40)
 
 
 def test_what_the_agent_signed_is_its_own_also_after_a_restart(agent: Repository, signed: Signed) -> None:
@@ -151,37 +66,6 @@ def test_a_commit_in_the_agent_s_name_is_a_stranger_s_unless_its_key_signed_it(
     assert EVIL not in (signed.remote.show(STATE, FILE) or ""), "the next commit, of whatever, mends it"
 
 
-def test_a_signature_that_was_moved_to_another_commit_does_not_hold(
-    agent: Repository, signed: Signed, forger: Forger
-) -> None:
-    remote, ours = signed.remote, forger.tip
-    raw = remote.run("cat-file", "commit", ours).encode() + b"\n"
-    tree = remote.run("rev-parse", f"{forger.commit(ours, files={FILE: forger.wanted()})}^{{tree}}")
-    moved = raw.replace(remote.run("rev-parse", f"{ours}^{{tree}}").encode(), tree.encode())
-    root = with_signature_before(raw.replace(b"author", f"parent {ours}\nauthor".encode(), 1), b"parent ")
-    for content in (moved, root):
-        file = signed.folder / "raw"
-        file.write_bytes(content)
-        forger.push(remote.run("hash-object", "-t", "commit", "-w", "--literally", str(file)))
-        for repository in (agent, restarted(signed)):
-            repository.poll()
-            memory = repository.memory(WEB)
-            assert EVIL not in (memory.active_digests if memory else ())
-    forger.push(ours)
-    untouched(restarted(signed))
-
-
-def test_hundreds_of_forged_commits_on_top_hide_nothing(agent: Repository, signed: Signed, forger: Forger) -> None:
-    first = forger.on_top()
-    at = first
-    for number in range(300):
-        at = forger.commit(at, message=f"{number}\n\nBg-Ledger: prod\n", tree=first)
-    forger.push(at)
-    for repository in (agent, restarted(signed)):
-        untouched(repository)
-        assert "in the agent's name, not signed" in repository.ledger_doubts()[WEB]
-
-
 def test_all_files_that_are_read_back_are_compared(agent: Repository, signed: Signed, forger: Forger) -> None:
     agent.publish_groups({STORE: group_batch(group_entry(1))})
     path, readme = "groups/shop/store.json", signed.remote.show(STATE, "README.md") or ""
@@ -204,85 +88,6 @@ def test_all_files_that_are_read_back_are_compared(agent: Repository, signed: Si
     assert signed.remote.show(STATE, "policies.json") is None
     assert (signed.remote.show(STATE, "README.md") or "")[:100] == readme[:100]
     assert signed.remote.show(STATE, "notes.txt") == "x", "what is not of the ledger is left alone"
-
-
-class TestOtherParents:
-    """The agent's commits are found wherever they are in the history, and only those of this ledger."""
-
-    def test_a_merge_whose_first_parents_avoid_the_agent_s(
-        self, agent: Repository, signed: Signed, forger: Forger
-    ) -> None:
-        root = forger.commit(files={FILE: forger.wanted()}, message=MARK)
-        forger.push(forger.commit(root, forger.tip, message=MARK))
-        for repository in (agent, restarted(signed)):
-            untouched(repository)
-            assert set(repository.ledger_doubts()) == {WEB, API}
-
-    def test_a_merge_of_an_older_commit_of_the_agent_hides_no_newer_one(
-        self, agent: Repository, signed: Signed, forger: Forger
-    ) -> None:
-        older = forger.tip
-        agent.publish({WEB: batch(entry(2), state=STATE_OF_WEB)})
-        forger.push(forger.commit(older, forger.commit(forger.tip, name=MALLORY), name=MALLORY))
-        for repository in (agent, restarted(signed)):
-            untouched(repository, 2)
-
-    def test_a_history_without_any_commit_of_the_agent(self, agent: Repository, signed: Signed, forger: Forger) -> None:
-        forger.push(forger.commit(files={FILE: forger.wanted()}, message=MARK))
-        untouched(agent)
-        assert set(agent.ledger_doubts()) == {WEB, API}
-        fresh = restarted(signed)
-        memory = fresh.memory(WEB)
-        assert memory is not None
-        assert (memory.active_digests, memory.primary_by) == ((), ""), "a name alone lets nothing pass"
-        agent.publish({API: batch(entry(1), entry(2))})
-        for repository in (agent, restarted(signed)):
-            untouched(repository)
-            assert (repository.ledger_doubts(), sequences(repository, API)[0]) == ({}, 2)
-
-    def test_what_was_believed_by_name_opens_no_gate_once_the_agent_has_signed_on_top(
-        self, agent: Repository, signed: Signed, forger: Forger
-    ) -> None:
-        forger.push(forger.commit(files={FILE: forger.wanted()}, message=MARK))
-        fresh = restarted(signed)
-        fresh.publish({WEB: batch(entry(9)), API: batch(entry(2))})
-        memory = restarted(signed).memory(WEB)
-        assert memory is not None
-        assert EVIL not in memory.active_digests
-
-    def test_what_the_agent_signed_for_main_is_no_ledger(
-        self, agent: Repository, signed: Signed, forger: Forger
-    ) -> None:
-        """A pull request may bring such a file into main; the agent's next commit there has it in its tree."""
-        forged = forger.wanted()
-        signed.remote.checkout("main")
-        signed.remote.pull()
-        signed.remote.write(FILE, forged)
-        signed.push(signed.ada, "bring it")
-        agent.poll()
-        agent.commit_files({"notes.txt": lambda _: b"edited\n"}, "Edit")
-        promoted = signed.remote.head("main") or ""
-        for tip in (promoted, forger.commit(promoted, forger.tip)):
-            forger.push(tip)
-            for repository in (agent, restarted(signed)):
-                repository.poll()
-                memory = repository.memory(WEB)
-                assert EVIL not in (memory.active_digests if memory else ())
-
-    def test_the_ledger_of_another_cluster_is_no_ledger_of_this(
-        self, agent: Repository, signed: Signed, forger: Forger
-    ) -> None:
-        other = signed.open("staging", cluster="staging")
-        other.poll()
-        other.publish({WEB: batch(entry(1), entry(2), state=AppState(active_digests=(EVIL,)))})
-        staging = signed.remote.head("gitops-bg/state/staging") or ""
-        for tip in (forger.commit(staging, forger.tip, name=MALLORY), staging):
-            forger.push(tip)
-            for repository in (agent, restarted(signed)):
-                repository.poll()
-                memory = repository.memory(WEB)
-                assert EVIL not in (memory.active_digests if memory else ())
-        untouched(agent)
 
 
 class TestBeforeAnythingWasSigned:
@@ -514,29 +319,3 @@ class TestCost:
         asked = self.checked(fresh, monkeypatch)
         untouched(fresh)
         assert len(asked) <= 3, "ours, and what is named"
-
-    def test_a_flood_of_signatures_is_checked_over_several_looks(
-        self, agent: Repository, signed: Signed, forger: Forger
-    ) -> None:
-        for number in range(60):
-            forger.on_top(key=signed.mallory, message=f"{number}\n\nBg-Ledger: prod\n", files={})
-        forger.on_top(key=signed.mallory, message=MARK)
-        fresh, now, looks = restarted(signed), [0.0], 0
-        fresh._state_branch._commits._monotonic = lambda: now[0]
-        verifier = fresh._verifier
-        assert verifier is not None
-        check = verifier.check_at_date
-
-        def slow(commits: list[str]) -> object:
-            now[0] += 0.1 * len(commits)
-            return check(commits)
-
-        verifier.check_at_date = slow  # type: ignore[method-assign,assignment]
-        while not fresh.positions():
-            looks += 1
-            assert (looks < 20, fresh.ledger_doubts()) == (True, {})
-            fresh.poll()
-            assert looks or "left for the next looks" in fresh.ledger_trouble()
-        assert looks, "not all in one look"
-        untouched(fresh)
-        assert "signed by another key" in fresh.ledger_doubts()[WEB]
