@@ -21,8 +21,8 @@ from gitops_bg.core.text.printable import printable
 from gitops_bg.forge.marker import marker_in
 from gitops_bg.outbound.addresses import ORDINARY
 from gitops_bg.repo.git import output
+from gitops_bg.repo.ledger import group_ledger_file, ledger_file, policy_file
 from gitops_bg.repo.read.markers import markers_in
-from gitops_bg.repo.write import group_ledger_file, ledger_file, policy_file
 from gitops_bg.spec.analysis.expressions import BadExpression, check
 from gitops_bg.spec.analysis.providers import json_path, seconds_ago
 from gitops_bg.spec.app.check import check_repository

@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.git.push import Pusher, Update, Verdict
+from gitops_bg.repo.ledger.places import POLICIES
+from gitops_bg.repo.ledger.policy_file import PolicyChange, PolicyDocument, message, parse, render
+from gitops_bg.repo.ledger.state_branch import StateBranch, View, Written
 from gitops_bg.repo.read.files import Files
 from gitops_bg.repo.read.mainline import Mainline
 from gitops_bg.repo.read.provenance import Details
 from gitops_bg.repo.read.since import changes_of
 from gitops_bg.repo.read.trees import Trees
-from gitops_bg.repo.write.commits import Committer, Draft
-from gitops_bg.repo.write.policy_file import PATH, PolicyChange, PolicyDocument, message, parse, render
 from gitops_bg.spec.app.layout import POLICIES_FOLDER, SETTINGS_FILE, SIGNERS_FILE
 from gitops_bg.spec.policies.changes import PoliciesAt, differences, policies_at
 
@@ -29,57 +29,50 @@ class PolicyLog:
     """The file of the state branch. Not thread-safe."""
 
     def __init__(
-        self,
-        mirror: Mirror,
-        trees: Trees,
-        files: Files,
-        mainline: Mainline,
-        details: Details,
-        committer: Committer,
-        pusher: Pusher,
+        self, mirror: Mirror, trees: Trees, files: Files, mainline: Mainline, details: Details, branch: StateBranch
     ) -> None:
         self._mirror = mirror
         self._trees = trees
         self._files = files
         self._mainline = mainline
         self._details = details
-        self._committer = committer
-        self._pusher = pusher
+        self._branch = branch
         self._told: tuple[str, ...] | None = None
         """The ids of the content at `_PATHS` when the ledger was last known to be complete."""
 
     def publish(self, head: str) -> bool:
         """Record main's changes of policies up to ``head``; return whether there were any.
 
-        May be called again after any failure. Raises ``PushRefused``, ``RemoteMoved`` and the errors of an unreachable
-        remote.
+        May be called again after any failure. Raises as `StateBranch.write`.
         """
         there = self._trees.at(head, _PATHS)
         ids = tuple(there[path].id if path in there else "" for path in _PATHS)
         if ids == self._told:
             return False
-        attempts, name = self._pusher.attempts(), self._mirror.settings.state_branch
-        for _ in attempts:
-            tip = self._mirror.tracked().get(name)
-            document = self.document()
+        changes: tuple[PolicyChange, ...] = ()
+
+        def compose(view: View) -> Written | None:
+            nonlocal changes
+            document = self._at(view.own)
             changes = tuple(self._changes(document, head))
-            if not changes:
-                self._told = ids
-                return False
-            written = {PATH: render(document.taking(changes, head))}
-            [commit] = self._committer.build([Draft(tip, written, message(changes, self._mirror.settings.cluster))])
-            answer = self._pusher.push([Update(name, tip, commit)])
-            if answer.verdicts[name] is Verdict.TAKEN:
-                self._told = ids
-                return True
-            attempts.judge(answer)
-            self._mirror.follow(self._mirror.remote_branches())
-        raise attempts.given_up()
+            written = {POLICIES: render(document.taking(changes, head))}
+            return Written(written, message(changes, self._branch.cluster)) if changes else None
+
+        self._branch.write(compose)
+        self._told = ids
+        return bool(changes)
 
     def document(self) -> PolicyDocument:
-        """Return the file in its last fetched state; an empty one if it is missing or damaged."""
-        tip = self._mirror.tracked().get(self._mirror.settings.state_branch)
-        file = self._files.at(PATH, tip) if tip else None
+        """Return the file as the agent itself wrote it last; an empty one if it is missing or damaged."""
+        return self._at(self._branch.seen().own)
+
+    def doubt(self) -> str:
+        """Why the file, as it stands, is not believed; empty where it is."""
+        foreign = self._branch.seen().foreign.get(POLICIES)
+        return f"{POLICIES}: {foreign.why}" if foreign else ""
+
+    def _at(self, commit: str) -> PolicyDocument:
+        file = self._files.at(POLICIES, commit) if commit else None
         if file is None or isinstance(file.content, Problem):
             return PolicyDocument()
         try:

@@ -12,14 +12,15 @@ from gitops_bg.core.groups.record import GroupLedgerEntry
 from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.errors import PushRefused, RemoteUnreachable
+from gitops_bg.repo.ledger.group_ledger_file import GroupLedgerBatch, parse
+from gitops_bg.repo.ledger.ledger_entries import Position
+from gitops_bg.repo.ledger.places import path_of_group
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.write.group_ledger_file import GroupLedgerBatch, parse, path_of
-from gitops_bg.repo.write.ledger_entries import Position
 from tests.integration.repo.conftest import NOON, Opener
+from tests.integration.repo.ledger.test_ledger import STATE
+from tests.integration.repo.ledger.test_ledger import batch as app_batch
+from tests.integration.repo.ledger.test_ledger import entry as app_entry
 from tests.integration.repo.test_promotions import before_each_push
-from tests.integration.repo.write.test_ledger import STATE
-from tests.integration.repo.write.test_ledger import batch as app_batch
-from tests.integration.repo.write.test_ledger import entry as app_entry
 from tests.support.git.remote import GitRemote
 
 STORE, BLOG = GroupKey("shop", "store"), GroupKey("shop", "blog")
@@ -53,12 +54,13 @@ def test_one_entry_is_a_commit_that_says_it_in_its_subject_and_trailers(
         "Bg-To: v2",
         f"Bg-Commit: {'c' * 40}",
         "Bg-Reason: promoted v2 Bg-Group: forged",
+        "Bg-Ledger: prod",
     ]
 
 
 def test_the_file_is_sorted_json_and_is_read_back(repository: Repository, remote: GitRemote) -> None:
     repository.publish_groups({STORE: batch(entry(1), entry(2))})
-    text = remote.show(STATE, path_of(STORE)) or ""
+    text = remote.show(STATE, path_of_group(STORE)) or ""
     written = json.loads(text)
     assert list(written) == sorted(written)
     assert (written["active"], written["legacy"], written["sequence"]) == ("v2", "v1", 2)
@@ -131,7 +133,7 @@ def test_the_log_keeps_what_the_file_does_not_and_names_the_commit_of_each(
     assert [each.entry.sequence for _, each in found] == list(range(25, 0, -1))
     assert [commit for commit, _ in found] == [each.sha for each in remote.log(STATE)]
     assert len(repository.group_history(STORE, 3)) == 3
-    assert len(parse((remote.show(STATE, path_of(STORE)) or "").encode()).history) == 20
+    assert len(parse((remote.show(STATE, path_of_group(STORE)) or "").encode()).history) == 20
 
 
 def test_a_deleted_branch_comes_back_with_all_it_had(repository: Repository, remote: GitRemote) -> None:
@@ -158,11 +160,12 @@ def test_a_file_that_is_not_ours_is_written_anew(repository: Repository, remote:
         parse(text.encode())
     repository.publish_groups({STORE: batch(entry(1))})
     remote.checkout(STATE)
-    remote.publish("Oops", {path_of(STORE): text})
+    remote.publish("Oops", {path_of_group(STORE): text})
     repository.poll()
-    assert repository.group_position(STORE) == Position("", 0)
-    repository.publish_groups({STORE: batch(entry(2))})
-    assert sequences(repository) == [2, 1]
+    assert repository.group_position(STORE) == Position("life-1", 1), "as the agent itself wrote it"
+    assert "wrote it in commit" in repository.group_ledger_doubts()[STORE]
+    repository.publish_groups({STORE: batch(entry(1), entry(2))})
+    assert (sequences(repository), repository.group_ledger_doubts()) == ([2, 1], {})
 
 
 def test_a_protected_state_branch_is_push_refused(repository: Repository, remote: GitRemote) -> None:

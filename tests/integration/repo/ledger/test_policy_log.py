@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from gitops_bg.repo.git.errors import PushRefused
+from gitops_bg.repo.ledger import policy_log
+from gitops_bg.repo.ledger.policy_file import KEPT, PolicyChange, PolicyDocument, parse, render
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.write import policy_log
-from gitops_bg.repo.write.policy_file import KEPT, PolicyChange, PolicyDocument, parse, render
 from tests.fixtures.repos.texts import policy
 from tests.integration.repo.conftest import Opener, git_calls
+from tests.integration.repo.ledger.test_group_ledger import STORE, batch, entry
 from tests.support.git.remote import GitRemote
 
 STATE = "gitops-bg/state/prod"
@@ -112,7 +113,9 @@ def test_a_rewritten_main_is_one_change_from_what_was_told(repository: Repositor
     assert (last.before, last.changed) == (first.after, ("calm removed", "other added"))
 
 
-def test_a_file_that_somebody_damaged_is_begun_anew(repository: Repository, remote: GitRemote, opened: Opener) -> None:
+def test_a_file_that_somebody_damaged_counts_as_the_agent_wrote_it_and_is_mended_with_its_next_commit(
+    repository: Repository, remote: GitRemote, opened: Opener
+) -> None:
     remote.publish("Calm", {FILE: CALM})
     publish(repository)
     remote.run("fetch", "origin")
@@ -121,8 +124,12 @@ def test_a_file_that_somebody_damaged_is_begun_anew(repository: Repository, remo
     remote.commit("Break it")
     remote.push(STATE)
     again = opened(mirror="again")
-    assert publish(again)
+    assert not publish(again)
     assert told(again) == [("calm added",)]
+    assert "policies.json: " in again.policy_log_doubt()
+    again.publish_groups({STORE: batch(entry(1))})
+    assert (told(again), again.policy_log_doubt()) == ([("calm added",)], "")
+    assert "calm added" in (remote.show(STATE, "policies.json") or "")
 
 
 def test_a_remote_that_takes_no_ledger_is_an_error_and_is_tried_again(

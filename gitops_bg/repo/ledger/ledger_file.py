@@ -14,7 +14,7 @@ from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.record import Cause, Hold, LedgerEntry, Lift, Record
 from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.text.foreign_json import UNIQUE, NotJson, read_json
-from gitops_bg.repo.write.ledger_entries import MOST_SEQUENCE, NOWHERE, Position, PublishedEntry, take
+from gitops_bg.repo.ledger.ledger_entries import MOST_SEQUENCE, NOWHERE, Position, PublishedEntry, take
 from gitops_bg.spec.codec import from_json
 
 _KEPT_DIGESTS = 200
@@ -76,11 +76,11 @@ class Document:
         return Document(replace(batch.state, active_digests=digests), taken.position, taken.history), taken.fresh
 
     @property
-    def cautious_memory(self) -> LedgerMemory:
-        """What may be believed of a file that somebody else wrote: what holds versions up, and nothing that lets one
-        pass.
+    def cautious(self) -> "Document":
+        """What may be believed of it where nobody can prove who wrote it: what holds versions up, and nothing that lets
+        one pass.
         """
-        return replace(self.memory, active_digests=(), primary_by="")
+        return replace(self, state=replace(self.state, active_digests=(), primary_by=""))
 
     @property
     def memory(self) -> LedgerMemory:
@@ -165,6 +165,18 @@ def parse(text: bytes) -> Document:
         return Document(state, _checked(position, history), history)
     except (KeyError, TypeError, AttributeError, NotJson, InvalidInput) as error:
         raise ValueError(f"not a ledger file: {error}") from error
+
+
+def adopted(text: bytes, is_named: bool) -> bytes | None:
+    """What is kept of a file whose writer nobody can prove, for a commit of the agent; None for none.
+
+    What holds versions up, as `Document.cautious`; and, where the agent may have written it, how far it got.
+    """
+    try:
+        document = parse(text).cautious
+    except ValueError:
+        return None
+    return render(document if is_named else Document(document.state))
 
 
 def _checked(position: Position, history: Iterable[PublishedEntry[LedgerEntry]]) -> Position:

@@ -1,10 +1,8 @@
-"""The past: all ledger entries of an app, and every content that its ``primary.yaml`` ever had. Reads page by page."""
+"""Every content that ``primary.yaml`` of an app ever had. Reads page by page."""
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
-from gitops_bg.core.model.record import LedgerEntry
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.blobs import Blobs
 from gitops_bg.repo.git.mirror import Mirror
@@ -12,8 +10,6 @@ from gitops_bg.repo.git.output import text
 from gitops_bg.repo.read.index.app_index import AppIndex
 from gitops_bg.repo.read.near_changes import NearChanges
 from gitops_bg.repo.read.provenance import revisions_of
-from gitops_bg.repo.write.ledger_entries import PublishedEntry, Revision, each_once
-from gitops_bg.repo.write.ledger_file import parse
 from gitops_bg.spec.app.layout import PRIMARY_FILE
 
 _PAGE = 100
@@ -21,16 +17,7 @@ _VERSION = re.compile(rb"^version:[ \t]*(\d+)[ \t]*\r?$", re.MULTILINE)
 _DIGEST = re.compile(rb"^digest:[ \t]*[\"']?([\w:]+)", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Committed:
-    """A ledger entry with its epoch and the commit of the state branch that brought it."""
-
-    commit: str
-    epoch: str
-    entry: LedgerEntry
-
-
-class History:
+class Primaries:
     """Walks the history of one file at a time."""
 
     def __init__(self, mirror: Mirror, near: NearChanges, blobs: Blobs, index: AppIndex) -> None:
@@ -38,13 +25,6 @@ class History:
         self._near = near
         self._blobs = blobs
         self._index = index
-
-    def ledger(self, app: AppKey) -> Iterator[Committed]:
-        """Every ledger entry of an app, newest first, as far back as the state branch goes."""
-        tip = self._mirror.tracked().get(self._mirror.settings.state_branch)
-        revisions = revisions_of(self._mirror, f"{app.namespace}/{app.name}.json", tip) if tip else []
-        for commit, published in each_once(self._published(revisions)):
-            yield Committed(commit, published.epoch, published.entry)
 
     def primaries(self, app: AppKey, commit: str) -> Iterator[bytes]:
         """Every content that ``primary.yaml`` had up to a commit of main, newest first."""
@@ -79,18 +59,3 @@ class History:
         blobs = blobs[:_PAGE]
         contents = self._blobs.read(list(dict.fromkeys(blobs)))
         return [content for content in map(contents.__getitem__, blobs) if content is not None]
-
-    def _published(self, revisions: Sequence[tuple[str, str]]) -> Iterator[Revision[LedgerEntry]]:
-        """Each revision with its entries, read a page at a time; a damaged one has none."""
-        for start in range(0, len(revisions), _PAGE):
-            page = revisions[start : start + _PAGE]
-            contents = self._blobs.read(blob for _, blob in page)
-            for commit, blob in page:
-                yield commit, _entries(contents[blob])
-
-
-def _entries(content: bytes | None) -> tuple[PublishedEntry[LedgerEntry], ...]:
-    try:
-        return parse(content or b"").history
-    except ValueError:
-        return ()

@@ -12,12 +12,12 @@ from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.text.lines import lines_of
+from gitops_bg.core.text.printable import one_line
 from gitops_bg.repo.git.output import text
-from gitops_bg.repo.write.group_ledger_file import GroupDocument, path_of
-from gitops_bg.repo.write.ledger_file import Document, VersionState
-from gitops_bg.repo.write.messages import one_line
+from gitops_bg.repo.ledger.group_ledger_file import GroupDocument
+from gitops_bg.repo.ledger.ledger_file import Document, VersionState
+from gitops_bg.repo.ledger.places import path_of_app, path_of_group
 
-PATH = "README.md"
 _MOST_ROWS = 200
 _GROUPS = "## Release groups\n\n"
 _GROUP_ROW = re.compile(r"\| \[([a-z0-9-]+)/([a-z0-9-]+)\]\(groups/\1/\2\.json\) \| .*\|")
@@ -75,7 +75,7 @@ def _groups(rows: Mapping[GroupKey, str]) -> str:
 def _group_row(group: GroupKey, document: GroupDocument) -> str:
     last = document.history[-1].entry if document.history else None
     said = f"{last.event} {last.at:%Y-%m-%d %H:%M} UTC" if last else ""
-    cells = (f"[{group}]({path_of(group)})", document.active, document.legacy, said)
+    cells = (f"[{group}]({path_of_group(group)})", document.active, document.legacy, said)
     return f"| {' | '.join(_cell(cell) for cell in cells)} |"
 
 
@@ -95,7 +95,7 @@ def _apps(rows: Mapping[AppKey, Row]) -> str:
     lines = ["| App | Active | Candidate | Holds | Last event |", "|---|---|---|---|---|"]
     for app in sorted(rows):
         row = rows[app]
-        link = f"[{app}]({app.namespace}/{app.name}.json)"
+        link = f"[{app}]({path_of_app(app)})"
         cells = (link, row.active, row.candidate, str(row.holds or ""), row.last)
         lines.append(f"| {' | '.join(_cell(cell) for cell in cells)} |")
     return "\n".join(lines) + "\n"

@@ -12,12 +12,10 @@ from gitops_bg.core.groups.model import GroupKey, VersionStage
 from gitops_bg.core.groups.record import GroupLedgerEntry, GroupRecord
 from gitops_bg.core.groups.reporting.ledger import VERBS
 from gitops_bg.core.text.foreign_json import UNIQUE, NotJson, read_json
-from gitops_bg.repo.write.ledger_entries import MOST_SEQUENCE, NOWHERE, Position, PublishedEntry, take
-from gitops_bg.repo.write.messages import one_line, title_of_batch
+from gitops_bg.core.text.printable import one_line
+from gitops_bg.repo.ledger.ledger_entries import MOST_SEQUENCE, NOWHERE, Position, PublishedEntry, take
+from gitops_bg.repo.write.messages import mark, title_of_batch
 from gitops_bg.spec.codec import from_json, to_json
-
-FOLDER = "groups"
-"""Beside the folders of namespaces; no file of an app is below it: those are one level higher."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +48,6 @@ class GroupDocument:
         """The file with the new entries of the batch, and those entries: each is taken once."""
         taken = take(self.history, self.position, batch.epoch, batch.entries)
         return GroupDocument(taken.position, batch.active, batch.legacy, taken.history), taken.fresh
-
-
-def path_of(group: GroupKey) -> str:
-    """Where the state branch has the file of a group."""
-    return f"{FOLDER}/{group.namespace}/{group.name}.json"
 
 
 def render(document: GroupDocument) -> bytes:
@@ -100,7 +93,7 @@ def message(fresh: Sequence[tuple[GroupKey, GroupLedgerEntry]], cluster: str) ->
     subject = _sentence(*fresh[0]) if len(fresh) == 1 else title_of_batch(len(fresh), groups)
     lines = [f"{group.namespace}/{_sentence(group, entry)}: {one_line(entry.message)}" for group, entry in fresh]
     blocks = [line for group, entry in fresh for line in _trailers(group, entry)]
-    return "\n\n".join([f"{subject} [{one_line(cluster)}]", "\n".join(lines), "\n".join(blocks)]) + "\n"
+    return "\n\n".join([f"{subject} [{one_line(cluster)}]", "\n".join(lines), "\n".join(blocks)]) + "\n" + mark(cluster)
 
 
 def _sentence(group: GroupKey, entry: GroupLedgerEntry) -> str:

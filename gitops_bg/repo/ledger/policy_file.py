@@ -12,10 +12,10 @@ from typing import Any
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.text.foreign_json import UNIQUE, NotJson, read_json
-from gitops_bg.repo.write.messages import one_line
+from gitops_bg.core.text.printable import one_line
+from gitops_bg.repo.write.messages import mark
 from gitops_bg.spec.codec import from_json, to_json
 
-PATH = "policies.json"
 KEPT = 500
 """How many changes the file keeps; the older ones are in the log of the state branch."""
 _MOST_IN_SUBJECT = 3
@@ -79,7 +79,9 @@ def message(changes: tuple[PolicyChange, ...], cluster: str) -> str:
     phrases = [phrase for change in changes for phrase in change.changed]
     shown = ", ".join(phrases[:_MOST_IN_SUBJECT]) + (" …" if len(phrases) > _MOST_IN_SUBJECT else "")
     lines = [line for change in changes for line in _trailers(change)]
-    return f"policies: {one_line(shown) or 'changed'} [{one_line(cluster)}]\n\n" + "\n".join(lines) + "\n"
+    return (
+        f"policies: {one_line(shown) or 'changed'} [{one_line(cluster)}]\n\n" + "\n".join(lines) + "\n" + mark(cluster)
+    )
 
 
 def _trailers(change: PolicyChange) -> list[str]:

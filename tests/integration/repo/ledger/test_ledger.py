@@ -11,9 +11,9 @@ import pytest
 from gitops_bg.core.model.record import Cause, Event, Hold, LedgerEntry, Lift, Record, Routing
 from gitops_bg.core.model.version import AppKey, Color, Retirement, Snapshot, Source, Stage, Version
 from gitops_bg.repo.git.errors import PushRefused, RemoteUnreachable
+from gitops_bg.repo.ledger.ledger_entries import Position, PublishedEntry
+from gitops_bg.repo.ledger.ledger_file import AppState, Document, LedgerBatch, VersionState, parse, render, state_of
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.write.ledger_entries import Position, PublishedEntry
-from gitops_bg.repo.write.ledger_file import AppState, Document, LedgerBatch, VersionState, parse, render, state_of
 from tests.fixtures.repos import texts
 from tests.integration.repo.conftest import API, NOON, WEB, Opener
 from tests.integration.repo.test_promotions import before_each_push
@@ -77,6 +77,7 @@ class TestOneEvent:
             "Bg-Rollout: 6",
             "Bg-By: ada",
             "Bg-Reason: all gates are open",
+            "Bg-Ledger: prod",
         ]
 
     def test_who_approved_is_a_trailer_each_and_is_read_back(self, repository: Repository, remote: GitRemote) -> None:
@@ -353,6 +354,39 @@ class TestOthersAtTheBranch:
         assert (repository.ledger_doubts(), sequences(repository)) == ({}, [2, 1])
         assert "v1:666" not in (remote.show(STATE, "shop/web.json") or "")
 
+    @pytest.mark.parametrize("restarted", [False, True], ids=["as it runs", "after a restart"])
+    def test_however_often_somebody_else_pushes_what_the_agent_wrote_counts(
+        self, restarted: bool, repository: Repository, remote: GitRemote, opened: Opener
+    ) -> None:
+        """Found so: of two pushes with a look between them, the first was believed."""
+        repository.publish({WEB: batch(entry(1)), API: batch(entry(1))})
+        mine, sound = repository.memory(WEB), remote.show(STATE, "shop/web.json") or ""
+        value = json.loads(sound)
+        texts = [json.dumps({**value, "rollout": rollout, "activeDigests": ["v1:" + "6" * 64]}) for rollout in (7, 8)]
+        for text in (*texts, texts[0], sound, texts[1]):
+            remote.checkout(STATE)
+            push_as(remote, "Mallory <m@example.com>", {"shop/web.json": text})
+            reader = opened(mirror=f"fresh-{len(remote.log(STATE))}") if restarted else repository
+            reader.poll()
+            assert reader.memory(WEB) == mine
+            assert bool(reader.ledger_doubts()) is (text != sound), "what is as it was is nobody else's"
+
+    def test_whatever_the_agent_writes_next_takes_back_what_others_did_to_any_file(
+        self, repository: Repository, remote: GitRemote, opened: Opener
+    ) -> None:
+        repository.publish({WEB: batch(entry(1)), API: batch(entry(1))})
+        sound = remote.show(STATE, "shop/web.json")
+        remote.checkout(STATE)
+        files = {"shop/web.json": "{}", "shop/evil.json": sound, "groups/a/b.json": "{}", "shop/notes.txt": "mine"}
+        push_as(remote, "Mallory <m@example.com>", files)
+        repository.poll()
+        repository.publish({API: batch(entry(1), entry(2))})
+        names = remote.run("ls-tree", "-r", "--name-only", STATE, cwd=remote.bare).split()
+        assert names == ["README.md", "shop/api.json", "shop/notes.txt", "shop/web.json"]
+        assert remote.show(STATE, "shop/web.json") == sound
+        assert "Written anew: shop/web.json: " in remote.message(STATE)
+        assert (opened(mirror="fresh").ledger_doubts(), repository.ledger_doubts()) == ({}, {})
+
     def test_a_file_that_somebody_else_deleted_is_there_again_with_all_it_had(
         self, repository: Repository, remote: GitRemote
     ) -> None:
@@ -382,6 +416,9 @@ class TestOthersAtTheBranch:
         assert (memory.holds, memory.rollout, memory.last_version) == ((hold,), 5, 6)
         assert (memory.active_digests, memory.primary_by) == ((), "")
         assert WEB not in repository.positions()
+        repository.publish({API: batch(entry(1))})
+        assert repository.memory(WEB) == memory, "and no more than that is the agent's once it has written on top"
+        assert (repository.positions()[WEB], repository.ledger_doubts()) == (Position("life-0", 5), {})
 
     def test_commits_under_a_name_that_main_gives_the_agent_are_its_own_once_that_is_read(
         self, repository: Repository, opened: Opener
