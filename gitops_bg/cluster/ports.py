@@ -49,8 +49,11 @@ class TrafficRouter(Protocol):
     `core.errors`; foreign objects are never changed (``ForeignObject``).
     """
 
-    def current(self, app: AppKey, names: Iterable[str]) -> Routes:
-        """Where the routes of these names send traffic, from the caches."""
+    def current(self, app: AppKey, names: Iterable[str], *, adopting: bool = False) -> Routes:
+        """Where the routes of these names send traffic, from the caches.
+
+        ``adopting``: ask the server as well how many pods serve through the routes that are not ours yet.
+        """
 
     def serving(self, app: AppKey, config: AppConfig | None, labels: Mapping[str, str]) -> str:
         """The route of live traffic that leads to pods with these labels, read live; empty for none."""

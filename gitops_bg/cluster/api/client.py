@@ -137,6 +137,20 @@ class Client:
         what = (namespace, name)
         return self._patch("patch", kind, what, list(operations), JSON_PATCH, _MANAGER)
 
+    def scale(self, kind: Kind, namespace: str, name: str, current: int, replicas: int) -> None:
+        """Change how many pods a workload has, through its ``scale``: nothing else can be written there.
+
+        Raises `WorldChanged` where it does not have ``current`` replicas any more.
+
+        https://kubernetes.io/docs/reference/kubernetes-api/autoscaling-resources/scale-v1/
+        """
+        path, where = f"{kind.path(namespace, name)}/scale", "/spec/replicas"
+        change = [
+            {"op": "test", "path": where, "value": current},
+            {"op": "replace", "path": where, "value": replicas},
+        ]
+        self._write(Call(f"scale {kind.called(namespace, name)}", "PATCH", path, _MANAGER, change, JSON_PATCH))
+
     def merge_patch(self, kind: Kind, namespace: str, name: str, body: Object) -> Object:
         """JSON merge patch; null deletes."""
         return self._patch("patch", kind, (namespace, name), body, MERGE_PATCH, _MANAGER)

@@ -7,6 +7,7 @@ changed since the decision (pitfalls.md §1.4, §7; RFC 6902 §4.6).
 from collections.abc import Sequence
 
 from gitops_bg.cluster.api.kinds import Object
+from gitops_bg.cluster.manifests.adoption import before_of
 from gitops_bg.cluster.manifests.render import with_protocols
 from gitops_bg.cluster.observation.drift import ports_are
 from gitops_bg.core import names
@@ -39,13 +40,27 @@ def change_selector(app: AppKey, action: SwitchTraffic | PointPreview, live: Obj
     ]
 
 
+def take_over(action: SwitchTraffic, live: Object, manifest: Object) -> list[Object]:
+    """Make a Service ours and move it to our pods, all in one write, from exactly the state that was read.
+
+    What it had before stays in an annotation.
+    """
+    expected = dict(action.expected_selector) or None
+    annotations = {**(live["metadata"].get("annotations") or {}), names.BEFORE_ADOPTION: before_of(live)}
+    return [
+        {"op": "test", "path": _SELECTOR, "value": expected},
+        *adopt_service(live, manifest),
+        {"op": "add", "path": "/metadata/annotations", "value": annotations},
+    ]
+
+
 def mark_service(app: AppKey, action: MarkService, live: Object) -> list[Object]:
-    """Write the mark of a withdrawn switch into a Service of ours, unless somebody moved it; the rest stays
-    unchanged.
+    """Write the mark of a withdrawn switch into a Service of ours, or one that the switch would have taken over, unless
+    somebody moved it; the rest stays unchanged.
     """
     annotations = {**(live["metadata"].get("annotations") or {}), names.WITHDRAWN: action.withdrawn}
     return [
-        *_still_ours(app),
+        *([] if action.adopts else _still_ours(app)),
         *unchanged(live["metadata"]["resourceVersion"]),
         {"op": "test", "path": _SELECTOR, "value": dict(action.expected_selector) or None},
         {"op": "add", "path": "/metadata/annotations", "value": annotations},

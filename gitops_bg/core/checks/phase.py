@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from gitops_bg.core.checks.adoption import services_to_take_over
 from gitops_bg.core.checks.analysis import has_passed_analysis
 from gitops_bg.core.checks.auxiliary import auxiliary_trouble
 from gitops_bg.core.checks.hooks.queries import awaits_confirmation, has_passed
@@ -147,17 +148,21 @@ def unreached(world: World) -> str:
 
 
 def foreign_object(world: World) -> str:
-    """The foreign object that blocks the agent, and how to hand it over; empty where there is none."""
+    """The foreign objects that block the agent, all of them, and how to hand each over; empty where there is none.
+
+    Not the Services that the app's file agrees to take over.
+    """
     observed = world.observed
     if observed.app_foreign:
         return observed.app_foreign
+    agreed = services_to_take_over(world)
     services = (observed.active_service, *observed.more_active_services, observed.preview_service)
     views = (*services, *observed.replica_sets, *observed.configurations)
-    whose = (view.owner or f"{view.name} is not ours" for view in views if view and not view.ours)
-    first, leak = next(whose, ""), leaks(world)
-    return (f"{first}; {leak}" if first and leak else first) or next(
-        (view.owner for view in observed.auxiliary_objects if view.owner), ""
-    )
+    whose = [
+        view.owner or f"{view.name} is not ours" for view in views if view and not view.ours and view not in agreed
+    ]
+    beside = (view.owner for view in observed.auxiliary_objects if view.owner)
+    return "; ".join(filter(None, (*whose, leaks(world) if whose else "", *beside)))
 
 
 def untold(world: World) -> str:

@@ -203,6 +203,8 @@ class Notice(StrEnum):
     TRAFFIC_SWITCHED = "TrafficSwitched"
     TRAFFIC_ROLLED_BACK = "RolledBack"
     PREVIEW_SWITCHED = "PreviewSwitched"
+    SERVICE_TAKEN_OVER = "ServiceTakenOver"
+    DEPLOYMENT_SCALED = "ScalingDeployment"
     SERVICE_APPLIED = "ServiceApplied"
     REPLICA_SET_CREATED = "NewReplicaSetCreated"
     REPLICA_SET_SCALED = "ScalingReplicaSet"
@@ -264,6 +266,12 @@ NOTICES: Mapping[Notice, NoticeRow] = {
         argo="SwitchService",
     ),
     Notice.PREVIEW_SWITCHED: NoticeRow(when="the preview Service moved", argo="SwitchService"),
+    Notice.SERVICE_TAKEN_OVER: NoticeRow(
+        when="an app with `spec.adopt` took a Service over: it was somebody else's, and its pods were the Deployment's"
+    ),
+    Notice.DEPLOYMENT_SCALED: NoticeRow(
+        when="the Deployment that an app was adopted from lost pods, after traffic had left them"
+    ),
     Notice.SERVICE_APPLIED: NoticeRow(when="a Service was made, or its drift was repaired"),
     Notice.REPLICA_SET_CREATED: NoticeRow(when="a version gets its ReplicaSet", argo="NewReplicaSetCreated"),
     Notice.REPLICA_SET_SCALED: NoticeRow(when="a version gets more pods or fewer", argo="ScalingReplicaSet"),

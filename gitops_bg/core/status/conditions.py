@@ -22,6 +22,7 @@ from gitops_bg.core.model.analysis.runs import why
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.hooks import Answer, Hook, HookRun, HookType, satisfied
+from gitops_bg.core.status.adoption import adopting
 from gitops_bg.core.status.kstatus import kstatus_of
 from gitops_bg.core.status.progress import progress_conditions
 from gitops_bg.core.status.pull_requests import pull_request
@@ -82,6 +83,7 @@ def conditions_of(
         _suspended(world),
         _invalid(world),
         *_invalid_policy(world),
+        *adopting(world),
         _foreign(world),
         _refused(world),
         _diverged(world),

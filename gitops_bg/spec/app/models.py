@@ -228,6 +228,18 @@ class Suspend(Model):
     until: Moment | None = Field(None, description="When it ends by itself, RFC 3339; never where absent.")
 
 
+class Adopt(Model):
+    """Agrees that the agent takes over what serves the app now. Written by `gitops-bg adopt`."""
+
+    deployment: DnsLabel = Field(description="The Deployment, in the namespace of the app, whose pods serve now.")
+    scale_down: Literal["never", "onSuccess", "progressively"] = Field(
+        "never",
+        description="What becomes of its pods after the Services were handed over: never: they stay. onSuccess: they "
+        "go once the app is healthy and scaleDownDelaySeconds have passed. progressively: they go as soon as no "
+        "request reaches them, as many as there are available pods of the app.",
+    )
+
+
 class Retry(Model):
     """Asks for a new rollout of one digest, in spite of any hold. Written by `gitops-bg retry`."""
 
@@ -286,6 +298,11 @@ class AppSpec(Model):
     )
     suspend: Suspend | None = None
     retry: Retry | None = None
+    adopt: Adopt | None = Field(
+        None,
+        description="The agent takes the app's Services over from a live Deployment, once, when its own pods are "
+        "ready. Until then its pods get a stand-in for a label by which these Services choose their pods.",
+    )
 
     @property
     def alerts(self) -> list[Alert] | None:

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.spec import (
+    Adoption,
     AntiAffinity,
     AppSpec,
     DeletionPolicy,
@@ -21,6 +22,7 @@ from gitops_bg.core.model.spec import (
     PreviewSwitch,
     PromoteVia,
     Retry,
+    ScaleDown,
     Strategy,
     Suspension,
 )
@@ -62,6 +64,7 @@ def to_core(
         restart_at=spec.restart_at,
         suspend=suspension(spec.suspend),
         retry=_retry(spec.retry),
+        adopt=Adoption(spec.adopt.deployment, ScaleDown(spec.adopt.scale_down)) if spec.adopt else None,
     )
 
 

@@ -128,7 +128,7 @@ WRONG = {
     (
         "zzz: 1",
         "",
-    ): "app.yaml:8: spec.zzz: there is no such field (known here: analysis, autoscalerRef, "
+    ): "app.yaml:8: spec.zzz: there is no such field (known here: adopt, analysis, autoscalerRef, "
     "deletionPolicy, minReadySeconds, progressDeadlineAbort, progressDeadlineSeconds, promotion, restartAt, retry, "
     "revisionHistoryLimit, rollbackWindow, "
     "strategy, suspend, target)",
@@ -186,6 +186,11 @@ WRONG = {
     ("suspend: {reason: x, until: 5}", ""): "app.yaml:8: spec.suspend.until: expected a time with its zone, "
     "such as 2026-03-01T12:00:00Z, found a number",
     ("retry: {digest: abc, number: 1}", ""): "app.yaml:8: spec.retry.digest: 'abc' is not allowed (use a full digest)",
+    ("adopt: {deployment: Web}", ""): "app.yaml:8: spec.adopt.deployment: 'Web' is not allowed (use a DNS name: "
+    "at most 63 small letters, digits and -)",
+    ("adopt: {}", ""): "app.yaml:8: spec.adopt.deployment: is required (add deployment)",
+    ("adopt: {deployment: web, scaleDown: onsuccess}", ""): "app.yaml:8: spec.adopt.scaleDown: 'onsuccess' is not "
+    "allowed (write never, onSuccess or progressively)",
     ("rollbackWindow: 3", ""): "app.yaml:8: spec.rollbackWindow: expected a mapping, found a number",
     ("target: primary.yaml", ""): "app.yaml:8: spec.target: must name a YAML file in the app's own folder, "
     "such as target.yaml",

@@ -6,6 +6,7 @@ ends as exactly one ledger entry, whatever crashes in between (I4).
 
 from dataclasses import replace
 
+from gitops_bg.core.checks.adoption import may_take_over
 from gitops_bg.core.checks.gates import all_open, gates_before_first, gates_before_switch, gates_of_begun_switch
 from gitops_bg.core.checks.policies.facts import verdicts
 from gitops_bg.core.model.desired import Missing
@@ -59,7 +60,8 @@ def end_withdrawn(world: World) -> World:
     switch, mark = world.record.routing.switch, world.record.withdrawn
     if switch is None or not switch.withdrawn:
         return world
-    if any(view and view.ours and view.withdrawn != mark for _, view in world.active_services):
+    written = (view for _, view in world.active_services if view and (view.ours or may_take_over(world, view)))
+    if any(view.withdrawn != mark for view in written):
         return world
     return world.with_part(replace(world.record.routing, switch=None))
 
