@@ -14,6 +14,7 @@ AnySchema = Annotated[dict[str, Any], WithJsonSchema({"$ref": DRAFT})]
 _VERBS: Mapping[str, Any] = {
     "init": changes.FilesJson,
     "check": ReportJson,
+    "adopt": changes.AdoptedJson,
     "schema": changes.FilesJson | AnySchema,
     "install": changes.InstalledJson | changes.ExportJson,
     "uninstall": changes.UninstalledJson,

@@ -5,7 +5,7 @@ A live Service selects pods by labels, whoever made them. The app's file agrees 
 the Service selects by. The consent counts once, for the hand-over; nothing here decides when that is.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from gitops_bg.core import names
@@ -37,7 +37,7 @@ def may_take_over(world: World, view: ServiceView) -> bool:
     if world.spec.adopt is None or world.record.routing.traffic or view.ours or not view.unclaimed:
         return False
     labels = _own_labels(world, _first(world))
-    return _key_to_hold_back(view) != "" and not view.digest and set(view.selector) <= labels.items()
+    return key_to_hold_back(dict(view.selector)) != "" and not view.digest and set(view.selector) <= labels.items()
 
 
 def stand_ins(world: World, version: Version) -> tuple[tuple[str, str], ...]:
@@ -55,7 +55,7 @@ def stand_ins(world: World, version: Version) -> tuple[tuple[str, str], ...]:
             continue
         selector = dict(view.selector)
         if set(view.selector) <= labels and not any(key in held for key in selector):
-            key = _key_to_hold_back(view)
+            key = key_to_hold_back(selector)
             held |= {key: OTHER_STAND_IN if selector[key] == STAND_IN else STAND_IN} if key else {}
     return tuple(sorted(held.items()))
 
@@ -133,6 +133,17 @@ def may_go_at(world: World) -> datetime | None:
     return active.routed_at + timedelta(seconds=max(strategy.drain_seconds, strategy.scale_down_delay_seconds))
 
 
+def key_to_hold_back(selector: Mapping[str, str]) -> str:
+    """The label by which a Service is kept from selecting our pods: one that little else chooses pods by. Empty where
+    it selects by labels of the agent's own.
+
+    >>> key_to_hold_back({"app": "orders", "tier": "front"}), key_to_hold_back({"app": "orders"})
+    ('tier', 'app')
+    """
+    keys = (key for key in selector if not key.startswith(f"{names.GROUP}/"))
+    return min(keys, key=lambda key: (_WIDELY_USED.index(key) + 1 if key in _WIDELY_USED else 0, key), default="")
+
+
 def _first(world: World) -> Version | None:
     """The version that is to take over."""
     return world.record.version(world.desired_digest or world.target_digest)
@@ -148,11 +159,3 @@ def _text(world: World, version: Version | None) -> str:
     if version is not None:
         return world.snapshot(version).text
     return world.target.snapshot.text if world.target else ""
-
-
-def _key_to_hold_back(view: ServiceView) -> str:
-    """The label by which a Service is kept from selecting our pods: one that little else chooses pods by. Empty where
-    it selects by labels of the agent's own.
-    """
-    keys: Iterator[str] = (key for key, _ in view.selector if not key.startswith(f"{names.GROUP}/"))
-    return min(keys, key=lambda key: (_WIDELY_USED.index(key) + 1 if key in _WIDELY_USED else 0, key), default="")

@@ -2,7 +2,7 @@
 
 A Service selects pods by labels, whoever created them. Before the handover of an app, its Service selects the labels of
 its pod template, so a candidate would serve at once, without any gate. Such a version gets no pods until the Service is
-ours, and its selector names one version (docs/decisions/0023), unless stand-ins for its labels keep it out (`adoption`).
+ours, and its selector names one version (docs/decisions/0023), unless stand-ins for labels keep it out (`adoption`).
 """
 
 from collections.abc import Iterator, Mapping
