@@ -143,6 +143,12 @@ VERBS = {
             "Suspend apps: the same as `suspend`, under Argo Rollouts' name. `resume` ends it.",
         ),
         Verb(
+            "release",
+            "operate.release",
+            "Give live traffic back to the Deployment that an app was adopted from, as a commit. `git revert` adopts "
+            "it anew.",
+        ),
+        Verb(
             "freeze",
             "operate.freeze",
             "Stop every promotion, of all apps or those of a namespace; rollbacks go on. `unfreeze` ends it.",

@@ -15,6 +15,7 @@ from gitops_bg.core.model.actions import (
     ApplyService,
     CreateReplicaSet,
     DeleteReplicaSet,
+    HandBack,
     MarkService,
     PointPreview,
     ScaleReplicaSet,
@@ -74,6 +75,9 @@ class TrafficRouter(Protocol):
 
     def mark(self, app: AppKey, action: MarkService, decided_on: str) -> Entries:
         """Write a mark that makes every switch fail that read the route before it."""
+
+    def hand_back(self, app: AppKey, action: HandBack, decided_on: str) -> Entries:
+        """Give a route that was taken over back what it had before, by the same compare-and-swap."""
 
     def owned(self, app: AppKey, uid: str) -> Iterable[tuple[Kind, State]]:
         """The live objects of routes that the object with this uid owns."""

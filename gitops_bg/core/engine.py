@@ -39,6 +39,7 @@ from gitops_bg.core.plan.evictions import evictions
 from gitops_bg.core.plan.git import write_to_git
 from gitops_bg.core.plan.hook_calls import calls_due
 from gitops_bg.core.plan.measurements import measurements_due
+from gitops_bg.core.plan.release import release
 from gitops_bg.core.plan.services import mark_services, reconcile_services, switch_traffic
 from gitops_bg.core.plan.workloads import by_priority, grow, shrink
 from gitops_bg.core.status.conditions import conditions_of
@@ -65,6 +66,7 @@ from gitops_bg.core.transitions.traffic.former_services import note_former_servi
 from gitops_bg.core.transitions.traffic.ports import note_ports
 from gitops_bg.core.transitions.traffic.preview import choose_preview
 from gitops_bg.core.transitions.traffic.promote_full import end_full
+from gitops_bg.core.transitions.traffic.release import note_release
 from gitops_bg.core.transitions.traffic.stabilization import watch_active
 from gitops_bg.core.transitions.traffic.switching import decide_switch, end_withdrawn, settle_switch, take_up
 from gitops_bg.core.transitions.verdicts.analysis import advance_analyses, begin_runs
@@ -90,6 +92,7 @@ STEPS: tuple[Callable[[World], World], ...] = (
     note_hand_over,  # of Services that were taken over
     end_withdrawn,  # a withdrawn switch is over once its writes can only fail
     note_endpoints_synced,  # the endpoints have followed the Service
+    note_release,  # live traffic went back to what the app was adopted from
     hear_what_passed,  # what primary.yaml named between two looks answers older decisions
     note_look,  # tell what main said before an emergency from an answer to it
     answer_older_retry,  # a retry older than the last change of primary.yaml
@@ -198,6 +201,7 @@ def _all_actions(world: World) -> tuple[Action, ...]:
         *sync_pod_metadata(world),
         *evictions(world),
         *scale_deployment(world),
+        *release(world),
         *repair_copies(world, prepared),
         *auxiliary_actions(world),
         *write_to_git(world),

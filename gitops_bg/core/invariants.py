@@ -5,7 +5,8 @@ I4, I5 and I6 concern histories, not one decision; the property tests check thos
 
 from collections.abc import Iterator
 
-from gitops_bg.core.checks.adoption import pods_of_others
+from gitops_bg.core.checks.adoption.release import is_released
+from gitops_bg.core.checks.adoption.taking_over import pods_of_others
 from gitops_bg.core.checks.restart import PodGroup, is_up
 from gitops_bg.core.model.actions import (
     Action,
@@ -95,7 +96,7 @@ def _used_stays(world: World, deletions: list[DeleteConfiguration]) -> Iterator[
 def _is_the_autoscalers(world: World, action: ScaleReplicaSet) -> bool:
     """Whether this is the size of the serving version, within the bounds of its autoscaler."""
     autoscaler = world.record.autoscaler
-    if autoscaler is None or action.digest != world.record.routing.traffic:
+    if autoscaler is None or is_released(world) or action.digest != world.record.routing.traffic:
         return False
     return action.current >= autoscaler.minimum or action.replicas > autoscaler.minimum
 
@@ -116,5 +117,5 @@ def _live_is_left_alone(world: World, action: Action, switches: list[SwitchTraff
 
 def _deployment_has_left(world: World, action: ScaleDeployment, switches: list[SwitchTraffic]) -> Iterator[str]:
     """An adopted Deployment loses pods only while every active Service selects the version that serves."""
-    if switches or action.replicas > action.current or not world.is_selected_by_all(world.record.routing.traffic):
+    if action.replicas < action.current and (switches or not world.is_selected_by_all(world.record.routing.traffic)):
         yield f"I2: {action}, while live traffic may go to its pods"

@@ -192,14 +192,16 @@ def test_a_deployment_is_scaled_by_its_scale(cluster: TestCluster, namespace: st
     path = collection("apps/v1", "Deployment", namespace)
     cluster.apply(manifests.deployment(namespace, replicas=2))
     cluster.watch_until(path, deployment_is(availableReplicas=2))
-    guarded = [
-        {"op": "test", "path": "/spec/replicas", "value": 2},
-        {"op": "replace", "path": "/spec/replicas", "value": 0},
-    ]
-    assert cluster.request("PATCH", f"{path}/web/scale", guarded, content_type=JSON_PATCH)[0] == 200
-    cluster.watch_until(path, deployment_is(replicas=0))
-    cluster.watch_until(pods(namespace), count_is(0))
-    assert cluster.request("PATCH", f"{path}/web/scale", guarded, content_type=JSON_PATCH)[0] in (409, 422)
+    for replicas in (0, 3):
+        version = cluster.get(f"{path}/web")["metadata"]["resourceVersion"]
+        guarded = [
+            {"op": "test", "path": "/metadata/resourceVersion", "value": version},
+            {"op": "add", "path": "/spec/replicas", "value": replicas},
+        ]
+        assert cluster.request("PATCH", f"{path}/web/scale", guarded, content_type=JSON_PATCH)[0] == 200
+        cluster.watch_until(path, deployment_is(replicas=replicas, availableReplicas=replicas))
+        cluster.watch_until(pods(namespace), count_is(replicas))
+        assert cluster.request("PATCH", f"{path}/web/scale", guarded, content_type=JSON_PATCH)[0] in (409, 422)
 
 
 def _sizes(found: list[Json]) -> list[int]:

@@ -1,16 +1,16 @@
 """The folder of an app that is adopted: its files, each with a comment that says where it came from. Pure.
 
-What is live becomes what Git says, word for word; only what nobody wrote is left out (`spec.manifests.authored`).
+What is live becomes what Git says, word for word; only what nobody wrote is left out (`authored`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from gitops_bg.cli.adoption.authored import authored
 from gitops_bg.cli.adoption.choice import Chosen
 from gitops_bg.core.model.spec import ScaleDown
 from gitops_bg.core.names import API_VERSION, KIND
 from gitops_bg.spec.app.layout import APP_FILE, DEFAULT_TARGET_FILE
-from gitops_bg.spec.manifests.authored import authored
 from gitops_bg.spec.yaml.emit import to_yaml
 
 Object = Mapping[str, Any]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gitops_bg.cli.adoption.choice import Chosen, tool_of
-from gitops_bg.core.checks.adoption import STAND_IN, key_to_hold_back
+from gitops_bg.core.checks.adoption.taking_over import STAND_IN, key_to_hold_back
 from gitops_bg.core.model.spec import ScaleDown
 
 _LEFT = {

@@ -35,6 +35,16 @@ class AdoptedJson(TypedDict):
 
 
 @with_config(CLOSED)
+class ReleasedJson(TypedDict):
+    """What `release` prints."""
+
+    app: str
+    deployment: str
+    commit: str
+    changed: bool
+
+
+@with_config(CLOSED)
 class ObjectJson(TypedDict):
     """One object of the cluster that was written to."""
 

@@ -36,6 +36,7 @@ _VERBS: Mapping[str, Any] = {
     "resume": changes.ResumedJson,
     "suspend": changes.SuspendedJson,
     "pause": changes.SuspendedJson,
+    "release": changes.ReleasedJson,
     "freeze": changes.FreezeJson,
     "unfreeze": changes.FreezeJson,
     "accept-history": changes.AcceptedJson,

@@ -1,6 +1,6 @@
-"""The one write on a workload that is not ours: fewer pods for the Deployment that an app was adopted from.
+"""The one write on a workload that is not ours: the number of pods of the Deployment that an app was adopted from.
 
-It must not touch anything but the number of pods, and not that while live traffic may reach them.
+It must not touch anything else, and take no pods away while live traffic may reach them.
 """
 
 from gitops_bg.cluster.api.client import Client
@@ -24,6 +24,9 @@ def scale_deployment(client: Client, app: AppKey, action: ScaleDeployment, spare
         raise WorldChanged(f"{DEPLOYMENTS.called(app.namespace, action.name)} is gone")
     if meta_of(live).controller is not None:
         raise WorldChanged(f"{DEPLOYMENTS.called(app.namespace, action.name)} is controlled by somebody by now")
-    spare(f"{DEPLOYMENTS.name} {action.name}", pod_labels(live))
-    client.scale(DEPLOYMENTS, app.namespace, action.name, action.current, action.replicas)
+    if live["spec"].get("replicas", 1) != action.current:
+        raise WorldChanged(f"{DEPLOYMENTS.called(app.namespace, action.name)} has another size by now")
+    if action.replicas < action.current:
+        spare(f"{DEPLOYMENTS.name} {action.name}", pod_labels(live))
+    client.scale(DEPLOYMENTS, app.namespace, action.name, live["metadata"]["resourceVersion"], action.replicas)
     return (ChangeSetEntry(DEPLOYMENTS.name, app.namespace, action.name, Change.CONFIGURED),)

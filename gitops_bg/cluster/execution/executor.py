@@ -39,6 +39,7 @@ from gitops_bg.core.model.actions import (
     DeleteConfiguration,
     DeleteReplicaSet,
     EvictPod,
+    HandBack,
     MarkService,
     PointPreview,
     ScaleDeployment,
@@ -51,7 +52,7 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.load import AppConfig
 
 WorkloadAction = CreateReplicaSet | ScaleReplicaSet | SyncPodMetadata | DeleteReplicaSet
-RouteAction = ApplyService | PointPreview | SwitchTraffic | MarkService
+RouteAction = ApplyService | PointPreview | SwitchTraffic | MarkService | HandBack
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ class Executor:
                 written = self._change_workload(app, config, action)
             case EvictPod():
                 written = self._parts.pods.evict(app.namespace, action.name, action.uid)
-            case ApplyService() | PointPreview() | SwitchTraffic() | MarkService():
+            case ApplyService() | PointPreview() | SwitchTraffic() | MarkService() | HandBack():
                 written = self._change_route(app, config, action, decided_on)
             case ScaleDeployment():
                 written = self._parts.deployments(app, action, partial(self._refuse_if_serving, app, config))
@@ -137,6 +138,8 @@ class Executor:
                 written = router.switch(app, config, action, decided_on)
             case MarkService():
                 written = router.mark(app, action, decided_on)
+            case HandBack():
+                written = router.hand_back(app, action, decided_on)
             case _:
                 assert_never(action)
         return written

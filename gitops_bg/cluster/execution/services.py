@@ -11,6 +11,7 @@ from gitops_bg.cluster.execution.writer import Writer, entry_between
 from gitops_bg.cluster.manifests.patches import (
     adopt_service,
     change_selector,
+    hand_back,
     mark_service,
     replace_ports,
     replace_selector,
@@ -36,7 +37,7 @@ from gitops_bg.cluster.observation.states import ServiceState, SliceState, State
 from gitops_bg.cluster.ports import Entries, Workloads
 from gitops_bg.core import names
 from gitops_bg.core.errors import WorldChanged
-from gitops_bg.core.model.actions import ApplyService, MarkService, PointPreview, SwitchTraffic
+from gitops_bg.core.model.actions import ApplyService, HandBack, MarkService, PointPreview, SwitchTraffic
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.text.foreign_json import reread_json
@@ -152,6 +153,13 @@ class Services:
             raise WorldChanged(f"Service {app.namespace}/{action.name} is somebody's by now")
         manifest = self._writer.anchors.anchored(SERVICES, self._service(app, config, action))
         change = take_over(action, live, manifest)
+        return (self._writer.json_patch(SERVICES, app.namespace, action.name, change).entry,)
+
+    def hand_back(self, app: AppKey, action: HandBack, decided_on: str) -> Entries:
+        """Give a Service back what it had before, over exactly the Service that was read."""
+        live = self._guards.existing(SERVICES, app, action.name)
+        self._guards.refuse_if_overtaken(app, decided_on)
+        change = hand_back(app, action, live, self._guards.uid(app))
         return (self._writer.json_patch(SERVICES, app.namespace, action.name, change).entry,)
 
     def mark(self, app: AppKey, action: MarkService, decided_on: str) -> Entries:

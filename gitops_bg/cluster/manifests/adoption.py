@@ -5,6 +5,7 @@ So the way back needs no memory but the Service itself, which no record and no c
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.observation.states import Pairs, pairs
@@ -12,6 +13,16 @@ from gitops_bg.core import names
 from gitops_bg.core.text.foreign_json import NotJson, read_json
 
 _SELECTOR, _PORTS, _MANAGED_BY = "selector", "ports", "managedBy"
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What a Service had before it was taken over."""
+
+    selector: Pairs = ()
+    ports: tuple[Object, ...] = ()
+    managed_by: str = ""
+    """The label app.kubernetes.io/managed-by; empty where it had none."""
 
 
 def before_of(live: Object) -> str:
@@ -22,21 +33,16 @@ def before_of(live: Object) -> str:
     return json.dumps(kept | ({_MANAGED_BY: manager} if manager else {}), sort_keys=True)
 
 
-def selector_before(annotations: Mapping[str, str]) -> Pairs:
-    """The selector in that annotation; empty where there is none, or somebody made it unreadable.
+def before_in(annotations: Mapping[str, str]) -> Before:
+    """What that annotation says; nothing where there is none, or somebody made it unreadable.
 
-    >>> selector_before({names.BEFORE_ADOPTION: '{"selector": {"app": "orders"}}'}), selector_before({})
+    >>> before_in({names.BEFORE_ADOPTION: '{"selector": {"app": "orders"}}'}).selector, before_in({}).selector
     ((('app', 'orders'),), ())
     """
-    selector = _read(annotations).get(_SELECTOR)
-    if not isinstance(selector, dict):
-        return ()
-    return pairs({str(key): str(value) for key, value in selector.items()})
-
-
-def _read(annotations: Mapping[str, str]) -> Object:
     try:
         found = read_json(annotations.get(names.BEFORE_ADOPTION, "") or "{}")
-    except NotJson:
-        return {}
-    return found if isinstance(found, dict) else {}
+        selector, ports = found.get(_SELECTOR) or {}, found.get(_PORTS) or []
+        texts = pairs({str(key): str(value) for key, value in selector.items()})
+        return Before(texts, tuple(dict(each) for each in ports), str(found.get(_MANAGED_BY) or ""))
+    except (NotJson, AttributeError, TypeError, ValueError):
+        return Before()

@@ -14,9 +14,13 @@ from gitops_bg.spec.app.load import AppConfig
 def adopted_from(config: AppConfig | None, record: Record) -> str:
     """The name of the Deployment that has to be looked at; empty where none has.
 
-    Only where its pods are to go, and have not: an app that leaves them alone needs no right to read it.
+    Only where its pods are to go, and have not, or are to come back: an app that leaves them alone needs no right to
+    read it.
     """
-    adopt = config.spec.adopt if config is not None and config.spec is not None else None
+    spec = config.spec if config is not None else None
+    if spec is not None and spec.release is not None and record.routing.traffic:
+        return spec.release.deployment
+    adopt = spec.adopt if spec is not None else None
     if adopt is None or adopt.scale_down is ScaleDown.NEVER or record.adopted is None or record.adopted.left:
         return ""
     return adopt.deployment
@@ -36,9 +40,17 @@ def _view(live: Object) -> DeploymentView:
     return DeploymentView(
         name=meta.name,
         replicas=spec.get("replicas", 1),
+        available=_available(live),
         labels=pairs(pod_labels(live)),
         controller=f"{meta.controller.kind} {meta.controller.name}" if meta.controller else "",
     )
+
+
+def _available(live: Object) -> int:
+    status = live.get("status") or {}
+    if status.get("observedGeneration", 0) < live["metadata"].get("generation", 0):
+        return 0
+    return min(int(status.get("availableReplicas", 0)), int(status.get("updatedReplicas", 0)))
 
 
 def pod_labels(live: Object) -> dict[str, str]:

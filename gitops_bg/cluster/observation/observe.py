@@ -101,9 +101,11 @@ def gather(sources: Sources, app: AppKey, config: AppConfig | None, record: Reco
 
 
 def _may_take_over(config: AppConfig | None, record: Record) -> bool:
-    """Whether the app agrees to take Services over, and has not yet."""
+    """Whether Services that are not ours matter: the app agrees to take them over, or has handed them back."""
     spec = config.spec if config is not None else None
-    return spec is not None and spec.adopt is not None and not record.routing.traffic
+    if spec is None:
+        return False
+    return spec.release is not None or (spec.adopt is not None and not record.routing.traffic)
 
 
 def _uses_configuration(config: AppConfig | None, record: Record) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from gitops_bg.cluster.api.kinds import SERVICES, Object
-from gitops_bg.cluster.manifests.adoption import selector_before
+from gitops_bg.cluster.manifests.adoption import before_in
 from gitops_bg.cluster.manifests.render import digest_in, service_manifest
 from gitops_bg.cluster.manifests.services import at_hand, desired_service_if_known, git_says
 from gitops_bg.cluster.observation.drift import contains, ports_are
@@ -47,7 +47,7 @@ class ServiceRoutes:
             ports=written(ports),
             withdrawn=annotations.get(names.WITHDRAWN, ""),
             unclaimed=bool(owner) and is_unclaimed(state.meta, look.app),
-            before=selector_before(annotations),
+            before=before_in(annotations).selector,
         )
         return view if owner else replace(view, drifted=self._drifted(look, state, view))
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from gitops_bg.core.checks.adoption import stand_ins
+from gitops_bg.core.checks.adoption.taking_over import stand_ins
 from gitops_bg.core.model.version import NO_METADATA, PodMetadata, Stage, Version
 from gitops_bg.core.world import World
 

@@ -1,8 +1,9 @@
 """How many pods each version should have. One rule for each role; nothing here changes anything."""
 
-from gitops_bg.core.checks.adoption import pods_of_others
+from gitops_bg.core.checks.adoption.onboarding import leak_to
+from gitops_bg.core.checks.adoption.release import is_released
+from gitops_bg.core.checks.adoption.taking_over import pods_of_others
 from gitops_bg.core.checks.hooks.queries import awaits_confirmation
-from gitops_bg.core.checks.onboarding import leak_to
 from gitops_bg.core.checks.versions import live_name
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.version import Stage, Version
@@ -14,7 +15,7 @@ def wanted_size(world: World, version: Version) -> int:
     """The replicas that a version should have now (DESIGN §4.1, §4.4, §4.5); 0 where live traffic would reach them
     without a promotion.
     """
-    return 0 if leak_to(world, version) else _wanted(world, version)
+    return 0 if is_released(world) or leak_to(world, version) else _wanted(world, version)
 
 
 def _wanted(world: World, version: Version) -> int:

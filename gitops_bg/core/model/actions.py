@@ -261,9 +261,24 @@ class MarkService:
 
 
 @dataclass(frozen=True, slots=True)
+class HandBack:
+    """Give a Service that was taken over back what it had before, in one write: compare-and-swap on
+    ``expected_selector``. It is nobody's of ours afterwards.
+    """
+
+    name: str
+    expected_selector: tuple[tuple[str, str], ...]
+    selector: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        pairs = ",".join(f"{key}={value}" for key, value in self.selector)
+        return f"hand Service {self.name} back, to {pairs}"
+
+
+@dataclass(frozen=True, slots=True)
 class ScaleDeployment:
-    """Scale the Deployment that an app was adopted from down, from exactly ``current``. Refused while a live active
-    Service selects its pods (I2).
+    """Scale the Deployment that an app was adopted from, from exactly ``current``. Fewer pods are refused while a live
+    active Service selects them (I2).
     """
 
     name: str
@@ -383,6 +398,7 @@ ClusterAction = (
     | SwitchTraffic
     | MarkService
     | ScaleDeployment
+    | HandBack
     | ApplyAuxiliaryObject
     | DeleteAuxiliaryObject
 )

@@ -43,6 +43,8 @@ class ReplicaSetView:
     """What its template gives to new pods in addition to the snapshot."""
     pods_outdated: bool = False
     """Older pods may lack that metadata, and no pod is created without it any more."""
+    metadata_pending: bool = False
+    """Some pods may lack that metadata."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,8 @@ class DeploymentView:
     """There is no such Deployment."""
     trouble: str = ""
     """Why it cannot be read, or empty."""
+    available: int = 0
+    """Available pods of its present template; 0 where its controller has not seen the newest generation."""
 
 
 @dataclass(frozen=True, slots=True)

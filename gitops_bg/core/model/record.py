@@ -47,6 +47,7 @@ class Event(StrEnum):
     CONVERGED = "converged"
     ORPHANED = "orphaned"
     ADOPTED = "adopted"
+    RELEASED = "released"
     DELETED = "deleted"
     HOOK_REFUSED = "hook-refused"
     HOOK_EXPIRED = "hook-expired"
@@ -423,6 +424,8 @@ class Record:
     """What sizes the live version; None: the target's ``replicas``."""
     adopted: Adopted | None = None
     """What served before the agent did; None where nothing was taken over."""
+    released: bool = False
+    """Live traffic went back to what the app was adopted from; ``routing.traffic`` is what served last."""
     unrecalled: bool = False
     """The record began while the ledger could not be read."""
     invalid: str = ""

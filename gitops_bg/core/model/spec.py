@@ -57,6 +57,13 @@ class Adoption:
 
 
 @dataclass(frozen=True, slots=True)
+class Release:
+    """``spec.release``: live traffic goes back to what the app was adopted from (docs/decisions/0071)."""
+
+    deployment: str
+
+
+@dataclass(frozen=True, slots=True)
 class AntiAffinity:
     """New pods avoid the nodes of the live version: strictly, or, with a ``weight`` of 1 to 100, where possible."""
 
@@ -163,3 +170,4 @@ class AppSpec:
     suspend: Suspension | None = None
     retry: Retry | None = None
     adopt: Adoption | None = None
+    release: Release | None = None

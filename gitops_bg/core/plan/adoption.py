@@ -1,6 +1,6 @@
 """The one write on what an app was adopted from: its Deployment goes down, once, as the app's file says."""
 
-from gitops_bg.core.checks.adoption import deployment_size
+from gitops_bg.core.checks.adoption.taking_over import deployment_size
 from gitops_bg.core.model.actions import ScaleDeployment
 from gitops_bg.core.world import World
 

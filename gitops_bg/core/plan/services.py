@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gitops_bg.core.checks.adoption import may_take_over
+from gitops_bg.core.checks.adoption.taking_over import may_take_over
 from gitops_bg.core.checks.ports import ports_of
 from gitops_bg.core.checks.sizes import needed_to_switch
 from gitops_bg.core.model.actions import ApplyService, ClusterAction, MarkService, PointPreview, Role, SwitchTraffic

@@ -15,6 +15,7 @@ from gitops_bg.core.model.actions import (
     DeleteConfiguration,
     DeleteReplicaSet,
     EvictPod,
+    HandBack,
     PointPreview,
     ScaleDeployment,
     ScaleReplicaSet,
@@ -54,6 +55,7 @@ def notice_of(action: ClusterAction) -> Notice | None:
 _NOTICES: Mapping[type, Notice] = {
     SwitchTraffic: Notice.TRAFFIC_SWITCHED,
     ScaleDeployment: Notice.DEPLOYMENT_SCALED,
+    HandBack: Notice.SERVICE_HANDED_BACK,
     CreateReplicaSet: Notice.REPLICA_SET_CREATED,
     ScaleReplicaSet: Notice.REPLICA_SET_SCALED,
     DeleteReplicaSet: Notice.REPLICA_SET_DELETED,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gitops_bg.core.checks.adoption import (
+from gitops_bg.core.checks.adoption.taking_over import (
     deployment_size,
     may_go_at,
     services_to_take_over,

@@ -258,6 +258,17 @@ MEANINGS: Meanings = {
         "correct spec.adopt.deployment, or set scaleDown: never, and scale the Deployment by hand",
         _EXPLAIN,
     ),
+    ("Released", "Released"): Meaning(
+        "goes to the Deployment's pods",
+        AUTHOR,
+        "delete the app's folder; or remove spec.release, and the app is adopted anew",
+        _EXPLAIN,
+    ),
+    ("Released", "WaitingForPods"): Meaning(STAYS, NOBODY, "wait: the Deployment's pods come up", _EXPLAIN),
+    ("Released", "HandingBack"): Meaning(
+        "moves to the Deployment's pods", NOBODY, "wait: the Services follow", _EXPLAIN
+    ),
+    ("Released", "Conflict"): Meaning(STAYS, PLATFORM, "mend what the message names, or remove spec.release", _EXPLAIN),
     ("Refused", "NoRefusal"): CALM,
     ("Refused", "WriteRefused"): Meaning(
         "stays as it is until the write goes through",

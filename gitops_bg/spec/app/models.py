@@ -240,6 +240,12 @@ class Adopt(Model):
     )
 
 
+class Release(Model):
+    """Gives live traffic back to the Deployment that the app was adopted from. Written by `gitops-bg release`."""
+
+    deployment: DnsLabel = Field(description="The Deployment, in the namespace of the app, whose pods are to serve.")
+
+
 class Retry(Model):
     """Asks for a new rollout of one digest, in spite of any hold. Written by `gitops-bg retry`."""
 
@@ -302,6 +308,11 @@ class AppSpec(Model):
         None,
         description="The agent takes the app's Services over from a live Deployment, once, when its own pods are "
         "ready. Until then its pods get a stand-in for a label by which these Services choose their pods.",
+    )
+    release: Release | None = Field(
+        None,
+        description="The way back: the Deployment is scaled up, the Services get back what they had before they were "
+        "taken over, and then the app's pods go. Nothing is promoted meanwhile, nor afterwards.",
     )
 
     @property

@@ -21,6 +21,7 @@ from gitops_bg.core.model.spec import (
     OnExpire,
     PreviewSwitch,
     PromoteVia,
+    Release,
     Retry,
     ScaleDown,
     Strategy,
@@ -65,6 +66,7 @@ def to_core(
         suspend=suspension(spec.suspend),
         retry=_retry(spec.retry),
         adopt=Adoption(spec.adopt.deployment, ScaleDown(spec.adopt.scale_down)) if spec.adopt else None,
+        release=Release(spec.release.deployment) if spec.release else None,
     )
 
 

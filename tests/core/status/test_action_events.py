@@ -25,6 +25,7 @@ REASONS = {
     switch(SwitchKind.PROMOTION): "TrafficSwitched",
     switch(SwitchKind.ROLLBACK): "RolledBack",
     replace(switch(SwitchKind.FIRST), adopts=True): "ServiceTakenOver",
+    act.HandBack("web", (), (("app", "web"),)): "ServiceHandedBack",
     act.ScaleDeployment("web", 3, 0, "traffic has left it"): "ScalingDeployment",
     act.CreateReplicaSet(2, template("2"), Color.GREEN, 0): "NewReplicaSetCreated",
     act.CreateReplicaSet(2, template("2"), Color.GREEN, 3, repair=True): "ReplicaSetRepaired",

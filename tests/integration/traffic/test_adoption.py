@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.core import names
-from gitops_bg.core.checks.adoption import STAND_IN
+from gitops_bg.core.checks.adoption.taking_over import STAND_IN
 from tests.integration.traffic.stage import Stage, stage
 from tests.support import manifests
 from tests.support.agent.mortality import Mortals
-from tests.support.cluster.paths import collection, pods
+from tests.support.cluster.paths import collection, pods, services
 from tests.support.waiting import eventually
 
 DELAY = 300
@@ -53,6 +53,11 @@ def hand_over(on: Stage) -> None:
     on.web.wait(lambda: on.web.live_tag() == "v1" and on.web.record.adopted, "the Service is handed over")
     on.wait_used("v1")
     on.web.wait_told("deployed")
+
+
+def pods_of_ours(on: Stage) -> int:
+    found = on.cluster.list(pods(on.world.namespace), labelSelector=f"{names.APP}=web")
+    return len([each for each in found if "deletionTimestamp" not in each["metadata"]])
 
 
 def moved_at(on: Stage) -> float:
@@ -100,6 +105,46 @@ def test_a_live_app_is_taken_over_without_a_lost_request(tmp_path: Path, scale_d
         on.wait_used("v2")
         assert not [each.failure for each in on.load.failures()]
         assert len(on.load) > 500
+
+
+@pytest.mark.parametrize("scale_down", ["never", "progressively"])
+def test_live_traffic_goes_back_to_the_deployment_without_a_lost_request(tmp_path: Path, scale_down: str) -> None:
+    """Our second version serves, and a third waits: it gets nothing, although the Deployment's labels are its own."""
+    with stage(tmp_path) as on:
+        live(on)
+        on.load.start()
+        on.world.start()
+        adopt(on, scale_down)
+        hand_over(on)
+        on.web.wait(lambda: is_over(on), "the adoption is over")
+        on.web.promote("v2")
+        on.wait_used("v2")
+        on.web.push_image("v3")
+        on.web.wait_offered("v3")
+        on.web.spec["release"] = {"deployment": "web"}
+        on.web.configure()
+        on.web.wait(lambda: on.web.condition("Released")["status"] == "True", "it is released", 60)
+
+        service = on.cluster.get(f"{services(on.world.namespace)}/web")
+        assert service["spec"]["selector"] == {"app": "web"}
+        assert names.APP not in (service["metadata"].get("labels") or {})
+        assert not service["metadata"].get("ownerReferences")
+        assert deployment_size(on) == 2
+        on.wait_used(OLD)
+        eventually(lambda: labels_of_pods(on) == {"web"} and pods_of_ours(on) == 0, what="our pods have gone")
+        on.web.wait_told("released")
+        mark = len(on.load)
+        eventually(lambda: len(on.load) > mark + 100, what="people go on asking")
+        assert on.load.shares(0).keys() == {OLD, "v1", "v2"}
+        assert on.load.lately(0.3).keys() == {OLD}
+        assert not [each.failure for each in on.load.failures()]
+
+        del on.web.spec["release"]
+        on.web.configure()
+        on.web.wait(lambda: on.web.live_tag() == "v2", "it is adopted anew", 60)
+        on.wait_used("v2")
+        assert "v3" not in on.load.shares(0)
+        assert not [each.failure for each in on.load.failures()]
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ The consent counts once. Whoever scales the Deployment up afterwards has it as i
 
 from dataclasses import replace
 
-from gitops_bg.core.checks.adoption import deployment_size, watched_deployment, why_left_alone
+from gitops_bg.core.checks.adoption.taking_over import deployment_size, watched_deployment, why_left_alone
 from gitops_bg.core.model.record import Adopted
 from gitops_bg.core.world import World
 

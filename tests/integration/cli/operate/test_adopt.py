@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
+from gitops_bg.cli.adoption.authored import authored
 from gitops_bg.core import names
-from gitops_bg.spec.manifests.authored import authored
 from tests.support import manifests
 from tests.support.auxiliary_objects import hpa
 from tests.support.cluster.clusters import TestCluster
@@ -223,3 +223,47 @@ def test_an_autoscaler_is_written_as_it_is(world: Scenario, cli: Cli, tree: Path
     assert written["spec"] == made["spec"]
     (app,) = parsed(folder(world, tree) / "app.yaml")
     assert app["spec"]["autoscalerRef"] == {"kind": "HorizontalPodAutoscaler", "name": "orders"}
+
+
+def test_a_live_app_is_given_back_and_adopted_anew_by_a_revert(
+    either_world: Scenario, either_cli: Cli, tree: Path
+) -> None:
+    world = either_world
+    written = orders(world)
+    either_cli("adopt", f"{world.namespace}/orders", "--checkout", str(tree), "--scale-down", "progressively")
+    place = folder(world, tree)
+    world.start()
+    world.publish("Adopt", {f"apps/{world.namespace}/orders/{each.name}": each.read_text() for each in place.iterdir()})
+    app = world.app("orders")
+    app.wait(lambda: app.condition("Adopting")["reason"] == "Adopted", "the app is adopted")
+
+    said = either_cli.json("release", f"{world.namespace}/orders", "--reason", "back for now")
+    assert (said["deployment"], said["changed"]) == ("orders", True)
+    world.wake()
+    app.wait(lambda: app.condition("Released")["status"] == "True", "it is released")
+    service = world.cluster.get(f"{services(world.namespace)}/orders")
+    assert service["spec"]["selector"] == {"app": "orders"}
+    assert not service["metadata"].get("ownerReferences")
+    assert names.BEFORE_ADOPTION not in (service["metadata"].get("annotations") or {})
+    assert world.cluster.get(path_of(written))["spec"]["replicas"] == 2
+    eventually(lambda: [each.replicas for each in app.versions().values()] == [0], what="our pods have gone")
+    assert len(world.cluster.ready_addresses(world.namespace, "orders")) == 2
+
+    app.revert(said["commit"])
+    app.wait(lambda: names.DIGEST in _selector(world), "it is adopted anew")
+    assert world.cluster.get(path_of(written))["spec"]["replicas"] in (0, 2)
+
+
+def _selector(world: Scenario) -> dict[str, str]:
+    return dict(world.cluster.get(f"{services(world.namespace)}/orders")["spec"]["selector"])
+
+
+def test_what_cannot_be_given_back_is_not_committed(world: Scenario, cli: Cli) -> None:
+    """The app began without a Deployment: its Service selected nothing else."""
+    world.start()
+    web = world.app().deploy("v1")
+    before = world.remote.head()
+    said = cli("release", str(web.key), code=1)
+    assert f"Deployment {world.namespace}/web: does not exist" in said
+    assert f"Service {world.namespace}/web: was not taken over" in said
+    assert world.remote.head() == before

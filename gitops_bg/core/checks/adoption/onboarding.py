@@ -8,7 +8,7 @@ ours, and its selector names one version (docs/decisions/0023), unless stand-ins
 from collections.abc import Iterator, Mapping
 
 from gitops_bg.core import names
-from gitops_bg.core.checks.adoption import stand_ins
+from gitops_bg.core.checks.adoption.taking_over import stand_ins
 from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.text.foreign_json import reread_json

@@ -6,7 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.checks.adoption import (
+from gitops_bg.core.checks.adoption.onboarding import leak_to
+from gitops_bg.core.checks.adoption.taking_over import (
     OTHER_STAND_IN,
     STAND_IN,
     deployment_size,
@@ -16,7 +17,6 @@ from gitops_bg.core.checks.adoption import (
     why_left_alone,
 )
 from gitops_bg.core.checks.ephemeral_metadata import metadata_for
-from gitops_bg.core.checks.onboarding import leak_to
 from gitops_bg.core.checks.sizes import needed_to_switch, wanted_size
 from gitops_bg.core.engine import decide
 from gitops_bg.core.invariants import violations

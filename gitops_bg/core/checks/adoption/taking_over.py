@@ -5,7 +5,7 @@ A live Service selects pods by labels, whoever made them. The app's file agrees 
 the Service selects by. The consent counts once, for the hand-over; nothing here decides when that is.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
 from gitops_bg.core import names
@@ -34,7 +34,9 @@ def may_take_over(world: World, view: ServiceView) -> bool:
 
     A Service that selects anything else is not what served this app.
     """
-    if world.spec.adopt is None or world.record.routing.traffic or view.ours or not view.unclaimed:
+    if world.spec.adopt is None or world.spec.release is not None:
+        return False
+    if world.record.routing.traffic or view.ours or not view.unclaimed:
         return False
     labels = _own_labels(world, _first(world))
     return key_to_hold_back(dict(view.selector)) != "" and not view.digest and set(view.selector) <= labels.items()
@@ -46,18 +48,27 @@ def stand_ins(world: World, version: Version) -> tuple[tuple[str, str], ...]:
 
     A Service that somebody labelled by hand meanwhile still selects the old pods, and counts until it has moved.
     """
-    if world.spec.adopt is None or world.record.routing.traffic:
-        return ()
     held: dict[str, str] = {}
     labels = _own_labels(world, version).items()
-    for _, view in world.active_services:
-        if view is None or view.digest or not (view.ours or may_take_over(world, view)):
-            continue
-        selector = dict(view.selector)
-        if set(view.selector) <= labels and not any(key in held for key in selector):
+    for selector in _selectors_to_escape(world):
+        if selector.items() <= labels and not any(key in held for key in selector):
             key = key_to_hold_back(selector)
             held |= {key: OTHER_STAND_IN if selector[key] == STAND_IN else STAND_IN} if key else {}
     return tuple(sorted(held.items()))
+
+
+def _selectors_to_escape(world: World) -> Iterator[Mapping[str, str]]:
+    """What must not select our pods: before the hand-over, what the Services select; on the way back, what they
+    selected before it, and select again.
+    """
+    leaving, spec = world.spec.release is not None, world.spec
+    for _, view in world.active_services if leaving or (spec.adopt and not world.record.routing.traffic) else ():
+        if view is None:
+            continue
+        if leaving and view.before:
+            yield dict(view.before)
+        elif not view.digest and (view.ours or may_take_over(world, view) or (leaving and view.unclaimed)):
+            yield dict(view.selector)
 
 
 def pods_of_others(world: World) -> int:
@@ -78,6 +89,8 @@ def watched_deployment(world: World) -> Adopted | None:
     """The Deployment whose pods are to go, as the record remembers it; None where none is, or they have gone."""
     adopted, adopt = world.record.adopted, world.spec.adopt
     if adopted is None or adopted.left or adopt is None or adopt.scale_down is ScaleDown.NEVER:
+        return None
+    if world.spec.release is not None:
         return None
     return adopted if adopted.deployment == adopt.deployment else None
 
