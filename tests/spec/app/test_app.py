@@ -129,7 +129,8 @@ WRONG = {
         "zzz: 1",
         "",
     ): "app.yaml:8: spec.zzz: there is no such field (known here: adopt, analysis, autoscalerRef, "
-    "deletionPolicy, minReadySeconds, progressDeadlineAbort, progressDeadlineSeconds, promotion, restartAt, retry, "
+    "deletionPolicy, minReadySeconds, progressDeadlineAbort, progressDeadlineSeconds, promotion, release, restartAt, "
+    "retry, "
     "revisionHistoryLimit, rollbackWindow, "
     "strategy, suspend, target)",
     ("promotion: {vai: commit}", ""): "app.yaml:8: spec.promotion.vai: there is no such field (did you mean via?)",
