@@ -172,3 +172,35 @@ def test_whatever_write_the_agent_dies_after_the_hand_over_loses_no_request(tmp_
             assert not early, f"death after write {n}: ours answered before the hand-over"
             on.world.stop()
     assert n > 8
+
+
+@pytest.mark.slow
+def test_whatever_write_the_agent_dies_after_the_way_back_loses_no_request(tmp_path: Path) -> None:
+    """For every n: the app is adopted; one agent dies after its n-th write on the way back, another one goes on."""
+    n, died = 0, True
+    while died:
+        n += 1
+        folder = tmp_path / str(n)
+        folder.mkdir()
+        with stage(folder) as on:
+            live(on)
+            on.load.start()
+            on.world.start()
+            adopt(on, "progressively")
+            hand_over(on)
+            on.web.wait(lambda: is_over(on), "the adoption is over")
+            on.world.wait_idle()
+            on.world.stop()
+            agents = Mortals(on.world, writes=n, mortal=1)
+            on.web.spec["release"] = {"deployment": "web"}
+            on.web.configure()
+            agents.until(lambda: on.web.condition("Released")["status"] == "True", "it is released")
+            agents.until(lambda: pods_of_ours(on) == 0, "our pods have gone")
+            agents.until(on.web.is_told, "the ledger has everything")
+            died = agents.deaths == 1
+            on.wait_used(OLD)
+            assert deployment_size(on) == 2
+            assert on.web.ledger_events().count("released") == 1
+            assert not [each.failure for each in on.load.failures()], f"death after write {n}"
+            on.world.stop()
+    assert n > 6
