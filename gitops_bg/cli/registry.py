@@ -29,6 +29,12 @@ VERBS = {
             "Check every file of a repository; exit 1 if any has an error. Notes say what has no effect.",
         ),
         Verb(
+            "adopt",
+            "operate.adopt",
+            "Write the folder of a live Deployment, with all that belongs to it; say what the agent will do after the "
+            "push.",
+        ),
+        Verb(
             "schema",
             "schema",
             "Print the JSON Schema of a kind of file, for editors: they complete and check while you write.",
@@ -145,6 +151,12 @@ VERBS = {
             "pause",
             "operate.suspend:pause",
             "Suspend apps: the same as `suspend`, under Argo Rollouts' name. `resume` ends it.",
+        ),
+        Verb(
+            "release",
+            "operate.release",
+            "Give live traffic back to the Deployment that an app was adopted from, as a commit. `git revert` adopts "
+            "it anew.",
         ),
         Verb(
             "freeze",

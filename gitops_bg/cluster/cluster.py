@@ -4,6 +4,7 @@ import base64
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
@@ -14,6 +15,7 @@ from gitops_bg.cluster.api.kinds import APPS, NAMESPACES, RELEASE_GROUPS, SECRET
 from gitops_bg.cluster.api.skew import Skew
 from gitops_bg.cluster.api.watch import Pace
 from gitops_bg.cluster.execution.auxiliary import AuxiliaryObjects
+from gitops_bg.cluster.execution.deployments import scale_deployment
 from gitops_bg.cluster.execution.executor import Executor, Parts
 from gitops_bg.cluster.execution.guards import Guards
 from gitops_bg.cluster.execution.jobs import Jobs
@@ -23,6 +25,7 @@ from gitops_bg.cluster.execution.writer import Writer
 from gitops_bg.cluster.manifests.operator_requests import annotation_of
 from gitops_bg.cluster.manifests.services import service_names
 from gitops_bg.cluster.observation.applied_states import AppliedStates
+from gitops_bg.cluster.observation.deployments import deployment_view
 from gitops_bg.cluster.observation.informers import Informers
 from gitops_bg.cluster.observation.observe import Sources, gather, observe
 from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance, app_owner_of
@@ -159,9 +162,10 @@ class Cluster:
         guards, pods = Guards(reader, memory, writer, us), Pods(client)
         beside = AuxiliaryObjects(client, writer.anchors, reader)
         workloads = ReplicaSets(reader, writer, guards, settled, pods)
-        router = Services(reader, writer, guards, settled, workloads)
-        executor = Executor(reader, writer, guards, settled, Parts(router, workloads, pods, beside), us)
-        sources = Sources(reader, router, workloads, pods, beside, writer.anchors)
+        router, deployments = Services(reader, writer, guards, settled, workloads), partial(scale_deployment, client)
+        executor = Executor(reader, writer, guards, settled, Parts(router, workloads, pods, beside, deployments), us)
+        adopted = partial(deployment_view, client)
+        sources = Sources(reader, router, workloads, pods, beside, writer.anchors, adopted)
         return cls(client, sources, writer, executor, settled, jobs, us)
 
     def start(self) -> None:

@@ -16,6 +16,7 @@ from gitops_bg.core.model.actions import (
     ApplyService,
     CreateReplicaSet,
     DeleteReplicaSet,
+    HandBack,
     MarkService,
     PointPreview,
     ScaleReplicaSet,
@@ -50,8 +51,11 @@ class TrafficRouter(Protocol):
     `core.errors`; foreign objects are never changed (``ForeignObject``).
     """
 
-    def current(self, app: AppKey, names: Iterable[str]) -> Routes:
-        """Where the routes of these names send traffic, from the caches."""
+    def current(self, app: AppKey, names: Iterable[str], *, adopting: bool = False) -> Routes:
+        """Where the routes of these names send traffic, from the caches.
+
+        ``adopting``: ask the server as well how many pods serve through the routes that are not ours yet.
+        """
 
     def serving(self, app: AppKey, config: AppConfig | None, labels: Mapping[str, str]) -> str:
         """The route of live traffic that leads to pods with these labels, read live; empty for none."""
@@ -72,6 +76,9 @@ class TrafficRouter(Protocol):
 
     def mark(self, app: AppKey, action: MarkService, decided_on: str) -> Entries:
         """Write a mark that makes every switch fail that read the route before it."""
+
+    def hand_back(self, app: AppKey, action: HandBack, decided_on: str) -> Entries:
+        """Give a route that was taken over back what it had before, by the same compare-and-swap."""
 
     def owned(self, app: AppKey, uid: str) -> Iterable[tuple[Kind, State]]:
         """The live objects of routes that the object with this uid owns."""

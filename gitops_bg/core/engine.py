@@ -30,6 +30,7 @@ from gitops_bg.core.model.git.main import Knowledge
 from gitops_bg.core.model.observed import Observed
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec
+from gitops_bg.core.plan.adoption import scale_deployment
 from gitops_bg.core.plan.auxiliary import auxiliary_actions
 from gitops_bg.core.plan.configuration_copies import ensure_copies, prune_copies, repair_copies
 from gitops_bg.core.plan.deliveries import deliveries_due
@@ -38,6 +39,7 @@ from gitops_bg.core.plan.evictions import evictions
 from gitops_bg.core.plan.git import write_to_git
 from gitops_bg.core.plan.hook_calls import calls_due
 from gitops_bg.core.plan.measurements import measurements_due
+from gitops_bg.core.plan.release import release
 from gitops_bg.core.plan.services import mark_services, reconcile_services, switch_traffic
 from gitops_bg.core.plan.workloads import by_priority, grow, shrink
 from gitops_bg.core.status.conditions import conditions_of
@@ -58,11 +60,13 @@ from gitops_bg.core.transitions.record.clocks import trust_no_future
 from gitops_bg.core.transitions.record.restore import acknowledge_ledger, remember_size, restore_memory
 from gitops_bg.core.transitions.record.rollouts import note_rollouts
 from gitops_bg.core.transitions.traffic.abort import abort_expired, abort_late
+from gitops_bg.core.transitions.traffic.adoption import note_deployment, note_hand_over
 from gitops_bg.core.transitions.traffic.draining import note_endpoints_synced
 from gitops_bg.core.transitions.traffic.former_services import note_former_services
 from gitops_bg.core.transitions.traffic.ports import note_ports
 from gitops_bg.core.transitions.traffic.preview import choose_preview
 from gitops_bg.core.transitions.traffic.promote_full import end_full
+from gitops_bg.core.transitions.traffic.release import note_release
 from gitops_bg.core.transitions.traffic.stabilization import watch_active
 from gitops_bg.core.transitions.traffic.switching import decide_switch, end_withdrawn, settle_switch, take_up
 from gitops_bg.core.transitions.verdicts.analysis import advance_analyses, begin_runs
@@ -85,8 +89,10 @@ STEPS: tuple[Callable[[World], World], ...] = (
     remember_auxiliary,  # likewise; and what left Git, until it is deleted
     note_former_services,  # the Services that app.yaml named before
     settle_switch,  # a switch decided before is true once the Service shows it
+    note_hand_over,  # of Services that were taken over
     end_withdrawn,  # a withdrawn switch is over once its writes can only fail
     note_endpoints_synced,  # the endpoints have followed the Service
+    note_release,  # live traffic went back to what the app was adopted from
     hear_what_passed,  # what primary.yaml named between two looks answers older decisions
     note_look,  # tell what main said before an emergency from an answer to it
     answer_older_retry,  # a retry older than the last change of primary.yaml
@@ -120,6 +126,7 @@ STEPS: tuple[Callable[[World], World], ...] = (
     note_beside,  # what people add to the promotion branch
     note_offer,  # the version that the agent itself puts on the promotion branch
     note_standing,  # suspended, invalid, orphaned, rewritten
+    note_deployment,  # that an adopted app was served by
     note_rollouts,  # when each rollout began, how long it waited, how it ended
     enqueue,  # notify the hooks that listen of what these steps did
 )
@@ -193,6 +200,8 @@ def _all_actions(world: World) -> tuple[Action, ...]:
         *prune_copies(world),
         *sync_pod_metadata(world),
         *evictions(world),
+        *scale_deployment(world),
+        *release(world),
         *repair_copies(world, prepared),
         *auxiliary_actions(world),
         *write_to_git(world),

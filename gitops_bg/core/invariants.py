@@ -5,12 +5,15 @@ I4, I5 and I6 concern histories, not one decision; the property tests check thos
 
 from collections.abc import Iterator
 
+from gitops_bg.core.checks.adoption.release import is_released
+from gitops_bg.core.checks.adoption.taking_over import pods_of_others
 from gitops_bg.core.checks.restart import PodGroup, is_up
 from gitops_bg.core.model.actions import (
     Action,
     DeleteConfiguration,
     DeleteReplicaSet,
     EvictPod,
+    ScaleDeployment,
     ScaleReplicaSet,
     SwitchTraffic,
 )
@@ -46,7 +49,8 @@ def violations(world: World, actions: tuple[Action, ...]) -> Iterator[str]:
 
 
 def _no_worse_than_before(world: World, switch: SwitchTraffic) -> Iterator[str]:
-    coming, serving = world.available(switch.digest), world.available(world.record.routing.traffic)
+    serving = max(world.available(world.record.routing.traffic), pods_of_others(world))
+    coming = world.available(switch.digest)
     if coming < serving:
         yield f"I1: {switch} with {coming} available pods, while {serving} serve"
 
@@ -92,12 +96,14 @@ def _used_stays(world: World, deletions: list[DeleteConfiguration]) -> Iterator[
 def _is_the_autoscalers(world: World, action: ScaleReplicaSet) -> bool:
     """Whether this is the size of the serving version, within the bounds of its autoscaler."""
     autoscaler = world.record.autoscaler
-    if autoscaler is None or action.digest != world.record.routing.traffic:
+    if autoscaler is None or is_released(world) or action.digest != world.record.routing.traffic:
         return False
     return action.current >= autoscaler.minimum or action.replicas > autoscaler.minimum
 
 
 def _live_is_left_alone(world: World, action: Action, switches: list[SwitchTraffic]) -> Iterator[str]:
+    if isinstance(action, ScaleDeployment):
+        yield from _deployment_has_left(world, action, switches)
     if not isinstance(action, ScaleReplicaSet | DeleteReplicaSet):
         return
     selected = world.is_selected(action.digest)
@@ -107,3 +113,9 @@ def _live_is_left_alone(world: World, action: Action, switches: list[SwitchTraff
     smaller = isinstance(action, DeleteReplicaSet) or action.replicas < min(action.current, world.full_size)
     if smaller and (selected or about_to_be):
         yield f"I2: {action}, which live traffic goes to"
+
+
+def _deployment_has_left(world: World, action: ScaleDeployment, switches: list[SwitchTraffic]) -> Iterator[str]:
+    """An adopted Deployment loses pods only while every active Service selects the version that serves."""
+    if action.replicas < action.current and (switches or not world.is_selected_by_all(world.record.routing.traffic)):
+        yield f"I2: {action}, while live traffic may go to its pods"

@@ -204,11 +204,11 @@ class World:
 
     @property
     def frozen(self) -> bool:
-        """Whether nothing new may start: the app is suspended, invalid, or gone from Git, main has not been read, or
-        versions cannot be told apart.
+        """Whether nothing new may start: the app is suspended, invalid, released, or gone from Git, main has not been
+        read, or versions cannot be told apart.
         """
         desired = self.desired
-        unclear = bool(desired.problems or desired.twins)
+        unclear = bool(desired.problems or desired.twins) or self.spec.release is not None
         return self.suspended or unclear or not desired.in_git or not desired.seen
 
     @property

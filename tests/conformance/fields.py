@@ -143,7 +143,7 @@ ARGO = (
     Theirs("template", words="the pod template of the target"),
     Theirs("paused", "suspend"),
     Theirs("workloadRef", "target"),
-    Theirs("workloadRef.scaleDown", words="none: no live object of the target's name is ever touched"),
+    Theirs("workloadRef.scaleDown", "adopt.scaleDown"),
 )
 
 FLAGGER = (

@@ -9,8 +9,8 @@ import pytest
 
 from tests.support import manifests
 from tests.support.cluster.clusters import TestCluster
-from tests.support.cluster.paths import config_maps, pods, replica_sets, services
-from tests.support.cluster.rawapi import JSON, Json
+from tests.support.cluster.paths import collection, config_maps, pods, replica_sets, services
+from tests.support.cluster.rawapi import JSON, JSON_PATCH, Json
 from tests.support.waiting import eventually
 
 
@@ -148,6 +148,68 @@ def test_the_endpoints_of_a_service_follow_its_selector(cluster: TestCluster, na
         lambda: len(after := cluster.ready_addresses(namespace, "web")) == 1 and after != blue,
         what="green serves, and it alone",
     )
+
+
+def test_an_endpoint_slice_follows_the_labels_of_its_service(cluster: TestCluster, namespace: str) -> None:
+    """What was handed over by a label is seen by a watch of that label."""
+    cluster.apply(manifests.replica_set(namespace))
+    cluster.apply(manifests.service(namespace, app="web"))
+    path = cluster.endpoint_slices(namespace)
+    cluster.watch_until(path, count_is(1))
+    with cluster.watch(path, labelSelector="owner=us") as seen:
+        cluster.patch(f"{services(namespace)}/web", {"metadata": {"labels": {"owner": "us"}}})
+        assert next(iter(seen))["type"] == "ADDED"
+
+
+def deployment_is(**wanted: int) -> Callable[[list[Json]], bool]:
+    """The Deployment reports these numbers of the newest generation."""
+    counts = status_is(**wanted)
+
+    def check(found: list[Json]) -> bool:
+        new = found and found[0].get("status", {}).get("observedGeneration") == found[0]["metadata"]["generation"]
+        return bool(new) and counts(found)
+
+    return check
+
+
+def test_a_deployment_has_a_replica_set_for_each_template(cluster: TestCluster, namespace: str) -> None:
+    path = collection("apps/v1", "Deployment", namespace)
+    cluster.apply(manifests.deployment(namespace, replicas=2))
+    cluster.watch_until(path, deployment_is(replicas=2, availableReplicas=2, updatedReplicas=2))
+    (made,) = cluster.list(replica_sets(namespace))
+    mark = made["metadata"]["labels"]["pod-template-hash"]
+    assert made["metadata"]["name"] == f"web-{mark}"
+    assert made["metadata"]["ownerReferences"][0]["kind"] == "Deployment"
+    assert {pod["metadata"]["labels"]["pod-template-hash"] for pod in live_pods(cluster, namespace)} == {mark}
+
+    cluster.apply(manifests.deployment(namespace, replicas=2, tag="v1"))
+    cluster.watch_until(path, deployment_is(replicas=2, availableReplicas=2, updatedReplicas=2))
+    cluster.watch_until(replica_sets(namespace), lambda found: sorted(_sizes(found)) == [0, 2])
+    eventually(lambda: _images(cluster, namespace) == {"registry.example/web:v1"}, what="the old pods have gone")
+
+
+def test_a_deployment_is_scaled_by_its_scale(cluster: TestCluster, namespace: str) -> None:
+    path = collection("apps/v1", "Deployment", namespace)
+    cluster.apply(manifests.deployment(namespace, replicas=2))
+    cluster.watch_until(path, deployment_is(availableReplicas=2))
+    for replicas in (0, 3):
+        version = cluster.get(f"{path}/web")["metadata"]["resourceVersion"]
+        guarded = [
+            {"op": "test", "path": "/metadata/resourceVersion", "value": version},
+            {"op": "add", "path": "/spec/replicas", "value": replicas},
+        ]
+        assert cluster.request("PATCH", f"{path}/web/scale", guarded, content_type=JSON_PATCH)[0] == 200
+        cluster.watch_until(path, deployment_is(replicas=replicas, availableReplicas=replicas))
+        cluster.watch_until(pods(namespace), count_is(replicas))
+        assert cluster.request("PATCH", f"{path}/web/scale", guarded, content_type=JSON_PATCH)[0] in (409, 422)
+
+
+def _sizes(found: list[Json]) -> list[int]:
+    return [each["spec"]["replicas"] for each in found]
+
+
+def _images(cluster: TestCluster, namespace: str) -> set[str]:
+    return {pod["spec"]["containers"][0]["image"] for pod in live_pods(cluster, namespace)}
 
 
 def test_an_endpoint_slice_names_service_pods_and_ports(cluster: TestCluster, namespace: str) -> None:

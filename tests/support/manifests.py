@@ -26,6 +26,25 @@ def service(namespace: str, name: str = "web", **selector: str) -> Json:
     }
 
 
+def deployment(namespace: str, name: str = "web", replicas: int = 2, tag: str = "v0", **labels: str) -> Json:
+    """A Deployment whose pods carry the label `app` with its name, or other ones, and serve on port 8080."""
+    carried = labels or {"app": name}
+    ports = [{"name": "http", "containerPort": 8080}]
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": carried},
+            "template": {
+                "metadata": {"labels": carried},
+                "spec": {"containers": [{"name": "web", "image": f"registry.example/{name}:{tag}", "ports": ports}]},
+            },
+        },
+    }
+
+
 def replica_set(
     namespace: str, name: str = "web", replicas: int = 1, image: str = "registry.example/web:v1", **spec: object
 ) -> Json:

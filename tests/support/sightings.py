@@ -74,6 +74,15 @@ class Sightings:
                 current = digest
         return made
 
+    def taken_over_at(self, service: str) -> float:
+        """When a watcher first heard that this Service selects a version, by ``time.monotonic``."""
+        seen = (
+            seen_at
+            for seen_at, kind, event in self._in_order()
+            if kind == "services" and event["object"]["metadata"]["name"] == service and _digest(event["object"])
+        )
+        return next(seen)
+
     def shrunk_while_selected(self, service: str) -> list[str]:
         """ReplicaSets that were scaled down or deleted while this Service selected their pods (I2)."""
         wrong, selected = [], ""

@@ -64,6 +64,29 @@ class RenderedJson(TypedDict):
 
 
 @with_config(CLOSED)
+class AdoptedJson(TypedDict):
+    """What `adopt` prints."""
+
+    app: str
+    written: bool
+    files: dict[str, str]
+    """The text of each file by its path."""
+    plan: list[str]
+    """What the agent does after the push, in order."""
+    notes: list[str]
+
+
+@with_config(CLOSED)
+class ReleasedJson(TypedDict):
+    """What `release` prints."""
+
+    app: str
+    deployment: str
+    commit: str
+    changed: bool
+
+
+@with_config(CLOSED)
 class ObjectJson(TypedDict):
     """One object of the cluster that was written to."""
 

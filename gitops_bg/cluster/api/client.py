@@ -141,6 +141,21 @@ class Client:
         what = (namespace, name)
         return self._patch("patch", kind, what, list(operations), JSON_PATCH, _MANAGER)
 
+    def scale(self, kind: Kind, namespace: str, name: str, version: str, replicas: int) -> None:
+        """Change how many pods a workload has, through its ``scale``: nothing else can be written there.
+
+        Raises `WorldChanged` where the workload is not at this ``resourceVersion`` any more. The number itself cannot
+        be tested: a Scale leaves it out where it is 0.
+
+        https://kubernetes.io/docs/reference/kubernetes-api/autoscaling-resources/scale-v1/
+        """
+        path = f"{kind.path(namespace, name)}/scale"
+        change = [
+            {"op": "test", "path": "/metadata/resourceVersion", "value": version},
+            {"op": "add", "path": "/spec/replicas", "value": replicas},
+        ]
+        self._write(Call(f"scale {kind.called(namespace, name)}", "PATCH", path, _MANAGER, change, JSON_PATCH))
+
     def merge_patch(self, kind: Kind, namespace: str, name: str, body: Object) -> Object:
         """JSON merge patch; null deletes."""
         return self._patch("patch", kind, (namespace, name), body, MERGE_PATCH, _MANAGER)

@@ -24,6 +24,8 @@ _GRANTED_BY = {
     ("pods", "patch"): f"{_AGENTS_OWN}-app-pods",
     ("pods/eviction", "create"): f"{_AGENTS_OWN}-app-pods",
     ("serviceaccounts", "impersonate"): f"{_AGENTS_OWN}-impersonator",
+    ("deployments", "get"): f"{_AGENTS_OWN}-adopt",
+    ("deployments/scale", "patch"): f"{_AGENTS_OWN}-adopt",
 }
 """The ClusterRole of a right that somebody grants the agent in a namespace, by resource and verb."""
 _VIEWED = frozenset(

@@ -28,9 +28,9 @@ from gitops_bg.cluster.manifests.auxiliary import (
 )
 from gitops_bg.cluster.observation.gateways import refusal_of
 from gitops_bg.cluster.observation.live_names import live_name
-from gitops_bg.cluster.observation.ownership import owner_of
+from gitops_bg.cluster.observation.ownership import is_unclaimed, owner_of
 from gitops_bg.cluster.observation.reader import Reader
-from gitops_bg.cluster.observation.states import meta_of
+from gitops_bg.cluster.observation.states import Meta, meta_of
 from gitops_bg.core.errors import Refused, Transient, WorldChanged
 from gitops_bg.core.model.actions import ApplyAuxiliaryObject, DeleteAuxiliaryObject
 from gitops_bg.core.model.auxiliary import ROUTES, AuxiliaryObject
@@ -41,6 +41,7 @@ from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.manifests.autoscaling import AUTOSCALERS
+from gitops_bg.spec.manifests.auxiliary import BUDGET
 
 Given = Mapping[str, Any]
 
@@ -63,7 +64,7 @@ class AuxiliaryObjects:
         if not given and not record.auxiliary_objects:
             return ()
         wanted = dict.fromkeys((*given, *record.auxiliary_objects))
-        seen = (self._view_or_last(app, app_uid, one, given.get(one)) for one in wanted)
+        seen = (self._view_or_last(app, app_uid, one, given.get(one), config) for one in wanted)
         return tuple(view for view in seen if view is not None)
 
     def carry_out(
@@ -99,7 +100,7 @@ class AuxiliaryObjects:
         auxiliary_object = action.auxiliary_object
         given = config.auxiliary_objects.manifests.get(auxiliary_object) if config is not None else None
         kind = self._kind(auxiliary_object, given)
-        live = self._own(kind, app, auxiliary_object.name)
+        live = self._own(kind, app, auxiliary_object.name, config)
         scale_target = self._scale_target(app, action)
         if given is None:
             return self._retarget(kind, app, live, auxiliary_object, scale_target)
@@ -139,7 +140,12 @@ class AuxiliaryObjects:
         return entry_between(kind, live, answer)
 
     def _view_or_last(
-        self, app: AppKey, app_uid: str, auxiliary_object: AuxiliaryObject, given: Given | None
+        self,
+        app: AppKey,
+        app_uid: str,
+        auxiliary_object: AuxiliaryObject,
+        given: Given | None,
+        config: AppConfig | None,
     ) -> AuxiliaryView | None:
         """The view; where the server cannot answer now, the last one, with its trouble: nothing is written then.
 
@@ -147,7 +153,7 @@ class AuxiliaryObjects:
         """
         place = (app, auxiliary_object)
         try:
-            self._seen[place] = self._view(app, app_uid, auxiliary_object, given)
+            self._seen[place] = self._view(app, app_uid, auxiliary_object, given, config)
         except Transient as error:
             if place not in self._seen and auxiliary_object.kind in AUTOSCALERS:
                 raise
@@ -155,7 +161,12 @@ class AuxiliaryObjects:
         return self._seen[place]
 
     def _view(
-        self, app: AppKey, app_uid: str, auxiliary_object: AuxiliaryObject, given: Given | None
+        self,
+        app: AppKey,
+        app_uid: str,
+        auxiliary_object: AuxiliaryObject,
+        given: Given | None,
+        config: AppConfig | None,
     ) -> AuxiliaryView | None:
         version = given["apiVersion"] if given is not None else ""
         try:
@@ -169,7 +180,7 @@ class AuxiliaryObjects:
         if live is None:
             return None
         meta = meta_of(live)
-        owner = owner_of(kind, meta, app)
+        owner = _owner_of(kind, meta, app, config)
         drifted = given is not None and not owner and self._drifted(app, app_uid, kind, auxiliary_object, given, live)
         return AuxiliaryView(
             auxiliary_object,
@@ -206,12 +217,22 @@ class AuxiliaryObjects:
             raise NotFound(f"{auxiliary_object}: {why_unserved(auxiliary_object.kind, version)}")
         return kind
 
-    def _own(self, kind: Kind, app: AppKey, name: str) -> Object | None:
+    def _own(self, kind: Kind, app: AppKey, name: str, config: AppConfig | None = None) -> Object | None:
         live = self._client.get(kind, app.namespace, name)
-        owner = owner_of(kind, meta_of(live), app) if live is not None else ""
+        owner = _owner_of(kind, meta_of(live), app, config) if live is not None else ""
         if owner:
             raise ForeignObject(owner)
         return live
+
+
+def _owner_of(kind: Kind, meta: Meta, app: AppKey, config: AppConfig | None) -> str:
+    """`owner_of`; empty for a disruption budget that the app's file agrees to take over (docs/decisions/0070).
+
+    A second budget beside it would not do: Kubernetes evicts no pod that two budgets select.
+    """
+    adopts = config is not None and config.spec is not None and config.spec.adopt is not None
+    agreed = adopts and kind.name == BUDGET and is_unclaimed(meta, app)
+    return "" if agreed else owner_of(kind, meta, app)
 
 
 def _with_remedy(app: AppKey, auxiliary_object: AuxiliaryObject, error: Refused) -> str:

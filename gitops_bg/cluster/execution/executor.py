@@ -4,7 +4,7 @@ Before a write that traffic depends on, the objects are read live; where they ha
 `WorldChanged` and the next pass looks again (DESIGN §5, I1 and I2).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import assert_never
@@ -25,7 +25,7 @@ from gitops_bg.cluster.observation.pods import Pods
 from gitops_bg.cluster.observation.project import app_state
 from gitops_bg.cluster.observation.reader import Reader
 from gitops_bg.cluster.observation.states import State
-from gitops_bg.cluster.ports import Entries, TrafficRouter, Workloads
+from gitops_bg.cluster.ports import Entries, Spare, TrafficRouter, Workloads
 from gitops_bg.core.errors import Refused, WorldChanged
 from gitops_bg.core.model.actions import (
     ApplyApp,
@@ -39,8 +39,10 @@ from gitops_bg.core.model.actions import (
     DeleteConfiguration,
     DeleteReplicaSet,
     EvictPod,
+    HandBack,
     MarkService,
     PointPreview,
+    ScaleDeployment,
     ScaleReplicaSet,
     SwitchTraffic,
     SyncPodMetadata,
@@ -50,7 +52,7 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.load import AppConfig
 
 WorkloadAction = CreateReplicaSet | ScaleReplicaSet | SyncPodMetadata | DeleteReplicaSet
-RouteAction = ApplyService | PointPreview | SwitchTraffic | MarkService
+RouteAction = ApplyService | PointPreview | SwitchTraffic | MarkService | HandBack
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,7 @@ class Parts:
     workloads: Workloads
     pods: Pods
     auxiliary_objects: AuxiliaryObjects
+    deployments: Callable[[AppKey, ScaleDeployment, Spare], Entries]
 
 
 class Executor:
@@ -98,8 +101,10 @@ class Executor:
                 written = self._change_workload(app, config, action)
             case EvictPod():
                 written = self._parts.pods.evict(app.namespace, action.name, action.uid)
-            case ApplyService() | PointPreview() | SwitchTraffic() | MarkService():
+            case ApplyService() | PointPreview() | SwitchTraffic() | MarkService() | HandBack():
                 written = self._change_route(app, config, action, decided_on)
+            case ScaleDeployment():
+                written = self._parts.deployments(app, action, partial(self._refuse_if_serving, app, config))
             case ApplyAuxiliaryObject() | DeleteAuxiliaryObject():
                 written = self._parts.auxiliary_objects.carry_out(app, self._guards.uid(app), config, action)
             case _:
@@ -133,6 +138,8 @@ class Executor:
                 written = router.switch(app, config, action, decided_on)
             case MarkService():
                 written = router.mark(app, action, decided_on)
+            case HandBack():
+                written = router.hand_back(app, action, decided_on)
             case _:
                 assert_never(action)
         return written

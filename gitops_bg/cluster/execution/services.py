@@ -11,9 +11,11 @@ from gitops_bg.cluster.execution.writer import Writer, entry_between
 from gitops_bg.cluster.manifests.patches import (
     adopt_service,
     change_selector,
+    hand_back,
     mark_service,
     replace_ports,
     replace_selector,
+    take_over,
     unchanged,
 )
 from gitops_bg.cluster.manifests.render import selects, service_manifest
@@ -27,14 +29,15 @@ from gitops_bg.cluster.manifests.services import (
     stable_names,
 )
 from gitops_bg.cluster.observation.applied_states import AppliedStates, intent_of
+from gitops_bg.cluster.observation.ownership import is_unclaimed
 from gitops_bg.cluster.observation.project import service_state
 from gitops_bg.cluster.observation.reader import Reader
 from gitops_bg.cluster.observation.service_routes import ServiceRoutes, service_drifted
-from gitops_bg.cluster.observation.states import State
+from gitops_bg.cluster.observation.states import ServiceState, SliceState, State, meta_of
 from gitops_bg.cluster.ports import Entries, Workloads
 from gitops_bg.core import names
 from gitops_bg.core.errors import WorldChanged
-from gitops_bg.core.model.actions import ApplyService, MarkService, PointPreview, SwitchTraffic
+from gitops_bg.core.model.actions import ApplyService, HandBack, MarkService, PointPreview, SwitchTraffic
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.text.foreign_json import reread_json
@@ -53,11 +56,19 @@ class Services:
         self._settled = settled
         self._workloads = workloads
 
-    def current(self, app: AppKey, names: Iterable[str]) -> ServiceRoutes:
+    def current(self, app: AppKey, names: Iterable[str], *, adopting: bool = False) -> ServiceRoutes:
         """The Services of these names and their EndpointSlices, from the caches."""
         found = {name: self._reader.service(app.namespace, name) for name in names}
         services = {name: state for name, state in found.items() if state is not None}
-        return ServiceRoutes(services, self._reader.slices(app))
+        return ServiceRoutes(services, (*self._reader.slices(app), *self._of_others(app, services, adopting)))
+
+    def _of_others(self, app: AppKey, services: Mapping[str, ServiceState], adopting: bool) -> Iterator[SliceState]:
+        """The EndpointSlices of Services that are to be taken over: no cache has them, because nothing of them is
+        ours.
+        """
+        for name, state in services.items() if adopting else ():
+            if is_unclaimed(state.meta, app):
+                yield from self._reader.slices_of(app.namespace, name)
 
     def serving(self, app: AppKey, config: AppConfig | None, labels: Mapping[str, str]) -> str:
         """The active Service, by Git or by the live spec, that selects pods with these labels, read live; empty for
@@ -122,21 +133,40 @@ class Services:
         live = self._writer.get(SERVICES, app.namespace, action.name)
         self._guards.refuse_if_overtaken(app, decided_on)
         if not action.create:
-            return self._move(app, action, live)
+            return self._move(app, config, action, live)
         if self._guards.own(SERVICES, app, action.name) is not None:
             raise WorldChanged(f"Service {app.namespace}/{action.name} exists by now")
         return (self._writer.apply(SERVICES, self._service(app, config, action), None).entry,)
 
-    def _move(self, app: AppKey, action: SwitchTraffic, live: Object | None) -> Entries:
+    def _move(self, app: AppKey, config: AppConfig | None, action: SwitchTraffic, live: Object | None) -> Entries:
         if live is None:
             raise WorldChanged(f"Service {app.namespace}/{action.name} is gone")
+        if action.adopts:
+            return self._take_over(app, config, action, live)
         lock = unchanged(live["metadata"]["resourceVersion"])
         change = [*lock, *change_selector(app, action, live["spec"])]
         return (self._writer.json_patch(SERVICES, app.namespace, action.name, change).entry,)
 
+    def _take_over(self, app: AppKey, config: AppConfig | None, action: SwitchTraffic, live: Object) -> Entries:
+        """Make a Service ours, and move it, in one write over exactly the Service that was read."""
+        if not is_unclaimed(meta_of(live), app):
+            raise WorldChanged(f"Service {app.namespace}/{action.name} is somebody's by now")
+        manifest = self._writer.anchors.anchored(SERVICES, self._service(app, config, action))
+        change = take_over(action, live, manifest)
+        return (self._writer.json_patch(SERVICES, app.namespace, action.name, change).entry,)
+
+    def hand_back(self, app: AppKey, action: HandBack, decided_on: str) -> Entries:
+        """Give a Service back what it had before, over exactly the Service that was read."""
+        live = self._guards.existing(SERVICES, app, action.name)
+        self._guards.refuse_if_overtaken(app, decided_on)
+        change = hand_back(app, action, live, self._guards.uid(app))
+        return (self._writer.json_patch(SERVICES, app.namespace, action.name, change).entry,)
+
     def mark(self, app: AppKey, action: MarkService, decided_on: str) -> Entries:
         """Write the mark of a withdrawn switch."""
-        live = self._guards.existing(SERVICES, app, action.name)
+        live = self._writer.get(SERVICES, app.namespace, action.name) if action.adopts else None
+        if live is None or not is_unclaimed(meta_of(live), app):
+            live = self._guards.existing(SERVICES, app, action.name)
         self._guards.refuse_if_overtaken(app, decided_on)
         change = mark_service(app, action, live)
         return (self._writer.json_patch(SERVICES, app.namespace, action.name, change).entry,)

@@ -6,11 +6,12 @@ changed since the decision (pitfalls.md §1.4, §7; RFC 6902 §4.6).
 
 from collections.abc import Sequence
 
-from gitops_bg.cluster.api.kinds import Object
+from gitops_bg.cluster.api.kinds import NAMESPACES, Object
+from gitops_bg.cluster.manifests.adoption import before_in, before_of
 from gitops_bg.cluster.manifests.render import with_protocols
 from gitops_bg.cluster.observation.drift import ports_are
 from gitops_bg.core import names
-from gitops_bg.core.model.actions import MarkService, PointPreview, ScaleReplicaSet, SwitchTraffic
+from gitops_bg.core.model.actions import HandBack, MarkService, PointPreview, ScaleReplicaSet, SwitchTraffic
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.text.foreign_json import read_json
 
@@ -39,13 +40,58 @@ def change_selector(app: AppKey, action: SwitchTraffic | PointPreview, live: Obj
     ]
 
 
+def take_over(action: SwitchTraffic, live: Object, manifest: Object) -> list[Object]:
+    """Make a Service ours and move it to our pods, all in one write, from exactly the state that was read.
+
+    What it had before stays in an annotation.
+    """
+    expected = dict(action.expected_selector) or None
+    annotations = {**(live["metadata"].get("annotations") or {}), names.BEFORE_ADOPTION: before_of(live)}
+    return [
+        {"op": "test", "path": _SELECTOR, "value": expected},
+        *adopt_service(live, manifest),
+        {"op": "add", "path": "/metadata/annotations", "value": annotations},
+    ]
+
+
+def hand_back(app: AppKey, action: HandBack, live: Object, app_uid: str) -> list[Object]:
+    """Give a Service of ours the selector, the ports and the manager that it had before it was taken over, and let it
+    go, all in one write.
+    """
+    metadata = live["metadata"]
+    annotations = dict(metadata.get("annotations") or {})
+    before = before_in(annotations)
+    labels = {key: text for key, text in metadata["labels"].items() if key not in (names.APP, names.MANAGED_BY)}
+    labels |= {names.MANAGED_BY: before.managed_by} if before.managed_by else {}
+    ours = {app_uid, *_anchors(metadata, app_uid)}
+    owners = [each for each in metadata.get("ownerReferences") or () if each["uid"] not in ours]
+    kept = {key: text for key, text in annotations.items() if key not in (names.BEFORE_ADOPTION, names.WITHDRAWN)}
+    return [
+        *_still_ours(app),
+        *unchanged(metadata["resourceVersion"]),
+        {"op": "test", "path": _SELECTOR, "value": dict(action.expected_selector) or None},
+        {"op": "add", "path": _SELECTOR, "value": dict(action.selector)},
+        {"op": "add", "path": "/metadata/labels", "value": labels},
+        {"op": "add", "path": "/metadata/annotations", "value": kept},
+        {"op": "add", "path": "/metadata/ownerReferences", "value": owners},
+        *_replace_ports(live["spec"], {"ports": list(before.ports)}),
+    ]
+
+
+def _anchors(metadata: Object, app_uid: str) -> list[str]:
+    """The uid of the namespace, where we made it an owner beside us (``execution.anchors``)."""
+    owners = metadata.get("ownerReferences") or ()
+    ours = any(each["uid"] == app_uid for each in owners)
+    return [each["uid"] for each in owners if ours and each["kind"] == NAMESPACES.name]
+
+
 def mark_service(app: AppKey, action: MarkService, live: Object) -> list[Object]:
-    """Write the mark of a withdrawn switch into a Service of ours, unless somebody moved it; the rest stays
-    unchanged.
+    """Write the mark of a withdrawn switch into a Service of ours, or one that the switch would have taken over, unless
+    somebody moved it; the rest stays unchanged.
     """
     annotations = {**(live["metadata"].get("annotations") or {}), names.WITHDRAWN: action.withdrawn}
     return [
-        *_still_ours(app),
+        *([] if action.adopts else _still_ours(app)),
         *unchanged(live["metadata"]["resourceVersion"]),
         {"op": "test", "path": _SELECTOR, "value": dict(action.expected_selector) or None},
         {"op": "add", "path": "/metadata/annotations", "value": annotations},

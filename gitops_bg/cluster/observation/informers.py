@@ -18,6 +18,7 @@ from gitops_bg.cluster.observation.project import (
     service_state,
     slice_state,
 )
+from gitops_bg.cluster.observation.reader import foreign_slices
 from gitops_bg.cluster.observation.states import (
     AppState,
     ConfigurationState,
@@ -54,6 +55,7 @@ class Informers:
         pace: Pace | None = None,
     ) -> None:
         self._client = client
+        self._slice_kind = slice_kind
         self._tell = on_change
         self._namespaces = tuple(namespaces) or ("",)
         self._long_names: dict[AppKey, AppKey] = {}
@@ -182,6 +184,10 @@ class Informers:
     def slices(self, app: AppKey) -> tuple[SliceState, ...]:
         """The EndpointSlices of the app's Services."""
         return self._slices.of(_indexed(app))
+
+    def slices_of(self, namespace: str, service: str) -> tuple[SliceState, ...]:
+        """The EndpointSlices of a Service that is not ours, read live: nothing watches them."""
+        return foreign_slices(self._client, self._slice_kind(), namespace, service)
 
     def version(self, kind: Kind, namespace: str, name: str) -> str:
         """The cached version before a write."""

@@ -3,6 +3,7 @@
 The agent fills in Git's part (``Observed.git``). Nothing here says what to do about a drift.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -16,6 +17,7 @@ from gitops_bg.cluster.manifests.services import (
     service_names,
 )
 from gitops_bg.cluster.observation.applied_states import AppliedStates
+from gitops_bg.cluster.observation.deployments import adopted_from
 from gitops_bg.cluster.observation.drift import contains
 from gitops_bg.cluster.observation.look import Look
 from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance, app_owner_of, claim_on, owner_of
@@ -34,6 +36,7 @@ from gitops_bg.core.errors import Refused
 from gitops_bg.core.model.observed import (
     AuxiliaryView,
     ConfigurationView,
+    DeploymentView,
     Observed,
     PodView,
 )
@@ -56,6 +59,8 @@ class Contents:
     copies: Copied = field(default_factory=Copied)
     namespace_uid: str = ""
     """The uid of the namespace as second owner (``execution.anchors``); empty where it is unknown."""
+    deployment: DeploymentView | None = None
+    """What the app was adopted from; None where nobody has to look at it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,7 @@ class Sources:
     pods: Pods
     auxiliary_objects: AuxiliaryObjects
     anchors: Anchors
+    deployment: Callable[[AppKey, str], DeploymentView]
 
 
 def gather(sources: Sources, app: AppKey, config: AppConfig | None, record: Record) -> Contents:
@@ -75,13 +81,31 @@ def gather(sources: Sources, app: AppKey, config: AppConfig | None, record: Reco
     reader = sources.reader
     state = reader.app(app)
     names = (*service_names(config, state).all(), *former_names(config, state, record))
-    routes = sources.router.current(app, names)
+    routes = sources.router.current(app, names, adopting=_may_take_over(config, record))
     copies = reader.copies(app, in_use=_uses_configuration(config, record))
     uid = state.meta.uid if state is not None else ""
     beside, anchor = sources.auxiliary_objects.views(app, uid, config, record), sources.anchors.uid(app.namespace, uid)
-    contents = Contents(state, sources.workloads.current(app), routes, beside, copies=copies, namespace_uid=anchor)
+    adopted = adopted_from(config, record)
+    deployment = sources.deployment(app, adopted) if adopted else None
+    contents = Contents(
+        state,
+        sources.workloads.current(app),
+        routes,
+        beside,
+        copies=copies,
+        namespace_uid=anchor,
+        deployment=deployment,
+    )
     restart = record.operator.restart
     return _with_pods(contents, sources.pods, app) if restart and restart.begun else contents
+
+
+def _may_take_over(config: AppConfig | None, record: Record) -> bool:
+    """Whether Services that are not ours matter: the app agrees to take them over, or has handed them back."""
+    spec = config.spec if config is not None else None
+    if spec is None:
+        return False
+    return spec.release is not None or (spec.adopt is not None and not record.routing.traffic)
 
 
 def _uses_configuration(config: AppConfig | None, record: Record) -> bool:
@@ -123,6 +147,7 @@ def observe(
         more_active_services=tuple(filter(None, map(view, wanted.more_active))),
         former_services=tuple(filter(None, map(view, former_names(config, state, record)))),
         preview_service=view(wanted.preview) if wanted.preview else None,
+        deployment=contents.deployment,
         auxiliary_objects=contents.auxiliary_objects,
         pods=contents.pods,
         pods_refused=contents.pods_refused,

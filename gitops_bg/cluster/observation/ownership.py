@@ -60,6 +60,20 @@ def _reason(kind: Kind, meta: Meta, app: AppKey) -> str:
     return ""
 
 
+def is_unclaimed(meta: Meta, app: AppKey) -> bool:
+    """Whether an object that is not ours is nobody else's by any mark that binds: no controller, no other app.
+
+    A label of another tool (``app.kubernetes.io/managed-by: Helm``) binds nobody where the app's file agrees
+    (``spec.adopt``).
+
+    >>> is_unclaimed(Meta("shop", "web", "uid", "1", manager="Helm"), AppKey("shop", "web"))
+    True
+    >>> is_unclaimed(Meta("shop", "web", "uid", "1", app="cart", manager="gitops-bg"), AppKey("shop", "web"))
+    False
+    """
+    return meta.controller is None and meta.manager != names.MANAGER and meta.app in ("", names.app_label(app))
+
+
 def app_owner_of(state: AppState, app: AppKey, us: Allegiance = NOBODYS) -> str:
     """`owner_of` for a BlueGreenDeployment: one that keeps a record of ours is ours, whatever its labels.
 

@@ -8,6 +8,7 @@ from gitops_bg.cluster.api.errors import Forbidden
 from gitops_bg.cluster.api.kinds import APPS, OURS, REPLICA_SETS, SERVICES, Kind, Object
 from gitops_bg.cluster.observation.project import (
     CONFIGURATION_STATES,
+    SERVICE_NAME,
     app_state,
     replica_set_state,
     service_state,
@@ -48,6 +49,9 @@ class Reader(Protocol):
 
     def slices(self, app: AppKey) -> tuple[SliceState, ...]:
         """The EndpointSlices of the app's Services."""
+
+    def slices_of(self, namespace: str, service: str) -> tuple[SliceState, ...]:
+        """The EndpointSlices of a Service that is not ours, read live: no cache has them."""
 
 
 class WriteThrough(Protocol):
@@ -107,6 +111,10 @@ class LiveReader:
         """The EndpointSlices, which carry the labels of their Service."""
         return tuple(map(slice_state, self._client.list(self._slice_kind(), app.namespace, labels_of(app))))
 
+    def slices_of(self, namespace: str, service: str) -> tuple[SliceState, ...]:
+        """The EndpointSlices of one Service."""
+        return foreign_slices(self._client, self._slice_kind(), namespace, service)
+
     def version(self, _kind: Kind, _namespace: str, _name: str, /) -> str:
         """Return no version: nothing is cached."""
         return ""
@@ -124,3 +132,8 @@ class LiveReader:
 def labels_of(app: AppKey) -> str:
     """The label selector of all objects of one app."""
     return f"{OURS},{names.APP}={names.app_label(app)}"
+
+
+def foreign_slices(client: Client, kind: Kind, namespace: str, service: str) -> tuple[SliceState, ...]:
+    """The present EndpointSlices of a Service, whoever made it."""
+    return tuple(map(slice_state, client.list(kind, namespace, f"{SERVICE_NAME}={service}")))

@@ -52,6 +52,7 @@ def _view(look: Look, state: ReplicaSetState) -> ReplicaSetView:
         failure=state.failure,
         metadata=worn.metadata,
         pods_outdated=worn.pending and state.seen,
+        metadata_pending=worn.pending,
     )
 
 

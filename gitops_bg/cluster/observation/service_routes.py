@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from gitops_bg.cluster.api.kinds import SERVICES, Object
+from gitops_bg.cluster.manifests.adoption import before_in
 from gitops_bg.cluster.manifests.render import digest_in, service_manifest
 from gitops_bg.cluster.manifests.services import at_hand, desired_service_if_known, git_says
 from gitops_bg.cluster.observation.drift import contains, ports_are
 from gitops_bg.cluster.observation.look import Look
-from gitops_bg.cluster.observation.ownership import owner_of
+from gitops_bg.cluster.observation.ownership import is_unclaimed, owner_of
 from gitops_bg.cluster.observation.states import ServiceState, SliceState
 from gitops_bg.core import names
 from gitops_bg.core.checks.ports import choose, sources_of, written
@@ -34,7 +35,7 @@ class ServiceRoutes:
         owner = owner_of(SERVICES, state.meta, look.app)
         digest = digest_in(look.app, dict(state.selector))
         content = reread_json(state.content)
-        ports = content["spec"].get("ports") or []
+        ports, annotations = content["spec"].get("ports") or [], content["metadata"].get("annotations") or {}
         view = ServiceView(
             name=state.meta.name,
             digest=digest,
@@ -44,7 +45,9 @@ class ServiceRoutes:
             ready_endpoints=self._ready(state.meta.name, ports),
             other_endpoints=self._has_others(look.app, state.meta.name, digest),
             ports=written(ports),
-            withdrawn=(content["metadata"].get("annotations") or {}).get(names.WITHDRAWN, ""),
+            withdrawn=annotations.get(names.WITHDRAWN, ""),
+            unclaimed=bool(owner) and is_unclaimed(state.meta, look.app),
+            before=before_in(annotations).selector,
         )
         return view if owner else replace(view, drifted=self._drifted(look, state, view))
 

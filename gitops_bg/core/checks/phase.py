@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 
+from gitops_bg.core.checks.adoption.onboarding import leaks
+from gitops_bg.core.checks.adoption.release import is_handed_back, is_released
+from gitops_bg.core.checks.adoption.taking_over import services_to_take_over
 from gitops_bg.core.checks.analysis import has_passed_analysis
 from gitops_bg.core.checks.auxiliary import auxiliary_trouble
 from gitops_bg.core.checks.hooks.queries import awaits_confirmation, has_passed
-from gitops_bg.core.checks.onboarding import leaks
 from gitops_bg.core.checks.ports import unservable
 from gitops_bg.core.checks.sizes import is_scaled_to_zero
 from gitops_bg.core.model.actions import label
@@ -58,7 +60,7 @@ def _phases(world: World) -> Iterator[tuple[Phase, bool]]:
     yield Phase.SUSPENDED, world.suspended
     yield Phase.ROLLING_BACK, coming is not None and world.switch_kind is SwitchKind.ROLLBACK
     yield Phase.DEGRADED, bool(degraded(world))
-    yield Phase.SCALED_TO_ZERO, is_scaled_to_zero(world)
+    yield Phase.SCALED_TO_ZERO, is_released(world) or is_scaled_to_zero(world)
     yield Phase.DEPLOYING, not world.record.routing.traffic
     yield Phase.WAITING, any(awaits_confirmation(world, one) for one in (coming, candidate) if one)
     yield Phase.PAUSED, _judged(world, AnalysisPhase.INCONCLUSIVE)
@@ -121,7 +123,7 @@ def _failure(world: World) -> str:
 def unavailable(world: World) -> str:
     """Why the serving version has no pod that answers, or empty."""
     active = world.active
-    if active is None or world.full_size == 0 or world.available(active.digest) > 0:
+    if active is None or is_released(world) or world.full_size == 0 or world.available(active.digest) > 0:
         return ""
     return f"no pod of the active {version_name(active)} is available"
 
@@ -147,17 +149,23 @@ def unreached(world: World) -> str:
 
 
 def foreign_object(world: World) -> str:
-    """The foreign object that blocks the agent, and how to hand it over; empty where there is none."""
+    """The foreign objects that block the agent, all of them, and how to hand each over; empty where there is none.
+
+    Not the Services that the app's file agrees to take over.
+    """
     observed = world.observed
     if observed.app_foreign:
         return observed.app_foreign
+    agreed = services_to_take_over(world)
+    if world.spec.release is not None:
+        agreed = tuple(view for _, view in world.active_services if view is not None and is_handed_back(view))
     services = (observed.active_service, *observed.more_active_services, observed.preview_service)
     views = (*services, *observed.replica_sets, *observed.configurations)
-    whose = (view.owner or f"{view.name} is not ours" for view in views if view and not view.ours)
-    first, leak = next(whose, ""), leaks(world)
-    return (f"{first}; {leak}" if first and leak else first) or next(
-        (view.owner for view in observed.auxiliary_objects if view.owner), ""
-    )
+    whose = [
+        view.owner or f"{view.name} is not ours" for view in views if view and not view.ours and view not in agreed
+    ]
+    beside = (view.owner for view in observed.auxiliary_objects if view.owner)
+    return "; ".join(filter(None, (*whose, leaks(world) if whose else "", *beside)))
 
 
 def untold(world: World) -> str:

@@ -1,7 +1,9 @@
 """How many pods each version should have. One rule for each role; nothing here changes anything."""
 
+from gitops_bg.core.checks.adoption.onboarding import leak_to
+from gitops_bg.core.checks.adoption.release import is_released
+from gitops_bg.core.checks.adoption.taking_over import pods_of_others
 from gitops_bg.core.checks.hooks.queries import awaits_confirmation
-from gitops_bg.core.checks.onboarding import leak_to
 from gitops_bg.core.checks.versions import live_name
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.version import Stage, Version
@@ -13,7 +15,7 @@ def wanted_size(world: World, version: Version) -> int:
     """The replicas that a version should have now (DESIGN §4.1, §4.4, §4.5); 0 where live traffic would reach them
     without a promotion.
     """
-    return 0 if leak_to(world, version) else _wanted(world, version)
+    return 0 if is_released(world) or leak_to(world, version) else _wanted(world, version)
 
 
 def _wanted(world: World, version: Version) -> int:
@@ -23,7 +25,7 @@ def _wanted(world: World, version: Version) -> int:
     full = _shown(world, version, full)
     held_back = not version.was_active and awaits_confirmation(world, version)
     if version.digest == world.desired_digest and not held_back:
-        return max(full, _live(world, world.record.routing.traffic))
+        return max(full, _live(world, world.record.routing.traffic), pods_of_others(world))
     if version.stage is Stage.ARCHIVED:
         return 0
     if version.was_active:
@@ -73,7 +75,7 @@ def needed_to_switch(world: World) -> int:
     Forward: all of them, no fewer than serve now, and at least one, because 0 of 0 pods prove nothing. Back: as many as
     serve now, and at least one unless the app is at 0, where no pod has to come up first (I6).
     """
-    serving = world.available(world.record.routing.traffic)
+    serving = max(world.available(world.record.routing.traffic), pods_of_others(world))
     full = world.full_size
     if world.switch_kind is SwitchKind.ROLLBACK:
         return max(min(1, full), serving)

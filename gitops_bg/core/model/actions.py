@@ -228,8 +228,13 @@ class SwitchTraffic:
     """Other Services move as well: each in a write of its own, all in one switch."""
     ports: str = ""
     """The JSON of the ports that the version is served with; empty: the Service keeps its ports."""
+    adopts: bool = False
+    """The Service is somebody else's until this write, which makes it ours and remembers what it selected."""
 
     def __str__(self) -> str:
+        if self.adopts:
+            pairs = ",".join(f"{key}={value}" for key, value in self.expected_selector)
+            return f"take over Service {self.name} from {pairs} to {label(self.number, self.digest)}"
         origin = f" from {label(self.from_number, self.from_digest)}" if self.from_digest else ""
         verb = "roll live traffic back" if self.switch_kind is SwitchKind.ROLLBACK else "switch live traffic"
         which = f", Service {self.name}" if self.several else ""
@@ -248,9 +253,41 @@ class MarkService:
     name: str
     expected_selector: tuple[tuple[str, str], ...]
     withdrawn: str
+    adopts: bool = False
+    """The Service is still somebody else's; the app's file agreed to the switch."""
 
     def __str__(self) -> str:
         return f"mark Service {self.name}: a switch that was on its way is withdrawn"
+
+
+@dataclass(frozen=True, slots=True)
+class HandBack:
+    """Give a Service that was taken over back what it had before, in one write: compare-and-swap on
+    ``expected_selector``. It is nobody's of ours afterwards.
+    """
+
+    name: str
+    expected_selector: tuple[tuple[str, str], ...]
+    selector: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        pairs = ",".join(f"{key}={value}" for key, value in self.selector)
+        return f"hand Service {self.name} back, to {pairs}"
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleDeployment:
+    """Scale the Deployment that an app was adopted from, from exactly ``current``. Fewer pods are refused while a live
+    active Service selects them (I2).
+    """
+
+    name: str
+    current: int
+    replicas: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"scale Deployment {self.name} from {self.current} to {self.replicas}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,6 +397,8 @@ ClusterAction = (
     | PointPreview
     | SwitchTraffic
     | MarkService
+    | ScaleDeployment
+    | HandBack
     | ApplyAuxiliaryObject
     | DeleteAuxiliaryObject
 )

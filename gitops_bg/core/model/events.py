@@ -135,6 +135,12 @@ EVENTS: Mapping[Event, EventRow] = {
     Event.ADOPTED: EventRow(
         verb="adopted", sentence="its folder is back", reason="Adopted", argo="RolloutAddedToInformer"
     ),
+    Event.RELEASED: EventRow(
+        verb="released",
+        sentence="live traffic went back to what the app was adopted from",
+        severity=WARN,
+        reason="Released",
+    ),
     Event.DELETED: EventRow(
         verb="deleted",
         sentence="the app is deleted, as its deletionPolicy says",
@@ -203,6 +209,9 @@ class Notice(StrEnum):
     TRAFFIC_SWITCHED = "TrafficSwitched"
     TRAFFIC_ROLLED_BACK = "RolledBack"
     PREVIEW_SWITCHED = "PreviewSwitched"
+    SERVICE_TAKEN_OVER = "ServiceTakenOver"
+    DEPLOYMENT_SCALED = "ScalingDeployment"
+    SERVICE_HANDED_BACK = "ServiceHandedBack"
     SERVICE_APPLIED = "ServiceApplied"
     REPLICA_SET_CREATED = "NewReplicaSetCreated"
     REPLICA_SET_SCALED = "ScalingReplicaSet"
@@ -264,6 +273,13 @@ NOTICES: Mapping[Notice, NoticeRow] = {
         argo="SwitchService",
     ),
     Notice.PREVIEW_SWITCHED: NoticeRow(when="the preview Service moved", argo="SwitchService"),
+    Notice.SERVICE_TAKEN_OVER: NoticeRow(
+        when="an app with `spec.adopt` took a Service over: it was somebody else's, and its pods were the Deployment's"
+    ),
+    Notice.DEPLOYMENT_SCALED: NoticeRow(
+        when="the Deployment that an app was adopted from lost pods, after traffic had left them; or gets them back"
+    ),
+    Notice.SERVICE_HANDED_BACK: NoticeRow(when="a Service that was taken over got back what it had before (`release`)"),
     Notice.SERVICE_APPLIED: NoticeRow(when="a Service was made, or its drift was repaired"),
     Notice.REPLICA_SET_CREATED: NoticeRow(when="a version gets its ReplicaSet", argo="NewReplicaSetCreated"),
     Notice.REPLICA_SET_SCALED: NoticeRow(when="a version gets more pods or fewer", argo="ScalingReplicaSet"),

@@ -43,6 +43,8 @@ class ReplicaSetView:
     """What its template gives to new pods in addition to the snapshot."""
     pods_outdated: bool = False
     """Older pods may lack that metadata, and no pod is created without it any more."""
+    metadata_pending: bool = False
+    """Some pods may lack that metadata."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,28 @@ class ServiceView:
     """The JSON of its ports."""
     withdrawn: str = ""
     """The mark of the last withdrawn switch (``Record.withdrawn``)."""
+    unclaimed: bool = False
+    """It is not ours, but no controller and no other app has it: the consent of an app suffices to take it over."""
+    before: tuple[tuple[str, str], ...] = ()
+    """The selector that it had before it was taken over; empty where it was not."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeploymentView:
+    """The Deployment that an app was adopted from, read while its pods are to go."""
+
+    name: str
+    replicas: int = 0
+    labels: tuple[tuple[str, str], ...] = ()
+    """Those of its pod template, sorted."""
+    controller: str = ""
+    """Kind and name of what controls it; empty where nothing does."""
+    gone: bool = False
+    """There is no such Deployment."""
+    trouble: str = ""
+    """Why it cannot be read, or empty."""
+    available: int = 0
+    """Available pods of its present template; 0 where its controller has not seen the newest generation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +251,8 @@ class Observed:
     former_services: tuple[ServiceView, ...] = ()
     """Services that the live BlueGreenDeployment or the record names as active, and Git no longer does."""
     preview_service: ServiceView | None = None
+    deployment: DeploymentView | None = None
+    """The Deployment that the app was adopted from; None where nobody has to look at it."""
     auxiliary_objects: tuple[AuxiliaryView, ...] = field(default=(), metadata={STORED_AS: "companions"})
     pods: tuple[PodView, ...] | None = None
     """The pods of the app; None unless a restart has begun, because nothing else needs them."""

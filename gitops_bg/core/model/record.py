@@ -47,6 +47,7 @@ class Event(StrEnum):
     CONVERGED = "converged"
     ORPHANED = "orphaned"
     ADOPTED = "adopted"
+    RELEASED = "released"
     DELETED = "deleted"
     HOOK_REFUSED = "hook-refused"
     HOOK_EXPIRED = "hook-expired"
@@ -260,6 +261,17 @@ class Restart:
 
 
 @dataclass(frozen=True, slots=True)
+class Adopted:
+    """The Deployment whose Services were taken over, until its pods have gone as the app's file says."""
+
+    deployment: str
+    replicas: int | None = None
+    """How many pods it had when it was first looked at after the hand-over; None: nobody has looked yet."""
+    left: bool = False
+    """Its pods have gone: nobody looks at it again, whoever scales it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Routing:
     """Where live traffic goes, and how it came there."""
 
@@ -410,6 +422,10 @@ class Record:
     """The auxiliary objects that Git names, or that it named before and that may still be live; sorted."""
     autoscaler: Autoscaler | None = None
     """What sizes the live version; None: the target's ``replicas``."""
+    adopted: Adopted | None = None
+    """What served before the agent did; None where nothing was taken over."""
+    released: bool = False
+    """Live traffic went back to what the app was adopted from; ``routing.traffic`` is what served last."""
     unrecalled: bool = False
     """The record began while the ledger could not be read."""
     invalid: str = ""

@@ -37,6 +37,32 @@ class DeletionPolicy(StrEnum):
     DELETE = "delete"
 
 
+class ScaleDown(StrEnum):
+    """What becomes of the pods of a Deployment that an app was adopted from; Argo's words (argo-rollouts.md §1.3)."""
+
+    NEVER = "never"
+    ON_SUCCESS = "onSuccess"
+    """To 0, once the app is healthy and ``scaleDownDelaySeconds`` have passed since traffic left them."""
+    PROGRESSIVELY = "progressively"
+    """As many as ours are available, and only once the endpoints show that no request reaches the old ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """``spec.adopt``: the consent to take over what serves the app before the agent does (docs/decisions/0070)."""
+
+    deployment: str
+    """The Deployment in the app's namespace whose pods serve until the hand-over."""
+    scale_down: ScaleDown = ScaleDown.NEVER
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """``spec.release``: live traffic goes back to what the app was adopted from (docs/decisions/0071)."""
+
+    deployment: str
+
+
 @dataclass(frozen=True, slots=True)
 class AntiAffinity:
     """New pods avoid the nodes of the live version: strictly, or, with a ``weight`` of 1 to 100, where possible."""
@@ -158,3 +184,5 @@ class AppSpec:
     suspend: Suspension | None = None
     retry: Retry | None = None
     revision: Revision | None = None
+    adopt: Adoption | None = None
+    release: Release | None = None

@@ -7,6 +7,7 @@ follows a switch or a rollback, and never leads one.
 
 from collections.abc import Iterator
 
+from gitops_bg.core.checks.adoption.release import is_released
 from gitops_bg.core.checks.auxiliary import may_be_live
 from gitops_bg.core.checks.versions import live_name
 from gitops_bg.core.model.actions import ApplyAuxiliaryObject, ClusterAction, DeleteAuxiliaryObject
@@ -63,7 +64,10 @@ def _arrivals(world: World) -> Iterator[ClusterAction]:
         view = world.auxiliary_object(one)
         if view and (view.owner or view.trouble or view.deleting):
             continue
-        if world.record.autoscaler and world.record.autoscaler.copy == one:
+        if world.record.autoscaler and world.record.autoscaler.copy == one and is_released(world):
+            if view is not None:
+                yield DeleteAuxiliaryObject(one, "no version serves: the app was released")
+        elif world.record.autoscaler and world.record.autoscaler.copy == one:
             yield from _scaling_what_serves(world, one, view)
         elif world.desired.route and world.desired.route.live == one:
             yield from route_actions(world, world.desired.route, view, _difference(view))

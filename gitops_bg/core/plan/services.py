@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from gitops_bg.core.checks.adoption.taking_over import may_take_over
 from gitops_bg.core.checks.ports import ports_of
 from gitops_bg.core.checks.sizes import needed_to_switch
 from gitops_bg.core.model.actions import ApplyService, ClusterAction, MarkService, PointPreview, Role, SwitchTraffic
@@ -33,9 +34,9 @@ def mark_services(world: World) -> tuple[MarkService, ...]:
     wanted, decided, live = world.record.withdrawn, world.record.routing.switch, short(world.record.routing.traffic)
     if not wanted or (decided and not decided.withdrawn) or not (decided or live):
         return ()
-    there = ((name, view) for name, view in world.active_services if view and view.ours)
+    there = ((name, view) for name, view in world.active_services if view and _may_move(world, view))
     return tuple(
-        MarkService(name, view.selector, wanted)
+        MarkService(name, view.selector, wanted, adopts=not view.ours)
         for name, view in there
         if view.withdrawn != wanted and (decided or view.digest == live)
     )
@@ -49,12 +50,17 @@ def reconcile_services(world: World) -> tuple[ClusterAction, ...]:
 
 def _switch_all(world: World, switch: Switch) -> tuple[SwitchTraffic, ...]:
     version, services = world.record.version(switch.to_digest), world.active_services
-    if version is None or any(view is not None and not view.ours for _, view in services):
+    if version is None or not all(view is None or _may_move(world, view) for _, view in services):
         return ()
     there = short(switch.to_digest)
     return tuple(
         _switch(world, switch, version, name, view) for name, view in services if view is None or view.digest != there
     )
+
+
+def _may_move(world: World, view: ServiceView) -> bool:
+    """Whether a switch may write to a Service: it is ours, or the app's file agrees to take it over."""
+    return view.ours or may_take_over(world, view)
 
 
 def _switch(world: World, switch: Switch, version: Version, name: str, service: ServiceView | None) -> SwitchTraffic:
@@ -69,6 +75,7 @@ def _switch(world: World, switch: Switch, version: Version, name: str, service: 
         switch_kind=switch.switch_kind,
         needs_available=needed_to_switch(world),
         create=service is None,
+        adopts=service is not None and not service.ours,
         several=len(world.active_services) > 1,
         ports=ports_of(world, version, name),
     )

@@ -4,9 +4,10 @@ What traffic needs grows first, new versions last: a refused new version must no
 rollback.
 """
 
+from gitops_bg.core.checks.adoption.onboarding import leak_to
+from gitops_bg.core.checks.adoption.release import is_released
 from gitops_bg.core.checks.ephemeral_metadata import metadata_for
 from gitops_bg.core.checks.identity import has_twin
-from gitops_bg.core.checks.onboarding import leak_to
 from gitops_bg.core.checks.sizes import wanted_size
 from gitops_bg.core.checks.versions import is_live, live_name
 from gitops_bg.core.model.actions import ClusterAction, CreateReplicaSet, DeleteReplicaSet, ScaleReplicaSet
@@ -114,7 +115,7 @@ def _shrink(world: World, version: Version) -> tuple[ClusterAction, ...]:
     view, size = world.replica_set(version.digest), wanted_size(world, version)
     if view is None or view.replicas <= size or _needs_repair(world, version, view):
         return ()
-    serving = is_live(world, version.digest) and not leak_to(world, version)
+    serving = is_live(world, version.digest) and not (leak_to(world, version) or is_released(world))
     if serving and size < world.full_size:
         return ()
     reason = "archived" if version.stage is Stage.ARCHIVED else f"the {version.stage} version needs {size}"

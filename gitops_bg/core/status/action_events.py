@@ -15,7 +15,9 @@ from gitops_bg.core.model.actions import (
     DeleteConfiguration,
     DeleteReplicaSet,
     EvictPod,
+    HandBack,
     PointPreview,
+    ScaleDeployment,
     ScaleReplicaSet,
     SwitchTraffic,
     SyncPodMetadata,
@@ -38,6 +40,8 @@ def event_of(result: ActionResult) -> RolloutEvent | None:
 def notice_of(action: ClusterAction) -> Notice | None:
     """The notice of an action that was carried out; None where it is not worth one."""
     match action:
+        case SwitchTraffic(adopts=True):
+            return Notice.SERVICE_TAKEN_OVER
         case SwitchTraffic(switch_kind=SwitchKind.ROLLBACK):
             return Notice.TRAFFIC_ROLLED_BACK
         case CreateReplicaSet(repair=True):
@@ -50,6 +54,8 @@ def notice_of(action: ClusterAction) -> Notice | None:
 
 _NOTICES: Mapping[type, Notice] = {
     SwitchTraffic: Notice.TRAFFIC_SWITCHED,
+    ScaleDeployment: Notice.DEPLOYMENT_SCALED,
+    HandBack: Notice.SERVICE_HANDED_BACK,
     CreateReplicaSet: Notice.REPLICA_SET_CREATED,
     ScaleReplicaSet: Notice.REPLICA_SET_SCALED,
     DeleteReplicaSet: Notice.REPLICA_SET_DELETED,

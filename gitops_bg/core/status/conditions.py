@@ -1,5 +1,6 @@
 """The conditions of the status, for people and ``kubectl wait``. Nothing here decides anything."""
 
+from gitops_bg.core.checks.adoption.release import at_rest
 from gitops_bg.core.checks.analysis import plan_of
 from gitops_bg.core.checks.gates import gates_to_show
 from gitops_bg.core.checks.hooks.queries import describe
@@ -22,9 +23,11 @@ from gitops_bg.core.model.analysis.runs import why
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.hooks import Answer, Hook, HookRun, HookType, satisfied
+from gitops_bg.core.status.adoption import adopting
 from gitops_bg.core.status.kstatus import kstatus_of
 from gitops_bg.core.status.progress import progress_conditions
 from gitops_bg.core.status.pull_requests import pull_request
+from gitops_bg.core.status.release import releasing
 from gitops_bg.core.status.services import services_in_git
 from gitops_bg.core.status.source_verified import source_verified
 from gitops_bg.core.world import World
@@ -82,6 +85,8 @@ def conditions_of(
         _suspended(world),
         _invalid(world),
         *_invalid_policy(world),
+        *adopting(world),
+        *releasing(world),
         _foreign(world),
         _refused(world),
         _diverged(world),
@@ -99,8 +104,8 @@ def conditions_of(
 
 def _available(world: World) -> Condition:
     active = world.active
-    if active is None:
-        return Condition("Available", False, "NothingServes", "no version was deployed yet")
+    if active is None or at_rest(world):
+        return Condition("Available", False, "NothingServes", at_rest(world) or "no version was deployed yet")
     if unavailable(world):
         return Condition("Available", False, "NoPodAvailable", unavailable(world))
     if is_scaled_to_zero(world):
@@ -118,8 +123,8 @@ def _healthy(world: World, phase: Phase) -> Condition:
 
 
 def _story(world: World) -> str:
-    if is_scaled_to_zero(world):
-        return _AT_ZERO
+    if is_scaled_to_zero(world) or at_rest(world):
+        return at_rest(world) or _AT_ZERO
     coming = world.incoming or world.candidate
     if coming:
         return f"{version_name(coming)} is on its way"

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from gitops_bg.core.checks.adoption.release import is_releasing
+from gitops_bg.core.checks.adoption.taking_over import may_go_at, services_to_take_over, watched_deployment
 from gitops_bg.core.checks.availability import is_in_flight, progress_deadline
 from gitops_bg.core.checks.draining import drained_at, former_moments, may_still_serve
 from gitops_bg.core.checks.gates import gates_before_commit, standing_gates
@@ -29,10 +31,16 @@ GIT, PROBATION, DRAINING, RESTART, SCALE_DOWN = "git", "probation", "draining", 
 """The waits besides gates that are shown."""
 
 MESSAGE, FORMER_SERVICE, MERGE, AUXILIARY = "message", "formerService", "merge", "auxiliary"
+ADOPTION = "adoption"
 """The waits of the engine alone."""
 
+LOOK_SOON = timedelta(seconds=3)
+"""How soon a Deployment is looked at again whose pods are to take live traffic back: somebody waits for it."""
+
 LOOK_AGAIN = timedelta(minutes=1)
-"""How soon a route, or an auxiliary object that could not be read, is looked at again: nothing watches them."""
+"""How soon what nothing watches is looked at again: a route, an auxiliary object that could not be read, what an app is
+adopted from.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +160,11 @@ def _unseen(world: World) -> Iterator[Deadline]:
         yield _hidden(MERGE, "the forge is no longer asked who merged", moment)
     if world.desired.route or any(view.trouble for view in world.observed.auxiliary_objects):
         yield _hidden(AUXILIARY, "its route, and what could not be read, is looked at again", world.now + LOOK_AGAIN)
+    if is_releasing(world):
+        yield _hidden(ADOPTION, "the Deployment's pods come up, and nothing watches them", world.now + LOOK_SOON)
+    if services_to_take_over(world) or watched_deployment(world):
+        yield _hidden(ADOPTION, "what it is adopted from is looked at again", world.now + LOOK_AGAIN)
+        yield Deadline(ADOPTION, None, "the old pods may go", may_go_at(world), shown=False)
     for moment in former_moments(world):
         yield _hidden(FORMER_SERVICE, "a Service that Git names no longer is not followed any more", moment)
 

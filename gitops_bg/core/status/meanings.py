@@ -52,6 +52,9 @@ _EXPLAIN = "gitops-bg explain {app}"
 _MERGE = "git merge --no-ff origin/gitops-bg/promote/{app}"
 _WAITS = Meaning(STAYS, NOBODY, "wait: it goes on by itself", _EXPLAIN)
 _COMES_UP = Meaning(STAYS, NOBODY, "wait: its pods come up", _TREE)
+_TAKEN_OVER = Meaning(
+    "goes to the pods of the app", NOBODY, "wait: the Deployment's pods go when spec.adopt says so", _EXPLAIN
+)
 _LATE = Meaning(STAYS, OPERATOR, "find out why its pods do not come up; push a better one, or abort it", _EXPLAIN)
 _NOTHING = Meaning("nothing serves yet", NOBODY, "wait: the first version goes live once its pods are available", _TREE)
 _DOWN = Meaning(
@@ -225,6 +228,47 @@ MEANINGS: Meanings = {
         "hand the object over, or rename it, as the message says",
         _EXPLAIN,
     ),
+    ("Adopting", "Adopted"): CALM,
+    ("Adopting", "WaitingForPods"): Meaning(
+        "goes to the Deployment's pods as before",
+        NOBODY,
+        "wait: the Services are handed over once its own pods are available",
+        _TREE,
+    ),
+    ("Adopting", "HandingOver"): Meaning(
+        "moves from the Deployment's pods to those of the app", NOBODY, "wait: the Services follow", _TREE
+    ),
+    ("Adopting", "Conflict"): Meaning(
+        "goes to the Deployment's pods as before",
+        PLATFORM,
+        "hand over each object that is named, or rename it, as the message says",
+        _EXPLAIN,
+    ),
+    ("Adopting", "OldPodsStay"): _TAKEN_OVER,
+    ("Adopting", "ScalingDown"): _TAKEN_OVER,
+    ("Adopting", "DeploymentUnreadable"): Meaning(
+        "goes to the pods of the app",
+        PLATFORM,
+        "bind the ClusterRole gitops-bg-adopt in the namespace, or set spec.adopt.scaleDown: never",
+        _EXPLAIN,
+    ),
+    ("Adopting", "OtherDeployment"): Meaning(
+        "goes to the pods of the app",
+        AUTHOR,
+        "correct spec.adopt.deployment, or set scaleDown: never, and scale the Deployment by hand",
+        _EXPLAIN,
+    ),
+    ("Released", "Released"): Meaning(
+        "goes to the Deployment's pods",
+        AUTHOR,
+        "delete the app's folder; or remove spec.release, and the app is adopted anew",
+        _EXPLAIN,
+    ),
+    ("Released", "WaitingForPods"): Meaning(STAYS, NOBODY, "wait: the Deployment's pods come up", _EXPLAIN),
+    ("Released", "HandingBack"): Meaning(
+        "moves to the Deployment's pods", NOBODY, "wait: the Services follow", _EXPLAIN
+    ),
+    ("Released", "Conflict"): Meaning(STAYS, PLATFORM, "mend what the message names, or remove spec.release", _EXPLAIN),
     ("Refused", "NoRefusal"): CALM,
     ("Refused", "WriteRefused"): Meaning(
         "stays as it is until the write goes through",

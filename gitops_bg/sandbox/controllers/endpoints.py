@@ -6,7 +6,7 @@ still has one slice here, and so has one whose pods differ in the numbers behind
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 
 from gitops_bg.sandbox.controllers.label_index import LabelIndex, SelectorIndex
 from gitops_bg.sandbox.controllers.loop import Loop
@@ -92,10 +92,16 @@ class Endpoints:
             live = self._store.get(resource, key)
             namespace = self._store.get(("", "namespaces"), ("", key[0]))
             if live is not None:
-                parts = {name: part for name, part in wanted.items() if name != "metadata"}
-                self._writer.modify(kind, *key, lambda obj: {**obj, **parts}, _OPTIONS)
+                parts, labels = {**wanted}, labels_of(wanted)
+                del parts["metadata"]
+                self._writer.modify(kind, *key, lambda obj: {**_labelled(obj, labels), **parts}, _OPTIONS)
             elif namespace and "deletionTimestamp" not in namespace.obj["metadata"]:
                 self._writer.create(kind, key[0], wanted, _OPTIONS)
+
+
+def _labelled(obj: Manifest, labels: Mapping[str, str]) -> Manifest:
+    """An object that follows the labels of its Service, as `setEndpointSliceLabels` of the rules does."""
+    return {**obj, "metadata": {**obj["metadata"], "labels": {**labels}}}
 
 
 def _slice_name(service: str) -> str:

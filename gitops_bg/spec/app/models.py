@@ -230,6 +230,24 @@ class Suspend(Model):
     until: Moment | None = Field(None, description="When it ends by itself, RFC 3339; never where absent.")
 
 
+class Adopt(Model):
+    """Agrees that the agent takes over what serves the app now. Written by `gitops-bg adopt`."""
+
+    deployment: DnsLabel = Field(description="The Deployment, in the namespace of the app, whose pods serve now.")
+    scale_down: Literal["never", "onSuccess", "progressively"] = Field(
+        "never",
+        description="What becomes of its pods after the Services were handed over: never: they stay. onSuccess: they "
+        "go once the app is healthy and scaleDownDelaySeconds have passed. progressively: they go as soon as no "
+        "request reaches them, as many as there are available pods of the app.",
+    )
+
+
+class Release(Model):
+    """Gives live traffic back to the Deployment that the app was adopted from. Written by `gitops-bg release`."""
+
+    deployment: DnsLabel = Field(description="The Deployment, in the namespace of the app, whose pods are to serve.")
+
+
 class Retry(Model):
     """Asks for a new rollout of one digest, in spite of any hold. Written by `gitops-bg retry`."""
 
@@ -297,6 +315,16 @@ class AppSpec(Model):
         None,
         description="The version to run instead of the target, until this is removed: its number, its digest, "
         "or a full commit id of main, for what the target was there. One that nobody knows changes nothing.",
+    )
+    adopt: Adopt | None = Field(
+        None,
+        description="The agent takes the app's Services over from a live Deployment, once, when its own pods are "
+        "ready. Until then its pods get a stand-in for a label by which these Services choose their pods.",
+    )
+    release: Release | None = Field(
+        None,
+        description="The way back: the Deployment is scaled up, the Services get back what they had before they were "
+        "taken over, and then the app's pods go. Nothing is promoted meanwhile, nor afterwards.",
     )
 
     @property

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.spec import (
+    Adoption,
     AntiAffinity,
     AppSpec,
     DeletionPolicy,
@@ -20,8 +21,10 @@ from gitops_bg.core.model.spec import (
     OnExpire,
     PreviewSwitch,
     PromoteVia,
+    Release,
     Retry,
     Revision,
+    ScaleDown,
     Strategy,
     Suspension,
 )
@@ -64,6 +67,8 @@ def to_core(
         suspend=suspension(spec.suspend),
         retry=_retry(spec.retry),
         revision=_revision(spec.revision),
+        adopt=Adoption(spec.adopt.deployment, ScaleDown(spec.adopt.scale_down)) if spec.adopt else None,
+        release=Release(spec.release.deployment) if spec.release else None,
     )
 
 

@@ -101,6 +101,11 @@ def set_retry(data: bytes, retry: Retry, file: str = APP_FILE) -> bytes:
     return set_field(data, ("spec", "retry"), value, file)
 
 
+def set_release(data: bytes, deployment: str, file: str = APP_FILE) -> bytes:
+    """Return app.yaml with ``spec.release`` set. Raises `InvalidInput` where that is unsafe."""
+    return set_field(data, ("spec", "release"), {"deployment": deployment}, file)
+
+
 def set_restart(data: bytes, at: datetime, file: str = APP_FILE) -> bytes:
     """Return app.yaml with ``spec.restartAt`` set. Raises `InvalidInput` where that is unsafe."""
     return set_field(data, ("spec", "restartAt"), _moment(at), file)

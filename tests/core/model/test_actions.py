@@ -54,6 +54,11 @@ SENTENCES = {
         f"apply the active Service web -> {S1}: it does not exist"
     ),
     act.PointPreview("web-preview", (), digest(2)): f"point the preview Service web-preview to {S2}",
+    act.SwitchTraffic(
+        "web", (("app", "web"), ("tier", "x")), None, "", 1, digest(1), SwitchKind.FIRST, 2, adopts=True
+    ): f"take over Service web from app=web,tier=x to v1 ({S1})",
+    act.HandBack("web", (), (("app", "web"), ("tier", "x"))): "hand Service web back, to app=web,tier=x",
+    act.ScaleDeployment("web", 3, 0, "traffic has left it"): "scale Deployment web from 3 to 0: traffic has left it",
     act.MarkService("web", (), "5eed-1"): "mark Service web: a switch that was on its way is withdrawn",
     switch(SwitchKind.PROMOTION): f"switch live traffic from v1 ({S1}) to v2 ({S2})",
     switch(SwitchKind.ROLLBACK): f"roll live traffic back from v1 ({S1}) to v2 ({S2})",

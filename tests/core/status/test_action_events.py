@@ -1,5 +1,6 @@
 """The Event of each action, with the reason of Argo Rollouts where it has one."""
 
+from dataclasses import replace
 from typing import get_args
 
 import pytest
@@ -23,6 +24,9 @@ REASONS = {
     switch(SwitchKind.FIRST): "TrafficSwitched",
     switch(SwitchKind.PROMOTION): "TrafficSwitched",
     switch(SwitchKind.ROLLBACK): "RolledBack",
+    replace(switch(SwitchKind.FIRST), adopts=True): "ServiceTakenOver",
+    act.HandBack("web", (), (("app", "web"),)): "ServiceHandedBack",
+    act.ScaleDeployment("web", 3, 0, "traffic has left it"): "ScalingDeployment",
     act.CreateReplicaSet(2, template("2"), Color.GREEN, 0): "NewReplicaSetCreated",
     act.CreateReplicaSet(2, template("2"), Color.GREEN, 3, repair=True): "ReplicaSetRepaired",
     act.ScaleReplicaSet(digest(2), 2, 0, 3, "a new candidate"): "ScalingReplicaSet",

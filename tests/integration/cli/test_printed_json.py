@@ -19,12 +19,13 @@ from gitops_bg.cli.lazy_commands import LazyCommand
 from gitops_bg.cli.main import app as command_line
 from gitops_bg.cli.printed.verbs import ERROR, NOTE, PRINTED, printed_schema
 from tests.integration.cli.conftest import Cli
-from tests.support import printed
+from tests.support import manifests, printed
 from tests.support.cluster.clusters import ControlPlaneCluster
 from tests.support.git.remote import GitRemote
 from tests.support.groups import Store
 from tests.support.scenario import App, Scenario
 from tests.support.signers import make_key
+from tests.support.waiting import eventually
 
 ROOT = Path(__file__).parents[3]
 
@@ -39,6 +40,7 @@ GROUPS = {
 INSTALLATION = {"install", "uninstall"}
 RENDERED = {"render"}
 """Of real helm and kustomize: tests/integration/cli/onboarding/test_render.py."""
+ADOPTION = {"adopt", "release"}
 
 
 def verbs_with_json(command: Any, name: str = "") -> Iterator[str]:
@@ -56,7 +58,7 @@ def verbs_with_json(command: Any, name: str = "") -> Iterator[str]:
 def test_every_verb_that_prints_json_has_a_schema_and_a_test_here() -> None:
     verbs = set(verbs_with_json(typer.main.get_command(command_line)))
     assert set(PRINTED) - {ERROR, NOTE} == verbs
-    assert verbs == FILES | APPS | CHANGES | MORE_CHANGES | GROUPS | INSTALLATION | RENDERED
+    assert verbs == FILES | APPS | CHANGES | MORE_CHANGES | GROUPS | INSTALLATION | RENDERED | ADOPTION
 
 
 @pytest.mark.parametrize("verb", PRINTED)
@@ -154,6 +156,31 @@ def test_apps_that_are_changed(cli: Cli, web: App, tmp_path: Path) -> None:
     web.wait(lambda: web.condition("HistoryRewritten")["status"] == "True", "the condition says so")
     cli.json("accept-history", "-m", "a typo")
     assert cli.printed == CHANGES | MORE_CHANGES
+
+
+def test_a_live_app_there_and_back(cli: Cli, world: Scenario, tmp_path: Path) -> None:
+    world.cluster.apply(manifests.deployment(world.namespace, tag="v1"))
+    world.cluster.apply(manifests.service(world.namespace, app="web"))
+    eventually(lambda: len(world.cluster.ready_addresses(world.namespace, "web")) == 2, what="it serves")
+    tree = tmp_path / "tree"
+    (tree / "apps").mkdir(parents=True)
+    (tree / "gitops-bg.yaml").write_text("apiVersion: gitops-bg.dev/v1alpha1\nkind: Settings\n")
+    key = f"{world.namespace}/web"
+    said: dict[str, Any] = {}
+
+    def adopted() -> bool:
+        """The status of the Deployment follows its pods a moment later."""
+        said.update(cli.json("adopt", key, "--checkout", str(tree), "--dry-run"))
+        return True
+
+    eventually(adopted, what="it may be adopted")
+    world.start()
+    web = world.app()
+    world.publish("Adopt web", said["files"])
+    web.wait(lambda: web.condition("Adopting")["reason"] == "Adopted", "it is adopted")
+    cli.json("release", key)
+    cli.json("release", key)
+    assert cli.printed == ADOPTION
 
 
 def test_groups(cli: Cli, world: Scenario, tmp_path: Path) -> None:

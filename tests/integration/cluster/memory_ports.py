@@ -17,6 +17,7 @@ from gitops_bg.core.model.actions import (
     ApplyService,
     CreateReplicaSet,
     DeleteReplicaSet,
+    HandBack,
     MarkService,
     PointPreview,
     ScaleReplicaSet,
@@ -48,7 +49,7 @@ class MemoryRouter:
     live: tuple[str, ...] = ("web",)
     routes: dict[str, ServiceView] = field(default_factory=dict)
 
-    def current(self, app: AppKey, names: Iterable[str]) -> MemoryRoutes:
+    def current(self, app: AppKey, names: Iterable[str], *, adopting: bool = False) -> MemoryRoutes:
         return MemoryRoutes({name: self.routes[name] for name in names if name in self.routes})
 
     def serving(self, app: AppKey, config: AppConfig | None, labels: Mapping[str, str]) -> str:
@@ -73,10 +74,15 @@ class MemoryRouter:
         self.routes[action.name] = replace(self.routes[action.name], withdrawn=action.withdrawn)
         return ()
 
+    def hand_back(self, app: AppKey, action: HandBack, decided_on: str) -> Entries:
+        self._expect(action)
+        self.routes[action.name] = ServiceView(action.name, "", action.selector, ours=False, unclaimed=True)
+        return (ChangeSetEntry("Route", app.namespace, action.name, Change.CONFIGURED),)
+
     def owned(self, app: AppKey, uid: str) -> Iterable[tuple[Kind, State]]:
         return ()
 
-    def _expect(self, action: SwitchTraffic | PointPreview) -> None:
+    def _expect(self, action: SwitchTraffic | PointPreview | HandBack) -> None:
         if self.routes[action.name].selector != action.expected_selector:
             raise WorldChanged(f"{action.name} leads elsewhere")
 

@@ -30,12 +30,14 @@ from gitops_bg.core.model.actions import (
     DeleteAuxiliaryObject,
     DeleteConfiguration,
     EvictPod,
+    ScaleDeployment,
     SyncPodMetadata,
 )
 from gitops_bg.core.model.analysis.runs import due
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.decision import Phase
-from gitops_bg.core.model.record import OperatorState, Record, Restart
+from gitops_bg.core.model.record import Adopted, OperatorState, Record, Restart
+from gitops_bg.core.model.spec import Adoption, ScaleDown
 from gitops_bg.core.model.version import PodMetadata
 from gitops_bg.core.names import configuration_name
 from gitops_bg.spec.manifests.auxiliary import AuxiliaryObjects
@@ -193,6 +195,18 @@ def pods_in_place(scene: Scene) -> None:
             scene.do(action)
 
 
+def an_adopted_deployment(scene: Scene) -> None:
+    """It is looked at, and scaled down, after its Service was taken over."""
+    scene.cluster.apply(manifests.deployment(scene.app.namespace, "old"))
+    spec = scene.config.spec
+    assert spec is not None
+    config = replace(scene.config, spec=replace(spec, adopt=Adoption("old", ScaleDown.ON_SUCCESS)))
+    scene.do(ApplyApp())
+    scene.observe(config, Record(adopted=Adopted("old")))
+    with suppress(Refused):
+        scene.do(ScaleDeployment("old", 2, 0, "told to"))
+
+
 SCENARIOS: dict[str, tuple[Callable[[Scene], None], ...]] = {
     "bluegreendeployments": (an_app,),
     "bluegreendeployments/status": (an_app,),
@@ -211,6 +225,8 @@ SCENARIOS: dict[str, tuple[Callable[[Scene], None], ...]] = {
     "scaledobjects": (scaled_objects,),
     "poddisruptionbudgets": (budgets,),
     "jobs": (jobs,),
+    "deployments": (an_adopted_deployment,),
+    "deployments/scale": (an_adopted_deployment,),
     "pods": (jobs, pods_in_place),
     "pods/eviction": (pods_in_place,),
     "leases": (a_lease,),

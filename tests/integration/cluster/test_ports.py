@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 
 import pytest
 
@@ -15,12 +16,14 @@ from gitops_bg.cluster.api.endpoint_slice_version import EndpointSliceVersion
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.execution.anchors import Anchors
 from gitops_bg.cluster.execution.auxiliary import AuxiliaryObjects
+from gitops_bg.cluster.execution.deployments import scale_deployment
 from gitops_bg.cluster.execution.executor import Executor, Parts
 from gitops_bg.cluster.execution.guards import Guards
 from gitops_bg.cluster.execution.replica_sets import ReplicaSets
 from gitops_bg.cluster.execution.services import Services
 from gitops_bg.cluster.execution.writer import Writer
 from gitops_bg.cluster.observation.applied_states import AppliedStates
+from gitops_bg.cluster.observation.deployments import deployment_view
 from gitops_bg.cluster.observation.look import Look
 from gitops_bg.cluster.observation.observe import Sources
 from gitops_bg.cluster.observation.ownership import NOBODYS
@@ -30,8 +33,9 @@ from gitops_bg.cluster.ports import TrafficRouter, Workloads
 from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.model.actions import ApplyApp, DeleteReplicaSet, PointPreview, ScaleReplicaSet
 from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.observed import ServiceView
+from gitops_bg.core.model.observed import DeploymentView, ServiceView
 from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.names import replica_set_name
 from tests.integration.cluster.memory_ports import MemoryRouter, MemoryWorkloads
 from tests.integration.cluster.scene import Scene, create, snapshot, switch
@@ -59,10 +63,13 @@ class Bench:
 
     def cluster(self, router: TrafficRouter, workloads: Workloads) -> Cluster:
         beside = AuxiliaryObjects(self.client, Anchors(self.client), self.reader)
-        parts = Parts(router, workloads, self.pods, beside)
+        parts = Parts(router, workloads, self.pods, beside, partial(scale_deployment, self.client))
         executor = Executor(self.reader, self.writer, self.guards, self.settled, parts, NOBODYS)
-        sources = Sources(self.reader, router, workloads, self.pods, beside, self.writer.anchors)
+        sources = Sources(self.reader, router, workloads, self.pods, beside, self.writer.anchors, self.deployment)
         return Cluster(self.client, sources, self.writer, executor, self.settled)
+
+    def deployment(self, app: AppKey, name: str) -> DeploymentView:
+        return deployment_view(self.client, app, name)
 
     def route(self, router: TrafficRouter, name: str = "web") -> ServiceView | None:
         look = Look(self.scene.app, self.reader.app(self.scene.app), self.scene.config, Record(), self.settled)

@@ -30,6 +30,7 @@ class Stage:
     web: App
     law: Law
     load: Traffic
+    seen: Sightings
 
     def judge(self, what: str, mark: int) -> None:
         """No request failed, and none went where I3 forbids; say how many there were from number ``mark`` on."""
@@ -58,6 +59,6 @@ def stage(folder: Path, route_delay: float = 0.0) -> Iterator[Stage]:
         load = Traffic(cluster.sandbox.service_url(world.namespace, web.name), CLIENTS)
         with Sightings(cluster, world.namespace) as seen:
             try:
-                yield Stage(world, cluster, web, Law(web, seen), load)
+                yield Stage(world, cluster, web, Law(web, seen), load, seen)
             finally:
                 load.stop()

@@ -145,9 +145,9 @@ WRONG = {
     (
         "zzz: 1",
         "",
-    ): "app.yaml:8: spec.zzz: there is no such field (known here: analysis, autoscalerRef, "
-    "deletionPolicy, minReadySeconds, progressDeadlineAbort, progressDeadlineSeconds, promotion, render, restartAt, "
-    "retry, revision, revisionHistoryLimit, rollbackWindow, "
+    ): "app.yaml:8: spec.zzz: there is no such field (known here: adopt, analysis, autoscalerRef, "
+    "deletionPolicy, minReadySeconds, progressDeadlineAbort, progressDeadlineSeconds, promotion, release, render, "
+    "restartAt, retry, revision, revisionHistoryLimit, rollbackWindow, "
     "strategy, suspend, target)",
     ("promotion: {vai: commit}", ""): "app.yaml:8: spec.promotion.vai: there is no such field (did you mean via?)",
     ("", "previewservice: x"): "app.yaml:8: spec.strategy.blueGreen.previewservice: there is no such field "
@@ -208,6 +208,11 @@ WRONG = {
         "(v1:3f9c…) or a full commit id"
         for wrong in ("0", "-1", "true", "v0", "c0ffee", "latest", '"v1:3f"', "[3]")
     },
+    ("adopt: {deployment: Web}", ""): "app.yaml:8: spec.adopt.deployment: 'Web' is not allowed (use a DNS name: "
+    "at most 63 small letters, digits and -)",
+    ("adopt: {}", ""): "app.yaml:8: spec.adopt.deployment: is required (add deployment)",
+    ("adopt: {deployment: web, scaleDown: onsuccess}", ""): "app.yaml:8: spec.adopt.scaleDown: 'onsuccess' is not "
+    "allowed (write never, onSuccess or progressively)",
     ("rollbackWindow: 3", ""): "app.yaml:8: spec.rollbackWindow: expected a mapping, found a number",
     ("target: primary.yaml", ""): "app.yaml:8: spec.target: must name a YAML file in the app's own folder, "
     "such as target.yaml",

@@ -24,7 +24,8 @@ APP_SECRETS = "gitops-bg-app-secrets"
 SECRETS = "gitops-bg-secrets"
 LEASE = "gitops-bg-lease"
 IMPERSONATOR = "gitops-bg-impersonator"
-BOUND = (AGENT, IN_PLACE, APP_SECRETS, SECRETS, LEASE)
+ADOPT = "gitops-bg-adopt"
+BOUND = (AGENT, IN_PLACE, APP_SECRETS, SECRETS, LEASE, ADOPT)
 """The roles by which the agent acts itself."""
 
 
@@ -121,7 +122,7 @@ def as_shipped(cluster: TestCluster, namespace: str) -> Path:
     if kubeconfig is None or not has_roles or _account_uid(cluster) != known:
         kubeconfig = install(cluster)
         _accounts[cluster] = (_account_uid(cluster), kubeconfig)
-    for role in (LEASE, SECRETS, APP_SECRETS, IN_PLACE, AGENT):
+    for role in (LEASE, SECRETS, APP_SECRETS, IN_PLACE, ADOPT, AGENT):
         bind(cluster, namespace, role)
     wait_bound(kubeconfig, namespace)
     return kubeconfig

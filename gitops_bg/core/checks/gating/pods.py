@@ -1,7 +1,7 @@
 """Gates on pods: they exist, they are available, Kubernetes routes to them. Nothing here decides anything."""
 
+from gitops_bg.core.checks.adoption.onboarding import leak_to
 from gitops_bg.core.checks.hooks.queries import awaits_confirmation
-from gitops_bg.core.checks.onboarding import leak_to
 from gitops_bg.core.checks.sizes import is_scaled_to_zero, needed_to_switch, wanted_size
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.digest import short

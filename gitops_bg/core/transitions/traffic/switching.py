@@ -6,6 +6,8 @@ ends as exactly one ledger entry, whatever crashes in between (I4).
 
 from dataclasses import replace
 
+from gitops_bg.core.checks.adoption.release import moves_no_more
+from gitops_bg.core.checks.adoption.taking_over import may_take_over
 from gitops_bg.core.checks.gates import all_open, gates_before_first, gates_before_switch, gates_of_begun_switch
 from gitops_bg.core.checks.policies.facts import verdicts
 from gitops_bg.core.model.desired import Missing
@@ -59,7 +61,8 @@ def end_withdrawn(world: World) -> World:
     switch, mark = world.record.routing.switch, world.record.withdrawn
     if switch is None or not switch.withdrawn:
         return world
-    if any(view and view.ours and view.withdrawn != mark for _, view in world.active_services):
+    written = (view for _, view in world.active_services if view and (view.ours or may_take_over(world, view)))
+    if any(view.withdrawn != mark for view in written):
         return world
     return world.with_part(replace(world.record.routing, switch=None))
 
@@ -124,8 +127,8 @@ def _left(world: World, version: Version) -> Version:
 
 def decide_switch(world: World) -> World:
     """Decide to move traffic if it is not where it should be and every gate for it is open."""
-    coming = world.incoming
-    if coming is None:
+    coming = None if moves_no_more(world) else world.incoming
+    if coming is None and not moves_no_more(world):
         coming = _first_deployment(world)
     if coming is None:
         return _without_switch(world)

@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
+from gitops_bg.core.checks.adoption.onboarding import leak_to
+from gitops_bg.core.checks.adoption.release import is_released
 from gitops_bg.core.checks.availability import DEADLINE_EXCEEDED, is_available, is_in_flight, progress_deadline
 from gitops_bg.core.checks.hooks.queries import awaits_confirmation
-from gitops_bg.core.checks.onboarding import leak_to
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World
@@ -19,7 +20,7 @@ def note_availability(world: World) -> World:
 
 
 def _note(world: World, version: Version) -> World:
-    if awaits_confirmation(world, version) or leak_to(world, version):  # No progress deadline yet.
+    if awaits_confirmation(world, version) or leak_to(world, version) or is_released(world):  # No deadline yet.
         return world.with_version(replace(version, available_since=None, waiting_since=None))
     if is_available(world, version):
         return world if version.available_since else _came_up(world, version)

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.checks.onboarding import leak_to
+from gitops_bg.core.checks.adoption.onboarding import leak_to
 from gitops_bg.core.checks.sizes import wanted_size
 from gitops_bg.core.engine import decide
 from gitops_bg.core.model.actions import CreateReplicaSet, ScaleReplicaSet

@@ -2,12 +2,13 @@
 
 A Service selects pods by labels, whoever created them. Before the handover of an app, its Service selects the labels of
 its pod template, so a candidate would serve at once, without any gate. Such a version gets no pods until the Service is
-ours, and its selector names one version (docs/decisions/0023).
+ours, and its selector names one version (docs/decisions/0023), unless stand-ins for labels keep it out (`adoption`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from gitops_bg.core import names
+from gitops_bg.core.checks.adoption.taking_over import stand_ins
 from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.text.foreign_json import reread_json
@@ -23,8 +24,8 @@ def leak_to(world: World, version: Version) -> ServiceView | None:
     broad = [view for _, view in world.active_services if view is not None and _selects_many(world, version, view)]
     if not broad:
         return None
-    labels = _labels_of_pods(world, version)
-    return next((view for view in broad if labels is None or set(view.selector) <= labels.items()), None)
+    carried = tuple(_labels_of_pods(world, version))
+    return next((view for view in broad if _selects_any(view, carried)), None)
 
 
 def leaks(world: World) -> str:
@@ -47,18 +48,31 @@ def _selects_many(world: World, version: Version, view: ServiceView) -> bool:
         return False
     if not view.ours:
         return True
+    if world.spec.adopt is not None:  # Stand-ins keep the first version out of it as well.
+        return not world.record.routing.traffic
     first = world.desired_digest or world.target_digest
     return not (world.record.routing.traffic or version.digest == first)
 
 
-def _labels_of_pods(world: World, version: Version) -> Mapping[str, str] | None:
-    """The labels that a version's pods will carry: from their template, their role, and the agent. None
+def _selects_any(view: ServiceView, carried: tuple[Mapping[str, str] | None, ...]) -> bool:
+    return any(labels is None or set(view.selector) <= labels.items() for labels in carried)
+
+
+def _labels_of_pods(world: World, version: Version) -> Iterator[Mapping[str, str] | None]:
+    """The labels that a version's pods carry and will carry: from their template, their role, and the agent. None
     where unknown.
+
+    A ReplicaSet gives its pods what its template has now, whatever they are to carry.
     """
     text, strategy = world.snapshot(version).text, world.spec.strategy
     if not text:
-        return None
+        yield None
+        return
     own = (reread_json(text).get("metadata") or {}).get("labels") or {}
     role = strategy.preview_metadata if world.record.routing.traffic else strategy.active_metadata
-    ours = {names.COLOR: str(version.color), names.VERSION: str(version.number)}
-    return {**own, **dict(role.labels), **names.selector(world.spec.app, version.digest), **ours}
+    ours = {**names.selector(world.spec.app, version.digest)}
+    ours |= {names.COLOR: str(version.color), names.VERSION: str(version.number)}
+    yield {**own, **dict(role.labels), **dict(stand_ins(world, version)), **ours}
+    view = world.replica_set(version.digest)
+    if view is not None:
+        yield {**own, **dict(view.metadata.labels), **ours}

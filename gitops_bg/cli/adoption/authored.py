@@ -1,0 +1,160 @@
+"""A live object as its author would have written it: without what the API server, controllers and kubectl added.
+
+A value that the server would fill in again means the same where it is left out, so nothing is lost; everything else
+stays. Defaults: kubernetes `pkg/apis/{core,apps,autoscaling,policy}/v1/defaults.go` (SetDefaults_*).
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Json = dict[str, Any]
+
+_METADATA = ("name", "namespace", "labels", "annotations")
+_NOT_AUTHORED = (
+    "kubectl.kubernetes.io/last-applied-configuration",
+    "deployment.kubernetes.io/",
+    "autoscaling.alpha.kubernetes.io/",
+    "endpoints.kubernetes.io/",
+    "meta.helm.sh/",
+    "argocd.argoproj.io/",
+)
+"""Annotations, or their prefixes, that tools keep about an object: of no use in a file, and wrong for another tool."""
+
+_NOT_AUTHORED_LABELS = ("app.kubernetes.io/managed-by", "kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/")
+"""Labels by which a tool marks an object as its own: it is another's from now on."""
+
+_DEPLOYMENT: Mapping[str, Any] = {
+    "revisionHistoryLimit": 10,
+    "progressDeadlineSeconds": 600,
+    "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"}},
+    "minReadySeconds": 0,
+}
+_POD: Mapping[str, Any] = {
+    "restartPolicy": "Always",
+    "terminationGracePeriodSeconds": 30,
+    "dnsPolicy": "ClusterFirst",
+    "schedulerName": "default-scheduler",
+    "securityContext": {},
+}
+_CONTAINER: Mapping[str, Any] = {
+    "terminationMessagePath": "/dev/termination-log",
+    "terminationMessagePolicy": "File",
+    "resources": {},
+}
+_PROBE: Mapping[str, Any] = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
+_SERVICE: Mapping[str, Any] = {
+    "type": "ClusterIP",
+    "sessionAffinity": "None",
+    "internalTrafficPolicy": "Cluster",
+    "externalTrafficPolicy": "Cluster",
+    "ipFamilyPolicy": "SingleStack",
+    "allocateLoadBalancerNodePorts": True,
+}
+_ALLOCATED = ("clusterIPs", "ipFamilies", "healthCheckNodePort")
+_MODE = 0o644
+
+
+def authored(live: Mapping[str, Any]) -> Json:
+    """The object as a file: kind and version, the metadata that people write, and what its kind keeps.
+
+    >>> live = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "1"}, "status": {},
+    ...         "metadata": {"name": "web", "namespace": "shop", "uid": "1", "managedFields": []}}
+    >>> authored(live)["metadata"], authored(live)["data"]
+    ({'name': 'web', 'namespace': 'shop'}, {'a': '1'})
+    """
+    head = {key: live[key] for key in ("apiVersion", "kind")}
+    rest = {key: each for key, each in live.items() if key not in ("apiVersion", "kind", "metadata", "status")}
+    spec = _SPECS.get(live["kind"])
+    if spec is not None and "spec" in rest:
+        rest["spec"] = spec(dict(rest["spec"]))
+    return {**head, "metadata": _metadata(live["metadata"]), **rest}
+
+
+def _metadata(live: Mapping[str, Any]) -> Json:
+    kept = {key: live[key] for key in _METADATA if live.get(key)}
+    for field, foreign in (("labels", _NOT_AUTHORED_LABELS), ("annotations", _NOT_AUTHORED)):
+        written = {key: text for key, text in (kept.pop(field, None) or {}).items() if not key.startswith(foreign)}
+        kept |= {field: written} if written else {}
+    return kept
+
+
+def _deployment(spec: Json) -> Json:
+    kept = _without(spec, _DEPLOYMENT)
+    template = dict(spec["template"])
+    metadata = {key: each for key, each in (template.get("metadata") or {}).items() if each is not None}
+    return {**kept, "template": {"metadata": metadata, "spec": _pod(dict(template["spec"]))}}
+
+
+def _pod(spec: Json) -> Json:
+    kept = _without(spec, _POD)
+    if kept.get("serviceAccount") == kept.get("serviceAccountName"):
+        kept.pop("serviceAccount", None)
+    for group in ("initContainers", "containers"):
+        if group in kept:
+            kept[group] = [_container(dict(each)) for each in kept[group]]
+    if "volumes" in kept:
+        kept["volumes"] = [_volume(each) for each in kept["volumes"]]
+    return kept
+
+
+def _container(container: Json) -> Json:
+    kept = _without(container, _CONTAINER)
+    if kept.get("imagePullPolicy") == _pull_policy(kept.get("image", "")):
+        del kept["imagePullPolicy"]
+    for name in ("livenessProbe", "readinessProbe", "startupProbe"):
+        if name in kept:
+            kept[name] = _probe(dict(kept[name]))
+    if "ports" in kept:
+        kept["ports"] = [_without(dict(port), {"protocol": "TCP"}) for port in kept["ports"]]
+    if "env" in kept:
+        kept["env"] = [_variable(dict(each)) for each in kept["env"]]
+    return kept
+
+
+def _pull_policy(image: str) -> str:
+    name = image.rpartition("/")[2]
+    return "Always" if "@" not in name and (":" not in name or name.endswith(":latest")) else "IfNotPresent"
+
+
+def _probe(probe: Json) -> Json:
+    kept = _without(probe, _PROBE)
+    if "httpGet" in kept:
+        kept["httpGet"] = _without(dict(kept["httpGet"]), {"scheme": "HTTP"})
+    return kept
+
+
+def _variable(variable: Json) -> Json:
+    source = variable.get("valueFrom") or {}
+    if "fieldRef" not in source:
+        return variable
+    return {**variable, "valueFrom": {"fieldRef": _without(dict(source["fieldRef"]), {"apiVersion": "v1"})}}
+
+
+def _volume(volume: Json) -> Json:
+    kept = dict(volume)
+    for source in ("configMap", "secret", "downwardAPI", "projected"):
+        if isinstance(kept.get(source), Mapping):
+            kept[source] = _without(dict(kept[source]), {"defaultMode": _MODE})
+    return kept
+
+
+def _service(spec: Json) -> Json:
+    """The Service without its selector, which is the agent's from now on; node ports stay, clients know them."""
+    kept = {key: each for key, each in _without(spec, _SERVICE).items() if key not in (*_ALLOCATED, "selector")}
+    if kept.get("clusterIP") != "None":
+        kept.pop("clusterIP", None)
+    return {**kept, "ports": [_service_port(dict(port)) for port in spec.get("ports") or ()]}
+
+
+def _service_port(port: Json) -> Json:
+    kept = _without(port, {"protocol": "TCP"})
+    if kept.get("targetPort") == kept["port"]:
+        del kept["targetPort"]
+    return kept
+
+
+def _without(value: Json, defaults: Mapping[str, Any]) -> Json:
+    return {key: each for key, each in value.items() if key not in defaults or each != defaults[key]}
+
+
+_SPECS: Mapping[str, Callable[[Json], Json]] = {"Deployment": _deployment, "Service": _service}

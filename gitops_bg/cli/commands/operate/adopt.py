@@ -1,0 +1,145 @@
+"""`adopt`: writes the folder of a live Deployment into a work tree, as a whole or not at all. It commits nothing.
+
+The cluster is only read; the agent takes over after the push (docs/how-to/adopt.md).
+"""
+
+import difflib
+import shutil
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Annotated
+
+import typer
+
+from gitops_bg.cli.adoption.choice import Chosen, Wanted, choose
+from gitops_bg.cli.adoption.folder import folder_of as files_of_app
+from gitops_bg.cli.adoption.outlook import notes_of, plan_of
+from gitops_bg.cli.clone.worktree import files_of
+from gitops_bg.cli.errors import CommandFailed, ObjectNotFound, UsageError
+from gitops_bg.cli.options.app_names import app_name
+from gitops_bg.cli.options.options import LiveOptions
+from gitops_bg.cli.session.live_session import LiveSession
+from gitops_bg.cli.views.output import Output
+from gitops_bg.cluster.lint import lint
+from gitops_bg.cluster.observation.live_workload import read_live
+from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.spec import ScaleDown
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.app.check import check_repository
+from gitops_bg.spec.app.layout import folder_of
+
+Files = Mapping[str, str]
+"""Texts by their path below the work tree, with slashes."""
+
+
+def adopt(
+    deployment: Annotated[str, typer.Argument(metavar="NAMESPACE/DEPLOYMENT", help="What serves now.")],
+    at: LiveOptions,
+    checkout: Annotated[
+        Path, typer.Option("--checkout", metavar="DIR", help="The work tree to write into.", show_default="here")
+    ] = Path(),
+    active: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--active",
+            metavar="SERVICE",
+            help="A Service that carries live traffic; may be repeated. Default: the only one that selects the pods.",
+        ),
+    ] = None,
+    preview: Annotated[
+        str,
+        typer.Option("--preview", metavar="SERVICE", help="The name of the new preview Service. Default: APP-preview."),
+    ] = "",
+    scale_down: Annotated[
+        ScaleDown,
+        typer.Option("--scale-down", help="What becomes of the old pods after the hand-over, as in Argo Rollouts."),
+    ] = ScaleDown.NEVER,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show it all, and write nothing.")] = False,
+) -> None:
+    """Write the folder of a live Deployment, with all that belongs to it; say what the agent will do after the push.
+
+    Example: gitops-bg adopt shop/orders --scale-down onSuccess
+    """
+    output, app = Output(at.out), _app(deployment, at.place.namespace)
+    _demand_room(checkout, app)
+    with LiveSession(at.kube, at.place) as session:
+        live = read_live(session.client, app.namespace, app.name)
+    chosen, reasons = choose(live, Wanted(app, tuple(active or ()), preview))
+    if reasons:
+        raise InvalidInput(*reasons)
+    folder = folder_of(app)
+    files = {f"{folder}/{name}": text for name, text in files_of_app(chosen, scale_down).items()}
+    _demand_sound(checkout, files)
+    if not dry_run:
+        _write(checkout, folder, files)
+    _tell(output, chosen, scale_down, files, written=not dry_run)
+
+
+def _app(text: str, namespace: str) -> AppKey:
+    given, name = app_name(text)
+    if not (given or namespace):
+        raise UsageError(f"{text!r}: in which namespace? Write NAMESPACE/DEPLOYMENT, as in shop/web")
+    return AppKey(given or namespace, name)
+
+
+def _demand_room(checkout: Path, app: AppKey) -> None:
+    if not checkout.is_dir():
+        raise ObjectNotFound(f"{checkout} is no folder; name a work tree with --checkout")
+    if (checkout / folder_of(app)).exists():
+        raise CommandFailed(f"{checkout / folder_of(app)} is there already: {app} is an app of this work tree")
+
+
+def _demand_sound(checkout: Path, files: Files) -> None:
+    """Raise `InvalidInput` with every problem that the work tree would have with these files, and has not now."""
+    now, before = datetime.now(UTC), dict(files_of(checkout))
+    known = set(check_repository(before.items(), lint, now).problems)
+    after = before | {path: text.encode() for path, text in files.items()}
+    new = [each for each in check_repository(after.items(), lint, now).problems if each not in known]
+    if new:
+        raise InvalidInput(*new, Problem(next(iter(files)).rpartition("/")[0], "nothing was written"))
+
+
+def _write(checkout: Path, folder: str, files: Files) -> None:
+    """Write all files, or none: a folder appears once it is complete."""
+    place = checkout / folder
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        made = Path(mkdtemp(prefix=".adopt-", dir=place.parent))
+        try:
+            made.chmod(0o755)
+            for path, text in files.items():
+                (made / path.rpartition("/")[2]).write_text(text, encoding="utf-8")
+            made.rename(place)
+        except OSError:
+            shutil.rmtree(made, ignore_errors=True)
+            raise
+    except OSError as error:
+        raise CommandFailed(f"{place} cannot be written: {error.strerror}") from error
+
+
+def _tell(output: Output, chosen: Chosen, scale_down: ScaleDown, files: Files, *, written: bool) -> None:
+    plan, notes = plan_of(chosen, scale_down), tuple(notes_of(chosen))
+    if output.json:
+        output.data(
+            {"app": str(chosen.app), "written": written, "files": dict(files), "plan": list(plan), "notes": list(notes)}
+        )
+        return
+    for line in _diff(files):
+        output.line(line, "green" if line.startswith("+") else "bold")
+    output.line("")
+    output.line("After the push:", "bold")
+    for number, step in enumerate(plan, 1):
+        output.line(f"  {number}. {step}")
+    for note in notes:
+        output.note(f"note: {note}")
+    done = f"Wrote {len(files)} files to {folder_of(chosen.app)}." if written else "Nothing was written (--dry-run)."
+    output.line(f"{done} Next: read them, `gitops-bg check`, commit and push.", "green")
+
+
+def _diff(files: Files) -> Iterator[str]:
+    """The files as git shows new ones."""
+    for path, text in files.items():
+        yield from difflib.unified_diff([], text.splitlines(), "/dev/null", f"b/{path}", lineterm="")

@@ -1,0 +1,126 @@
+"""The way back of an adopted app: what is still missing until the Deployment serves again, and what then goes.
+
+``spec.release`` asks for it. The order is that of the adoption, mirrored: the Deployment has as many available pods as
+serve, our pods carry stand-ins so that the former selectors do not select them, each Service gets back what it had in
+one write, the endpoints show the Deployment's pods, and only then ours go (docs/decisions/0071). Nothing here decides.
+"""
+
+from gitops_bg.core.checks.adoption.taking_over import is_what_served, stand_ins
+from gitops_bg.core.model.observed import DeploymentView, ServiceView
+from gitops_bg.core.world import World
+
+
+def is_releasing(world: World) -> bool:
+    """Whether live traffic still goes to the app, and is to go back to the Deployment; a suspension does not stop it.
+
+    A switch under way comes first: the Services move as a whole.
+    """
+    return world.spec.release is not None and bool(world.record.routing.traffic) and not world.record.released
+
+
+def is_released(world: World) -> bool:
+    """Whether the app is to have no pods and no traffic: it was released, or never began."""
+    return world.spec.release is not None and (world.record.released or not world.record.routing.traffic)
+
+
+def at_rest(world: World) -> str:
+    """Where live traffic of a released app goes, in a sentence; empty where it is none."""
+    release = world.spec.release
+    return (
+        f"it was released: live traffic goes to Deployment {release.deployment}"
+        if release and is_released(world)
+        else ""
+    )
+
+
+def moves_no_more(world: World) -> bool:
+    """Whether no version may get live traffic any more: a Service is handed back, and the others follow it."""
+    return is_released(world) or (
+        is_releasing(world) and any(is_handed_back(view) for _, view in world.active_services)
+    )
+
+
+def is_handed_back(view: ServiceView | None) -> bool:
+    """Whether a Service is somebody's else again, and selects no version of ours."""
+    return view is not None and not view.ours and view.unclaimed and bool(view.selector) and not view.digest
+
+
+def services_to_hand_back(world: World) -> tuple[ServiceView, ...]:
+    """The active Services that are still ours and remember what they selected."""
+    views = (view for _, view in world.active_services)
+    return tuple(view for view in views if view is not None and view.ours and view.before)
+
+
+def pods_needed(world: World) -> int:
+    """How many pods of the Deployment must be available: as many as serve now (I1), and no fewer than are wanted."""
+    serving = world.replica_set(world.record.routing.traffic)
+    return max(1, world.available(world.record.routing.traffic), serving.replicas if serving else 0)
+
+
+def never_released(world: World) -> tuple[str, ...]:
+    """Everything that no waiting mends."""
+    release, view = world.spec.release, world.observed.deployment
+    if release is None:
+        return ()
+    missing = [f"Service {name} does not exist" for name, view_ in world.active_services if view_ is None]
+    missing += [
+        f"Service {each.name} was not taken over: nobody knows what it would select"
+        for _, each in world.active_services
+        if each is not None and each.ours and not each.before
+    ]
+    missing += [each.owner for _, each in world.active_services if each is not None and _is_of_others(each)]
+    return (*missing, *_about(world, release.deployment, view))
+
+
+def _is_of_others(view: ServiceView) -> bool:
+    return not view.ours and not is_handed_back(view)
+
+
+def _about(world: World, name: str, view: DeploymentView | None) -> tuple[str, ...]:
+    if view is None or view.name != name:
+        return ()
+    if view.trouble:
+        return (view.trouble,)
+    if view.gone:
+        return (f"Deployment {name} does not exist: apply it again, at 0 replicas",)
+    if view.controller:
+        return (f"Deployment {name} is controlled by {view.controller}, which decides its size",)
+    if services_to_hand_back(world) and not is_what_served(world, view):
+        return (f"the Services did not select the pods of Deployment {name} before they were handed over",)
+    return ()
+
+
+def still_missing(world: World) -> tuple[str, ...]:
+    """What must come true before the Services are handed back; empty where nothing is missing."""
+    view, needed = world.observed.deployment, pods_needed(world)
+    if world.record.routing.switch is not None or world.incoming is not None:
+        return ("live traffic moves between versions",)
+    if never := never_released(world):
+        return never
+    if view is None:
+        return ("the Deployment is looked at next",)
+    missing = [f"{view.available} of {needed} pods of Deployment {view.name} are available"]
+    missing = missing if view.available < needed else []
+    if without := versions_without_stand_ins(world):
+        missing.append(f"pods of {', '.join(without)} do not carry their stand-in labels yet")
+    return tuple(missing)
+
+
+def versions_without_stand_ins(world: World) -> tuple[str, ...]:
+    """The versions with pods that a former selector might select: their labels are still being changed."""
+    return tuple(
+        f"v{version.number}"
+        for version in world.record.versions
+        if (view := world.replica_set(version.digest)) is not None
+        and (view.replicas or view.pods)
+        and (view.metadata_pending or not set(stand_ins(world, version)) <= set(view.metadata.labels))
+    )
+
+
+def has_arrived(world: World) -> bool:
+    """Whether every Service is handed back, and its endpoints are the Deployment's pods, all that are needed."""
+    view = world.observed.deployment
+    services = [service for _, service in world.active_services]
+    if view is None or view.available < 1 or not all(map(is_handed_back, services)):
+        return False
+    return all(each is not None and each.ready_endpoints >= view.available for each in services)

@@ -1,0 +1,174 @@
+"""What an app with ``spec.adopt`` may take over, and what keeps its pods out of live traffic until it does.
+
+A live Service selects pods by labels, whoever made them. The app's file agrees that the agent takes such a Service over
+(docs/decisions/0070): until the one write that does, the pods of the app carry a stand-in for one of the labels that
+the Service selects by. The consent counts once, for the hand-over; nothing here decides when that is.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+
+from gitops_bg.core import names
+from gitops_bg.core.model.observed import DeploymentView, ServiceView
+from gitops_bg.core.model.record import Adopted
+from gitops_bg.core.model.spec import ScaleDown
+from gitops_bg.core.model.version import Version
+from gitops_bg.core.text.foreign_json import reread_json
+from gitops_bg.core.world import World
+
+STAND_IN, OTHER_STAND_IN = "not-live-yet", "not-live-yet-either"
+"""The value of a label until the hand-over; the other one where a Service selects pods by the first."""
+
+_WIDELY_USED = ("app", "app.kubernetes.io/name", "k8s-app", "name")
+"""Labels that policies and monitors choose pods by: the last to be held back."""
+
+
+def services_to_take_over(world: World) -> tuple[ServiceView, ...]:
+    """The active Services that are somebody else's now, and that the app's file agrees to take over."""
+    return tuple(view for _, view in world.active_services if view is not None and may_take_over(world, view))
+
+
+def may_take_over(world: World, view: ServiceView) -> bool:
+    """Whether the consent covers a Service: nothing of the app serves yet, nobody else claims the Service, and it
+    selects the pods that the app's own template describes.
+
+    A Service that selects anything else is not what served this app.
+    """
+    if world.spec.adopt is None or world.spec.release is not None:
+        return False
+    if world.record.routing.traffic or view.ours or not view.unclaimed:
+        return False
+    labels = _own_labels(world, _first(world))
+    return key_to_hold_back(dict(view.selector)) != "" and not view.digest and set(view.selector) <= labels.items()
+
+
+def stand_ins(world: World, version: Version) -> tuple[tuple[str, str], ...]:
+    """The labels that the pods of a version get instead of their own until the hand-over: for each Service that is to
+    be taken over, one that it selects by. Sorted; empty where nothing is taken over.
+
+    A Service that somebody labelled by hand meanwhile still selects the old pods, and counts until it has moved.
+    """
+    held: dict[str, str] = {}
+    labels = _own_labels(world, version).items()
+    for selector in _selectors_to_escape(world):
+        if selector.items() <= labels and not any(key in held for key in selector):
+            key = key_to_hold_back(selector)
+            held |= {key: OTHER_STAND_IN if selector[key] == STAND_IN else STAND_IN} if key else {}
+    return tuple(sorted(held.items()))
+
+
+def _selectors_to_escape(world: World) -> Iterator[Mapping[str, str]]:
+    """What must not select our pods: before the hand-over, what the Services select; on the way back, what they
+    selected before it, and select again.
+    """
+    leaving, spec = world.spec.release is not None, world.spec
+    for _, view in world.active_services if leaving or (spec.adopt and not world.record.routing.traffic) else ():
+        if view is None:
+            continue
+        if leaving and view.before:
+            yield dict(view.before)
+        elif not view.digest and (view.ours or may_take_over(world, view) or (leaving and view.unclaimed)):
+            yield dict(view.selector)
+
+
+def pods_of_others(world: World) -> int:
+    """How many pods serve the app now that are not its own: our own must be as many before they take over (I1)."""
+    return max((view.ready_endpoints for view in services_to_take_over(world)), default=0)
+
+
+def is_what_served(world: World, view: DeploymentView) -> bool:
+    """Whether a Deployment's pods are those that the Services selected before they were handed over.
+
+    A name with a typing error must not scale down another workload.
+    """
+    befores = [each.before for _, each in world.active_services if each is not None and each.before]
+    return any(set(before) <= set(view.labels) for before in befores)
+
+
+def watched_deployment(world: World) -> Adopted | None:
+    """The Deployment whose pods are to go, as the record remembers it; None where none is, or they have gone."""
+    adopted, adopt = world.record.adopted, world.spec.adopt
+    if adopted is None or adopted.left or adopt is None or adopt.scale_down is ScaleDown.NEVER:
+        return None
+    if world.spec.release is not None:
+        return None
+    return adopted if adopted.deployment == adopt.deployment else None
+
+
+def deployment_size(world: World) -> int | None:
+    """How many pods the adopted Deployment should have now; None where that is not the agent's to say.
+
+    It goes down only while the endpoints of every active Service are exactly our pods: what carries traffic stays.
+    """
+    adopted, view, adopt = watched_deployment(world), world.observed.deployment, world.spec.adopt
+    if adopted is None or view is None or adopt is None or why_left_alone(world, view) or world.suspended:
+        return None
+    moment, active = may_go_at(world), world.active
+    if active is None or moment is None or world.now < moment or not world.is_selected_by_all(active.digest):
+        return view.replicas
+    had = view.replicas if adopted.replicas is None else adopted.replicas
+    if adopt.scale_down is ScaleDown.PROGRESSIVELY:
+        return min(view.replicas, max(0, had - world.available(active.digest)))
+    return view.replicas if why_unproven(world, active) else 0
+
+
+def why_left_alone(world: World, view: DeploymentView) -> str:
+    """Why a Deployment is not the agent's to scale, or empty."""
+    if view.trouble:
+        return view.trouble
+    if view.controller:
+        return f"Deployment {view.name} is controlled by {view.controller}, which decides its size"
+    if not view.gone and not is_what_served(world, view):
+        return f"the Services did not select the pods of Deployment {view.name} before they were handed over"
+    return ""
+
+
+def why_unproven(world: World, active: Version) -> str:
+    """Why the live version has not proven itself enough for the old pods to go, or empty."""
+    if world.unproven:
+        return "the live version is not proven yet"
+    needed, up = world.full_size, world.available(active.digest)
+    return f"{up} of {needed} pods of the live version are available" if up < needed else ""
+
+
+def may_go_at(world: World) -> datetime | None:
+    """When the old pods may go as far as time goes: counted from the moment that the endpoints had followed.
+
+    None while they have not, or where ``scaleDownDelaySeconds`` keeps them for ever.
+    """
+    active, adopt, strategy = world.active, world.spec.adopt, world.spec.strategy
+    if active is None or active.routed_at is None or adopt is None:
+        return None
+    if adopt.scale_down is ScaleDown.PROGRESSIVELY:
+        return active.routed_at + timedelta(seconds=strategy.drain_seconds)
+    if strategy.scale_down_delay_seconds is None:
+        return None
+    return active.routed_at + timedelta(seconds=max(strategy.drain_seconds, strategy.scale_down_delay_seconds))
+
+
+def key_to_hold_back(selector: Mapping[str, str]) -> str:
+    """The label by which a Service is kept from selecting our pods: one that little else chooses pods by. Empty where
+    it selects by labels of the agent's own.
+
+    >>> key_to_hold_back({"app": "orders", "tier": "front"}), key_to_hold_back({"app": "orders"})
+    ('tier', 'app')
+    """
+    keys = (key for key in selector if not key.startswith(f"{names.GROUP}/"))
+    return min(keys, key=lambda key: (_WIDELY_USED.index(key) + 1 if key in _WIDELY_USED else 0, key), default="")
+
+
+def _first(world: World) -> Version | None:
+    """The version that is to take over."""
+    return world.record.version(world.desired_digest or world.target_digest)
+
+
+def _own_labels(world: World, version: Version | None) -> Mapping[str, str]:
+    """The labels of the pod template as Git says; none where it is unknown."""
+    text = _text(world, version)
+    return (reread_json(text).get("metadata") or {}).get("labels") or {} if text else {}
+
+
+def _text(world: World, version: Version | None) -> str:
+    if version is not None:
+        return world.snapshot(version).text
+    return world.target.snapshot.text if world.target else ""

@@ -1,0 +1,95 @@
+"""The condition of an app that is adopted from a live Deployment: what was taken over, and what is missing."""
+
+from collections.abc import Iterator
+
+from gitops_bg.core.checks.adoption.taking_over import (
+    deployment_size,
+    may_go_at,
+    services_to_take_over,
+    stand_ins,
+    watched_deployment,
+    why_left_alone,
+    why_unproven,
+)
+from gitops_bg.core.checks.phase import foreign_object, version_name
+from gitops_bg.core.checks.sizes import needed_to_switch
+from gitops_bg.core.model.conditions import Condition
+from gitops_bg.core.model.spec import Adoption, ScaleDown
+from gitops_bg.core.model.version import Version
+from gitops_bg.core.world import World
+
+ADOPTING = "Adopting"
+
+
+def adopting(world: World) -> tuple[Condition, ...]:
+    """The condition; none where the app's file says nothing of an adoption."""
+    adopt = world.spec.adopt
+    if adopt is None:
+        return ()
+    active = world.active
+    return (_before(world, adopt) if active is None else _after(world, adopt, active),)
+
+
+def _before(world: World, adopt: Adoption) -> Condition:
+    """What is missing until the Services are handed over: everything at once."""
+    if missing := foreign_object(world):
+        return Condition(ADOPTING, True, "Conflict", missing)
+    found = services_to_take_over(world)
+    services = ", ".join(view.name for view in found)
+    coming = world.record.version(world.desired_digest or world.target_digest)
+    if coming is None or not found:
+        what = "for a first version" if found else "for its first version: no Service has to be taken over"
+        return Condition(ADOPTING, True, "WaitingForPods", f"waiting {what}")
+    if world.record.routing.switch is not None:
+        return Condition(ADOPTING, True, "HandingOver", f"{services}: live traffic moves to {version_name(coming)}")
+    return Condition(ADOPTING, True, "WaitingForPods", _waiting(world, adopt, coming, services))
+
+
+def _waiting(world: World, adopt: Adoption, coming: Version, services: str) -> str:
+    up, needed = world.available(coming.digest), needed_to_switch(world)
+    held = ", ".join(f"{key}={value}" for key, value in stand_ins(world, coming))
+    apart = f"; until then they carry {held}, which no Service of Deployment {adopt.deployment} selects" if held else ""
+    return f"{up} of {needed} pods of {version_name(coming)} are available to take over {services}{apart}"
+
+
+def _after(world: World, adopt: Adoption, active: Version) -> Condition:
+    adopted = world.record.adopted
+    if adopted is None:
+        return Condition(ADOPTING, False, "Adopted", "nothing was left to take over")
+    if adopt.scale_down is ScaleDown.NEVER:
+        stay = f"the pods of Deployment {adopted.deployment} get no traffic, and stay (scaleDown: never)"
+        return Condition(ADOPTING, False, "Adopted", stay)
+    if adopted.left:
+        return Condition(ADOPTING, False, "Adopted", f"the pods of Deployment {adopted.deployment} have gone")
+    if watched_deployment(world) is None:
+        other = f"live traffic was taken over from Deployment {adopted.deployment}, not from {adopt.deployment}"
+        return Condition(ADOPTING, True, "OtherDeployment", other)
+    return _leaving(world, active)
+
+
+def _leaving(world: World, active: Version) -> Condition:
+    view = world.observed.deployment
+    if view is None:
+        return Condition(ADOPTING, True, "ScalingDown", "the Deployment is looked at next")
+    if why := why_left_alone(world, view):
+        reason = "DeploymentUnreadable" if view.trouble else "OtherDeployment"
+        return Condition(ADOPTING, True, reason, why)
+    waits = "; ".join(_what_keeps_them(world, active))
+    size = deployment_size(world)
+    if size is None or size >= view.replicas:
+        return Condition(ADOPTING, True, "OldPodsStay", f"Deployment {view.name} keeps {view.replicas} pods: {waits}")
+    return Condition(ADOPTING, True, "ScalingDown", f"Deployment {view.name}: from {view.replicas} pods to {size}")
+
+
+def _what_keeps_them(world: World, active: Version) -> Iterator[str]:
+    adopt, moment = world.spec.adopt, may_go_at(world)
+    if world.suspended:
+        yield "the app is suspended"
+    if active.routed_at is None:
+        yield "the endpoints of the Services are not exactly the new pods yet"
+    elif moment is None:
+        yield "scaleDownDelaySeconds is never"
+    elif world.now < moment:
+        yield f"until {moment:%Y-%m-%dT%H:%M:%SZ}"
+    if adopt is not None and adopt.scale_down is ScaleDown.ON_SUCCESS and (why := why_unproven(world, active)):
+        yield why

@@ -1,0 +1,31 @@
+"""The steps that remember what an app was adopted from: how large it was, and that its pods have gone.
+
+The consent counts once. Whoever scales the Deployment up afterwards has it as it is: the agent does not fight.
+"""
+
+from dataclasses import replace
+
+from gitops_bg.core.checks.adoption.taking_over import deployment_size, watched_deployment, why_left_alone
+from gitops_bg.core.model.record import Adopted
+from gitops_bg.core.world import World
+
+
+def note_hand_over(world: World) -> World:
+    """Remember the Deployment, once a Service that live traffic goes through was taken over from it."""
+    adopt = world.spec.adopt
+    if world.record.adopted is not None or adopt is None or not world.record.routing.traffic:
+        return world
+    if not any(view is not None and view.before for _, view in world.active_services):
+        return world
+    return world.with_record(replace(world.record, adopted=Adopted(adopt.deployment)))
+
+
+def note_deployment(world: World) -> World:
+    """Remember how many pods the Deployment had, and whether they have gone."""
+    adopted, view = watched_deployment(world), world.observed.deployment
+    if adopted is None or view is None or why_left_alone(world, view):
+        return world
+    had = view.replicas if adopted.replicas is None else adopted.replicas
+    left = view.gone or (view.replicas == 0 and deployment_size(world) == 0)
+    changed = replace(adopted, replicas=had, left=left)
+    return world if changed == adopted else world.with_record(replace(world.record, adopted=changed))

@@ -1,0 +1,206 @@
+"""The way back of an adopted app: the Deployment first, then the Services, then our pods."""
+
+from dataclasses import replace
+
+import pytest
+
+from gitops_bg.core.checks.adoption.release import (
+    has_arrived,
+    is_released,
+    is_releasing,
+    moves_no_more,
+    never_released,
+    pods_needed,
+    still_missing,
+)
+from gitops_bg.core.checks.adoption.taking_over import STAND_IN, deployment_size, may_take_over, stand_ins
+from gitops_bg.core.checks.sizes import wanted_size
+from gitops_bg.core.model.actions import (
+    CreateReplicaSet,
+    DeleteAuxiliaryObject,
+    HandBack,
+    ScaleDeployment,
+    ScaleReplicaSet,
+    SwitchTraffic,
+)
+from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
+from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.observed import AuxiliaryView, DeploymentView
+from gitops_bg.core.model.record import Adopted, Event, Switch, SwitchKind
+from gitops_bg.core.model.spec import Adoption, Release, ScaleDown
+from gitops_bg.core.model.version import PodMetadata
+from tests.core.simulation import manual
+from tests.core.worlds import EARLIER, NOW, active, candidate, decided, digest, legacy, pods, service, world
+
+APP_WEB = (("app", "web"),)
+HELD = PodMetadata((("app", STAND_IN),))
+SPEC = replace(manual(), adopt=Adoption("old", ScaleDown.PROGRESSIVELY), release=Release("old"))
+DEPLOYMENT = DeploymentView("old", 3, APP_WEB, available=3)
+OURS = service("web", 2, before=APP_WEB)
+THEIRS = replace(service("web", 0), ours=False, owner="somebody's", unclaimed=True)
+
+
+def releasing(view=OURS, deployment=DEPLOYMENT, metadata=HELD, up=3, **more):
+    """Version 2 serves, 1 is warm, 3 waits for its promotion; all of them have pods."""
+    versions = (legacy(1), active(2, activated_at=EARLIER, routed_at=EARLIER), candidate(3))
+    sets = more.pop("sets", tuple(pods(each.number, 3, up, color=each.color, metadata=metadata) for each in versions))
+    seen = {"active_service": view, "preview_service": service("web-preview", 3), "deployment": deployment}
+    remembered = {"adopted": Adopted("old", 3, left=True), "preview": digest(3)}
+    return world(
+        *versions,
+        spec=more.pop("spec", SPEC),
+        sets=sets,
+        observed={**seen, **more.pop("observed", {})},
+        record={**remembered, **more.pop("record", {})},
+        **more,
+    )
+
+
+def did(state, *kinds):
+    return [str(each) for each in decided(state).actions if isinstance(each, kinds)]
+
+
+def test_the_deployment_comes_up_first_to_what_serves():
+    state = releasing(deployment=replace(DEPLOYMENT, replicas=0, available=0))
+    assert pods_needed(state) == 3
+    assert did(state, ScaleDeployment, HandBack) == [
+        "scale Deployment old from 0 to 3: live traffic is to go back to its pods"
+    ]
+
+
+def test_every_version_with_pods_gets_the_stand_in_before_a_service_goes_back():
+    state = releasing(metadata=PodMetadata())
+    assert all(stand_ins(state, each) == HELD.labels for each in state.record.versions)
+    assert still_missing(state) == ("pods of v1, v2, v3 do not carry their stand-in labels yet",)
+    written = [each for each in decided(state).actions if isinstance(each, CreateReplicaSet)]
+    assert [(each.number, each.metadata.labels) for each in written] == [(n, HELD.labels) for n in (1, 2, 3)]
+
+
+WAITS = {
+    "pods of the Deployment": (releasing(deployment=replace(DEPLOYMENT, available=2)), "2 of 3 pods of Deployment old"),
+    "pods whose labels are being changed": (
+        releasing(sets=(pods(2, 3, color=active(2).color, metadata=HELD, metadata_pending=True),)),
+        "pods of v2 do not carry",
+    ),
+    "a look at the Deployment": (releasing(deployment=None), "the Deployment is looked at next"),
+    "a switch": (
+        releasing(record={"switch": Switch(digest(2), digest(3), SwitchKind.PROMOTION, NOW)}, names_=3),
+        "live traffic moves between versions",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WAITS)
+def test_no_service_goes_back_before(name):
+    state, said = WAITS[name]
+    assert any(each.startswith(said) for each in still_missing(state)), still_missing(state)
+    assert did(state, HandBack) == []
+
+
+NEVER = {
+    "a Service that was not taken over": (releasing(service("web", 2)), "Service web was not taken over: nobody knows"),
+    "a Service that is gone": (releasing(view=None), "Service web does not exist"),
+    "a Service that somebody controls": (releasing(replace(THEIRS, unclaimed=False, owner="it is X's")), "it is X's"),
+    "a Deployment that is gone": (
+        releasing(deployment=DeploymentView("old", gone=True)),
+        "Deployment old does not exist: apply it again, at 0 replicas",
+    ),
+    "a Deployment that somebody controls": (
+        releasing(deployment=replace(DEPLOYMENT, controller="Rollout x")),
+        "Deployment old is controlled by Rollout x",
+    ),
+    "a Deployment that never served": (
+        releasing(deployment=replace(DEPLOYMENT, labels=(("app", "cart"),))),
+        "the Services did not select the pods of Deployment old",
+    ),
+    "a Deployment that cannot be read": (releasing(deployment=replace(DEPLOYMENT, trouble="no right")), "no right"),
+}
+
+
+@pytest.mark.parametrize("name", NEVER)
+def test_nothing_is_written_and_all_is_said_where_it_cannot_be(name):
+    state, said = NEVER[name]
+    assert never_released(state)[0].startswith(said)
+    assert did(state, HandBack, ScaleDeployment) == []
+    [condition] = [each for each in decided(state).conditions if each.type == "Released"]
+    assert (condition.status, condition.reason) == (False, "Conflict")
+
+
+def test_each_service_goes_back_in_one_write_to_what_it_selected():
+    assert did(releasing(), HandBack) == ["hand Service web back, to app=web"]
+    spec = replace(SPEC, strategy=replace(SPEC.strategy, more_active_services=("web-grpc",)))
+    half = {"more_active_services": (service("web-grpc", 2, before=APP_WEB),)}
+    assert did(releasing(THEIRS, spec=spec, observed=half), HandBack) == ["hand Service web-grpc back, to app=web"]
+
+
+def test_our_pods_stay_until_the_endpoints_are_the_deployments():
+    """Nothing moves between versions any more, and no one is in conflict with a Service that was handed back."""
+    state = releasing(replace(THEIRS, ready_endpoints=2))
+    assert (is_releasing(state), moves_no_more(state), has_arrived(state)) == (True, True, False)
+    assert did(state, ScaleReplicaSet, SwitchTraffic) == []
+    assert not next(each for each in decided(state).conditions if each.type == "Conflict").status
+
+
+def test_then_the_record_says_so_once_and_every_version_goes_to_0():
+    state = releasing(replace(THEIRS, ready_endpoints=3))
+    decision = decided(state)
+    assert decision.record.released
+    assert decision.record.adopted is None
+    assert [each.event for each in decision.record.ledger] == [Event.RELEASED]
+    after = releasing(THEIRS, record={"released": True, "adopted": None})
+    assert is_released(after)
+    assert [wanted_size(after, each) for each in after.record.versions] == [0, 0, 0]
+    scaled = [each for each in decided(after).actions if isinstance(each, ScaleReplicaSet)]
+    assert sorted((each.number, each.replicas) for each in scaled) == [(1, 0), (2, 0), (3, 0)]
+    assert [each.event for each in decided(after).record.ledger] == []
+
+
+def released(**more):
+    sets = tuple(pods(n, 0, color=active(n).color, metadata=HELD) for n in (1, 2, 3))
+    remembered = {"released": True, "adopted": None, **more.pop("record", {})}
+    return releasing(more.pop("view", THEIRS), sets=sets, record=remembered, **more)
+
+
+def test_a_released_app_rests_and_says_where_traffic_goes():
+    decision = decided(released())
+    assert not [each for each in decision.actions if not str(each).startswith("delete the promotion branch")]
+    assert decision.phase is Phase.SCALED_TO_ZERO
+    said = {each.type: each.message for each in decision.conditions}
+    assert said["Available"] == said["Healthy"] == "it was released: live traffic goes to Deployment old"
+    assert "the app's folder may go" in said["Released"]
+    assert deployment_size(released()) is None
+    assert not may_take_over(released(), THEIRS)
+
+
+def test_no_merge_moves_traffic_to_a_released_app():
+    decision = decided(released(names_=3))
+    assert decision.record.routing.switch is None
+    assert [wanted_size(released(names_=3), each) for each in released().record.versions] == [0, 0, 0]
+
+
+def test_the_copy_of_an_autoscaler_goes_with_the_last_pods():
+    copy = AuxiliaryObject("HorizontalPodAutoscaler", "web-primary")
+    record = {"autoscaler": Autoscaler(copy, 2, 5), "auxiliary_objects": (copy,)}
+    up = tuple(pods(n, 3, color=active(n).color, metadata=HELD) for n in (1, 2, 3))
+    state = releasing(
+        THEIRS,
+        sets=up,
+        record={"released": True, "adopted": None, **record},
+        observed={"auxiliary_objects": (AuxiliaryView(copy),)},
+        desired={"auxiliary_objects": (copy,), "autoscaler": Autoscaler(copy, 2, 5)},
+    )
+    assert did(state, DeleteAuxiliaryObject) == [
+        "delete HorizontalPodAutoscaler web-primary: no version serves: the app was released"
+    ]
+    assert (2, 0) in [(e.number, e.replicas) for e in decided(state).actions if isinstance(e, ScaleReplicaSet)]
+
+
+def test_without_the_wish_the_app_begins_again_with_its_consent():
+    spec = replace(SPEC, release=None)
+    decision = decided(released(spec=spec))
+    assert not decision.record.released
+    assert decision.record.routing.traffic == ""
+    again = replace(released(spec=spec), record=decision.record)
+    assert may_take_over(again, THEIRS)
+    assert wanted_size(again, again.record.numbered(2)) == 3
+    assert stand_ins(again, again.record.numbered(2)) == HELD.labels

@@ -1,0 +1,191 @@
+"""A live Deployment is adopted: what the Services' endpoints were at every moment, on both clusters."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from gitops_bg.core import names
+from gitops_bg.core.checks.adoption.taking_over import STAND_IN
+from tests.support import manifests
+from tests.support.cluster.clusters import TestCluster
+from tests.support.cluster.paths import collection, pods, services
+from tests.support.cluster.rawapi import Json
+from tests.support.scenario import App, Scenario, scenario
+from tests.support.waiting import eventually
+
+
+@pytest.fixture
+def either(cluster: TestCluster, tmp_path: Path) -> Iterator[Scenario]:
+    """On both clusters, one after the other."""
+    with scenario(cluster, tmp_path) as made:
+        yield made
+
+
+def live(world: Scenario, *names_of_services: str, replicas: int = 2, **labels: str) -> None:
+    """A Deployment and Services that serve."""
+    carried = labels or {"app": "web"}
+    world.cluster.apply(manifests.deployment(world.namespace, "old", replicas, **carried), manager="kubectl")
+    for name in names_of_services or ("web",):
+        world.cluster.apply(manifests.service(world.namespace, name, app="web"), manager="kubectl")
+        eventually(lambda name=name: len(behind(world, name)) == replicas, what=f"{name} serves")
+
+
+def behind(world: Scenario, service: str) -> set[str]:
+    """The names of the ready pods behind a Service."""
+    slices = world.cluster.list(
+        world.cluster.endpoint_slices(world.namespace), labelSelector=f"kubernetes.io/service-name={service}"
+    )
+    return {name for each in slices for name in ready_in(each)}
+
+
+def ready_in(slice_: Json) -> set[str]:
+    endpoints = slice_.get("endpoints") or []
+    return {each["targetRef"]["name"] for each in endpoints if each["conditions"].get("ready", True)}
+
+
+@contextmanager
+def endpoints_of(world: Scenario, service: str) -> Iterator[list[set[str]]]:
+    """Every set of ready pods that the slices of a Service showed, in order, from now on."""
+    seen: list[set[str]] = []
+    path = world.cluster.endpoint_slices(world.namespace)
+    label = f"kubernetes.io/service-name={service}"
+    with world.cluster.watch(path, labelSelector=label) as events:
+
+        def follow() -> None:
+            with contextlib.suppress(Exception):  # the watch ends in the middle of a read
+                seen.extend(ready_in(event["object"]) for event in events if event["type"] != "DELETED")
+
+        thread = threading.Thread(target=follow, daemon=True)
+        thread.start()
+        yield seen
+    thread.join(10)
+
+
+def adopting(world: Scenario, scale_down: str = "onSuccess", **strategy: object) -> App:
+    web = world.app()
+    web.spec["adopt"] = {"deployment": "old", "scaleDown": scale_down}
+    web.strategy |= {"scaleDownDelaySeconds": 300, **strategy}
+    return web
+
+
+def size_of_old(world: Scenario) -> int:
+    return int(world.cluster.get(f"{collection('apps/v1', 'Deployment', world.namespace)}/old")["spec"]["replicas"])
+
+
+def is_ours(pod: str) -> bool:
+    return pod.startswith("web-v1-")
+
+
+def handed_over(web: App) -> bool:
+    return web.live_tag() == "v1" and web.record.adopted is not None
+
+
+def test_the_service_has_old_pods_then_ours_and_never_none_nor_both_before_it_moves(either: Scenario) -> None:
+    live(either)
+    either.start()
+    web = adopting(either)
+    with endpoints_of(either, "web") as seen:
+        web.add("v1", "Adopt web")
+        web.wait(lambda: handed_over(web), "the Service is handed over")
+        eventually(lambda: seen and len(seen[-1]) == 2 and all(map(is_ours, seen[-1])), what="the slices follow")
+        assert all(seen), "some pods are ready at every moment"
+        assert all(len(set(map(is_ours, each))) == 1 for each in seen), "either the old pods, or ours"
+
+    service = either.cluster.get(f"{services(either.namespace)}/web")
+    assert service["metadata"]["labels"][names.MANAGED_BY] == names.MANAGER
+    assert '"selector": {"app": "web"}' in service["metadata"]["annotations"][names.BEFORE_ADOPTION]
+    assert names.KIND in [each["kind"] for each in service["metadata"]["ownerReferences"]]
+    assert web.condition("Conflict")["reason"] == "NoConflict"
+    eventually(lambda: _stand_ins(either) == 0, what="the labels are back, in place")
+    assert size_of_old(either) == 2
+    either.advance(301)
+    web.wait(lambda: web.condition("Adopting")["reason"] == "Adopted", "the adoption is over")
+    assert size_of_old(either) == 0
+    reasons = {event["reason"] for event in either.events()}
+    eventually(
+        lambda: {"ServiceTakenOver", "ScalingDeployment"} <= {e["reason"] for e in either.events()}, what=f"{reasons}"
+    )
+
+
+def _stand_ins(world: Scenario) -> int:
+    return sum(each["metadata"]["labels"].get("app") == STAND_IN for each in world.cluster.list(pods(world.namespace)))
+
+
+def test_nobody_fights_over_a_deployment_that_is_scaled_up_again(either: Scenario) -> None:
+    live(either)
+    either.start()
+    web = adopting(either, "progressively")
+    web.add("v1", "Adopt web")
+    web.wait(lambda: handed_over(web), "the Service is handed over")
+    web.wait(lambda: web.condition("Adopting")["reason"] == "Adopted", "the adoption is over")
+    path = f"{collection('apps/v1', 'Deployment', either.namespace)}/old"
+    either.cluster.patch(f"{path}/scale", {"spec": {"replicas": 1}})
+    either.advance(700)
+    either.wait_idle()
+    assert size_of_old(either) == 1
+
+
+def test_several_services_and_a_budget_are_taken_over_together(either: Scenario) -> None:
+    live(either, "web", "web-admin")
+    policy = either.cluster.preferred("policy")
+    budget = {
+        "apiVersion": policy,
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "web", "namespace": either.namespace},
+        "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}},
+    }
+    either.cluster.apply(budget, manager="kubectl")
+    either.start()
+    web = adopting(either, "never", activeService=None, activeServices=["web", "web-admin"])
+    web.objects["budget.yaml"] = budget
+    web.objects["services.yaml"] = manifests.service(either.namespace, "web-admin")
+    web.add("v1", "Adopt web")
+    web.wait(lambda: handed_over(web) and web.selected("web-admin") == web.selected(), "both are handed over")
+    path = f"{collection(policy, 'PodDisruptionBudget', either.namespace)}/web"
+
+    def is_ours_too() -> bool:
+        return (either.cluster.get(path)["metadata"].get("labels") or {}).get(names.MANAGED_BY) == names.MANAGER
+
+    eventually(is_ours_too, what="the budget is ours")
+    assert web.condition("Conflict")["reason"] == "NoConflict"
+
+
+def test_everything_that_is_in_the_way_is_said_at_once_and_nothing_is_taken(either: Scenario) -> None:
+    live(either)
+    controller = {"apiVersion": "v1", "kind": "ConfigMap", "name": "boss", "uid": "1", "controller": True}
+    metadata = {"ownerReferences": [controller]}
+    boss = either.cluster.apply(manifests.config_map(either.namespace, "boss"))
+    controller["uid"] = boss["metadata"]["uid"]
+    either.cluster.patch(f"{services(either.namespace)}/web", {"metadata": metadata})
+    either.cluster.apply(manifests.service(either.namespace, "web-preview", app="else"), manager="helm")
+    either.start()
+    web = adopting(either)
+    web.add("v1", "Adopt web")
+    adopting_said = web.wait_condition("Adopting")
+    web.wait(lambda: web.condition("Adopting")["reason"] == "Conflict", "it says what is in the way")
+    message = web.condition("Adopting")["message"]
+    assert "web is controlled by ConfigMap boss" in message, adopting_said
+    assert "web-preview is made by somebody else" in message
+    either.wait_idle()
+    assert either.cluster.get(f"{services(either.namespace)}/web")["spec"]["selector"] == {"app": "web"}
+    assert len(behind(either, "web")) == 2
+
+
+def test_a_deployment_that_did_not_serve_keeps_its_pods(either: Scenario) -> None:
+    live(either)
+    either.cluster.apply(manifests.deployment(either.namespace, "cart", 1, app="cart"), manager="kubectl")
+    either.start()
+    web = adopting(either, "progressively")
+    web.spec["adopt"]["deployment"] = "cart"
+    web.add("v1", "Adopt web")
+    web.wait(lambda: handed_over(web), "the Service is handed over")
+    web.wait(lambda: web.condition("Adopting")["reason"] == "OtherDeployment", "it says so")
+    either.wait_idle()
+    path = f"{collection('apps/v1', 'Deployment', either.namespace)}/cart"
+    assert either.cluster.get(path)["spec"]["replicas"] == 1

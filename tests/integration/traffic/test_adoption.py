@@ -1,0 +1,206 @@
+"""A live app is adopted while people use it: no request fails, and none reaches a pod of ours before the hand-over."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gitops_bg.core import names
+from gitops_bg.core.checks.adoption.taking_over import STAND_IN
+from tests.integration.traffic.stage import Stage, stage
+from tests.support import manifests
+from tests.support.agent.mortality import Mortals
+from tests.support.cluster.paths import collection, pods, services
+from tests.support.waiting import eventually
+
+DELAY = 300
+"""``scaleDownDelaySeconds`` of the app."""
+OLD = "v0"
+"""The image of the live Deployment; ours is v1, so that answers tell who gave them."""
+
+
+def live(on: Stage, replicas: int = 2) -> None:
+    """A Deployment and a Service that serve, made by somebody who knows no agent."""
+    on.cluster.apply(manifests.deployment(on.world.namespace, replicas=replicas, tag=OLD), manager="kubectl")
+    on.cluster.apply(manifests.service(on.world.namespace, app="web"), manager="kubectl")
+    eventually(lambda: len(on.cluster.ready_addresses(on.world.namespace, "web")) == replicas, what="it serves")
+
+
+def deployment_size(on: Stage) -> int:
+    found = on.cluster.get(f"{collection('apps/v1', 'Deployment', on.world.namespace)}/web")
+    return int(found["spec"]["replicas"])
+
+
+def adopt(on: Stage, scale_down: str) -> None:
+    on.web.spec["adopt"] = {"deployment": "web", "scaleDown": scale_down}
+    on.web.strategy["scaleDownDelaySeconds"] = DELAY
+    on.web.add("v1", "Adopt web")
+
+
+def come_up_beside(on: Stage) -> None:
+    """Our pods are available, and the Service is not handed over: Git is away, so main cannot name them."""
+    ours = {names.DIGEST: on.web.digest("v1").removeprefix("v1:")[:10]}
+    on.cluster.set_ready(on.world.namespace, ours, False)
+    eventually(lambda: "v1" in on.web.versions() and on.web.versions()["v1"].replicas, what="our pods come up")
+    on.world.remote.go_down()
+    on.cluster.set_ready(on.world.namespace, ours, True)
+    eventually(lambda: on.web.versions()["v1"].available == on.web.replicas, what="they are available")
+
+
+def hand_over(on: Stage) -> None:
+    """The Service selects our pods, the record has understood it, and people are there."""
+    on.web.wait(lambda: on.web.live_tag() == "v1" and on.web.record.adopted, "the Service is handed over")
+    on.wait_used("v1")
+    on.web.wait_told("deployed")
+
+
+def pods_of_ours(on: Stage) -> int:
+    found = on.cluster.list(pods(on.world.namespace), labelSelector=f"{names.APP}=web")
+    return len([each for each in found if "deletionTimestamp" not in each["metadata"]])
+
+
+def moved_at(on: Stage) -> float:
+    """When a watcher heard that the Service was handed over."""
+    return on.seen.taken_over_at("web")
+
+
+def is_over(on: Stage) -> bool:
+    found = on.world.live(names.PLURAL, "web") or {}
+    conditions = (found.get("status") or {}).get("conditions") or []
+    return any((each["type"], each["reason"]) == ("Adopting", "Adopted") for each in conditions)
+
+
+def labels_of_pods(on: Stage) -> set[str]:
+    return {pod["metadata"]["labels"]["app"] for pod in on.cluster.list(pods(on.world.namespace))}
+
+
+@pytest.mark.parametrize("scale_down", ["never", "onSuccess", "progressively"])
+def test_a_live_app_is_taken_over_without_a_lost_request(tmp_path: Path, scale_down: str) -> None:
+    with stage(tmp_path) as on:
+        live(on)
+        on.load.start()
+        on.world.start()
+        adopt(on, scale_down)
+        come_up_beside(on)
+        mark = len(on.load)
+        eventually(lambda: len(on.load) > mark + 200, what="people go on asking")
+        assert labels_of_pods(on) == {"web", STAND_IN}
+        assert on.load.shares(0).keys() == {OLD}, "ours get nothing before the hand-over"
+
+        on.world.remote.come_back()
+        on.world.wake()
+        hand_over(on)
+        if scale_down == "onSuccess":
+            assert on.web.wait_condition("Adopting")["reason"] == "OldPodsStay"
+            assert deployment_size(on) == 2
+            on.world.advance(DELAY + 1)
+        on.web.wait(lambda: on.web.condition("Adopting")["reason"] == "Adopted", "the adoption is over")
+        eventually(lambda: labels_of_pods(on) == {"web"}, what="the labels are back, in place")
+        assert deployment_size(on) == (2 if scale_down == "never" else 0)
+
+        late = [each for each in on.load.since(0) if each.version == OLD and each.opened > moved_at(on) + 0.5]
+        assert not late, "no connection of after the hand-over reaches the old pods"
+        on.web.promote("v2")
+        on.wait_used("v2")
+        assert not [each.failure for each in on.load.failures()]
+        assert len(on.load) > 500
+
+
+@pytest.mark.parametrize("scale_down", ["never", "progressively"])
+def test_live_traffic_goes_back_to_the_deployment_without_a_lost_request(tmp_path: Path, scale_down: str) -> None:
+    """Our second version serves, and a third waits: it gets nothing, although the Deployment's labels are its own."""
+    with stage(tmp_path) as on:
+        live(on)
+        on.load.start()
+        on.world.start()
+        adopt(on, scale_down)
+        hand_over(on)
+        on.web.wait(lambda: is_over(on), "the adoption is over")
+        on.web.promote("v2")
+        on.wait_used("v2")
+        on.web.push_image("v3")
+        on.web.wait_offered("v3")
+        on.web.spec["release"] = {"deployment": "web"}
+        on.web.configure()
+        on.web.wait(lambda: on.web.condition("Released")["status"] == "True", "it is released", 60)
+
+        service = on.cluster.get(f"{services(on.world.namespace)}/web")
+        assert service["spec"]["selector"] == {"app": "web"}
+        assert names.APP not in (service["metadata"].get("labels") or {})
+        assert not service["metadata"].get("ownerReferences")
+        assert deployment_size(on) == 2
+        on.wait_used(OLD)
+        eventually(lambda: labels_of_pods(on) == {"web"} and pods_of_ours(on) == 0, what="our pods have gone")
+        on.web.wait_told("released")
+        mark = len(on.load)
+        eventually(lambda: len(on.load) > mark + 100, what="people go on asking")
+        assert on.load.shares(0).keys() == {OLD, "v1", "v2"}
+        assert on.load.lately(0.3).keys() == {OLD}
+        assert not [each.failure for each in on.load.failures()]
+
+        del on.web.spec["release"]
+        on.web.configure()
+        on.web.wait(lambda: on.web.live_tag() == "v2", "it is adopted anew", 60)
+        on.wait_used("v2")
+        assert "v3" not in on.load.shares(0)
+        assert not [each.failure for each in on.load.failures()]
+
+
+@pytest.mark.slow
+def test_whatever_write_the_agent_dies_after_the_hand_over_loses_no_request(tmp_path: Path) -> None:
+    """For every n: one agent dies after its n-th write, another one goes on and finishes the adoption."""
+    n, died = 0, True
+    while died:
+        n += 1
+        folder = tmp_path / str(n)
+        folder.mkdir()
+        with stage(folder) as on:
+            live(on)
+            on.load.start()
+            agents = Mortals(on.world, writes=n, mortal=1)
+            adopt(on, "progressively")
+            agents.until(lambda: is_over(on), "the adoption is over")
+            agents.until(lambda: labels_of_pods(on) == {"web"}, "the labels are back, in place")
+            agents.until(on.web.is_told, "the ledger has everything")
+            died = agents.deaths == 1
+            on.wait_used("v1")
+            assert deployment_size(on) == 0
+            assert on.web.ledger_events().count("deployed") == 1
+            assert not [each.failure for each in on.load.failures()], f"death after write {n}"
+            early = [each for each in on.load.since(0) if each.version == "v1" and each.at < moved_at(on) - 0.5]
+            assert not early, f"death after write {n}: ours answered before the hand-over"
+            on.world.stop()
+    assert n > 8
+
+
+@pytest.mark.slow
+def test_whatever_write_the_agent_dies_after_the_way_back_loses_no_request(tmp_path: Path) -> None:
+    """For every n: the app is adopted; one agent dies after its n-th write on the way back, another one goes on."""
+    n, died = 0, True
+    while died:
+        n += 1
+        folder = tmp_path / str(n)
+        folder.mkdir()
+        with stage(folder) as on:
+            live(on)
+            on.load.start()
+            on.world.start()
+            adopt(on, "progressively")
+            hand_over(on)
+            on.web.wait(lambda: is_over(on), "the adoption is over")
+            on.world.wait_idle()
+            on.world.stop()
+            agents = Mortals(on.world, writes=n, mortal=1)
+            on.web.spec["release"] = {"deployment": "web"}
+            on.web.configure()
+            agents.until(lambda: on.web.condition("Released")["status"] == "True", "it is released")
+            agents.until(lambda: pods_of_ours(on) == 0, "our pods have gone")
+            agents.until(on.web.is_told, "the ledger has everything")
+            died = agents.deaths == 1
+            on.wait_used(OLD)
+            assert deployment_size(on) == 2
+            assert on.web.ledger_events().count("released") == 1
+            assert not [each.failure for each in on.load.failures()], f"death after write {n}"
+            on.world.stop()
+    assert n > 6
