@@ -17,12 +17,10 @@ from gitops_bg.core.model.actions import (
     EvictPod,
     PointPreview,
     ScaleReplicaSet,
-    SwitchTraffic,
     SyncPodMetadata,
 )
 from gitops_bg.core.model.change_set import ActionResult
 from gitops_bg.core.model.events import Notice
-from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.status.rollout_events import RolloutEvent
 
 
@@ -38,8 +36,6 @@ def event_of(result: ActionResult) -> RolloutEvent | None:
 def notice_of(action: ClusterAction) -> Notice | None:
     """The notice of an action that was carried out; None where it is not worth one."""
     match action:
-        case SwitchTraffic(switch_kind=SwitchKind.ROLLBACK):
-            return Notice.TRAFFIC_ROLLED_BACK
         case CreateReplicaSet(repair=True):
             return Notice.REPLICA_SET_REPAIRED
         case ApplyConfiguration(repair=True):
@@ -49,7 +45,6 @@ def notice_of(action: ClusterAction) -> Notice | None:
 
 
 _NOTICES: Mapping[type, Notice] = {
-    SwitchTraffic: Notice.TRAFFIC_SWITCHED,
     CreateReplicaSet: Notice.REPLICA_SET_CREATED,
     ScaleReplicaSet: Notice.REPLICA_SET_SCALED,
     DeleteReplicaSet: Notice.REPLICA_SET_DELETED,
@@ -62,4 +57,4 @@ _NOTICES: Mapping[type, Notice] = {
     ApplyAuxiliaryObject: Notice.AUXILIARY_OBJECT_APPLIED,
     DeleteAuxiliaryObject: Notice.AUXILIARY_OBJECT_DELETED,
 }
-"""Without an Event: writes to the app's own object, and marks on Services."""
+"""Without an Event: writes to the app's own object, marks on Services, and switches, whose ledger entry is told."""

@@ -20,9 +20,9 @@ def switch(switch_kind: SwitchKind) -> act.SwitchTraffic:
 
 
 REASONS = {
-    switch(SwitchKind.FIRST): "TrafficSwitched",
-    switch(SwitchKind.PROMOTION): "TrafficSwitched",
-    switch(SwitchKind.ROLLBACK): "RolledBack",
+    switch(SwitchKind.FIRST): None,  # the entry of the ledger is told, once the Service shows it
+    switch(SwitchKind.PROMOTION): None,
+    switch(SwitchKind.ROLLBACK): None,
     act.CreateReplicaSet(2, template("2"), Color.GREEN, 0): "NewReplicaSetCreated",
     act.CreateReplicaSet(2, template("2"), Color.GREEN, 3, repair=True): "ReplicaSetRepaired",
     act.ScaleReplicaSet(digest(2), 2, 0, 3, "a new candidate"): "ScalingReplicaSet",

@@ -11,6 +11,7 @@ import pytest
 from tests.support.agent.expenses import Expenses, expenses_of, is_write
 from tests.support.cluster.clusters import SandboxCluster
 from tests.support.scenario import App, Scenario, scenario
+from tests.support.waiting import eventually
 
 SAVE = r"^PUT bluegreendeployments/web/status$"
 MOVES = is_write("PATCH", "services/web")
@@ -39,6 +40,17 @@ def settle(world: Scenario, expenses: Expenses) -> None:
     """Wait for all that follows; count what comes after."""
     world.wait_idle()
     expenses.begin()
+
+
+def events_since(before: list[str], web: App, last: str) -> list[str]:
+    """The reasons of the Events after those of ``before``, once the ``last`` is told."""
+
+    def told() -> list[str]:
+        events = sorted(web.scenario.events(), key=lambda each: int(each["metadata"]["resourceVersion"]))
+        found = [str(each["reason"]) for each in events][len(before) :]
+        return found if last in found else []
+
+    return eventually(told, what=f"{last} is told")
 
 
 def live_reads(tag: str, web: App) -> list[str]:
@@ -74,6 +86,18 @@ def test_a_rollback_moves_traffic_after_one_question_one_fetch_and_one_save(web:
     before = expenses.until(MOVES)
     assert before.processes() == ["ls-remote", "fetch"]
     assert before.requests() == ["PUT bluegreendeployments/web/status", *live_reads("v1", web)]
+
+
+def test_a_promotion_is_two_events_and_a_rollback_two(web: App) -> None:
+    before = [each["reason"] for each in web.scenario.events()]
+    merged = web.merge_offer()
+    web.wait_live("v2")
+    promoted = events_since(before, web, "RolloutCompleted")
+    assert promoted == ["Promoted", "RolloutCompleted"]
+    web.wait_told("promoted")
+    web.revert(merged)
+    web.wait_live("v1")
+    assert events_since([*before, *promoted], web, "RolledBack") == ["Held", "RolledBack"]
 
 
 def test_a_new_image_costs_three_processes_until_its_pods_are_asked_for(web: App, expenses: Expenses) -> None:
