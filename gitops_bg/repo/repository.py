@@ -49,6 +49,7 @@ from gitops_bg.repo.read.files import Entry, File, Files
 from gitops_bg.repo.read.history import Committed, History
 from gitops_bg.repo.read.index.app_index import AppIndex
 from gitops_bg.repo.read.index.groups import groups_at
+from gitops_bg.repo.read.index.walked_main import WalkedMain
 from gitops_bg.repo.read.mainline import Mainline
 from gitops_bg.repo.read.near_changes import NearChanges
 from gitops_bg.repo.read.polling import Poll, Poller
@@ -118,7 +119,9 @@ class Repository:
         self._signatures = Signatures(mirror)
         verifier = self._main_verifier(keys, details, clock) if keys is not None else None
         self._verifier = verifier
-        self._poller = poller = Poller(mirror, trees, self._index, (self._sources, self._landings), verifier)
+        walked = WalkedMain()
+        sources = (self._sources, self._landings)
+        self._poller = poller = Poller(mirror, trees, self._index, sources, walked, self._mainline, verifier)
         concerned = ConcernedBranches(mirror, trees, self._index)
         mirror.admits = lambda names, head: concerned.among(names, poller.believes(head) if head else "")
         mirror.vouched = lambda head: poller.believes(head) == head
@@ -132,7 +135,7 @@ class Repository:
         self._group_branches = GroupBranches(mirror, trees, self._edits, committer, pusher)
         self._ledger = Ledger(mirror, trees, blobs, committer, pusher)
         self._group_ledger = GroupLedger(mirror, self._files, committer, pusher, self._ledger.tip)
-        self._history = History(mirror, near, blobs, self._index)
+        self._history = History(mirror, near, blobs, self._index, walked)
         self._approvals = ApprovalBranches(mirror, self._commits)
         self._approval_writer = ApprovalWriter(mirror, committer, pusher)
         self._policy_log = PolicyLog(mirror, trees, self._files, self._mainline, details, committer, pusher)

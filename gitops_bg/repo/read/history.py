@@ -10,8 +10,10 @@ from gitops_bg.repo.git.blobs import Blobs
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
 from gitops_bg.repo.read.index.app_index import AppIndex
+from gitops_bg.repo.read.index.walked_main import WalkedMain
 from gitops_bg.repo.read.near_changes import NearChanges
 from gitops_bg.repo.read.provenance import revisions_of
+from gitops_bg.repo.read.trees import Node
 from gitops_bg.repo.write.ledger_entries import PublishedEntry, Revision, each_once
 from gitops_bg.repo.write.ledger_file import parse
 from gitops_bg.spec.app.layout import PRIMARY_FILE
@@ -33,11 +35,12 @@ class Committed:
 class History:
     """Walks the history of one file at a time."""
 
-    def __init__(self, mirror: Mirror, near: NearChanges, blobs: Blobs, index: AppIndex) -> None:
+    def __init__(self, mirror: Mirror, near: NearChanges, blobs: Blobs, index: AppIndex, walked: WalkedMain) -> None:
         self._mirror = mirror
         self._near = near
         self._blobs = blobs
         self._index = index
+        self._walked = walked
 
     def ledger(self, app: AppKey) -> Iterator[Committed]:
         """Every ledger entry of an app, newest first, as far back as the state branch goes."""
@@ -68,10 +71,11 @@ class History:
         A content that came back is listed again: the order shows what was reverted. Nothing where the later commit does
         not contain the earlier: main has another history then.
         """
-        if not self._mirror.is_ancestor(since, commit):
-            return []
         path = self._index.places.file(app, PRIMARY_FILE)
-        near = self._near.between(path, since, commit)
+        near = self._walked_changes(app, path, since, commit)
+        if near is None and not self._mirror.is_ancestor(since, commit):
+            return []
+        near = self._near.between(path, since, commit) if near is None else near
         if near is None:
             blobs = [blob for _, blob in revisions_of(self._mirror, path, "--full-history", f"^{since}", commit)]
         else:
@@ -79,6 +83,22 @@ class History:
         blobs = blobs[:_PAGE]
         contents = self._blobs.read(list(dict.fromkeys(blobs)))
         return [content for content in map(contents.__getitem__, blobs) if content is not None]
+
+    def _walked_changes(self, app: AppKey, path: str, since: str, commit: str) -> list[tuple[str, Node | None]] | None:
+        """The changes of ``primary.yaml`` in the steps in which this process saw some; None where git must be asked.
+
+        A commit that is new since one of main is new in exactly one of the steps from there.
+        """
+        steps = self._walked.steps(app, since, commit)
+        if steps is None:
+            return None
+        found: list[tuple[str, Node | None]] = []
+        for step in steps:
+            near = self._near.between(path, step.before, step.head)
+            if near is None:
+                return None
+            found += near
+        return found
 
     def _published(self, revisions: Sequence[tuple[str, str]]) -> Iterator[Revision[LedgerEntry]]:
         """Each revision with its entries, read a page at a time; a damaged one has none."""

@@ -67,6 +67,37 @@ def test_a_promotion_moves_traffic_after_one_question_one_fetch_and_one_save(web
     assert before.requests() == ["PUT bluegreendeployments/web/status", *live_reads("v2", web)]
 
 
+def test_a_promotion_long_after_the_last_one_costs_no_more(web: App, expenses: Expenses) -> None:
+    """Main has moved on a lot since `primary.yaml` changed, all of it before the eyes of the agent."""
+    world, commits = web.scenario, 30
+    world.pull()
+    for number in range(commits):
+        world.remote.stage({"README.md": f"{number}\n"})
+        world.remote.commit(f"Tell more: {number}")
+    world.push()
+    world.wait_idle()
+    web.wait_offered("v2")
+    settle(world, expenses)
+    web.merge_offer()
+    web.wait_live("v2")
+    assert expenses.until(MOVES).processes() == ["ls-remote", "fetch"]
+
+
+def test_a_rollback_some_pushes_after_the_promotion_costs_one_process_more(web: App, expenses: Expenses) -> None:
+    world = web.scenario
+    merged = web.merge_offer()
+    web.wait_live("v2")
+    web.wait_told("promoted")
+    for number in range(5):
+        world.publish(f"Tell more: {number}", {"README.md": f"{number}\n"})
+        world.wait_idle()
+    settle(world, expenses)
+    web.revert(merged)
+    web.wait_live("v1")
+    # Who made the target that main still names is asked of git where that is more than a few commits ago.
+    assert expenses.until(MOVES).processes() == ["ls-remote", "fetch", "log"]
+
+
 def test_a_promotion_whose_branch_the_forge_deletes_costs_one_process_more(web: App, expenses: Expenses) -> None:
     remote = web.scenario.remote
     remote.merge(web.promotion_branch)

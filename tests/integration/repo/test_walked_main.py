@@ -1,0 +1,93 @@
+"""What is known of main's way is not asked of git again, and is what git says."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.repo.git.mirror import Mirror
+from gitops_bg.repo.git.output import text
+from gitops_bg.repo.read.index.walked_main import Step, WalkedMain
+from gitops_bg.repo.settings import RepositorySettings
+from tests.integration.repo.test_near_changes import PRIMARY, Past
+from tests.support.git.remote import GitRemote
+
+WEB, API = AppKey("shop", "web"), AppKey("shop", "api")
+AB = Step("a", "b", frozenset({WEB}))
+BC = Step("b", "c", frozenset({API}))
+CD = Step("c", "d", frozenset({WEB, API}))
+
+
+def walked(*steps: Step) -> WalkedMain:
+    made = WalkedMain()
+    for step in steps:
+        made.add(step)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("app", "since", "head", "expected"),
+    [
+        (WEB, "a", "d", [CD, AB]),
+        (WEB, "b", "d", [CD]),
+        (WEB, "b", "c", []),
+        (API, "a", "b", []),
+        (WEB, "d", "d", []),
+        (WEB, "0", "d", None),  # before this process looked, or between two looks
+        (WEB, "c", "b", None),  # not on the way from one to the other
+        (WEB, "a", "e", None),  # not seen yet
+    ],
+)
+def test_the_steps_in_which_an_app_was_promoted(app: AppKey, since: str, head: str, expected: list[Step] | None):
+    assert walked(AB, BC, CD).steps(app, since, head) == expected
+
+
+def test_a_step_that_begins_earlier_replaces_what_its_reader_could_not_use():
+    bd = Step("b", "d", frozenset({WEB}))
+    assert walked(AB, BC, bd).steps(WEB, "a", "d") == [bd, AB]
+    assert walked(AB, BC, bd).steps(WEB, "a", "c") is None
+
+
+def test_a_step_from_elsewhere_begins_anew():
+    xy = Step("x", "y", frozenset())
+    assert walked(AB, BC, xy).steps(WEB, "a", "c") is None
+    assert walked(AB, BC, xy).steps(WEB, "x", "y") == []
+
+
+def test_after_main_went_another_way_nothing_is_known():
+    made = walked(AB, BC)
+    made.forget()
+    assert made.steps(WEB, "a", "c") is None
+
+
+@pytest.fixture
+def past(tmp_path: Path) -> Iterator[Past]:
+    remote = GitRemote(tmp_path / "remote")
+    remote.stage({"README.md": "\n"})
+    remote.commit("Begin")
+    remote.push()
+    with Mirror(RepositorySettings(url=remote.url, directory=tmp_path / "mirror", cluster="test")) as mirror:
+        yield Past(remote, mirror)
+
+
+def test_who_contains_whom_is_what_git_says_wherever_main_went(past: Past) -> None:
+    """Branches leave main at any of its heads, and join it or do not: none that began early contains a later head."""
+    chance, line, others = random.Random(3), [past.commit({PRIMARY: "0"})], []
+    for number in range(40):
+        branch = past.commit({PRIMARY: f"b{number}"}, chance.choice(line + others[-3:]))
+        others.append(branch)
+        line.append(past.commit({PRIMARY: str(number)}, line[-1], *([branch] if chance.random() < 0.5 else [])))
+    ids = past.mirrored()
+    for before, head in pairwise(line):
+        past.mirror.main_went(ids[before], ids[head])
+    for _ in range(300):
+        one, other = (ids[each] for each in chance.sample(line + others, k=2))
+        said = past.mirror.git.attempt("merge-base", "--is-ancestor", one, other).status == 0
+        assert past.mirror.is_ancestor(one, other) is said
+        printed = text(past.mirror.local("rev-list", f"^{one}", other)).split()
+        assert set(past.mirror.between(one, other)) == set(printed)
