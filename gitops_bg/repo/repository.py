@@ -135,7 +135,7 @@ class Repository:
         self._group_branches = GroupBranches(mirror, trees, self._edits, committer, pusher)
         self._ledger = Ledger(mirror, trees, blobs, committer, pusher)
         self._group_ledger = GroupLedger(mirror, self._files, committer, pusher, self._ledger.tip)
-        self._history = History(mirror, near, blobs, self._index, walked)
+        self._history = History(mirror, trees, near, blobs, self._index, walked, self._mainline)
         self._approvals = ApprovalBranches(mirror, self._commits)
         self._approval_writer = ApprovalWriter(mirror, committer, pusher)
         self._policy_log = PolicyLog(mirror, trees, self._files, self._mainline, details, committer, pusher)

@@ -11,9 +11,10 @@ from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
 from gitops_bg.repo.read.index.app_index import AppIndex
 from gitops_bg.repo.read.index.walked_main import WalkedMain
+from gitops_bg.repo.read.mainline import Mainline
 from gitops_bg.repo.read.near_changes import NearChanges
 from gitops_bg.repo.read.provenance import revisions_of
-from gitops_bg.repo.read.trees import Node
+from gitops_bg.repo.read.trees import Node, Trees
 from gitops_bg.repo.write.ledger_entries import PublishedEntry, Revision, each_once
 from gitops_bg.repo.write.ledger_file import parse
 from gitops_bg.spec.app.layout import PRIMARY_FILE
@@ -35,12 +36,23 @@ class Committed:
 class History:
     """Walks the history of one file at a time."""
 
-    def __init__(self, mirror: Mirror, near: NearChanges, blobs: Blobs, index: AppIndex, walked: WalkedMain) -> None:
+    def __init__(
+        self,
+        mirror: Mirror,
+        trees: Trees,
+        near: NearChanges,
+        blobs: Blobs,
+        index: AppIndex,
+        walked: WalkedMain,
+        mainline: Mainline,
+    ) -> None:
         self._mirror = mirror
+        self._trees = trees
         self._near = near
         self._blobs = blobs
         self._index = index
         self._walked = walked
+        self._mainline = mainline
 
     def ledger(self, app: AppKey) -> Iterator[Committed]:
         """Every ledger entry of an app, newest first, as far back as the state branch goes."""
@@ -85,20 +97,14 @@ class History:
         return [content for content in map(contents.__getitem__, blobs) if content is not None]
 
     def _walked_changes(self, app: AppKey, path: str, since: str, commit: str) -> list[tuple[str, Node | None]] | None:
-        """The changes of ``primary.yaml`` in the steps in which this process saw some; None where git must be asked.
-
-        A commit that is new since one of main is new in exactly one of the steps from there.
-        """
-        steps = self._walked.steps(app, since, commit)
-        if steps is None:
+        """The changes of ``primary.yaml`` that this process saw at its looks; None where git must be asked."""
+        commits = self._walked.changes(app, since, commit, self._mainline.follows)
+        if commits is None:
             return None
-        found: list[tuple[str, Node | None]] = []
-        for step in steps:
-            near = self._near.between(path, step.before, step.head)
-            if near is None:
-                return None
-            found += near
-        return found
+        nodes = [self._trees.at_hand(each, (path,)) for each in commits]
+        if any(found is None for found in nodes):
+            return None
+        return [(each, (found or {}).get(path)) for each, found in zip(commits, nodes, strict=True)]
 
     def _published(self, revisions: Sequence[tuple[str, str]]) -> Iterator[Revision[LedgerEntry]]:
         """Each revision with its entries, read a page at a time; a damaged one has none."""

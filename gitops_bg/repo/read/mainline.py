@@ -37,6 +37,10 @@ class Mainline:
         if self._line:
             self._follow(head)
 
+    def follows(self, earlier: str, later: str) -> bool:
+        """Whether both are known to be of main's line, in this order: then the later contains the earlier."""
+        return 0 < self._places.get(earlier, 0) < self._places.get(later, 0)
+
     def landing(self, commit: str, head: str) -> str:
         """The commit of the line that brought another one into main: the oldest that contains it.
 

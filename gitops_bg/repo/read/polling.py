@@ -172,7 +172,7 @@ class Poller:
         changed, removed = _difference(last.trees, trees)
         promoted = promoted_between(self._mirror, self._trees, last.poll.commit, head)
         self._walk(Step(last.poll.commit, head, promoted))
-        changed |= promoted & trees.keys()
+        changed |= promoted.keys() & trees.keys()
         for sources in self._sources:
             sources.forget([self._index.places.folder(app) for app in changed], last.poll.commit, head)
         folders = {name for name in top.keys() | last.top.keys() if top.get(name) != last.top.get(name)}

@@ -18,9 +18,9 @@ from tests.integration.repo.test_near_changes import PRIMARY, Past
 from tests.support.git.remote import GitRemote
 
 WEB, API = AppKey("shop", "web"), AppKey("shop", "api")
-AB = Step("a", "b", frozenset({WEB}))
-BC = Step("b", "c", frozenset({API}))
-CD = Step("c", "d", frozenset({WEB, API}))
+AB = Step("a", "b", {WEB: ("a1",)})
+BC = Step("b", "c", {API: ("c",)})
+CD = Step("c", "d", {WEB: ("d",), API: ("c2", "c1")})
 
 
 def walked(*steps: Step) -> WalkedMain:
@@ -33,8 +33,12 @@ def walked(*steps: Step) -> WalkedMain:
 @pytest.mark.parametrize(
     ("app", "since", "head", "expected"),
     [
-        (WEB, "a", "d", [CD, AB]),
-        (WEB, "b", "d", [CD]),
+        (WEB, "a", "d", ["d", "a1"]),
+        (WEB, "b", "d", ["d"]),
+        (WEB, "a1", "d", ["d"]),  # the one that changed it in its step
+        (WEB, "a1", "c", []),
+        (API, "a", "d", ["c2", "c1", "c"]),
+        (API, "c1", "d", None),  # which of two contains the other is not known here
         (WEB, "b", "c", []),
         (API, "a", "b", []),
         (WEB, "d", "d", []),
@@ -43,26 +47,35 @@ def walked(*steps: Step) -> WalkedMain:
         (WEB, "a", "e", None),  # not seen yet
     ],
 )
-def test_the_steps_in_which_an_app_was_promoted(app: AppKey, since: str, head: str, expected: list[Step] | None):
-    assert walked(AB, BC, CD).steps(app, since, head) == expected
+def test_the_commits_that_changed_what_an_app_is_promoted_to(
+    app: AppKey, since: str, head: str, expected: list[str] | None
+) -> None:
+    assert walked(AB, BC, CD).changes(app, since, head, lambda *_: True) == expected
+
+
+def test_a_commit_beside_mains_line_may_lack_what_came_before():
+    asked: list[tuple[str, str]] = []
+    known = walked(AB, BC, CD)
+    assert known.changes(WEB, "a1", "d", lambda *pair: bool(asked.append(pair))) is None
+    assert asked == [("a", "a1")]
 
 
 def test_a_step_that_begins_earlier_replaces_what_its_reader_could_not_use():
-    bd = Step("b", "d", frozenset({WEB}))
-    assert walked(AB, BC, bd).steps(WEB, "a", "d") == [bd, AB]
-    assert walked(AB, BC, bd).steps(WEB, "a", "c") is None
+    bd = Step("b", "d", {WEB: ("d",)})
+    assert walked(AB, BC, bd).changes(WEB, "a", "d") == ["d", "a1"]
+    assert walked(AB, BC, bd).changes(WEB, "a", "c") is None
 
 
 def test_a_step_from_elsewhere_begins_anew():
-    xy = Step("x", "y", frozenset())
-    assert walked(AB, BC, xy).steps(WEB, "a", "c") is None
-    assert walked(AB, BC, xy).steps(WEB, "x", "y") == []
+    xy = Step("x", "y", {})
+    assert walked(AB, BC, xy).changes(WEB, "a", "c") is None
+    assert walked(AB, BC, xy).changes(WEB, "x", "y") == []
 
 
 def test_after_main_went_another_way_nothing_is_known():
     made = walked(AB, BC)
     made.forget()
-    assert made.steps(WEB, "a", "c") is None
+    assert made.changes(WEB, "a", "c") is None
 
 
 @pytest.fixture

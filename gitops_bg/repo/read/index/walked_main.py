@@ -5,7 +5,7 @@ walks the whole way since an app's last promotion for it. Pure: it only remember
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from gitops_bg.core.model.version import AppKey
@@ -20,8 +20,8 @@ class Step:
 
     before: str
     head: str
-    promoted: frozenset[AppKey]
-    """The apps whose ``primary.yaml`` any commit in between changed."""
+    promoted: Mapping[AppKey, tuple[str, ...]]
+    """The apps whose ``primary.yaml`` was changed, and by which commits in between, newest first."""
 
 
 class WalkedMain:
@@ -40,17 +40,23 @@ class WalkedMain:
         """Forget all: main went another way."""
         self._steps.clear()
 
-    def steps(self, app: AppKey, since: str, head: str) -> list[Step] | None:
-        """The steps between two commits in which an app was promoted, newest first.
+    def changes(
+        self, app: AppKey, since: str, head: str, follows: Callable[[str, str], bool] = lambda *_: False
+    ) -> list[str] | None:
+        """The commits between two that changed the app's ``primary.yaml``, newest first.
 
-        None where it is not known how main went from one to the other.
+        ``since`` is a head, or the only commit that changed that file in its step, if it ``follows`` the head before
+        (the first argument): one of a branch may lack what came into main meanwhile. None where it is not known how
+        main went from one to the other.
         """
-        if since == head:
-            return []
-        found = []
+        found: list[str] = []
         for step in self._before(head):
-            if app in step.promoted:
-                found.append(step)
+            if step.head == since:
+                return found
+            of_app = step.promoted.get(app, ())
+            if since in of_app:
+                return found if of_app == (since,) and follows(step.before, since) else None
+            found += of_app
             if step.before == since:
                 return found
         return None
