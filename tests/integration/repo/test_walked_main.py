@@ -12,7 +12,11 @@ import pytest
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
+from gitops_bg.repo.read.index.touched import promoted_between
 from gitops_bg.repo.read.index.walked_main import Step, WalkedMain
+from gitops_bg.repo.read.mainline import Mainline
+from gitops_bg.repo.read.provenance import revisions_of
+from gitops_bg.repo.read.trees import Trees
 from gitops_bg.repo.settings import RepositorySettings
 from tests.integration.repo.test_near_changes import PRIMARY, Past
 from tests.support.git.remote import GitRemote
@@ -104,3 +108,28 @@ def test_who_contains_whom_is_what_git_says_wherever_main_went(past: Past) -> No
         assert past.mirror.is_ancestor(one, other) is said
         printed = text(past.mirror.local("rev-list", f"^{one}", other)).split()
         assert set(past.mirror.between(one, other)) == set(printed)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_changes_of_primary_are_those_that_git_finds(past: Past, seed: int) -> None:
+    """Main goes on by pushes of several commits, merges of old branches among them; asked of every commit before."""
+    chance, trees = random.Random(seed), Trees(past.mirror)
+    line, branches, heads = [past.commit({PRIMARY: "0"})], [], []
+    for number in range(24):
+        branches.append(past.commit({PRIMARY: str(chance.randrange(4))}, chance.choice(line[-5:])))
+        merged = [chance.choice(branches[-4:])] if chance.random() < 0.4 else []
+        line.append(past.commit({PRIMARY: str(chance.randrange(4)), "n": str(number)}, line[-1], *merged))
+        if chance.random() < 0.4:
+            heads.append(line[-1])
+    ids, known, main, found = past.mirrored(), WalkedMain(), Mainline(past.mirror), 0
+    for before, head in pairwise(heads):
+        past.mirror.main_went(ids[before], ids[head])
+        known.add(Step(ids[before], ids[head], promoted_between(past.mirror, trees, ids[before], ids[head])))
+    main.line(ids[heads[-1]])
+    for since in line[: line.index(heads[-1])]:
+        changes = known.changes(WEB, ids[since], ids[heads[-1]], main.follows)
+        if changes is not None:
+            found += 1
+            told = revisions_of(past.mirror, PRIMARY, "--full-history", f"^{ids[since]}", ids[heads[-1]])
+            assert set(changes) == {commit for commit, _ in told}
+    assert found > 3, "or nothing was compared"
