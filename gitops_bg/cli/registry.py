@@ -14,6 +14,16 @@ VERBS = {
     START: (
         Verb("init", "init", "Copy the template of a configuration repository into DIR."),
         Verb(
+            "import",
+            "import_:import_",
+            "Import Rollouts, Canaries, bgd-controller's BlueGreenDeployments and Deployments as app folders.",
+        ),
+        Verb(
+            "render",
+            "render",
+            "Render the targets of apps from spec.render: by helm, or by kustomize, as they are on the PATH.",
+        ),
+        Verb(
             "check",
             "inspect.check",
             "Check every file of a repository; exit 1 if any has an error. Notes say what has no effect.",

@@ -40,19 +40,29 @@ from gitops_bg.repo.git.errors import MirrorBroken
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
 from gitops_bg.repo.git.push import Pusher
+from gitops_bg.repo.ledger.group_ledger import GroupLedger
+from gitops_bg.repo.ledger.group_ledger_file import GroupLedgerBatch
+from gitops_bg.repo.ledger.history import AppHistory, Committed
+from gitops_bg.repo.ledger.ledger import Ledger, Published
+from gitops_bg.repo.ledger.ledger_entries import Position, PublishedEntry
+from gitops_bg.repo.ledger.ledger_file import LedgerBatch
+from gitops_bg.repo.ledger.own_commits import OwnCommits
+from gitops_bg.repo.ledger.policy_file import PolicyChange
+from gitops_bg.repo.ledger.policy_log import PolicyLog
+from gitops_bg.repo.ledger.state_branch import StateBranch
 from gitops_bg.repo.read.approvals import ApprovalBranches, Statement
 from gitops_bg.repo.read.authors import Changes
 from gitops_bg.repo.read.beside import Beside
 from gitops_bg.repo.read.commits import Around, CommitReader
 from gitops_bg.repo.read.concerned import ConcernedBranches
 from gitops_bg.repo.read.files import Entry, File, Files
-from gitops_bg.repo.read.history import Committed, History
 from gitops_bg.repo.read.index.app_index import AppIndex
 from gitops_bg.repo.read.index.groups import groups_at
 from gitops_bg.repo.read.index.walked_main import WalkedMain
 from gitops_bg.repo.read.mainline import Mainline
 from gitops_bg.repo.read.near_changes import NearChanges
 from gitops_bg.repo.read.polling import Poll, Poller
+from gitops_bg.repo.read.primaries import Primaries
 from gitops_bg.repo.read.promotion_branches import Promotion, PromotionBranches
 from gitops_bg.repo.read.provenance import Details, Sources
 from gitops_bg.repo.read.reverts import Change, Reverts, TakenBack
@@ -66,14 +76,7 @@ from gitops_bg.repo.write.approvals import ApprovalWriter
 from gitops_bg.repo.write.commits import Committer
 from gitops_bg.repo.write.edits import Edited, EditOrNew, Edits
 from gitops_bg.repo.write.group_branches import GroupBranches, OfferedFolder
-from gitops_bg.repo.write.group_ledger import GroupLedger
-from gitops_bg.repo.write.group_ledger_file import GroupLedgerBatch
-from gitops_bg.repo.write.ledger import Ledger, Published
-from gitops_bg.repo.write.ledger_entries import Position, PublishedEntry
-from gitops_bg.repo.write.ledger_file import LedgerBatch
-from gitops_bg.repo.write.own_signature import demand_own_signature
-from gitops_bg.repo.write.policy_file import PolicyChange
-from gitops_bg.repo.write.policy_log import PolicyLog
+from gitops_bg.repo.write.own_signature import OwnKey
 from gitops_bg.repo.write.promotion import PrimaryChange, PrimaryOutcome, Promotions
 from gitops_bg.spec.app.layout import PRIMARY_FILE, SETTINGS_FILE, Places
 from gitops_bg.spec.policies.changes import PoliciesAt
@@ -124,7 +127,7 @@ class Repository:
         self._poller = poller = Poller(mirror, trees, self._index, sources, walked, self._mainline, verifier)
         concerned = ConcernedBranches(mirror, trees, self._index)
         mirror.admits = lambda names, head: concerned.among(names, poller.believes(head) if head else "")
-        mirror.vouched = lambda head: poller.believes(head) == head
+        mirror.doubt_of = poller.doubt_of
         self._blobs = blobs = Blobs(mirror)
         self._files = Files(trees, blobs, self._index)
         self._offers = PromotionBranches(mirror, trees, blobs, self._files, self._index)
@@ -133,14 +136,18 @@ class Repository:
         self._promotions = Promotions(mirror, trees, self._files, committer, pusher, self._offers, self._index)
         self._edits = Edits(mirror, self._files, committer, pusher)
         self._group_branches = GroupBranches(mirror, trees, self._edits, committer, pusher)
-        self._ledger = Ledger(mirror, trees, blobs, committer, pusher)
-        self._group_ledger = GroupLedger(mirror, self._files, committer, pusher, self._ledger.tip)
-        self._history = History(mirror, trees, near, blobs, self._index, walked, self._mainline)
+        key = OwnKey(committer, verifier, settings) if verifier is not None else None
+        own = OwnCommits(mirror, committer, verifier, key)
+        self._state_branch = branch = StateBranch(mirror, trees, blobs, committer, pusher, own)
+        self._ledger = Ledger(branch, blobs)
+        self._group_ledger = GroupLedger(mirror, branch, self._files)
+        self._primaries = Primaries(mirror, trees, near, blobs, self._index, walked, self._mainline)
+        self._app_history = AppHistory(mirror, blobs, branch)
         self._approvals = ApprovalBranches(mirror, self._commits)
         self._approval_writer = ApprovalWriter(mirror, committer, pusher)
-        self._policy_log = PolicyLog(mirror, trees, self._files, self._mainline, details, committer, pusher)
-        if verifier is not None:
-            self._demand_own_signature(verifier)
+        self._policy_log = PolicyLog(mirror, trees, self._files, self._mainline, details, branch)
+        if key is not None:
+            self._demand_own_signature(key)
 
     def _main_verifier(self, keys: KeyFiles, details: Details, clock: Callable[[], datetime]) -> MainVerifier:
         def author_of(commit: str) -> str:
@@ -148,10 +155,10 @@ class Repository:
 
         return MainVerifier(self._mirror, keys, author_of, self._signatures, clock)
 
-    def _demand_own_signature(self, verifier: MainVerifier) -> None:
+    def _demand_own_signature(self, key: OwnKey) -> None:
         """Refuse to begin where the agent's own commits would not be verified: it could write to main only once."""
         try:
-            demand_own_signature(self._committer, verifier, self.settings)
+            key.demand()
         except BaseException:
             self._mirror.close()
             raise
@@ -488,17 +495,17 @@ class Repository:
         """The newest ``primary.yaml`` of main's past with this digest, or this version number; None without one."""
         with self._guarded():
             at = commit or self._poller.head()
-            return self._history.find_primary(app, at, digest=digest, version=version)
+            return self._primaries.find_primary(app, at, digest=digest, version=version)
 
     def primaries(self, app: AppKey, commit: str = "") -> Sequence[bytes]:
         """Every content that ``primary.yaml`` ever had on main, newest first."""
         with self._guarded():
-            return list(self._history.primaries(app, commit or self._poller.head()))
+            return list(self._primaries.primaries(app, commit or self._poller.head()))
 
     def primaries_since(self, app: AppKey, since: str, commit: str) -> Sequence[bytes]:
         """Every content that ``primary.yaml`` had between two commits of main, newest first."""
         with self._guarded():
-            return self._history.primaries_since(app, since, commit)
+            return self._primaries.primaries_since(app, since, commit)
 
     # Signatures.
 
@@ -669,7 +676,7 @@ class Repository:
     def history(self, app: AppKey, limit: int | None = None) -> Sequence[Committed]:
         """The ledger entries of an app, newest first, all or the first ``limit``."""
         with self._guarded():
-            return list(islice(self._history.ledger(app), limit))
+            return list(islice(self._app_history.of(app), limit))
 
     def publish_groups(self, batch: Mapping[GroupKey, GroupLedgerBatch]) -> dict[GroupKey, Position]:
         """Write what the ledger of groups does not have yet; return how far it got. Raises as ``commit_primaries``."""
@@ -693,8 +700,30 @@ class Repository:
         with self._guarded():
             return self._ledger.doubts()
 
+    def group_ledger_doubts(self) -> Mapping[GroupKey, str]:
+        """As `ledger_doubts`, of groups."""
+        with self._guarded():
+            return self._group_ledger.doubts()
+
+    def policy_log_doubt(self) -> str:
+        """As `ledger_doubts`, of the file of policies; empty where it is believed."""
+        with self._guarded():
+            return self._policy_log.doubt()
+
+    def ledger_at(self) -> tuple[str, str]:
+        """The commit of the state branch that was looked at last, and the agent's own whose files count there."""
+        with self._guarded():
+            view = self._state_branch.seen()
+            return view.tip, view.own
+
+    def ledger_trouble(self) -> str:
+        """Why nobody can tell yet whose the new commits of the state branch are; empty where that is known."""
+        with self._guarded():
+            self._state_branch.seen()
+            return self._state_branch.trouble
+
     def ledger_problems(self) -> tuple[Problem, ...]:
-        """Files of the state branch that somebody else damaged."""
+        """Files of apps on the state branch that somebody else changed."""
         with self._guarded():
             return self._ledger.problems()
 

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from gitops_bg.spec.analysis.templates import AnalysisTemplate
+from gitops_bg.spec.analysis.templates import AnalysisTemplate, ClusterAnalysisTemplate
 from gitops_bg.spec.app.models import BlueGreenDeployment, Primary, Settings
 from gitops_bg.spec.groups.models import GroupVersion, ReleaseGroup, ServiceRoutes
 from gitops_bg.spec.notifications.alert_providers import AlertProvider
@@ -26,6 +26,7 @@ MODELS: dict[str, type[BaseModel]] = {
         Primary,
         Settings,
         AnalysisTemplate,
+        ClusterAnalysisTemplate,
         AlertProvider,
         PromotionPolicy,
         PromotionPolicyTest,

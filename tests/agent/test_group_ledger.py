@@ -15,8 +15,8 @@ from gitops_bg.core.groups.observed import LedgerPosition
 from gitops_bg.core.groups.record import GroupLedgerEntry
 from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.repo.git.errors import PushRefused
-from gitops_bg.repo.write.group_ledger_file import GroupLedgerBatch
-from gitops_bg.repo.write.ledger_entries import Position
+from gitops_bg.repo.ledger.group_ledger_file import GroupLedgerBatch
+from gitops_bg.repo.ledger.ledger_entries import Position
 from tests.support.waiting import eventually
 
 STORE, BLOG = GroupKey("shop", "store"), GroupKey("shop", "blog")
@@ -35,12 +35,16 @@ class Git:
         self.has: dict[GroupKey, int] = {}
         self.error: GitopsBgError | None = None
         self.strikes: set[GroupKey] = set()
+        self.doubts: dict[GroupKey, str] = {}
         self.told: list[GroupKey] = []
         self.tries = 0
         self.leads = True
 
     def group_position(self, group: GroupKey) -> Position:
         return Position("life" if group in self.has else "", self.has.get(group, 0))
+
+    def group_ledger_doubts(self) -> Mapping[GroupKey, str]:
+        return dict(self.doubts)
 
     def publish_groups(self, batch: Mapping[GroupKey, GroupLedgerBatch]) -> dict[GroupKey, Position]:
         self.tries += 1
@@ -131,3 +135,31 @@ def test_a_group_that_left_main_is_forgotten_once_git_has_what_it_said(git: Git,
     eventually(lambda: git.has.get(STORE) == 1, what="Git takes it")
     ledger.keep(())
     assert ledger.position(STORE) is None
+
+
+def test_a_branch_that_moved_is_read_again_and_what_waits_is_written_all_the_same(
+    git: Git, ledger: GroupLedgerThread
+) -> None:
+    known(ledger, STORE, BLOG)
+    ledger.submit(STORE, batch(1, 2))
+    eventually(lambda: git.has.get(STORE) == 2, what="Git takes it")
+    eventually(lambda: ledger.idle, what="nothing is due")
+    told = list(git.told)
+    git.has[STORE] = 1
+    ledger.moved(("tip", "own"))
+    eventually(lambda: ledger.position(STORE) == LedgerPosition("life", 1), what="it is read again")
+    assert git.told[len(told) :] == [STORE], "nothing is new of the other"
+    git.doubts = {BLOG: "Mallory wrote it"}
+    ledger.moved(("next", "own"))
+    eventually(lambda: ledger.doubt(BLOG) == "Mallory wrote it", what="what is doubted is known")
+    eventually(lambda: ledger.idle, what="nothing is due")
+    assert (ledger.doubt(STORE), set(git.told[len(told) :])) == ("", {STORE, BLOG})
+    git.error = PushRefused("the branch is protected")
+    ledger.submit(STORE, batch(1, 2, 3))
+    ledger.moved(("another", "own"))
+    git.error = None
+    eventually(lambda: git.has.get(STORE) == 3, what="nothing that waits is lost")
+    tries = git.tries
+    ledger.moved(("another", "own"))
+    eventually(lambda: ledger.idle, what="nothing is due")
+    assert git.tries == tries

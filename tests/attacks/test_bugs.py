@@ -22,8 +22,8 @@ from gitops_bg.hooks import caller
 from gitops_bg.hooks.caller import HookCaller
 from gitops_bg.repo.git.objects import Header, Objects
 from gitops_bg.repo.git.runner import Finished, GitFailed
+from gitops_bg.repo.ledger.ledger import Ledger
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.write.ledger import Ledger
 from gitops_bg.repo.write.promotion import Promotions
 from tests.attacks.conftest import Siege
 from tests.support.analysis import analysed, publish_templates

@@ -13,9 +13,9 @@ import pytest
 
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.repo.write import state_readme
-from gitops_bg.repo.write.ledger_entries import Position, PublishedEntry
-from gitops_bg.repo.write.ledger_file import (
+from gitops_bg.repo.ledger import state_readme
+from gitops_bg.repo.ledger.ledger_entries import Position, PublishedEntry
+from gitops_bg.repo.ledger.ledger_file import (
     AppState,
     Document,
     LedgerBatch,
@@ -103,6 +103,12 @@ CONTENTS: dict[str, bytes] = {
 }
 
 
+def _nobody_writes(siege: Siege) -> None:
+    """The ledger has everything of both apps: the agent's next commit would mend what is attacked."""
+    for each in (siege.web, siege.api):
+        each.wait(each.is_told, f"the ledger has everything of {each.name}")
+
+
 def _push(siege: Siege, mode: bytes, blob: bytes) -> None:
     """Put an object in the place of the ledger file of `web`, as a commit on top of what is there."""
     git, namespace = siege.git, siege.world.namespace
@@ -137,12 +143,14 @@ def _is_mended(siege: Siege) -> bool:
 
 
 def _next_event_mends(siege: Siege) -> None:
+    """The next commit of the agent, of whichever app, which says so."""
     tag = f"ledger{next(_NUMBERS)}"
     siege.web.push_image(tag)
     siege.web.wait_offered(tag)
     eventually(lambda: _is_mended(siege), what="the file is written again")
     remote, path = siege.world.remote, f"{siege.world.namespace}/web.json"
-    said = remote.run("log", "-1", "--format=%B", STATE_BRANCH, "--", path, cwd=remote.bare)
+    before = siege.git.run("rev-parse", "refs/attack").decode().strip()
+    said = remote.run("log", "--format=%B", f"{before}..{STATE_BRANCH}", "--", path, cwd=remote.bare)
     assert f"Written anew: {path}: not a ledger file: " in said
     assert said.replace("\n", "").isprintable()
 
@@ -155,12 +163,13 @@ def test_nonsense_is_refused(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["an infinity", "null", "no UTF-8"])
 def test_nonsense_in_an_apps_file_is_said_in_the_ledger_and_written_again(kind: str, siege: Siege) -> None:
-    siege.web.wait(siege.web.is_told, "the ledger has everything")
+    _nobody_writes(siege)
     _push(siege, b"100644", siege.git.blob(CONTENTS[kind]))
-    siege.bystander_goes_on()
+    # Before anybody pushes: the agent's next commit, of whichever app, mends the file.
     said = siege.web.wait_condition("LedgerTrusted", "False")
     assert (said["reason"], "not a ledger file: " in said["message"]) == ("WrittenByOthers", True)
     assert siege.api.condition("LedgerTrusted")["status"] == "True"
+    siege.bystander_goes_on()
     _next_event_mends(siege)
     siege.web.wait_condition("LedgerTrusted")
 
@@ -170,14 +179,14 @@ def test_what_is_no_file_is_said_and_replaced(siege: Siege) -> None:
     small, link = git.blob(b"{}"), git.blob(b"/etc/passwd")
     folder = git.tree((b"100644", b"web.json", small), (b"100644", b"x", small))
     for mode, blob in ((b"040000", folder), (b"120000", link), (b"160000", b"1" * 40), (b"100755", small)):
-        siege.web.wait(siege.web.is_told, "the ledger has everything")
+        _nobody_writes(siege)
         _push(siege, mode, blob)
         siege.bystander_goes_on()
         _next_event_mends(siege)
 
 
 def test_file_of_100_megabytes_is_not_read(siege: Siege) -> None:
-    siege.web.wait(siege.web.is_told, "the ledger has everything")
+    _nobody_writes(siege)
     blob = siege.git.blob(bytes(LARGE))
     with memory_stays():
         _push(siege, b"100644", blob)
@@ -188,7 +197,7 @@ def test_file_of_100_megabytes_is_not_read(siege: Siege) -> None:
 def test_branch_may_hold_other_things_where_folders_and_the_readme_are(siege: Siege) -> None:
     """The namespace is a file, README.md a folder: the branch is written over as far as it is ours."""
     git = siege.git
-    siege.web.wait(siege.web.is_told, "the ledger has everything")
+    _nobody_writes(siege)
     small, namespace = git.blob(b"x"), siege.world.namespace.encode()
     entries = (
         (b"README.md", b"40000", git.tree((b"100644", b"x", small))),
@@ -206,7 +215,7 @@ def test_branch_may_hold_other_things_where_folders_and_the_readme_are(siege: Si
 
 
 def test_all_of_it_is_outlived_by_a_restart(siege: Siege) -> None:
-    siege.web.wait(siege.web.is_told, "the ledger has everything")
+    _nobody_writes(siege)
     _push(siege, b"100644", siege.git.blob(CONTENTS["an infinity"]))
     siege.outlives_a_restart()
     _next_event_mends(siege)

@@ -14,27 +14,31 @@ from pathlib import Path
 
 from gitops_bg.cluster.lint import lint
 from gitops_bg.cluster.observation.project import app_state, replica_set_state, service_state, slice_state
-from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.errors import GitopsBgError, InvalidInput
 from gitops_bg.core.text.foreign_json import NotJson, read_json, read_objects
 from gitops_bg.core.text.images import parts_of
 from gitops_bg.core.text.printable import printable
 from gitops_bg.forge.marker import marker_in
 from gitops_bg.outbound.addresses import ORDINARY
 from gitops_bg.repo.git import output
+from gitops_bg.repo.ledger import group_ledger_file, ledger_file, policy_file
 from gitops_bg.repo.read.markers import markers_in
-from gitops_bg.repo.write import group_ledger_file, ledger_file, policy_file
 from gitops_bg.spec.analysis.expressions import BadExpression, check
 from gitops_bg.spec.analysis.providers import json_path, seconds_ago
 from gitops_bg.spec.app.check import check_repository
 from gitops_bg.spec.app.durations import seconds_of
+from gitops_bg.spec.app.render import Render
+from gitops_bg.spec.importing.convert import convert
 from gitops_bg.spec.manifests.quantities import amount
 from gitops_bg.spec.patterns import compile_pattern
 from gitops_bg.spec.policies.cron import read_cron
+from gitops_bg.spec.rendering.rendered import rendered
 from gitops_bg.spec.yaml.reader import read
 from tests.fuzz.servers import answered_by_a_backend, answered_by_a_forge, listed, refused, watched
 from tests.fuzz.web import answered
 
 CORPUS = Path(__file__).with_name("corpus")
+RENDER = Render.model_validate({"kustomize": "web"})
 NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
 
 
@@ -87,6 +91,8 @@ def _tree(data: bytes) -> object:
 
 TARGETS: dict[str, Target] = {
     "yaml": Target(lambda data: read("a.yaml", data)),
+    "import": Target(lambda data: convert([("a.yaml", data)], {}, "shop")),
+    "rendered": Target(lambda data: rendered("apps/shop/web", RENDER, "target.yaml", data, ""), InvalidInput),
     "app": Target(_file("apps/shop/web/app.yaml")),
     "target": Target(_file("apps/shop/web/target.yaml")),
     "primary": Target(_file("apps/shop/web/primary.yaml")),

@@ -39,12 +39,12 @@ def _texts() -> Iterator[tuple[str, str]]:
 
 
 def _documents() -> dict[str, Value]:
-    """Every document of ours that a model takes: of the template, the library, the documentation, the fixtures."""
+    """Every document that a model takes: of the template, the library, the documentation, the fixtures."""
     found = {}
     for name, text in _texts():
         for document in read(name, text.encode()).documents:
             value = document.value
-            if isinstance(value, dict) and value.get("apiVersion") == API_VERSION and _is_valid(value):
+            if isinstance(value, dict) and value.get("kind") in MODELS and _is_valid(value):
                 found[f"{name} {document.number}"] = value
     return found
 

@@ -36,9 +36,9 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.core.transitions.git.operator_requests import asks_for_retries
 from gitops_bg.repo.git.errors import MainNotVerified
+from gitops_bg.repo.ledger.ledger_entries import NOWHERE, Position
 from gitops_bg.repo.read.polling import Poll
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.write.ledger_entries import NOWHERE, Position
 from gitops_bg.spec.app.load import AppConfig
 
 Document = TypeVar("Document", Target, Primary)
@@ -76,6 +76,13 @@ class Catalog:
         self.policing = PolicingFacts(repository, self.board)
         self._positions: Mapping[AppKey, Position] = {}
         self._doubts: Mapping[AppKey, str] = {}
+        self._ledger_is_known = False
+        self.ledger_at = ("", "")
+        """Where the state branch is, and the commit whose files count there."""
+        self.policy_log_doubt = ""
+        """Why the file of policies there is not believed."""
+        self.ledger_trouble = ""
+        """Why nobody can tell yet whose the new commits of the state branch are."""
         self._askers = Askers(repository)
         self._lookout = LookCounter()
         self._late: set[AppKey] = set()
@@ -250,6 +257,7 @@ class Catalog:
             ledger_refused=self._trouble_with(self._repository.settings.state_branch),
             ledger_epoch=position.epoch,
             ledger_sequence=position.sequence,
+            ledger_is_known=self._ledger_is_known,
             ledger_doubt=self._doubts.get(app, ""),
             pull=shown.pull,
             pull_queued=shown.queued,
@@ -301,8 +309,7 @@ class Catalog:
         if not followed.lost:
             self._late |= self._reader.read()
             self._rewrite_reports.forget()
-        if poll.moved or not before.commit:
-            self._late |= self.read_positions()  # after gitops-bg.yaml, which names the agent
+        self._late |= self.read_positions()  # after gitops-bg.yaml, which names the agent
         if poll.moved:
             self._late |= self._reader.read_approvals()
         policies = self.reading.policies
@@ -322,13 +329,19 @@ class Catalog:
     def read_positions(self) -> set[AppKey]:
         """Read how far the ledger got, and what of it is doubted; return the apps for which either changed."""
         before, now = self._positions, self._repository.positions()
-        if before is now:
+        self.ledger_trouble = self._repository.ledger_trouble()
+        was_known, branch = self._ledger_is_known, self._repository.settings.state_branch
+        at = self._repository.ledger_at()
+        self._ledger_is_known = bool(at[0]) and not (self.ledger_trouble or self._repository.unread_branch(branch))
+        if before is now and at == self.ledger_at and was_known is self._ledger_is_known:
             return set()
+        self.ledger_at = at
+        self.policy_log_doubt = self._repository.policy_log_doubt()
         doubted, self._doubts = self._doubts, self._repository.ledger_doubts()
         self._positions = now
         moved = {app for app, position in now.items() if before.get(app) != position}
         moved |= {app for app in doubted.keys() | self._doubts.keys() if doubted.get(app) != self._doubts.get(app)}
-        return set(filter(self.cares_for, moved))
+        return set(filter(self.cares_for, moved)) if was_known is self._ledger_is_known else set(self.apps())
 
 
 def _needs_memory(reading: Reading, record: Record) -> bool:

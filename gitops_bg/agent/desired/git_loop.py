@@ -82,6 +82,7 @@ class GitLoop(BackgroundThread):
         self._policies_due, self._policies_trouble = True, ""
         self._busy = False
         self._told_of_signatures: list[str] = []
+        self._told_of_ledger: list[str] = []
         self._refused_at: datetime | None = None
         self._broken: dict[AppKey, InternalError] = {}
 
@@ -226,6 +227,7 @@ class GitLoop(BackgroundThread):
             return
         self._metrics.polled("moved" if refresh.moved else "quiet", (self._clock() - started).total_seconds())
         self._log_verification()
+        self._log_ledger()
         self._go_on_checking()
         self._back(refresh.dirty)
         self._listener.polled(None)
@@ -248,6 +250,14 @@ class GitLoop(BackgroundThread):
         if self._told_of_signatures and not said:
             LOGGER.info("signatures of main: all that is new is verified")
         self._told_of_signatures = said
+
+    def _log_ledger(self) -> None:
+        """Log once what of the ledger has no condition: the file of policies, and that its commits cannot be judged."""
+        said = [*filter(None, [self._catalog.policy_log_doubt, self._catalog.ledger_trouble])]
+        for each in said:
+            if each not in self._told_of_ledger:
+                LOGGER.warning("the ledger: %s", each)
+        self._told_of_ledger = said
 
     def _tell_of_policies(self, refresh: Refresh) -> None:
         """Write to the ledger what became of ``policies/``. Nobody waits for it: what fails is tried at later polls."""

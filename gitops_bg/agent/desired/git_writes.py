@@ -15,8 +15,8 @@ from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.errors import PushRefused
+from gitops_bg.repo.ledger.ledger_file import LedgerBatch, state_of
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.write.ledger_file import LedgerBatch, state_of
 from gitops_bg.repo.write.messages import Movement
 from gitops_bg.repo.write.promotion import PrimaryChange, PrimaryOutcome, PrimaryResult
 from gitops_bg.spec.app.primary import render_primary

@@ -9,13 +9,14 @@ from threading import Lock
 
 from cachetools import LRUCache
 
+from gitops_bg.agent.runtime.cpu_limit import cpu_limited
 from gitops_bg.core.errors import Refused
-from gitops_bg.core.model.desired import Problem, Target
+from gitops_bg.core.model.desired import Target
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import Revision
 from gitops_bg.core.model.version import AppKey, Snapshot, Source
 from gitops_bg.repo.repository import Repository
-from gitops_bg.spec.app.layout import APP_FILE, PRIMARY_FILE
+from gitops_bg.spec.app.layout import PRIMARY_FILE
 from gitops_bg.spec.app.load import AppConfig, load_app
 from gitops_bg.spec.app.primary import read_primary
 from gitops_bg.spec.manifests.configuration import Configuration
@@ -42,16 +43,17 @@ class Revisions:
         Raises the errors of a repository that cannot be read at present.
         """
         revision = config.spec.revision if config.spec else None
-        if revision is None or config.target is None:
+        if revision is None or config.target is None or config.pin is None:
             return config
         try:
             found, why = self._found(app, revision, record, commit), f"there is no version {revision} of this app"
         except Refused as error:
             found, why = None, str(error)
         if found is None:
-            return replace(config, target=None, problems=(*config.problems, _unknown(config, why)))
+            unknown = replace(config.pin.unknown, message=f"{why}, so the target is left as it is")
+            return replace(config, target=None, problems=(*config.problems, unknown))
         snapshot, contents = found
-        target = Target(snapshot, config.target.replicas, config.pinned_by or config.target.source)
+        target = Target(snapshot, config.target.replicas, config.pin.by)
         return replace(config, target=target, configuration=(*config.configuration, *contents))
 
     def _found(self, app: AppKey, revision: Revision, record: Record, commit: str) -> Found | None:
@@ -90,7 +92,7 @@ class Revisions:
             raise Refused(f"main has no commit {commit[:10]}")
         folder = self._repository.places.folder(app)
         files = {name: file.content for name, file in self._repository.files_of([app], commit)[app].items()}
-        config = load_app(app, files, _nobody, folder=folder)
+        config = cpu_limited(f"reading {folder} at {commit[:10]}", lambda: load_app(app, files, _nobody, folder=folder))
         if config.target is None:
             raise Refused(f"at commit {commit[:10]}: {next(map(str, config.problems), f'there is no {folder}')}")
         return config.target.snapshot, tuple(config.configuration)
@@ -104,12 +106,3 @@ def _is_named(revision: Revision, number: int, digest: str) -> bool:
     if revision.digest:
         return digest.startswith(revision.digest)
     return bool(revision.number) and number == revision.number
-
-
-def _unknown(config: AppConfig, why: str) -> Problem:
-    return Problem(
-        f"{config.folder}/{APP_FILE}",
-        f"{why}, so the target is left as it is",
-        field="spec.revision",
-        remedy="name one that gitops-bg history shows, or remove the field",
-    )

@@ -4,7 +4,7 @@ How far Git got is read before anything is written: a record from an earlier bac
 """
 
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime, timedelta
 
 from gitops_bg.agent.runtime.backoff import Backoff
@@ -13,9 +13,9 @@ from gitops_bg.agent.runtime.due_thread import DueThread
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.observed import LedgerPosition
+from gitops_bg.repo.ledger.group_ledger_file import GroupLedgerBatch
+from gitops_bg.repo.ledger.ledger_entries import Position
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.write.group_ledger_file import GroupLedgerBatch
-from gitops_bg.repo.write.ledger_entries import Position
 
 LOGGER = logging.getLogger(__name__)
 
@@ -43,6 +43,10 @@ class GroupLedgerThread(DueThread[GroupKey]):
         self._backoff = backoff
         self._waiting: dict[GroupKey, GroupLedgerBatch] = {}
         self._positions: dict[GroupKey, LedgerPosition] = {}
+        self._doubts: Mapping[GroupKey, str] = {}
+        self._stale: set[GroupKey] = set()
+        """The groups whose position is to be read again: the branch has moved."""
+        self._at: object = None
 
     def submit(self, group: GroupKey, batch: GroupLedgerBatch) -> None:
         """Take what Git may not have yet of a group. Returns at once."""
@@ -63,14 +67,28 @@ class GroupLedgerThread(DueThread[GroupKey]):
             for group in gone:
                 del self._positions[group]
 
+    def moved(self, at: object) -> None:
+        """Read again how far the ledger of each group got, if the branch is not as it was: others can push it, too."""
+        with self._changed:
+            if at == self._at:
+                return
+            self._at = at
+            self._stale |= self._positions.keys()
+            self._work_at(list(self._stale), self._clock())
+
     def position(self, group: GroupKey) -> LedgerPosition | None:
         """How far the ledger of a group got; None while nobody has looked."""
         with self._changed:
             return self._positions.get(group)
 
+    def doubt(self, group: GroupKey) -> str:
+        """Why the file of a group, as it stands, is not believed; empty where it is."""
+        with self._changed:
+            return self._doubts.get(group, "")
+
     def _work(self, group: GroupKey) -> None:
         with self._changed:
-            known, batch = group in self._positions, dict(self._waiting)
+            known, batch = group in self._positions and group not in self._stale, dict(self._waiting)
         if known and not batch:
             return
         if known and not self._may_write():
@@ -79,6 +97,7 @@ class GroupLedgerThread(DueThread[GroupKey]):
         try:
             with guarded("writing the ledger of groups"):
                 found = self._published(group, batch) if known else self._read(group)
+                doubts = self._repository.group_ledger_doubts()
         except GitopsBgError as error:
             if isinstance(error, InternalError):
                 log_bug(error)
@@ -87,7 +106,7 @@ class GroupLedgerThread(DueThread[GroupKey]):
             self._work_at([group], self._clock() + wait)
             return
         self._backoff.succeeded("ledger")
-        self._take(found, batch)
+        self._take(found, batch if known else {}, doubts)
 
     def _published(self, group: GroupKey, batch: dict[GroupKey, GroupLedgerBatch]) -> dict[GroupKey, Position]:
         """Publish all that waits; where that hits a bug, this group alone: no other one waits for it."""
@@ -102,12 +121,24 @@ class GroupLedgerThread(DueThread[GroupKey]):
     def _read(self, group: GroupKey) -> dict[GroupKey, Position]:
         return {group: self._repository.group_position(group)}
 
-    def _take(self, found: dict[GroupKey, Position], batch: dict[GroupKey, GroupLedgerBatch]) -> None:
-        """Note how far the ledger got; what was submitted meanwhile waits on."""
+    def _take(
+        self,
+        found: dict[GroupKey, Position],
+        batch: dict[GroupKey, GroupLedgerBatch],
+        doubts: Mapping[GroupKey, str],
+    ) -> None:
+        """Note how far the ledger got, and what of it is doubted; what was submitted meanwhile waits on."""
         with self._changed:
+            before, self._doubts = self._doubts, doubts
+            moved = {group for group in self._positions if before.get(group) != doubts.get(group)}
             for group, position in found.items():
-                self._positions[group] = LedgerPosition(position.epoch, position.sequence)
+                now = LedgerPosition(position.epoch, position.sequence)
+                if self._positions.get(group) != now:
+                    moved.add(group)
+                self._positions[group] = now
+                self._stale.discard(group)
                 if self._waiting.get(group) == batch.get(group):
                     self._waiting.pop(group, None)
-        for group in found:
+            self._work_at(found.keys() & self._waiting.keys(), self._clock())
+        for group in moved:
             self._tell(group)

@@ -26,7 +26,7 @@ from gitops_bg.core.groups.reporting.events import WARNINGS, GroupEvent
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.hooks.caller import HookCaller
-from gitops_bg.repo.write.group_ledger_file import ledger_batch
+from gitops_bg.repo.ledger.group_ledger_file import ledger_batch
 from gitops_bg.spec.app.layout import Member, member_of
 
 LOGGER = logging.getLogger(__name__)
@@ -90,6 +90,7 @@ class GroupReconciler:
         self._beside.commits.main_was_read(groups)
         self._beside.forge.keep_groups(groups)
         self._beside.ledger.keep(groups)
+        self._beside.ledger.moved(self._catalog.ledger_at)
         return groups
 
     def member(self, app: AppKey) -> Member | None:
@@ -207,6 +208,7 @@ class GroupReconciler:
             commit_trouble=trouble.reason,
             commit_branch=trouble.branch,
             ledger=beside.ledger.position(group),
+            ledger_doubt=beside.ledger.doubt(group),
             pull=shown.pull if shown is not None else facts.observed.pull,  # Else as the status has it.
         )
         return replace(facts, observed=observed)

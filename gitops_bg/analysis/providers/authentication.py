@@ -19,8 +19,8 @@ def authenticated(request: Request, how: Authentication | None, context: Context
     """Return the request with credentials. Raises ``MeasuringFailed`` where a token is unavailable."""
     if how is None:
         return request
-    if how.basic:
-        return _with(request, f"Basic {_base64(how.basic.username, how.basic.password, context)}")
+    if basic := how.by_password:
+        return _with(request, f"Basic {_base64(basic.username, basic.password, context)}")
     if how.bearer:
         return _with(request, f"Bearer {how.bearer.token}")
     if how.oauth2:

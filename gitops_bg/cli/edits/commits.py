@@ -7,9 +7,9 @@ from gitops_bg.cli.session.local_clone import follow_push
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.text.printable import one_line
 from gitops_bg.repo.git.errors import PushRefused
 from gitops_bg.repo.write.edits import Edit, Edited, EditOrNew
-from gitops_bg.repo.write.messages import one_line
 from gitops_bg.spec.app.layout import APP_FILE, Places, member_of
 from gitops_bg.spec.manifests.members import implied_app
 

@@ -22,6 +22,48 @@ class FilesJson(TypedDict):
 
 
 @with_config(CLOSED)
+class NewFileJson(TypedDict):
+    """A file, by its path in the repository."""
+
+    path: str
+    content: str
+
+
+@with_config(CLOSED)
+class ImportedJson(TypedDict):
+    """What `import` prints."""
+
+    apps: list[str]
+    """NAMESPACE/NAME of each."""
+    files: list[NewFileJson]
+    listed: list[ProblemJson]
+    """What has no equal, or is to be looked at: the place in what was imported, why, and what to do."""
+    written: bool
+    """false with --dry-run."""
+
+
+@with_config(CLOSED)
+class RenderedAppJson(TypedDict):
+    """What was rendered for one app."""
+
+    app: str
+    """NAMESPACE/NAME."""
+    changed: list[str]
+    """The files that changed, or would with --dry-run."""
+    listed: list[ProblemJson]
+    """What was rendered and has no place in the folder."""
+
+
+@with_config(CLOSED)
+class RenderedJson(TypedDict):
+    """What `render` prints."""
+
+    apps: list[RenderedAppJson]
+    written: bool
+    """false with --dry-run."""
+
+
+@with_config(CLOSED)
 class ObjectJson(TypedDict):
     """One object of the cluster that was written to."""
 

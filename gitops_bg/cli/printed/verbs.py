@@ -13,6 +13,8 @@ AnySchema = Annotated[dict[str, Any], WithJsonSchema({"$ref": DRAFT})]
 
 _VERBS: Mapping[str, Any] = {
     "init": changes.FilesJson,
+    "import": changes.ImportedJson,
+    "render": changes.RenderedJson,
     "check": ReportJson,
     "schema": changes.FilesJson | AnySchema,
     "install": changes.InstalledJson | changes.ExportJson,

@@ -153,8 +153,9 @@ def container_ports(template: str) -> frozenset[Target]:
     """
     found = set()
     for port in _declared(template):
-        protocol = port.get("protocol") or "TCP"
-        found |= {(key, protocol) for key in (port.get("name"), port.get("containerPort")) if key}
+        protocol = str(port.get("protocol") or "TCP")
+        names = (port.get("name"), port.get("containerPort"))  # of any type, until the API server has seen them
+        found |= {(key, protocol) for key in names if key and isinstance(key, str | int)}
     return frozenset(found)
 
 

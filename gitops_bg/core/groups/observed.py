@@ -89,6 +89,8 @@ class ObservedGroup:
     """How far the ledger in Git got; None while nobody has looked."""
     verification: SourceVerification | None = None
     """What became of the commits of main, where they are verified; None where they are not."""
+    ledger_doubt: str = ""
+    """Why the group's file in the ledger, as it stands, is not believed; empty where it is."""
     pull: PullRequest | None = None
     """The pull request of the group's branch, as a forge last showed it; None where there is none."""
 

@@ -135,6 +135,8 @@ class GroupRecord:
     """The number of the newest entry of the ledger."""
     ledger: tuple[GroupLedgerEntry, ...] = ()
     """The entries that Git may not have yet (`core.groups.reporting.ledger`)."""
+    ledger_claimed: int = 0
+    """The entry that the ledger claimed although this record never gave it out, until Git has a later one; 0: none."""
 
     def next_of(self, asked_for: str) -> str:
         """The version that requests move to next: the one that Git asks for, or, as long as one serves that failed, the

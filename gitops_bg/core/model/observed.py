@@ -185,6 +185,8 @@ class GitView:
     ledger_epoch: str = ""
     ledger_sequence: int = 0
     """The last ledger entry of this app that is in Git, with the epoch it belongs to."""
+    ledger_is_known: bool = False
+    """Whether there is a state branch that was read: without an epoch, nothing of this app is there."""
     ledger_doubt: str = ""
     """Why the ledger's file of this app, as it stands, is not believed: it is none, or somebody else wrote it. Empty
     where it is; otherwise epoch and sequence are those of the last file that the agent itself wrote.

@@ -93,7 +93,7 @@ _SKEWED = Meaning(
 _DOUBTED = Meaning(
     "is not affected: the record counts, and not the ledger",
     REMOTE,
-    "let nobody but the agent push gitops-bg/state/*; the next event of the app writes it again",
+    "let nobody but the agent push gitops-bg/state/*; its next commit there writes the file again",
     "gitops-bg history {app}",
 )
 

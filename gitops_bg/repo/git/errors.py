@@ -53,6 +53,12 @@ class PushRefused(Refused):
         """The remote's words for each branch that it refused; it accepted all other branches of the push."""
 
 
+class OwnCommitNotChecked(Transient):
+    """The signature of the agent's own commit, made just now, could not be checked: that says nothing about its key."""
+
+    reason = "OwnCommitNotChecked"
+
+
 class RemoteMoved(WorldChanged):
     """The branch moved during every attempt, or its history was rewritten: look again."""
 

@@ -11,6 +11,8 @@ from types import TracebackType
 from cachetools import LRUCache
 
 from gitops_bg.core.groups.branches import APPROVALS_PREFIXES, PROMOTION_PREFIXES
+from gitops_bg.core.model.git.verification import Doubt
+from gitops_bg.core.text.printable import one_line
 from gitops_bg.repo.git.commit_objects import CommitObjects
 from gitops_bg.repo.git.directory import MirrorDirectory
 from gitops_bg.repo.git.errors import BranchMissing, MirrorBroken, RemoteMoved, RemoteUnreachable, TooLarge
@@ -32,7 +34,6 @@ from gitops_bg.repo.layout import (
     is_commit_id,
 )
 from gitops_bg.repo.settings import RepositorySettings
-from gitops_bg.repo.write.messages import one_line
 
 _HEADS = "refs/heads/"
 _REMEMBERED = 10_000
@@ -72,8 +73,8 @@ class Mirror:
         """Whether everything of the remote's last answer was followed that can be."""
         self.admits: Callable[[Collection[str], str], Collection[str]] = lambda names, _: names
         """Which of these branches concern anything that main has at a commit; anybody can make others."""
-        self.vouched: Callable[[str], bool] = lambda _: True
-        """Whether a head of main may be built on: somebody with a listed key signed what is new in it."""
+        self.doubt_of: Callable[[str], Doubt | None] = lambda _: None
+        """Why a head of main may not be built on: what is new in it is not signed by a listed key. None: it may."""
         self._ancestry: LRUCache[tuple[str, str], bool] = LRUCache(_REMEMBERED)
         self._here: LRUCache[str, bool] = LRUCache(_REMEMBERED)
         self._far: tuple[str, str, Mapping[str, tuple[str, ...]]] = ("", "", {})

@@ -9,10 +9,10 @@ from cachetools import LRUCache
 from gitops_bg.core.model.policies.facts import CommitFacts, Person
 from gitops_bg.core.text.lines import lines_of
 from gitops_bg.core.text.moments import is_in_range
+from gitops_bg.core.text.printable import one_line
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
 from gitops_bg.repo.layout import is_commit_id
-from gitops_bg.repo.write.messages import one_line
 
 _FORMAT = "--format=%H%x00%an%x00%ae%x00%cn%x00%ce%x00%ct%x00%B%x00%(trailers:only,unfold)%x00"
 _PARTS = 9  # of one commit: what the format names, and an empty one, for -z ends a commit, too

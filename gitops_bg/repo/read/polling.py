@@ -7,7 +7,7 @@ successful one ended.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from gitops_bg.core.model.git.verification import SourceVerification
+from gitops_bg.core.model.git.verification import Doubt, SourceVerification
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.errors import HistoryNotAccepted, MainNotVerified, RemoteMoved
 from gitops_bg.repo.git.mirror import Mirror
@@ -106,6 +106,13 @@ class Poller:
     def believes(self, head: str) -> str:
         """The commit of main to read where this is its head; empty where none may be read."""
         return self._belief(head).commit
+
+    def doubt_of(self, head: str) -> Doubt | None:
+        """Why main with this head may not be read up to it; None where it may."""
+        belief = self._belief(head)
+        if belief.commit == head:
+            return None
+        return belief.held.doubt if belief.held else Doubt.NOT_CHECKABLE
 
     def _belief(self, head: str) -> Belief:
         if self._verifier is None:

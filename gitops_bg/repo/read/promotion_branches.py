@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.names import PROMOTION_PREFIX
+from gitops_bg.core.text.lines import lines_of
 from gitops_bg.repo.git.blobs import Blobs, blobs_in_tree
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
@@ -14,12 +15,12 @@ from gitops_bg.repo.read.branch_points import BranchPoints
 from gitops_bg.repo.read.files import Entry, File, Files
 from gitops_bg.repo.read.index.app_index import AppIndex
 from gitops_bg.repo.read.trees import Trees
-from gitops_bg.repo.write.messages import event_in
 from gitops_bg.spec.app.layout import PRIMARY_FILE, Places
 
 _MESSAGES = ("log", "-z", "--encoding=UTF-8", "--no-walk=unsorted", "--format=%H%x00%B%x00", "--stdin")
 _LONGEST = 64 * 1024
 """Bytes of a message that are read."""
+_EVENT = "Bg-Event: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,3 +127,13 @@ def _file(files: Mapping[str, File], path: str, blob: str | None) -> File | None
         problem = file.content
         return File(blob, Problem(path, problem.message, remedy=problem.remedy))
     return file
+
+
+def event_in(message: str) -> str:
+    """The trailer ``Bg-Event`` of a commit message (`repo.write.messages`); empty for a message without one.
+
+    >>> event_in("web: promote v2\\n\\nBg-App: shop/web\\nBg-Event: promoted\\n"), event_in("web 2")
+    ('promoted', '')
+    """
+    found = (line.removeprefix(_EVENT) for line in reversed(lines_of(message)) if line.startswith(_EVENT))
+    return next(found, "")

@@ -13,11 +13,11 @@ from cachetools import LRUCache
 
 from gitops_bg.core.model.version import Source
 from gitops_bg.core.text.moments import is_in_range
+from gitops_bg.core.text.printable import one_line
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import parts, subject_of, text
 from gitops_bg.repo.git.runner import GitFailed
 from gitops_bg.repo.read.near_changes import NearChanges
-from gitops_bg.repo.write.messages import one_line
 
 _FEW = 100
 _REMEMBERED = 1000

@@ -111,11 +111,21 @@ class MainVerifier:
 
     def check(self, commits: Sequence[str]) -> dict[str, Signature]:
         """The signature of each of these commits, by the present keys and at the present time."""
+        now = self._clock()
+        return {commit: _at(signature, now) for commit, signature in self.check_at_date(commits).items()}
+
+    def check_at_date(self, commits: Sequence[str]) -> dict[str, Signature]:
+        """As `check`, with keys that counted at the date of each commit, which its author wrote."""
         return dict(self._in_order(list(dict.fromkeys(commits))))
 
+    @property
+    def digest(self) -> str:
+        """A name for the present keys."""
+        return self._files.keys.digest
+
     def _in_order(self, commits: Sequence[str]) -> Iterator[tuple[str, Signature]]:
-        """As `check`, each commit in order: who stops at one lets the later ones cost nothing."""
-        keys, now = self._files.keys, self._clock()
+        """As `check_at_date`, each commit in order: who stops at one lets the later ones cost nothing."""
+        keys = self._files.keys
         digest = keys.digest
         known = {commit: one for commit in commits if (one := self._known.get((commit, digest))) is not None}
         checked = self._checked([commit for commit in commits if commit not in known], keys)
@@ -126,7 +136,7 @@ class MainVerifier:
                 assert asked == commit
                 if signature.lasts or signature is NO_ANSWER:
                     self._known.put((commit, digest), signature, lasts=signature.lasts)
-            yield commit, _at(signature, now)
+            yield commit, signature
 
     def _has(self, commit: str) -> bool:
         return bool(commit) and self._mirror.has(commit)
@@ -153,8 +163,8 @@ class MainVerifier:
                 return self._doubted(part[0], Signature(doubt=Doubt.PENDING)), good
             left -= unknown
             for commit, signature in self._in_order(part):
-                if signature.doubt is not None:
-                    return self._doubted(commit, signature), good
+                if (now := _at(signature, self._clock())).doubt is not None:
+                    return self._doubted(commit, now), good
                 good.append(commit)
         return None, good
 

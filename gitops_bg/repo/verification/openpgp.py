@@ -13,12 +13,12 @@ from pathlib import Path
 
 from gitops_bg.core.model.git.verification import Doubt
 from gitops_bg.core.text.lines import lines_of
+from gitops_bg.core.text.printable import one_line
 from gitops_bg.repo.git.limits import MEBIBYTE, Limits
 from gitops_bg.repo.git.output import lines, text
 from gitops_bg.repo.git.process import running
 from gitops_bg.repo.verification.armor import packet_in
 from gitops_bg.repo.verification.signatures import Signature
-from gitops_bg.repo.write.messages import one_line
 
 PROGRAM = "gpg"
 _PUBLIC = b"-----BEGIN PGP PUBLIC KEY BLOCK-----"

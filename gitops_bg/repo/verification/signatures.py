@@ -30,6 +30,8 @@ _LONGEST = 4096
 _FIELDS = 5
 _FORMAT = "--format=%H%x00%G?%x00%GS%x00%GF%x00"
 _PROGRAM = "ssh-keygen"
+_FINGERPRINT = "SHA256:"
+"""How ssh-keygen begins the name of a key."""
 LARGEST = 64 * 1024
 """The maximum size, in bytes, of a commit whose signature is checked."""
 _SSH = b"-----BEGIN SSH SIGNATURE-----"
@@ -66,6 +68,11 @@ class Signature:
     """The fingerprint of the key that signed it, as far as that is known."""
     settled: bool = field(default=False, compare=False)
     """Whether an invalid one stays so by the commit and the keys alone: no program that may fail was asked."""
+
+    @property
+    def is_ssh(self) -> bool:
+        """Whether an SSH key made it."""
+        return self.key.startswith(_FINGERPRINT)
 
     @property
     def lasts(self) -> bool:
@@ -212,7 +219,7 @@ def _fingerprint(key: str) -> str:
         blob = base64.b64decode(key, validate=True)
     except (binascii.Error, ValueError):
         return ""
-    return "SHA256:" + text(base64.b64encode(hashlib.sha256(blob).digest())).rstrip("=")
+    return _FINGERPRINT + text(base64.b64encode(hashlib.sha256(blob).digest())).rstrip("=")
 
 
 def _end(options: str) -> datetime | None:

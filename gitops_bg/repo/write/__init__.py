@@ -1,1 +1,1 @@
-"""What the agent and the command line write to Git: promotions, the ledger, edits for people."""
+"""What the agent and the command line write to Git: commits, promotions, edits for people, and what they say."""

@@ -4,11 +4,11 @@ It needs Git alone: a forge that is down does not block (policies.md §6). It si
 """
 
 from gitops_bg.core.groups.branches import AppOrGroup, approvals_branch_of, signed_name
+from gitops_bg.core.text.printable import one_line
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.push import Pusher, Update, Verdict
 from gitops_bg.repo.read.approvals import APP, APPROVES, MAIN, WITHDRAWS
 from gitops_bg.repo.write.commits import Committer, Draft
-from gitops_bg.repo.write.messages import one_line
 
 
 class ApprovalWriter:

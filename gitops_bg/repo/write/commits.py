@@ -12,11 +12,11 @@ from pathlib import Path
 
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.text.printable import one_line
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
 from gitops_bg.repo.git.runner import Finished, GitFailed
 from gitops_bg.repo.settings import AGENT
-from gitops_bg.repo.write.messages import one_line
 
 _BUILD_REF = "refs/gitops-bg/build"
 
@@ -31,6 +31,8 @@ class Draft:
     parent: str | int | None
     files: Mapping[str, bytes | None]
     message: str
+    anew: bool = False
+    """Whether it has these files only, and none of its parent's."""
 
 
 class Committer:
@@ -124,6 +126,8 @@ def _commit(number: int, draft: Draft, stamp: str) -> bytes:
     if draft.parent is not None:
         parent = f":{draft.parent + 1}" if isinstance(draft.parent, int) else draft.parent
         parts.append(f"from {parent}\n".encode())
+    if draft.anew:
+        parts.append(b"deleteall\n")
     for path, content in sorted(draft.files.items()):
         if content is None:
             parts.append(f"D {path}\n".encode())

@@ -11,9 +11,7 @@ from gitops_bg.core.model.events import EVENTS
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.subject import Subject
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.text.lines import lines_of
-
-_LONGEST_VALUE = 500
+from gitops_bg.core.text.printable import one_line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,10 +40,13 @@ class Movement:
     """The policies in spite of which it is requested (policies.md §6)."""
 
 
+MARK = "Bg-Ledger"
+"""The trailer of every commit of a ledger, with its cluster: nothing else that the agent signs has it, and none of
+another cluster's ledger has this one.
+"""
 _MOST_IN_SUBJECT = 3
 _LONGEST_TITLE = 72
 """Of a batch, without the cluster: `git log --oneline` and the pages of forges show about as much."""
-_EVENT = "Bg-Event: "
 
 
 def of_entry(app: AppKey, entry: LedgerEntry) -> Movement:
@@ -83,13 +84,18 @@ def ledger_message(movements: Sequence[Movement], cluster: str, anew: Sequence[o
     """
     damaged = "\n".join(f"Written anew: {one_line(str(each))}" for each in anew)
     if len(movements) == 1:
-        return _message(movements[0], EVENTS[movements[0].event].verb, cluster, said=damaged)
+        return _message(movements[0], EVENTS[movements[0].event].verb, cluster, said=damaged) + mark(cluster)
     if not movements:
-        return "\n\n".join(filter(None, [f"state [{one_line(cluster)}]", damaged])) + "\n"
+        return "\n\n".join(filter(None, [f"state [{one_line(cluster)}]", damaged, mark(cluster)]))
     subject = f"{_many(movements)} [{one_line(cluster)}]"
     lines = [f"{movement.app.namespace}/{_sentence(movement, EVENTS[movement.event].verb)}" for movement in movements]
     blocks = [line for movement in movements for line in trailers(movement)]
-    return "\n\n".join(filter(None, [subject, "\n".join(lines), damaged, "\n".join(blocks)])) + "\n"
+    return "\n\n".join(filter(None, [subject, "\n".join(lines), damaged, "\n".join(blocks)])) + "\n" + mark(cluster)
+
+
+def mark(cluster: str) -> str:
+    """The last trailer of a commit of a ledger."""
+    return f"{MARK}: {one_line(cluster)}\n"
 
 
 def _many(movements: Sequence[Movement]) -> str:
@@ -136,26 +142,6 @@ def trailers(movement: Movement) -> list[str]:
         ("Bg-Override", ", ".join(movement.overrides)),
     ]
     return [f"{name}: {text}" for name, value in values if (text := one_line(value))]
-
-
-def event_in(message: str) -> str:
-    """The trailer ``Bg-Event`` of a commit message; empty for a message without one.
-
-    >>> event_in("web: promote v2\\n\\nBg-App: shop/web\\nBg-Event: promoted\\n"), event_in("web 2")
-    ('promoted', '')
-    """
-    found = (line.removeprefix(_EVENT) for line in reversed(lines_of(message)) if line.startswith(_EVENT))
-    return next(found, "")
-
-
-def one_line(text: str) -> str:
-    """Return ``text`` as one printable line of at most 500 characters.
-
-    >>> one_line("looks good\\n\\nBg-Approved-By: root")
-    'looks good Bg-Approved-By: root'
-    """
-    flat = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
-    return flat if len(flat) <= _LONGEST_VALUE else flat[: _LONGEST_VALUE - 1] + "…"
 
 
 def _message(movement: Movement, verb: str, cluster: str, changes: Sequence[object] = (), said: str = "") -> str:

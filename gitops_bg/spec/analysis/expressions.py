@@ -11,6 +11,8 @@ from functools import lru_cache
 from typing import Any
 
 from gitops_bg.core.text.lines import lines_of
+from gitops_bg.spec.analysis.expr_conditions import FUNCTIONS, instead
+from gitops_bg.spec.analysis.texts import TEXT, without_texts
 
 LONGEST = 2_000
 DEEPEST = 2
@@ -65,7 +67,7 @@ def _check_plain(text: str) -> None:
 def _check_patterns(text: str, loops: int) -> None:
     """Patterns are written out, so that nobody's data is one; a loop must not compile large ones again and again."""
     for call in _MATCHES.finditer(text):
-        pattern = _TEXT.match(text, call.end())
+        pattern = TEXT.match(text, call.end())
         if pattern is None:
             raise BadExpression('the pattern of matches must be written out, such as matches("^v[0-9]+$")')
         if loops and "{" in pattern.group():
@@ -103,15 +105,6 @@ def loops_in(text: str) -> tuple[int, int]:
         elif sign == ")" and stack:
             stack.pop()
     return deepest, loops
-
-
-def without_texts(text: str) -> str:
-    """Return an expression with its quoted texts emptied.
-
-    >>> without_texts("a == '+' || b == 'c'")
-    "a == '' || b == ''"
-    """
-    return _TEXT.sub("''", text)
 
 
 def is_cheap(text: str, values: Any) -> bool:
@@ -176,7 +169,7 @@ def _compile(text: str) -> Any:
     try:
         return cel.compile(text)
     except Exception as error:
-        raise BadExpression(_syntax(error)) from error
+        raise BadExpression(instead(text) or _syntax(error)) from error
 
 
 def _syntax(error: Exception) -> str:
@@ -191,31 +184,18 @@ def _first_sentence(error: Exception) -> str:
 
 
 def _like_argo(name: str) -> str:
-    return f"; {_INSTEAD_OF[name]}" if name in _INSTEAD_OF else ""
+    return f"; {FUNCTIONS[name]}" if name in FUNCTIONS else ""
 
 
 _BOUND = re.compile(r"\.(?:all|exists|exists_one|existsOne|map|filter)\(\s*([A-Za-z_]\w*)\s*,")
 """The variables that macros bind: `result.all(each, each < 1)`."""
 
-_TEXT = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'")
 _LOOP = re.compile(r"\.\s*(?:all|exists|exists_one|existsOne|map|filter)\Z")
 _COSTLY = re.compile(r"\b(?:all|exists|exists_one|existsOne|map|filter|matches)\b")
 _ODD_TEXT = re.compile(r"\b[rRbB]+['\"]|'\'\'|\"\"\"")
 _MATCHES = re.compile(r"\bmatches\s*\(\s*")
 
 _TYPES = frozenset(["int", "uint", "double", "string", "bytes", "bool", "list", "map", "null_type"])
-
-_INSTEAD_OF = {
-    "asFloat": "write double(result)",
-    "asInt": "write int(result)",
-    "len": "write size(result)",
-    "isNil": "write result == null",
-    "default": "write has(result.field) ? result.field : 0",
-    "isNaN": "leave it out: a missing value is inconclusive by itself",
-    "isInf": "compare it with a bound",
-    "nil": "write null",
-}
-"""Functions of Argo Rollouts' conditions that CEL names otherwise (argo-rollouts.md §3)."""
 
 _OPERATORS = "_+_ _-_ _*_ _/_ _%_ _==_ _!=_ _<_ _<=_ _>_ _>=_ _&&_ _||_ !_ -_ _?_:_ _[_] @in in @not_strictly_false"
 _MACROS = "has all exists exists_one existsOne map filter"

@@ -230,11 +230,21 @@ class Sigv4(Model):
 
     region: Text = Field(description="The AWS region that is signed for.")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _has_credentials_of_its_own(cls, value: Any) -> Any:
+        for field in ("profile", "roleArn") if isinstance(value, dict) else ():
+            if field in value:
+                remedy = "give the agent a role that may query (an IAM role of its ServiceAccount), and remove it"
+                raise Conflict(field, "is not read: requests are signed with the agent's own AWS credentials", remedy)
+        return value
+
 
 class Authentication(Model):
     """At most one way to authenticate."""
 
     basic: Basic | None = None
+    basic_auth: Basic | None = Field(None, description="The same as basic, as Argo Rollouts calls it.")
     bearer: Bearer | None = None
     oauth2: OAuth2 | None = None
     sigv4: Sigv4 | None = None
@@ -244,6 +254,11 @@ class Authentication(Model):
         if len(self.model_fields_set) > 1:
             raise Conflict("", "must have one of basic, bearer, oauth2 and sigv4", "remove the others")
         return self
+
+    @property
+    def by_password(self) -> Basic | None:
+        """The user and the password, whichever of the two fields names them."""
+        return self.basic or self.basic_auth
 
 
 class RangeQuery(Model):
@@ -453,6 +468,9 @@ class Influxdb(Http):
     timeout: Timeout = Field(30, description="Seconds.")
 
 
+ONLY_OF_ARGO = ("kayenta", "wavefront", "skywalking")
+
+
 class Provider(Model):
     """The provider of a metric: exactly one of these."""
 
@@ -469,6 +487,15 @@ class Provider(Model):
         description="Somebody else's: the name of an entry point of the group gitops_bg.metric_providers, and what "
         "it is told.",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_not_only_of_argo(cls, value: Any) -> Any:
+        for field in ONLY_OF_ARGO if isinstance(value, dict) else ():
+            if field in value:
+                remedy = "ask the backend with provider.web, run a job, or write a plugin"
+                raise Conflict(field, "is a provider that only Argo Rollouts has", remedy)
+        return value
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.spec.analysis.templates import AnalysisTemplate, TemplateSpec
+from gitops_bg.spec.analysis.templates import TEMPLATES, TemplateSpec
 from gitops_bg.spec.app.layout import ANALYSIS_FOLDER
 from gitops_bg.spec.app.shared_documents import Item, SharedDocuments, load_shared_documents
 
@@ -13,4 +13,4 @@ Library = SharedDocuments[TemplateSpec]
 
 def load_templates(files: Mapping[str, bytes | Problem]) -> Library:
     """The templates in the files of ``analysis/``, by path. A Problem stands for a file that Git found unusable."""
-    return load_shared_documents(files, ANALYSIS_FOLDER, "AnalysisTemplate", AnalysisTemplate)
+    return load_shared_documents(files, ANALYSIS_FOLDER, TEMPLATES)

@@ -1,10 +1,12 @@
 """AnalysisTemplates, the files of ``analysis/``: their schema, with the names and defaults of Argo Rollouts.
 
 Every metric must end, as blue-green demands. A text with ``{{…}}`` is validated only when its args are known, by the
-same schema (`plans`). The rules are those of argo-rollouts.md §3.
+same schema (`plans`). The rules are those of argo-rollouts.md §3; the templates of Argo Rollouts itself are read as
+they are, except for conditions that CEL would read otherwise.
 """
 
 import math
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, PlainValidator, WithJsonSchema, model_validator
@@ -12,8 +14,9 @@ from pydantic_core import PydanticCustomError
 
 from gitops_bg.spec.analysis import expressions
 from gitops_bg.spec.analysis.block import DryRun, MeasurementRetention, TemplateArg, TemplateRef, ThresholdRange
+from gitops_bg.spec.analysis.expr_conditions import misread
 from gitops_bg.spec.analysis.providers import Provider
-from gitops_bg.spec.app.fields import Limit, Model, OpenPeriod, Text, is_open, whole_seconds
+from gitops_bg.spec.app.fields import DnsLabel, Limit, Model, OpenPeriod, Text, is_open, whole_seconds
 from gitops_bg.spec.app.shared_documents import SharedMetadata
 from gitops_bg.spec.app.validation import Conflict
 
@@ -135,10 +138,62 @@ def _refuse_twins(field: str, names: list[str]) -> None:
             raise Conflict(f"{field}.{number}.name", f"there are two {field} called {name}", "rename one of them")
 
 
-class AnalysisTemplate(Model):
-    """A document of a file of ``analysis/``."""
+ARGO = "argoproj.io/v1alpha1"
+"""The API version of Argo Rollouts."""
 
-    api_version: Literal["gitops-bg.dev/v1alpha1"]
+
+def _refuse_what_is_misread(spec: TemplateSpec) -> None:
+    """Raise ``Conflict`` at a condition that Argo Rollouts and CEL answer differently."""
+    for number, metric in enumerate(spec.metrics or ()):
+        conditions = {"successCondition": metric.success_condition, "failureCondition": metric.failure_condition}
+        for field, text in conditions.items():
+            if text and (found := misread(text)):
+                raise Conflict(f"spec.metrics.{number}.{field}", *found)
+
+
+class AnalysisTemplate(Model):
+    """A document of a file of ``analysis/``. One of Argo Rollouts is accepted unchanged."""
+
+    api_version: Literal["gitops-bg.dev/v1alpha1", "argoproj.io/v1alpha1"]
     kind: Literal["AnalysisTemplate"]
     metadata: SharedMetadata
     spec: TemplateSpec
+
+    @model_validator(mode="after")
+    def _means_the_same(self) -> Self:
+        if self.api_version == ARGO:
+            _refuse_what_is_misread(self.spec)
+        return self
+
+
+class ClusterMetadata(Model):
+    """The name of a template for all namespaces."""
+
+    name: DnsLabel
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+
+    @property
+    def namespace(self) -> None:
+        """It is of no namespace."""
+
+
+class ClusterAnalysisTemplate(Model):
+    """Argo Rollouts' template for all namespaces, which is an AnalysisTemplate without a namespace here."""
+
+    api_version: Literal["argoproj.io/v1alpha1"]
+    kind: Literal["ClusterAnalysisTemplate"]
+    metadata: ClusterMetadata
+    spec: TemplateSpec
+
+    @model_validator(mode="after")
+    def _means_the_same(self) -> Self:
+        _refuse_what_is_misread(self.spec)
+        return self
+
+
+TEMPLATES: Mapping[str, type[AnalysisTemplate | ClusterAnalysisTemplate]] = {
+    "AnalysisTemplate": AnalysisTemplate,
+    "ClusterAnalysisTemplate": ClusterAnalysisTemplate,
+}
+"""The model of each kind of a document of ``analysis/``."""

@@ -34,11 +34,12 @@ from gitops_bg.spec.manifests.members import check_services, implied_app, live_s
 from gitops_bg.spec.manifests.objects import Applied, Object, ServiceObject, check_place, check_supported
 from gitops_bg.spec.manifests.other_kinds import instead_of_app
 from gitops_bg.spec.manifests.pod_metadata import check_pod_metadata
-from gitops_bg.spec.manifests.references import Named
+from gitops_bg.spec.manifests.references import CONFIG_MAP, SECRET, Named
 from gitops_bg.spec.manifests.service_ports import check_ports, check_service, is_external, ports_in_git
 from gitops_bg.spec.manifests.target import TargetFile, match_labels, read_target, selected_labels, value_at
 from gitops_bg.spec.manifests.tracking import Tracked, track
 from gitops_bg.spec.notifications.alert_providers import Alerting, alerts_of
+from gitops_bg.spec.rendering.templates import unrendered, unrendered_file
 from gitops_bg.spec.yaml.reader import Document, read, read_one
 
 NO_TEMPLATES = Library()
@@ -50,6 +51,16 @@ SourceOf = Callable[..., Source]
 """Returns the commit of main that last changed a file of the app's folder, by the file's name; the newest
 of several.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """The ``revision`` of an ``app.yaml``."""
+
+    by: Source
+    """The commit that last changed the file."""
+    unknown: Problem
+    """The problem, with its place, where nobody knows the revision; its message is still to be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +95,8 @@ class AppConfig:
     annotations: tuple[tuple[str, str], ...] = ()
     selector: Mapping[str, str] = field(default_factory=dict)
     """The labels by which the target selects its pods (``matchLabels``); none where it has no such selector."""
-    pinned_by: Source | None = None
-    """The commit that last changed ``app.yaml``, where that names a ``revision``."""
+    pin: Pin | None = None
+    """Where ``app.yaml`` names a ``revision``; None where it names none."""
     folder: str = ""
     """Where its files are; empty where it was not read from files."""
 
@@ -171,9 +182,13 @@ class _Folder:
             labels=_metadata_of(target_document, "labels"),
             annotations=_metadata_of(target_document, "annotations"),
             selector=match_labels(target_document) if target else {},
-            pinned_by=source(APP_FILE) if spec and spec.revision else None,
+            pin=self._pin(app_document, source) if app_document and spec and spec.revision else None,
             folder=self.folder,
         )
+
+    def _pin(self, document: Document, source: SourceOf) -> Pin:
+        remedy = "name one that gitops-bg history shows, or remove the field"
+        return Pin(source(APP_FILE), document.problem(("spec", "revision"), "", remedy))
 
     def _path(self, filename: str) -> str:
         return f"{self.folder}/{filename}"
@@ -193,8 +208,9 @@ class _Folder:
         if not isinstance(content, bytes):
             return None
         document, problems = read_one(self._path(filename), content)
-        self.problems.extend(problems)
-        return document
+        template = unrendered(self._path(filename), content, problems)
+        self.problems.extend(template or problems)
+        return None if template else document
 
     def _app(self) -> tuple[Document | None, models.AppSpec | None]:
         document = self._document(APP_FILE) if APP_FILE in self.files else self._without_app_file()
@@ -221,6 +237,8 @@ class _Folder:
     def _target(self, app_document: Document | None, filename: str) -> tuple[Document | None, TargetFile | None]:
         if filename not in self.files:
             message, remedy = f"{filename} is not in the folder", f"add it to {self.folder}"
+            if app_document and value_at(app_document.value, ("spec", "render")) is not None:
+                remedy = f"run `gitops-bg render {self.app}`, and commit what it writes"
             anchor = app_document or Document(self._path(APP_FILE), None)
             self.problems.append(anchor.problem(("spec", "target"), message, remedy))
         document = self._document(filename)
@@ -304,8 +322,15 @@ class _Folder:
         content = self.files[filename]
         if not isinstance(content, bytes):
             return []
+        if problem := unrendered_file(self._path(filename)):
+            self.problems.append(problem)
+            return []
         reading = read(self._path(filename), content)
-        self.problems.extend(reading.problems)
+        holds_texts = any(_kind_of(each.value) in (CONFIG_MAP, SECRET) for each in reading.documents)
+        template = unrendered(self._path(filename), content, reading.problems, holds_texts=holds_texts)
+        self.problems.extend(template or reading.problems)
+        if template:
+            return []
         good: list[tuple[Document, Object]] = []
         for document in reading.documents:
             found, problems = validate(_model_of(document.value), document)
@@ -347,5 +372,9 @@ def _metadata_of(document: Document | None, field: str) -> tuple[tuple[str, str]
     return tuple(sorted((str(key), str(value)) for key, value in found.items())) if isinstance(found, Mapping) else ()
 
 
+def _kind_of(written: Any) -> Any:
+    return written.get("kind") if isinstance(written, Mapping) else None
+
+
 def _model_of(written: Any) -> type[Applied]:
-    return ServiceObject if isinstance(written, Mapping) and written.get("kind") == "Service" else Applied
+    return ServiceObject if _kind_of(written) == "Service" else Applied

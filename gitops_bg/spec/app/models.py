@@ -25,6 +25,7 @@ from gitops_bg.spec.app.fields import (
 )
 from gitops_bg.spec.app.gateway import Routes
 from gitops_bg.spec.app.layout import DEFAULT_TARGET_FILE
+from gitops_bg.spec.app.render import Render
 from gitops_bg.spec.app.validation import Conflict, Matching
 from gitops_bg.spec.manifests.autoscaling import AutoscalerRef
 from gitops_bg.spec.notifications.alert import Alert, check_alert_names
@@ -249,6 +250,11 @@ class AppSpec(Model):
         DEFAULT_TARGET_FILE,
         description="The file in the app's folder that holds the workload to run: a Deployment, or anything "
         "else with a pod template (ReplicaSet, StatefulSet without storage of its own, PodTemplate, Rollout of Argo).",
+    )
+    render: Render | None = Field(
+        None,
+        description="What the target is rendered from, by `gitops-bg render`: the agent reads what was rendered, and "
+        "never renders.",
     )
     strategy: Strategy
     min_ready_seconds: Count | None = Field(

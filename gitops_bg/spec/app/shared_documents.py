@@ -64,12 +64,14 @@ def _same(one: Item[Spec] | None, other: Item[Spec] | None) -> bool:
 
 
 def load_shared_documents(
-    files: Mapping[str, bytes | Problem], folder: str, kind: str, model: type[Any]
+    files: Mapping[str, bytes | Problem], folder: str, models: Mapping[str, type[Any]]
 ) -> SharedDocuments[Any]:
     """The documents in the files of ``folder``, by path. A Problem stands for a file that Git found unusable.
 
-    ``model`` has ``metadata``, a `SharedMetadata`, and ``spec``; ``kind`` is its name in messages.
+    ``models`` are those of the kinds that may be there, each with ``metadata``, a `SharedMetadata`, and ``spec``. The
+    first is the one that messages are about.
     """
+    kind = next(iter(models))
     items: dict[str, Item[Any]] = {}
     problems: list[Problem] = []
     for path in sorted(path for path in files if path.startswith(f"{folder}/") and is_manifest(path)):
@@ -80,6 +82,7 @@ def load_shared_documents(
         reading = read(path, content)
         problems.extend(reading.problems)
         for document in reading.documents:
+            model = models.get(_kind_of(document), models[kind])
             item = _item(document, model)
             if item is None:
                 problems.extend(validate(model, document)[1])
@@ -88,6 +91,10 @@ def load_shared_documents(
             else:
                 items[item.name] = item
     return SharedDocuments(items, tuple(problems))
+
+
+def _kind_of(document: Document) -> str:
+    return str(document.value.get("kind")) if isinstance(document.value, dict) else ""
 
 
 def _item(document: Document, model: type[Any]) -> Item[Any] | None:

@@ -3,9 +3,8 @@
 Wrong types are the findings of others (`cluster.lint`); a rule passes over them.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.app.layout import member_of
@@ -14,9 +13,9 @@ from gitops_bg.spec.manifests.service_fields import service_fields
 from gitops_bg.spec.manifests.target import template_path, value_at
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document
+from gitops_bg.spec.yaml.values import Body, as_map, maps
 
 INIT, MAIN = "initContainers", "containers"
-Body = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,18 +100,3 @@ class AppFolder:
 def name_of(document: Document) -> str:
     """The name of an object; empty where it has none."""
     return str(as_map(document.value.get("metadata")).get("name", ""))
-
-
-def as_map(value: Any) -> Body:
-    """The value if it is a mapping, else an empty one."""
-    return value if isinstance(value, Mapping) else {}
-
-
-def maps(value: Any) -> Iterator[tuple[int, Body]]:
-    """The mappings of a list, each with its place."""
-    return ((place, each) for place, each in enumerate(value if isinstance(value, list) else ()) if as_map(each))
-
-
-def texts(value: Any) -> Iterator[tuple[str, str]]:
-    """The entries of a mapping whose key and value are text."""
-    return ((key, each) for key, each in as_map(value).items() if isinstance(key, str) and isinstance(each, str))

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.app.validation import nearest
-from gitops_bg.spec.lint.app_folder import AppFolder, Body, as_map, maps, name_of
+from gitops_bg.spec.lint.app_folder import AppFolder, name_of
 from gitops_bg.spec.lint.finding import error, note
 from gitops_bg.spec.lint.near_names import near
 from gitops_bg.spec.manifests.references import CONFIG_MAP, SECRET, Named, references
 from gitops_bg.spec.yaml.paths import Path
+from gitops_bg.spec.yaml.values import Body, as_map, maps
 
 _ENV = {"configMapKeyRef": CONFIG_MAP, "secretKeyRef": SECRET}
 _ENV_FROM = {"configMapRef": CONFIG_MAP, "secretRef": SECRET}

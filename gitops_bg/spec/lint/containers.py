@@ -7,10 +7,11 @@ are there twice, server-side apply, which finds list items by their key.
 from collections.abc import Callable, Hashable, Iterator
 
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.spec.lint.app_folder import AppFolder, Body, Container, as_map, maps
+from gitops_bg.spec.lint.app_folder import AppFolder, Container
 from gitops_bg.spec.lint.finding import error, note
 from gitops_bg.spec.manifests.image import EXAMPLE, trouble_with
 from gitops_bg.spec.manifests.quantities import amount
+from gitops_bg.spec.yaml.values import Body, as_map, maps
 
 
 def _image_reference(folder: AppFolder) -> Iterator[Problem]:

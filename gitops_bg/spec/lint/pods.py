@@ -5,9 +5,10 @@ from collections.abc import Iterator
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.app.validation import nearest
-from gitops_bg.spec.lint.app_folder import AppFolder, as_map, maps, texts
+from gitops_bg.spec.lint.app_folder import AppFolder
 from gitops_bg.spec.lint.finding import error, note
 from gitops_bg.spec.manifests.target import APPS_KINDS, template_path
+from gitops_bg.spec.yaml.values import as_map, maps, texts
 
 _NAME = r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 _KEY = re.compile(rf"(?:[a-z0-9](?:[-a-z0-9.]{{0,251}}[a-z0-9])?/)?{_NAME}")

@@ -9,9 +9,10 @@ from typing import Any
 from gitops_bg.core.checks.ports import container_ports, targets, written
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.app.validation import nearest
-from gitops_bg.spec.lint.app_folder import MAIN, AppFolder, Body, Container, as_map, maps
+from gitops_bg.spec.lint.app_folder import MAIN, AppFolder, Container
 from gitops_bg.spec.lint.finding import error, note
 from gitops_bg.spec.yaml.paths import Path
+from gitops_bg.spec.yaml.values import Body, as_map, maps
 
 PROBES = ("readinessProbe", "livenessProbe", "startupProbe")
 _HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc")

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.spec.lint.app_folder import MAIN, AppFolder, as_map, maps, name_of
+from gitops_bg.spec.lint.app_folder import MAIN, AppFolder, name_of
 from gitops_bg.spec.lint.finding import note
 from gitops_bg.spec.manifests.autoscaling import AUTOSCALERS, HPA
 from gitops_bg.spec.manifests.auxiliary import BUDGET
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document
+from gitops_bg.spec.yaml.values import as_map, maps
 
 
 def _replicas(folder: AppFolder) -> Iterator[Problem]:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from gitops_bg.core.checks.ports import container_ports, derived_ports
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.app.layout import DEFAULT_TARGET_FILE, member_of
-from gitops_bg.spec.lint.app_folder import AppFolder, as_map, maps, name_of, texts
+from gitops_bg.spec.lint.app_folder import AppFolder, name_of
 from gitops_bg.spec.lint.finding import error, note
 from gitops_bg.spec.lint.near_names import near
+from gitops_bg.spec.yaml.values import as_map, maps, texts
 
 
 def _target_port(folder: AppFolder) -> Iterator[Problem]:

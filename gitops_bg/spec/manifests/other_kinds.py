@@ -7,7 +7,7 @@ REMEDIES = {
     "StatefulSet": "the workload of an app is its target: name this file as spec.target in app.yaml, or move it away",
     "ReplicaSet": "the workload of an app is its target: name this file as spec.target in app.yaml, or move it away",
     "Rollout": "the workload of an app is its target: name this file as spec.target in app.yaml, or move it away",
-    "Canary": "an app.yaml takes its place: docs/reference/conformance.md has the fields",
+    "Canary": "an app.yaml takes its place: `gitops-bg import` writes it",
     "DaemonSet": f"nothing moves traffic between two of them: {_APPLIER}",
     "Ingress": f"it leads to the active Service, whose name never changes: {_APPLIER}",
     "HTTPRoute": "write spec.strategy.blueGreen.routes in app.yaml, and the agent makes it",
@@ -15,8 +15,8 @@ REMEDIES = {
     "Job": f"as a check of a rollout it is a metric with provider.job in analysis/; else {_APPLIER}",
     "CronJob": _APPLIER,
     "AnalysisTemplate": "move it to analysis/",
-    "ClusterAnalysisTemplate": "move it to analysis/, as an AnalysisTemplate",
-    "MetricTemplate": "write it as an AnalysisTemplate in analysis/",
+    "ClusterAnalysisTemplate": "move it to analysis/",
+    "MetricTemplate": "write it as an AnalysisTemplate in analysis/, or let `gitops-bg import` do it",
     "AlertProvider": "move it to alerts/",
     "PromotionPolicy": "move it to policies/",
     "People": "move it to policies/",
@@ -26,10 +26,10 @@ REMEDIES = {
 """By kind: who takes care of it instead, as the remedy of a problem."""
 
 _INSTEAD_OF_APP = {
-    "Rollout": "write a BlueGreenDeployment: strategy.blueGreen keeps its field names, and template belongs into a "
-    "Deployment in target.yaml; docs/reference/conformance.md has every field of Argo Rollouts",
-    "Canary": "write a BlueGreenDeployment: analysis and its webhooks keep their field names, and targetRef is the "
-    "Deployment in target.yaml; docs/reference/conformance.md has every field of Flagger",
+    "Rollout": "let `gitops-bg import` write it, or write a BlueGreenDeployment: strategy.blueGreen keeps its field "
+    "names, and template belongs into a Deployment in target.yaml; docs/how-to/come-from-argo-rollouts.md",
+    "Canary": "let `gitops-bg import` write it, or write a BlueGreenDeployment: analysis and its webhooks keep their "
+    "field names, and targetRef is the Deployment in target.yaml; docs/how-to/come-from-flagger.md",
     "Deployment": "it is the target: call the file target.yaml, and write app.yaml beside it",
 }
 """By kind of what somebody called app.yaml: what to write instead."""

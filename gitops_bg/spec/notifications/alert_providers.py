@@ -95,7 +95,7 @@ Providers = SharedDocuments[ProviderSpec]
 
 def load_providers(files: Mapping[str, bytes | Problem]) -> Providers:
     """The providers in the files of ``alerts/``, by path. A Problem stands for a file that Git found unusable."""
-    return load_shared_documents(files, ALERTS_FOLDER, "AlertProvider", AlertProvider)
+    return load_shared_documents(files, ALERTS_FOLDER, {"AlertProvider": AlertProvider})
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,9 +28,9 @@ from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.repo.read.history import Committed
-from gitops_bg.repo.write.ledger_entries import PublishedEntry
-from gitops_bg.repo.write.policy_file import PolicyChange
+from gitops_bg.repo.ledger.history import Committed
+from gitops_bg.repo.ledger.ledger_entries import PublishedEntry
+from gitops_bg.repo.ledger.policy_file import PolicyChange
 from gitops_bg.spec.groups.status import GroupStatus
 from tests.cli.test_tree_view import SIGHT
 

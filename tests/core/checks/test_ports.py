@@ -7,6 +7,7 @@ import pytest
 from gitops_bg.core.checks.ports import (
     Sources,
     choose,
+    container_ports,
     copied_ports,
     derived_ports,
     ports_of,
@@ -377,3 +378,17 @@ def test_offer_whose_ports_are_old_is_made_again(services, offered):
     git = replace(state.observed.git, promotion=PromotionBranch(V2.digest, V1.digest, services))
     state = replace(state, observed=replace(state.observed, git=git))
     assert any(line.startswith("offer") for line in map(str, decided(state).actions)) is offered
+
+
+DECLARED = {
+    '{"name":"http","containerPort":80}': {("http", "TCP"), (80, "TCP")},
+    '{"containerPort":53,"protocol":"UDP"}': {(53, "UDP")},
+    '{"name":[[]],"containerPort":80}': {(80, "TCP")},
+    '{"name":{},"containerPort":[80],"protocol":[]}': set(),
+    "7": set(),
+}
+
+
+@pytest.mark.parametrize("port", DECLARED)
+def test_ports_of_any_type_are_read_before_the_api_server_has_seen_them(port: str) -> None:
+    assert container_ports(f'{{"spec":{{"containers":[{{"ports":[{port}]}}]}}}}') == DECLARED[port]

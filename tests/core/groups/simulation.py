@@ -41,8 +41,8 @@ from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.hooks import Hook, HookCall, HookResponse
 from gitops_bg.core.model.http_routes import Backend, Deny, HttpRoute, ParentRef, as_stored
 from gitops_bg.core.model.spec import Suspension
-from gitops_bg.repo.write.group_ledger_file import GroupDocument, GroupLedgerBatch, ledger_batch
-from gitops_bg.repo.write.ledger_entries import Position
+from gitops_bg.repo.ledger.group_ledger_file import GroupDocument, GroupLedgerBatch, ledger_batch
+from gitops_bg.repo.ledger.ledger_entries import Position
 from tests.core.groups.gateway import Request, answer
 from tests.core.groups.notation import NOW
 

@@ -12,7 +12,7 @@ from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.groups.reporting.ledger import VERBS, acknowledge_ledger
 from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.hooks import Hook, HookType
-from gitops_bg.repo.write.group_ledger_file import GroupLedgerBatch
+from gitops_bg.repo.ledger.group_ledger_file import GroupLedgerBatch
 from tests.core.groups.notation import NOW
 from tests.core.groups.simulation import World, store
 
@@ -145,6 +145,22 @@ def test_only_what_git_has_of_this_life_is_forgotten(
     assert [entry.sequence for entry in after.ledger] == numbers
     assert [entry.message for entry in after.ledger] == ["4", "5"][len(ENTRIES) - len(numbers) :]
     assert after.sequence == sequence
+
+
+def test_what_git_claimed_is_remembered_until_it_has_more() -> None:
+    world = store().decided().with_record(epoch="life", sequence=5, ledger=ENTRIES)
+
+    def seen(sequence: int) -> None:
+        nonlocal world
+        observed = replace(world.observed, ledger=LedgerPosition("life", sequence))
+        world = acknowledge_ledger(replace(world, observed=observed))
+
+    seen(9)
+    assert world.record.ledger_claimed == 9
+    seen(9)
+    assert world.record.ledger_claimed == 9, "still what somebody else wrote"
+    seen(11)
+    assert (world.record.ledger_claimed, world.record.ledger) == (0, ())
 
 
 def test_an_entry_that_git_has_under_another_number_is_not_taken_again() -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from gitops_bg.core.groups.desired import DesiredGroup, GroupSpec
 from gitops_bg.core.groups.engine import decide_group
-from gitops_bg.core.groups.observed import ObservedGroup
-from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.observed import LedgerPosition, ObservedGroup
+from gitops_bg.core.groups.record import GroupLedgerEntry, GroupRecord
+from gitops_bg.core.groups.reporting.events import GroupEvent
+from gitops_bg.core.groups.reporting.status import conditions_of, phase_of
+from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.verification import Doubt, SourceVerification, UnverifiedCommit
 from tests.core.groups.notation import NOW
@@ -141,6 +145,64 @@ def test_what_is_told(row: str) -> None:
     assert told["RoutesAccepted"].status is routes.startswith("Accepted")
     assert told["SpecValid"].status is True
     assert told["PromotionRejected"].status is (row == "active names nothing that may be promoted")
+
+
+LEDGER = {
+    "nothing speaks against it": ({}, {}, (True, "Trusted", "the ledger says nothing against the record")),
+    "nobody has looked": ({"ledger": None}, {}, (True, "Trusted", "the ledger says nothing against the record")),
+    "somebody else wrote it": (
+        {"ledger_doubt": "Mallory wrote it"},
+        {"ledger_claimed": 9},
+        (False, "WrittenByOthers", "Mallory wrote it"),
+    ),
+    "it has what was never told": (
+        {},
+        {"ledger_claimed": 9},
+        (
+            False,
+            "Ahead",
+            "the ledger says that entry 9 of this group was told, which this record never gave out: "
+            "somebody else wrote there, or the record is one of an earlier backup",
+        ),
+    ),
+    "it lost what it had": (
+        {"ledger": LedgerPosition("life", 3)},
+        {},
+        (
+            False,
+            "Behind",
+            "the ledger has this group's entries up to 3, and had them up to 4: somebody set its branch back",
+        ),
+    ),
+    "it lost all of it": (
+        {"ledger": LedgerPosition("", 0)},
+        {},
+        (
+            False,
+            "Behind",
+            "the ledger has no entry of this group, and had them up to 4: "
+            "somebody deleted its branch, or it is another one",
+        ),
+    ),
+    "of a former life": (
+        {"ledger": LedgerPosition("before", 1)},
+        {},
+        (True, "Trusted", "the ledger says nothing against the record"),
+    ),
+}
+
+
+@pytest.mark.parametrize("row", LEDGER)
+def test_what_the_ledger_says_against_the_record_is_told_and_changes_no_phase(row: str) -> None:
+    seen, remembered, expected = LEDGER[row]
+    waiting = (GroupLedgerEntry(5, NOW, GroupEvent.PROMOTION_FINISHED, "promoted"),)
+    world = store()
+    world.settle()
+    now = world.decided().with_record(**{"epoch": "life", "sequence": 5, "ledger": waiting, **remembered})
+    now = replace(now, observed=replace(now.observed, **{"ledger": LedgerPosition("life", 4), **seen}))  # type: ignore[arg-type]
+    told = {each.type: each for each in conditions_of(now, ())}["LedgerTrusted"]
+    assert (told.status, told.reason, told.message) == expected
+    assert phase_of(now, ()) is Phase.HEALTHY
 
 
 def test_the_sentence_of_a_step_names_it() -> None:

@@ -438,6 +438,28 @@ CONDITIONS = {
             "the ledger has this app's entries up to 2, and had them up to 3: somebody set its branch back",
         ),
     ),
+    "LedgerTrusted: it lost all of it": (
+        world(active(1), record={"sequence": 3}, observed={"git": GitView(ledger_is_known=True)}),
+        (
+            "LedgerTrusted",
+            False,
+            "Behind",
+            "the ledger has no entry of this app, and had them up to 3: "
+            "somebody deleted its branch, or it is another one",
+        ),
+    ),
+    "LedgerTrusted: of what was never told, it has nothing": (
+        world(
+            active(1),
+            record={"sequence": 1, "ledger": (LedgerEntry(1, NOW, Event.PROMOTED),)},
+            observed={"git": GitView(ledger_is_known=True)},
+        ),
+        ("LedgerTrusted", True, "Trusted", "the ledger says nothing against the record"),
+    ),
+    "LedgerTrusted: nobody has read it": (
+        world(active(1), record={"sequence": 3}, observed={"git": GitView()}),
+        ("LedgerTrusted", True, "Trusted", "the ledger says nothing against the record"),
+    ),
     "LedgerTrusted: what was not told yet, it cannot have": (
         world(
             active(1),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from gitops_bg.agent.agent import Agent
 from tests.support.groups import Store
 from tests.support.scenario import STATE_BRANCH, Scenario
@@ -68,6 +70,46 @@ def test_a_group_whose_object_is_lost_goes_on_with_its_history(world: Scenario) 
     store.wait("v1A v2C")
     store.wait_for_ledger("RollbackFinished")
     assert store.ledger()[: len(before)] == before
+
+
+def test_what_somebody_else_wrote_is_said_of_the_group_moves_nothing_and_is_gone_with_the_next_event(
+    world: Scenario,
+) -> None:
+    store, remote, path = Store(world), world.remote, f"groups/{world.namespace}/store.json"
+    store.begin()
+    store.wait_for_ledger("VersionRegistered", 2)
+    world.wait_idle()
+    remote.run("fetch", "--quiet", "origin")
+    remote.checkout(STATE_BRANCH)
+    value = json.loads(remote.show(STATE_BRANCH, path) or "")
+    remote.publish("Oops", {path: json.dumps({**value, "sequence": 900})})
+    remote.checkout("main")
+    world.wake()
+    eventually(lambda: store.condition("LedgerTrusted")["reason"] == "WrittenByOthers", what="it is said")
+    assert f"{path}: Ada Pusher <ada@example.com> wrote it in commit" in store.condition("LedgerTrusted")["message"]
+    store.activate("v2")
+    store.wait("v1L v2A")
+    store.wait_for_ledger("PromotionFinished")
+    assert store.ledger() == A_DAY[:4], "nothing that happened is hidden"
+    eventually(lambda: store.condition("LedgerTrusted")["status"] == "True", what="it is mended")
+    assert store.condition("LedgerTrusted")["reason"] == "Trusted"
+
+
+def test_a_branch_that_was_set_back_is_said_of_the_group(world: Scenario) -> None:
+    store, remote = Store(world), world.remote
+    store.begin()
+    store.activate("v2")
+    store.wait("v1L v2A")
+    store.wait_for_ledger("PromotionFinished")
+    world.wait_idle()
+    path = f"groups/{world.namespace}/store.json"
+    last = remote.run("log", "-1", "--format=%H", STATE_BRANCH, "--", path, cwd=remote.bare).strip()
+    remote.run("update-ref", f"refs/heads/{STATE_BRANCH}", f"{last}~1", cwd=remote.bare)
+    world.wake()
+    eventually(lambda: store.condition("LedgerTrusted")["reason"] == "Behind", what="it is said")
+    store.activate("v1")
+    store.wait("v1A v2C")
+    eventually(lambda: store.condition("LedgerTrusted")["reason"] == "Trusted", what="the next event mends it")
 
 
 def test_an_agent_whose_ledger_thread_ended_is_not_alive(world: Scenario) -> None:

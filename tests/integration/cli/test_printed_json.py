@@ -28,7 +28,7 @@ from tests.support.signers import make_key
 
 ROOT = Path(__file__).parents[3]
 
-FILES = {"init", "check", "schema", "policies test"}
+FILES = {"init", "import", "check", "schema", "policies test"}
 APPS = {"get", "tree", "status", "explain", "plan", "diff", "history", "reconcile", "gate status", "policies replay"}
 CHANGES = {"set-image", "promote", "approve", "rollback", "undo", "abort", "retry", "restart", "resume", "suspend"}
 MORE_CHANGES = {"pause", "freeze", "unfreeze", "accept-history", "gate open", "gate close"}
@@ -37,6 +37,8 @@ GROUPS = {
     for verb in ["get", "tree", "explain", "plan", "diff", "history", "approve", "promote", "rollback", "delete"]
 }
 INSTALLATION = {"install", "uninstall"}
+RENDERED = {"render"}
+"""Of real helm and kustomize: tests/integration/cli/onboarding/test_render.py."""
 
 
 def verbs_with_json(command: Any, name: str = "") -> Iterator[str]:
@@ -54,7 +56,7 @@ def verbs_with_json(command: Any, name: str = "") -> Iterator[str]:
 def test_every_verb_that_prints_json_has_a_schema_and_a_test_here() -> None:
     verbs = set(verbs_with_json(typer.main.get_command(command_line)))
     assert set(PRINTED) - {ERROR, NOTE} == verbs
-    assert verbs == FILES | APPS | CHANGES | MORE_CHANGES | GROUPS | INSTALLATION
+    assert verbs == FILES | APPS | CHANGES | MORE_CHANGES | GROUPS | INSTALLATION | RENDERED
 
 
 @pytest.mark.parametrize("verb", PRINTED)
@@ -77,6 +79,8 @@ def test_a_verb_without_a_schema_and_a_key_that_is_not_documented_are_found() ->
 def test_files(tmp_path: Path) -> None:
     cli = Cli(GitRemote(tmp_path / "git"), tmp_path / "none", tmp_path)
     cli.json("init", str(tmp_path / "config"))
+    rollout = ROOT / "tests/fixtures/peers/examples/rollout-by-hand.yaml"
+    cli.json("import", str(rollout), "--into", str(tmp_path / "config"), "--namespace", "demo")
     cli.json("check", str(tmp_path / "config"))
     cli.json("check", str(tmp_path / "git"), code=1)
     cli.json("schema", "--dir", str(tmp_path / "schemas"))

@@ -18,7 +18,7 @@ from gitops_bg.repo.write.messages import Movement
 from gitops_bg.repo.write.promotion import PrimaryChange, PrimaryOutcome, PrimaryResult
 from tests.fixtures.repos import texts
 from tests.integration.repo.conftest import WEB, change
-from tests.integration.repo.write.test_ledger import batch, entry
+from tests.integration.repo.ledger.test_ledger import batch, entry
 from tests.support.git.remote import GitRefused, GitRemote
 
 AGENTS = 8

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from gitops_bg.spec.analysis.expr_conditions import misread
 from gitops_bg.spec.analysis.expressions import LONGEST, BadExpression, NoAnswer, NoValue, check, is_cheap, is_true
 
 GOOD = [
@@ -51,6 +52,67 @@ def test_bad_expressions_are_refused_with_the_reason(text: str) -> None:
         check(text, ["result"])
     assert BAD[text] in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+EXPR = {
+    "result[0] < 1 and result[1] < 1": "and is of expr-lang, the language of Argo Rollouts: write &&",
+    "result == 'a and b' or result == 'c'": "or is of expr-lang",
+    "not (result > 1)": "write !",
+    "result not in [1, 2]": "write !(a in b)",
+    "all(result, {# < 0.05})": "as in result.all(each, each < 0.05)",
+    "any(result, # < 0.05)": "as in result.all(each, each < 0.05)",
+    "any(result, true)": "as in result.exists(each, each < 0.05)",
+    "result contains 'ok'": 'write it as a function, as in result.contains("ok")',
+    "result.name matches '^a'": 'write it as a function, as in result.contains("ok")',
+    "result.errors ?? 0 < 1": "write has(result.field) ? result.field : 0",
+    "result?.errors < 1": "a missing field is inconclusive by itself",
+    "result[0:2] == [1, 2]": "name each index",
+    "result ** 2 < 1": "multiply",
+    "result ^ 2 < 1": "multiply",
+    "result | len() > 1": "write the function around its value",
+    "result in 1..3": "compare with both bounds",
+    "result == `a`": "write it in quotes",
+    "let x = result; x < 1": "write the value where it is used",
+    "result < 1_000": "write its digits alone",
+    "sum(result) < 1": "CEL has no such function: let what answers compute it",
+    "lower(result) == 'ok'": "CEL has no such function: compare with",
+    "float(result) < 1": "write double(result)",
+    "last(result) < 1": "write result[size(result) - 1]",
+    "default(result, 0) < 1": "write has(result.field) ? result.field : 0",
+}
+
+
+@pytest.mark.parametrize("text", EXPR)
+def test_what_is_written_otherwise_in_expr_lang_is_refused_with_what_to_write(text: str) -> None:
+    with pytest.raises(BadExpression) as caught:
+        check(text, ["result"])
+    assert EXPR[text] in str(caught.value)
+
+
+READ_ALIKE = [
+    "result[0] < 0.05",
+    "result.a > 0 ? result.b < 1 : true",
+    "result.a / 2.0 < 1",
+    "0.5 / result.a < 1",
+    "double(result.a) / result.b < 1",
+    "result.a / double(result.b) < 1",
+    "result == 'a/b'",
+    "result.a - 1 < 0",
+    "result[0] - -1 < 0",
+]
+
+
+@pytest.mark.parametrize("text", READ_ALIKE)
+def test_what_expr_lang_and_cel_read_alike(text: str) -> None:
+    assert misread(text) is None
+
+
+READ_OTHERWISE = ["result[-1] < 1", "result.a / result.b < 1", "result.a / 2 < 1", "1 / (result.a + 1) < 1"]
+
+
+@pytest.mark.parametrize("text", READ_OTHERWISE)
+def test_what_cel_takes_and_reads_otherwise_than_expr_lang(text: str) -> None:
+    assert misread(text)
 
 
 ANSWERS: list[tuple[str, Any, bool]] = [

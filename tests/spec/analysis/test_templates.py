@@ -168,6 +168,68 @@ def test_a_broken_template_is_known_by_its_name() -> None:
     assert found.items["latency"].problems == ()
 
 
+ARGO = with_metric("successCondition: result[0] < 0.05").replace("gitops-bg.dev", "argoproj.io")
+CLUSTER = ARGO.replace("kind: Ana", "kind: ClusterAna")
+
+
+@pytest.mark.parametrize("text", [ARGO, CLUSTER, ARGO.replace("name: errors}", "name: errors, namespace: shop}")])
+def test_templates_of_argo_rollouts_are_read_as_they_are(text: str) -> None:
+    item = library(text).items["errors"]
+    assert item.problems == ()
+    assert item.namespace == ("shop" if "shop" in text else None)
+    assert item.spec
+    assert item.spec.metrics
+    assert item.spec.metrics[0].success_condition == "result[0] < 0.05"
+
+
+OF_ARGO = {
+    CLUSTER.replace("argoproj.io", "gitops-bg.dev"): "1: apiVersion: 'gitops-bg.dev/v1alpha1' is not allowed "
+    "(write argoproj.io/v1alpha1)",
+    CLUSTER.replace("name: errors}", "name: errors, namespace: shop}"): "3: metadata.namespace: "
+    "there is no such field (did you mean name?)",
+    ARGO.replace("0] < 0.05", "-1] < 0.05"): "8: spec.metrics[0].successCondition: counts an index from the end, "
+    "which CEL finds nothing at (write result[size(result) - 1])",
+    CLUSTER.replace("result[0] <", "result.a / result.b <"): "8: spec.metrics[0].successCondition: divides: of whole "
+    "numbers CEL drops the rest, so 3 / 4 is 0 (write double(…) around what is divided)",
+    ARGO.replace("result[0] < 0.05", "result[0] < 0.05 and true"): "8: spec.metrics[0].successCondition: is no CEL: "
+    "and is of expr-lang, the language of Argo Rollouts: write && (write a condition such as result < 0.05)",
+}
+
+
+@pytest.mark.parametrize("text", OF_ARGO, ids=OF_ARGO.values())
+def test_what_argo_rollouts_means_otherwise_is_a_problem_with_its_remedy(text: str) -> None:
+    assert complaints(text) == [OF_ARGO[text]]
+
+
+def test_a_template_of_ours_says_what_cel_says() -> None:
+    assert complaints(with_metric("successCondition: result.a / result.b < 5")) == []
+
+
+def test_a_template_of_each_kind_may_not_have_the_same_name() -> None:
+    (said,) = map(str, library(ARGO, CLUSTER).all_problems())
+    assert "there is an AnalysisTemplate errors in analysis/0.yaml already" in said
+
+
+OF_ARGO_ALONE = {
+    "{wavefront: {address: a, query: b}}": "7: spec.metrics[0].provider.wavefront: is a provider that only Argo "
+    "Rollouts has (ask the backend with provider.web, run a job, or write a plugin)",
+    "{prometheus: {address: http://a, query: b, authentication: {sigv4: {region: a, roleArn: b}}}}": "7: "
+    "spec.metrics[0].provider.prometheus.authentication.sigv4.roleArn: is not read: requests are signed with the "
+    "agent's own AWS credentials (give the agent a role that may query (an IAM role of its ServiceAccount), and remove "
+    "it)",
+    "{web: {url: http://a, authentication: {basic: {username: a, password: b}, basicAuth: {username: a, "
+    "password: b}}}}": "7: spec.metrics[0].provider.web.authentication: must have one of basic, bearer, oauth2 and "
+    "sigv4 (remove the others)",
+    "{web: {url: http://a, authentication: {basicAuth: {username: a, password: b}}}}": "",
+}
+
+
+@pytest.mark.parametrize("provider", OF_ARGO_ALONE)
+def test_providers_of_argo_rollouts(provider: str) -> None:
+    said = complaints(HEAD + METRICS.replace("{web: {url: http://web-preview/errors}}", provider))
+    assert said == [OF_ARGO_ALONE[provider]] * bool(OF_ARGO_ALONE[provider])
+
+
 CHANGES = {
     "nothing": (with_metric(), set()),
     "a comment": ("# why\n" + with_metric(), set()),

@@ -375,11 +375,11 @@ def test_what_has_no_pod_template_is_no_target() -> None:
 
 NO_APPS = {
     "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\n": "app.yaml:2: kind: a Rollout is no app of gitops-bg "
-    "(write a BlueGreenDeployment: strategy.blueGreen keeps its field names, and template belongs into a Deployment in "
-    "target.yaml; docs/reference/conformance.md has every field of Argo Rollouts)",
+    "(let `gitops-bg import` write it, or write a BlueGreenDeployment: strategy.blueGreen keeps its field names, and "
+    "template belongs into a Deployment in target.yaml; docs/how-to/come-from-argo-rollouts.md)",
     "apiVersion: flagger.app/v1beta1\nkind: Canary\n": "app.yaml:2: kind: a Canary is no app of gitops-bg "
-    "(write a BlueGreenDeployment: analysis and its webhooks keep their field names, and targetRef is the Deployment "
-    "in target.yaml; docs/reference/conformance.md has every field of Flagger)",
+    "(let `gitops-bg import` write it, or write a BlueGreenDeployment: analysis and its webhooks keep their field "
+    "names, and targetRef is the Deployment in target.yaml; docs/how-to/come-from-flagger.md)",
     TARGET: "app.yaml:2: kind: a Deployment is no app of gitops-bg "
     "(it is the target: call the file target.yaml, and write app.yaml beside it)",
 }

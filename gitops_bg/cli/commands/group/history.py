@@ -16,7 +16,7 @@ from gitops_bg.cli.views.output import Output, said
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.record import GroupLedgerEntry
 from gitops_bg.core.groups.reporting.events import WARNINGS, GroupEvent
-from gitops_bg.repo.write.ledger_entries import PublishedEntry
+from gitops_bg.repo.ledger.ledger_entries import PublishedEntry
 from gitops_bg.spec.codec import to_json
 
 _STYLES = {

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from gitops_bg.cli.clone.inputs import stale_targets
 from gitops_bg.cli.clone.proposed_changes import promotions_with_company
 from gitops_bg.cli.clone.worktree import files_of
 from gitops_bg.cli.errors import ObjectNotFound, UsageError
@@ -32,7 +33,7 @@ from gitops_bg.spec.app.layout import (
 )
 from gitops_bg.spec.app.validation import nearest
 from gitops_bg.spec.groups.layout import GROUPS_FOLDER
-from gitops_bg.spec.lint.finding import PROBLEM, Finding, Severity
+from gitops_bg.spec.lint.finding import PROBLEM, STALE, Finding, Severity
 from gitops_bg.spec.lint.rules import RULES
 
 Content = bytes | Problem
@@ -58,6 +59,7 @@ def check(
     Reads the work tree at PATH as it is, committed or not; without PATH, and with --repo or GITOPS_BG_REPO, the branch
     of that remote. Where it is a clone, promotions that come together with policies, or with other files, are errors,
     too: traffic waits for them.
+    A target with spec.render is an error where it is not what it would be rendered to now; nothing is rendered.
     With --live, so is an app whose namespace does not exist, and a host that no listener of its Gateway serves.
 
     Example: gitops-bg check .
@@ -80,7 +82,8 @@ def _report(
     checked = check_repository(contents.items(), lint, datetime.now(UTC))
     findings = (each for each in _with_stray(checked.findings, stray) if each.rule.name not in ignored)
     lacking = _lacking(cluster, contents) if cluster else ()
-    return Report(tuple(_by_place([*findings, *lacking])), len(contents), strict)
+    stale = [Finding(STALE, each) for each in stale_targets(path or Path(), contents)] if path or not git.repo else []
+    return Report(tuple(_by_place([*findings, *stale, *lacking])), len(contents), strict)
 
 
 def _lacking(kube: ClusterOptions, contents: dict[str, Content]) -> list[Finding]:

@@ -20,9 +20,9 @@ from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.events import MOVES
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.repo.read.history import Committed
+from gitops_bg.repo.ledger.history import Committed
+from gitops_bg.repo.ledger.policy_file import PolicyChange
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.write.policy_file import PolicyChange
 from gitops_bg.spec.codec import to_json
 from gitops_bg.spec.manifests.configuration import Configuration
 from gitops_bg.spec.manifests.configuration_changes import (

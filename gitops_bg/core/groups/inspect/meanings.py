@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from gitops_bg.core.groups.reporting.status import (
     DIVERGED,
+    LEDGER_TRUSTED,
     MAIN_REFUSES,
     PROMOTION_REJECTED,
     RECORD_LOST,
@@ -39,6 +40,13 @@ _FOUND_BAD = Meaning(
     AUTHOR,
     "change a file of the version that failed, or name another one",
     _EXPLAIN,
+)
+
+_DOUBTED = Meaning(
+    "is not affected: the record counts, and not the ledger",
+    REMOTE,
+    "let nobody but the agent push gitops-bg/state/*; its next commit there writes the file again",
+    _HISTORY,
 )
 
 _PHASES: Mapping[Phase, Meaning] = {
@@ -95,4 +103,8 @@ GROUP_MEANINGS: Meanings = {
         "set active to the version that serves, or let the agent push to main",
         _EXPLAIN,
     ),
+    (LEDGER_TRUSTED, "Trusted"): CALM,
+    (LEDGER_TRUSTED, "WrittenByOthers"): _DOUBTED,
+    (LEDGER_TRUSTED, "Ahead"): _DOUBTED,
+    (LEDGER_TRUSTED, "Behind"): _DOUBTED,
 }

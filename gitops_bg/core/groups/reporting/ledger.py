@@ -42,9 +42,13 @@ def acknowledge_ledger(world: GroupWorld) -> GroupWorld:
     if position.sequence > record.sequence:
         numbered = enumerate(record.ledger, position.sequence + 1)
         waiting = tuple(replace(entry, sequence=number) for number, entry in numbered)
-        return world.with_record(ledger=waiting, sequence=position.sequence + len(waiting))
+        last = position.sequence
+        return world.with_record(ledger=waiting, sequence=last + len(waiting), ledger_claimed=last)
     waiting = tuple(entry for entry in record.ledger if entry.sequence > position.sequence)
-    return world if waiting == record.ledger else world.with_record(ledger=waiting)
+    claimed = record.ledger_claimed if position.sequence <= record.ledger_claimed else 0
+    if (waiting, claimed) == (record.ledger, record.ledger_claimed):
+        return world
+    return world.with_record(ledger=waiting, ledger_claimed=claimed)
 
 
 def note_events(before: GroupWorld, world: GroupWorld) -> GroupWorld:

@@ -1,5 +1,6 @@
 """What people and tools are told of a group: one phase, and conditions that exist from the start."""
 
+from gitops_bg.core.checks.ledger import never_told, set_back
 from gitops_bg.core.groups.analysis.answers import judged, live_verdict, passed
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.hooks.answers import refusal
@@ -17,6 +18,7 @@ from gitops_bg.core.status.source_verified import source_verified
 
 VALID, PROMOTION_REJECTED, ROUTES_ACCEPTED = "SpecValid", "PromotionRejected", "RoutesAccepted"
 DIVERGED = "Diverged"
+LEDGER_TRUSTED = "LedgerTrusted"
 RECORD_LOST, MAIN_REFUSES = "RecordLost", "MainRefusesCommit"
 """Reasons of conditions that other rooms ask for."""
 
@@ -61,6 +63,7 @@ def conditions_of(world: GroupWorld, gates: tuple[GateResult, ...]) -> tuple[Con
         ),
         passed(world),
         _diverged(world),
+        _ledger_trusted(world),
         *source_verified(world.observed.verification),
     )
 
@@ -97,6 +100,24 @@ def _diverged(world: GroupWorld) -> Condition:
     is_back = world.record.state.only(VersionStage.ACTIVE) == failed.active
     reason = "GoingBack" if not is_back else MAIN_REFUSES if world.observed.commit_trouble else "CommitPending"
     return Condition(DIVERGED, True, reason, _way_back(world, failed))
+
+
+def _ledger_trusted(world: GroupWorld) -> Condition:
+    """Whether anything in the ledger speaks against the record, as of an app (`core.status.conditions`)."""
+    if why := world.observed.ledger_doubt:
+        return Condition(LEDGER_TRUSTED, False, "WrittenByOthers", why)
+    if why := never_told(world.record.ledger_claimed, "group"):
+        return Condition(LEDGER_TRUSTED, False, "Ahead", why)
+    if why := _behind(world):
+        return Condition(LEDGER_TRUSTED, False, "Behind", why)
+    return Condition(LEDGER_TRUSTED, True, "Trusted", "the ledger says nothing against the record")
+
+
+def _behind(world: GroupWorld) -> str:
+    record, position = world.record, world.observed.ledger
+    if position is None or position.epoch not in ("", record.epoch):
+        return ""
+    return set_back(position.sequence, record.sequence - len(record.ledger), "group")
 
 
 def _way_back(world: GroupWorld, failed: FailedTransition) -> str:

@@ -30,7 +30,7 @@ def _counting_from(record: Record, last: int) -> Record:
 
     Somebody else wrote it into the ledger, or the record is from an earlier backup. Its number does not say what Git
     contains, so nothing counts as published. Git ignores entries that it has word for word
-    (``repo.write.ledger_file``).
+    (``repo.ledger.ledger_file``).
     """
     waiting = tuple(replace(entry, sequence=last + place) for place, entry in enumerate(record.ledger, 1))
     told = last + sum(entry.sequence <= record.outbox.notified_sequence for entry in record.ledger)

@@ -81,7 +81,7 @@ def test_its_configuration_comes_back_with_it(world: Scenario) -> None:
 @pytest.mark.parametrize(
     ("revision", "said"),
     [
-        (9, "app.yaml: spec.revision: there is no version v9 of this app, so the target is left as it is"),
+        (9, "spec.revision: there is no version v9 of this app, so the target is left as it is"),
         ("v1:" + 10 * "0", f"there is no version v1:{10 * '0'} of this app"),
         (40 * "0", f"main has no commit {10 * '0'}, so the target is left as it is"),
     ],
@@ -107,4 +107,4 @@ def test_a_commit_from_before_the_folder_is_no_version(world: Scenario) -> None:
     web = world.app().deploy("v1")
     pin(web, before)
     said = web.wait_condition("InvalidSpec")["message"]
-    assert f"app.yaml: spec.revision: at commit {before[:10]}: {web.folder}/app.yaml: is missing" in said
+    assert f"spec.revision: at commit {before[:10]}: {web.folder}/app.yaml: is missing" in said

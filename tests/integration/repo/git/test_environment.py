@@ -11,7 +11,7 @@ import pytest
 
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.repo.git.environment import LET_THROUGH
-from gitops_bg.repo.write.ledger_file import AppState, LedgerBatch
+from gitops_bg.repo.ledger.ledger_file import AppState, LedgerBatch
 from tests.integration.repo.conftest import API, NOON, WEB, Opener, change
 from tests.support.git.remote import GitRemote, locked_down_env
 

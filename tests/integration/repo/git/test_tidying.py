@@ -13,7 +13,7 @@ from gitops_bg.repo.git.git_config import PARTIAL
 from gitops_bg.repo.git.tidying import _growing, _ids_in, _Pack
 from gitops_bg.repo.repository import Repository
 from tests.integration.repo.conftest import API, WEB, Opener, change, git_calls
-from tests.integration.repo.write.test_ledger import batch, entry
+from tests.integration.repo.ledger.test_ledger import batch, entry
 from tests.support.git.remote import GitRemote
 
 

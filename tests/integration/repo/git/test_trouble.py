@@ -26,7 +26,7 @@ from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import RepositorySettings
 from tests.fixtures.repos.build import FIXTURES, advance, build
 from tests.integration.repo.conftest import API, WEB, Opener, change, git_calls
-from tests.integration.repo.write.test_ledger import batch, entry
+from tests.integration.repo.ledger.test_ledger import batch, entry
 from tests.support.git.remote import GitRemote
 
 

@@ -19,7 +19,7 @@ from gitops_bg.repo.git.runner import Finished
 from gitops_bg.repo.repository import Repository
 from tests.fixtures.repos import texts
 from tests.integration.repo.conftest import API, WEB, Opener, change, git_calls
-from tests.integration.repo.write.test_ledger import batch, entry
+from tests.integration.repo.ledger.test_ledger import batch, entry
 from tests.support.git.bombs import delta_pack, loose
 from tests.support.git.raw_git import RawGit
 from tests.support.git.remote import GitRemote

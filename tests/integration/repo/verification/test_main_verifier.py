@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -13,14 +11,15 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.core.model.git.verification import Doubt, UnverifiedCommit
-from gitops_bg.repo.git.errors import MainNotVerified, PushRefused, RemoteMoved
+from gitops_bg.repo.git.errors import MainNotVerified, OwnCommitNotChecked, PushRefused, RemoteMoved
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.read.polling import Poll
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.verification import main_verifier
 from gitops_bg.repo.verification.main_verifier import VerifiedBefore
+from gitops_bg.repo.verification.signatures import NoSshKeygen
 from gitops_bg.repo.write.edits import Edited
-from tests.integration.repo.conftest import WEB, change, git_calls
+from tests.integration.repo.conftest import API, WEB, change, git_calls
 from tests.integration.repo.verification.conftest import Signed
 from tests.support.raw_commits import with_signature_before
 from tests.support.signers import signing
@@ -184,6 +183,56 @@ def test_the_agent_does_not_push_what_would_not_be_verified(signed: Signed, read
     assert signed.remote.head() == head
 
 
+def test_a_failure_at_the_agent_s_own_commit_is_no_refusal_and_is_tried_again(
+    signed: Signed, good: str, fails: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository = signed.open()
+    repository.poll()
+    head, failing = signed.remote.head(), fails.with_name("fails-at-checks")
+    failing.touch()
+    with pytest.raises(OwnCommitNotChecked, match=r"cannot be checked .*, because ssh-keygen fails; it is tried"):
+        repository.commit_primaries([change(repository)])
+    failing.unlink()
+    with monkeypatch.context() as patched:
+        patched.setattr("gitops_bg.repo.verification.signatures.shutil.which", lambda _: None)
+        with pytest.raises(NoSshKeygen, match="install OpenSSH"):
+            repository.commit_primaries([change(repository)])
+    assert signed.remote.head() == head
+    assert repository.commit_primaries([change(repository)])[WEB].commit == signed.remote.head() != head
+
+
+def test_one_failure_at_the_agent_s_own_commit_holds_nothing_up(
+    signed: Signed, good: str, fails: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository = signed.open()
+    repository.poll()
+    failing, asked, doubt_of = fails.with_name("fails-at-checks"), list[str](), repository._mirror.doubt_of
+
+    def once(commit: str) -> Doubt | None:
+        asked.append(commit)
+        if asked.count(commit) == 1 and commit != good:
+            failing.touch()
+        try:
+            return doubt_of(commit)
+        finally:
+            failing.unlink(missing_ok=True)
+
+    monkeypatch.setattr(repository._mirror, "doubt_of", once)
+    commit = repository.commit_primaries([change(repository)])[WEB].commit
+    assert (signed.remote.head(), asked.count(commit)) == (commit, 2)
+
+
+def test_a_push_of_more_own_commits_than_one_look_checks_is_made(
+    signed: Signed, good: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Found: a batch of more than 250 promotions was refused, since the rest was to be checked at the next look."""
+    monkeypatch.setattr(main_verifier, "MOST", 1)
+    repository = signed.open()
+    repository.poll()
+    commits = repository.commit_primaries([change(repository), change(repository, app=API)])
+    assert commits[API].commit == signed.remote.head()
+
+
 UNLISTED = {
     "a key that nobody listed": (Doubt.UNKNOWN_KEY, None),
     "a key that has ended": (Doubt.KEY_NOT_VALID, 'valid-before="20200101Z"'),
@@ -274,19 +323,6 @@ def test_a_date_that_git_cannot_hold_is_a_doubt_and_no_damage_to_the_mirror(
     assert reading._mirror.settings.mirror.stat().st_ino == inode
     assert signed.push(signed.ada, "on top")
     assert held(reading.poll()).commit == forged
-
-
-@pytest.fixture
-def fails(signed: Signed, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """As long as this file exists, `ssh-keygen` fails, as without room for its files; it has each call as a line."""
-    real, folder = shutil.which("ssh-keygen"), signed.folder / "bin"
-    folder.mkdir()
-    flag = folder / "fails"
-    script = f'#!/bin/sh\n[ -e "{flag}" ] && echo "$2" >> "{flag}" && exit 255\nexec "{real}" "$@"\n'
-    (folder / "ssh-keygen").write_text(script)
-    (folder / "ssh-keygen").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-    return flag
 
 
 def test_an_ssh_keygen_that_fails_for_a_while_is_asked_again_at_the_next_look(

@@ -11,15 +11,16 @@ import pytest
 from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import AppKey, Color, Source, Stage, Version
+from gitops_bg.core.text.printable import one_line
 from gitops_bg.repo.read.markers import markers_in
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.commits import blob_id
-from gitops_bg.repo.write.messages import Movement, asking, ledger_message, one_line, trailers
+from gitops_bg.repo.write.messages import Movement, asking, ledger_message, trailers
 from gitops_bg.repo.write.promotion import PrimaryChange
 from gitops_bg.spec.app.primary import render_primary
 from gitops_bg.spec.manifests.configuration import Configuration, configuration_of
 from tests.integration.repo.conftest import API, NOON, WEB, Opener, change
-from tests.integration.repo.write.test_ledger import batch, entry
+from tests.integration.repo.ledger.test_ledger import batch, entry
 from tests.support.git.remote import GitRemote
 
 FORGED = "fine\n\nBg-Approved-By: root\nBg-Event: rolled-back\r\x85Bg-App: a/b\u2028Bg-To: v9"
@@ -61,7 +62,8 @@ def test_every_event_has_words_in_both_kinds_of_commit(event: Event) -> None:
     assert asking(movement, "prod").startswith("web: ")
     told = ledger_message([movement], "prod").splitlines()
     assert told[0].endswith("v2 (abcdef0123) [prod]")
-    assert told[-3:] == trailers(movement)
+    assert told[-4:] == [*trailers(movement), "Bg-Ledger: prod"]
+    assert "Bg-Ledger" not in asking(movement, "prod"), "it belongs to the ledger alone"
 
 
 ONE, TWO = "v1:1111111111222222", "v1:abcdef0123456789"

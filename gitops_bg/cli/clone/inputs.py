@@ -1,0 +1,81 @@
+"""Reads what targets are rendered from out of a work tree, and finds the targets that are stale. Renders nothing."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.app.layout import APP_FILE, DEFAULT_TARGET_FILE, app_of
+from gitops_bg.spec.app.render import Render
+from gitops_bg.spec.app.validation import validate
+from gitops_bg.spec.rendering.inputs import digest_of, inputs_of, missing
+from gitops_bg.spec.rendering.rendered import BESIDE_FILE, was_rendered, what_is_stale
+from gitops_bg.spec.yaml.reader import Document, read_one
+from gitops_bg.spec.yaml.values import as_map
+
+Content = bytes | Problem
+REMEDY = "run `gitops-bg render {}`, and commit what it writes"
+
+
+def files_below(root: Path, place: str) -> dict[str, bytes]:
+    """Every file at or below a path of a work tree, by path, without hidden ones and links; none where it is not."""
+    start = root / place
+    if _is_hidden(Path(place)) or any(each.is_symlink() for each in (start, *start.parents) if root in each.parents):
+        return {}
+    paths = [start] if start.is_file() else sorted(start.rglob("*")) if start.is_dir() else []
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in paths
+        if path.is_file() and not path.is_symlink() and not _is_hidden(path.relative_to(root))
+    }
+
+
+def rendered_apps(contents: Mapping[str, Content]) -> Iterator[tuple[AppKey, str, Document, Render | None]]:
+    """The apps that say what their target is rendered from: each with its folder, its app.yaml, and that; None where it
+    is invalid, which `check` says.
+    """
+    for path, content in sorted(contents.items()):
+        found = app_of(path)
+        if found is None or found[1] != APP_FILE or not isinstance(content, bytes) or b"render" not in content:
+            continue
+        document, _ = read_one(path, content)
+        written = as_map(as_map(document.value).get("spec")).get("render") if document else None
+        if document and written is not None:
+            render, _ = validate(Render, Document(path, written))
+            yield found[0], path.rpartition("/")[0], document, render
+
+
+def target_file_of(document: Document) -> str:
+    """The name of the target's file that an app.yaml says."""
+    named = as_map(as_map(document.value).get("spec")).get("target")
+    return named if isinstance(named, str) else DEFAULT_TARGET_FILE
+
+
+def stale_targets(root: Path, contents: Mapping[str, Content]) -> Iterator[Problem]:
+    """The rendered files of a work tree that are not what their inputs render."""
+    for app, folder, document, render in rendered_apps(contents):
+        if render is None:
+            continue
+        gone = missing(render, lambda place: files_below(root, place))
+        for place in gone:
+            message = f"{place} is not in the repository"
+            yield document.problem(("spec", "render"), message, "write the path from the repository's root")
+        if not gone:
+            inputs = digest_of(app, render, inputs_of(render, lambda place: files_below(root, place)))
+            yield from _stale_files(app, folder, document, contents, inputs)
+
+
+def _stale_files(
+    app: AppKey, folder: str, document: Document, contents: Mapping[str, Content], inputs: str
+) -> Iterator[Problem]:
+    target = target_file_of(document)
+    for name in (target, BESIDE_FILE):
+        content = contents.get(f"{folder}/{name}")
+        if isinstance(content, bytes) and (name == target or was_rendered(content)):
+            why = what_is_stale(content, inputs)
+            if why:
+                yield Problem(f"{folder}/{name}", why, 1, 1, remedy=REMEDY.format(app))
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)

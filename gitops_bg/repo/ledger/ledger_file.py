@@ -1,0 +1,267 @@
+"""The file of an app on the state branch: its format, and how it takes new entries. Pure data, no Git.
+
+camelCase JSON, sorted and indented, so that a diff of two commits is readable.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.model.desired import LedgerMemory
+from gitops_bg.core.model.record import Cause, Hold, LedgerEntry, Lift, Record
+from gitops_bg.core.model.version import Stage, Version
+from gitops_bg.core.text.foreign_json import UNIQUE, NotJson, read_json
+from gitops_bg.repo.ledger.ledger_entries import MOST_SEQUENCE, NOWHERE, Position, PublishedEntry, take
+from gitops_bg.spec.codec import from_json
+
+_KEPT_DIGESTS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class VersionState:
+    """One version, as far as the ledger shows it."""
+
+    version: int
+    digest: str
+    color: str = ""
+    rollout: int = 0
+    source_commit: str = ""
+    since: datetime | None = None
+    """When live traffic came to it; None for a candidate."""
+
+
+@dataclass(frozen=True, slots=True)
+class AppState:
+    """The state of an app: the part of the record that the ledger shows.
+
+    ``active_digests`` as ``Record.routing.activations``.
+
+    ``primary_by`` is the commit that brought the ``primary.yaml`` of that time into main.
+    """
+
+    rollout: int = 0
+    last_version: int = 0
+    active: VersionState | None = None
+    candidate: VersionState | None = None
+    holds: tuple[Hold, ...] = ()
+    active_digests: tuple[str, ...] = ()
+    past_holds: tuple[Hold, ...] = ()
+    primary_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerBatch:
+    """What one app has for the ledger: entries of this epoch that Git may not have yet, and the app's state."""
+
+    epoch: str
+    entries: tuple[LedgerEntry, ...]
+    state: AppState
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A whole file. ``history`` is oldest first."""
+
+    state: AppState = AppState()
+    position: Position = NOWHERE
+    history: tuple[PublishedEntry[LedgerEntry], ...] = ()
+
+    def taking(self, batch: LedgerBatch) -> tuple["Document", tuple[LedgerEntry, ...]]:
+        """The file with the new entries of the batch, and those entries: each is taken once."""
+        taken = take(self.history, self.position, batch.epoch, batch.entries)
+        digests = _merged(self.state.active_digests, batch.state.active_digests)
+        return Document(replace(batch.state, active_digests=digests), taken.position, taken.history), taken.fresh
+
+    @property
+    def cautious(self) -> "Document":
+        """What may be believed of it where nobody can prove who wrote it: what holds versions up, and nothing that lets
+        one pass.
+        """
+        return replace(self, state=replace(self.state, active_digests=(), primary_by=""))
+
+    @property
+    def memory(self) -> LedgerMemory:
+        """What a rebuilt cluster needs to know."""
+        state = self.state
+        before = {each.entry.to_digest: each.entry.to_version for each in self.history}
+        now = {each.digest: each.version for each in (state.active, state.candidate) if each}
+        numbers = tuple((digest, number) for digest, number in (before | now).items() if digest and number)
+        return LedgerMemory(
+            state.rollout,
+            state.last_version,
+            state.active_digests,
+            state.holds,
+            state.past_holds,
+            numbers,
+            state.primary_by,
+        )
+
+
+def state_of(record: Record) -> AppState:
+    """The part of a record that the ledger shows."""
+    candidates = [v for v in record.versions if v.stage is Stage.CANDIDATE and not v.retiring]
+    active = record.version(record.routing.traffic) if record.routing.traffic else None
+    return AppState(
+        rollout=record.rollout,
+        last_version=record.last_version,
+        active=_version_state(active) if active else None,
+        candidate=_version_state(candidates[-1]) if candidates else None,
+        holds=record.holds,
+        active_digests=record.routing.activations,
+        past_holds=record.past_holds,
+        primary_by=record.git.primary_by,
+    )
+
+
+def _version_state(version: Version) -> VersionState:
+    since = version.activated_at
+    return VersionState(version.number, version.digest, version.color, version.rollout, version.source.commit, since)
+
+
+def _merged(before: Iterable[str], now: Iterable[str]) -> tuple[str, ...]:
+    """Both lists as one, each digest at its last place, the newest kept."""
+    newest_first = dict.fromkeys([*reversed([*before, *now])])
+    return tuple(reversed(list(newest_first)[:_KEPT_DIGESTS]))
+
+
+def render(document: Document) -> bytes:
+    """The text of the file."""
+    state = document.state
+    value = {
+        "active": _version_json(state.active),
+        "activeDigests": list(state.active_digests),
+        "candidate": _version_json(state.candidate),
+        "epoch": document.position.epoch,
+        "history": [_entry_json(published) for published in document.history],
+        "holds": [_hold_json(hold) for hold in state.holds],
+        "lastVersion": state.last_version,
+        "pastHolds": [_hold_json(hold) for hold in state.past_holds],
+        "primaryBy": state.primary_by,
+        "rollout": state.rollout,
+        "sequence": document.position.sequence,
+    }
+    return (json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode(errors="replace")
+
+
+def parse(text: bytes) -> Document:
+    """Parse a file. Raises ``ValueError`` for one that is not ours: others may write the state branch."""
+    try:
+        value: Mapping[str, Any] = read_json(text, UNIQUE)
+        state = AppState(
+            rollout=_number(value["rollout"]),
+            last_version=_number(value["lastVersion"]),
+            active=_version_of(value["active"]),
+            candidate=_version_of(value["candidate"]),
+            holds=tuple(_hold_of(hold) for hold in value["holds"]),
+            past_holds=tuple(_hold_of(hold) for hold in value.get("pastHolds", [])),
+            active_digests=tuple(_text(digest) for digest in value["activeDigests"]),
+            primary_by=_text(value.get("primaryBy", "")),
+        )
+        history = tuple(_published(entry) for entry in value["history"])
+        position = Position(_text(value["epoch"]), _number(value["sequence"]))
+        return Document(state, _checked(position, history), history)
+    except (KeyError, TypeError, AttributeError, NotJson, InvalidInput) as error:
+        raise ValueError(f"not a ledger file: {error}") from error
+
+
+def adopted(text: bytes, is_named: bool) -> bytes | None:
+    """What is kept of a file whose writer nobody can prove, for a commit of the agent; None for none.
+
+    What holds versions up, as `Document.cautious`; and, where the agent may have written it, how far it got.
+    """
+    try:
+        document = parse(text).cautious
+    except ValueError:
+        return None
+    return render(document if is_named else Document(document.state))
+
+
+def _checked(position: Position, history: Iterable[PublishedEntry[LedgerEntry]]) -> Position:
+    if any(one.epoch == position.epoch and one.entry.sequence > position.sequence for one in history):
+        raise TypeError("its sequence is lower than that of an entry in it")
+    return position
+
+
+def _number(value: object) -> int:
+    if type(value) is not int:
+        raise TypeError("a number is expected where there is none")
+    if not 0 <= value <= MOST_SEQUENCE:
+        raise TypeError(f"a number is not one that an agent counts to: 0 to {MOST_SEQUENCE}")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("a text is expected where there is none")
+    return value
+
+
+def _hold_json(hold: Hold) -> dict[str, Any]:
+    cause = "" if hold.cause is Cause.UNKNOWN else hold.cause.value
+    lifted = hold.lifted.value if hold.lifted else None
+    said = {"digest": hold.digest, "reason": hold.reason, "since": hold.since, "cause": cause, "lifted": lifted}
+    return _plain(said)
+
+
+def _hold_of(value: Mapping[str, Any]) -> Hold:
+    """Parse a hold; it stays a hold even if this release does not know its cause."""
+    known = {"cause": tuple(map(str, Cause)), "lifted": tuple(map(str, Lift))}
+    kept = {key: item for key, item in value.items() if key not in known or item in known[key]}
+    return from_json(Hold, {"reason": "", "cause": Cause.UNKNOWN.value, **kept})
+
+
+def _version_json(version: VersionState | None) -> dict[str, Any] | None:
+    if version is None:
+        return None
+    return _plain(
+        {
+            "version": version.version,
+            "digest": version.digest,
+            "color": version.color,
+            "rollout": version.rollout,
+            "sourceCommit": version.source_commit,
+            "since": version.since,
+        }
+    )
+
+
+def _version_of(value: Mapping[str, Any] | None) -> VersionState | None:
+    return None if value is None else from_json(VersionState, value)
+
+
+_ENTRY_FIELDS = {
+    "rollout": "rollout",
+    "from_version": "fromVersion",
+    "from_digest": "fromDigest",
+    "to_version": "toVersion",
+    "to_digest": "toDigest",
+    "commit": "commit",
+    "source_commit": "sourceCommit",
+    "by": "by",
+    "reason": "reason",
+    "approved_by": "approvedBy",
+}
+
+
+def _entry_json(published: PublishedEntry[LedgerEntry]) -> dict[str, Any]:
+    entry = published.entry
+    fields = {name: getattr(entry, field) for field, name in _ENTRY_FIELDS.items()}
+    return _plain(
+        {"epoch": published.epoch, "sequence": entry.sequence, "at": entry.at, "event": entry.event, **fields}
+    )
+
+
+def _published(value: Mapping[str, Any]) -> PublishedEntry[LedgerEntry]:
+    epoch = _text(value["epoch"])
+    if not epoch:  # an empty text is left out when the file is written again, and the file would become unreadable
+        raise TypeError("an entry has an empty epoch")
+    return PublishedEntry(epoch, from_json(LedgerEntry, value))
+
+
+def _plain(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Drop empty values; format times in ISO 8601."""
+    said = {name: item for name, item in value.items() if item not in (None, "", ())}
+    return {name: item.isoformat() if isinstance(item, datetime) else item for name, item in said.items()}

@@ -1,0 +1,246 @@
+"""Whose commits the state branch has, and how that is known. Believes a name only where nothing better is to be had.
+
+Writes nothing but a commit of no branch, to try the signing key.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from gitops_bg.core.errors import Transient
+from gitops_bg.core.model.git.verification import Doubt
+from gitops_bg.core.text.printable import one_line
+from gitops_bg.repo.git.mirror import Mirror
+from gitops_bg.repo.git.output import text
+from gitops_bg.repo.ledger.errors import LedgerNotChecked
+from gitops_bg.repo.verification.answers import Answers
+from gitops_bg.repo.verification.main_verifier import MainVerifier
+from gitops_bg.repo.verification.signatures import NoSshKeygen, Signature
+from gitops_bg.repo.write.commits import Committer
+from gitops_bg.repo.write.messages import MARK
+from gitops_bg.repo.write.own_signature import KeyNotTried, OwnKey
+
+_FORMAT = f"--format=%H%x00%P%x00%an <%ae>%x00%cn <%ce>%x00%(trailers:key={MARK},valueonly,separator=%x2C)%x00"
+_PARTS = 6  # of one commit: what the format names, and an empty one, for -z ends a commit, too
+_LONGEST = 16 * 1024
+MOST = 200_000
+"""How many commits are looked through for one of the agent's: some seconds' work."""
+_REMEMBERED = 20_000
+"""How many bad signatures are cached."""
+NAMED = 20
+"""How many of the newest commits of others are remembered, to say whose a file is."""
+_AT_ONCE = 25
+_SECONDS = 2.0
+"""How long the checks of one look may take until the rest waits for the next."""
+_CRUD = " .,:;<>\"\\'"
+"""What git leaves out at both ends of a name that it writes itself: https://git-scm.com/docs/git-commit-tree."""
+
+
+class Proof(IntEnum):
+    """How it is known that a commit is the agent's own; only the best proof that a branch has counts."""
+
+    NONE = 0
+    NAME = 1
+    """By its name alone: nobody checks signatures, or nothing was ever signed."""
+    EXPIRED = 2
+    """Signed by a key of the agent that has expired since."""
+    SIGNED = 3
+    """Signed by a key of the agent, for this branch; or made by this process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A commit, as git tells of it."""
+
+    commit: str
+    parents: tuple[str, ...]
+    author: str
+    committer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a walk found: the newest commit with the best proof, and the others that it met before, newest first."""
+
+    own: str
+    proof: Proof
+    others: tuple[Told, ...]
+    settled: bool = True
+    """Whether no answer of a program decided, which may have failed."""
+
+
+_WHY = {
+    Doubt.NOT_SIGNED: "not signed",
+    Doubt.UNKNOWN_KEY: "signed by another key",
+    Doubt.KEY_NOT_VALID: "signed by a key that no longer counts",
+    Doubt.INVALID: "with a signature that does not hold",
+}
+
+
+class OwnCommits:
+    """Asks git, and the verifier where commits are verified. ``monotonic`` gives seconds."""
+
+    def __init__(
+        self,
+        mirror: Mirror,
+        committer: Committer,
+        verifier: MainVerifier | None,
+        key: OwnKey | None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._mirror = mirror
+        self._committer = committer
+        self._verifier = verifier
+        self._key = key
+        self._monotonic = monotonic
+        self._bad: Answers[tuple[str, str], Signature] = Answers(_REMEMBERED, monotonic)
+
+    @property
+    def stamp(self) -> tuple[frozenset[str], str]:
+        """What the answers depend on beside the commits: the names that are the agent's, and the keys."""
+        return self._committer.names, self._verifier.digest if self._verifier else ""
+
+    @property
+    def best(self) -> Proof:
+        """The proof that every commit of the agent has from now on."""
+        return Proof.SIGNED if self._verifier else Proof.NAME
+
+    def newest(self, tip: str, since: str = "", least: Proof = Proof.NAME) -> Found:
+        """The agent's newest commit in ``tip`` and not in ``since``, by the best proof of all that are there, if it is
+        at least this one.
+
+        Whoever may push can put any number of commits on top of the agent's, with its name, or its own below other
+        parents: all are looked through, children first, and only what says that it is of this ledger needs a process
+        for its signature. Raises ``LedgerNotChecked`` where that is not known yet.
+        """
+        search = _Search(self._is_named, self._judged, self.best, self._monotonic)
+        walk = ("log", "-z", "--encoding=none", "--topo-order", f"--max-count={MOST}", _FORMAT)
+        asked = (*walk, tip, *([f"^{since}"] if since else []), "--")
+        told = map(text, self._mirror.stream(*asked, longest=_LONGEST))
+        for found, parents, author, committer, mark, _ in zip(*[told] * _PARTS, strict=False):
+            is_marked = self._verifier is not None and mark.strip() == self._mirror.settings.cluster
+            if search.meets(Told(found.strip(), tuple(parents.split()), author, committer), is_marked=is_marked):
+                break
+        return search.found(least)
+
+    def described(self, told: Told) -> str:
+        """Who made a commit that is not the agent's, and how that is known."""
+        named = f"{one_line(told.commit[:10])}, and not this agent"
+        other = next((name for name in (told.author, told.committer) if not self._is_name(name)), "")
+        if other or self._verifier is None:
+            return f"{one_line(other or told.author)} wrote it in commit {named}"
+        return f"somebody wrote it in the agent's name, {self._why_not(told.commit)}, in commit {named}"
+
+    def _is_named(self, told: Told) -> bool:
+        return self._is_name(told.author) and self._is_name(told.committer)
+
+    def _is_name(self, name: str) -> bool:
+        return _bare(name) in {_bare(each) for each in self._committer.names}
+
+    def _why_not(self, commit: str) -> str:
+        """What is wrong with the signature of a commit; not asked where that is for another commit to tell."""
+        try:
+            [signature] = self._signatures([commit]).values()
+        except Transient:
+            return "its signature cannot be checked now"
+        if signature.doubt is None:
+            own = self._is_own(signature)
+            return "signed for something else" if own else f"signed as {one_line(signature.principal)}"
+        return _WHY.get(signature.doubt, "with a signature that nobody can check")
+
+    def _judged(self, commits: Sequence[str]) -> dict[str, tuple[Proof, bool]]:
+        """The proof that each of these commits is the agent's, and whether that lasts. Raises ``LedgerNotChecked``."""
+        assert self._verifier is not None
+        found = self._signatures(commits)
+        good = [commit for commit in commits if found[commit].doubt is None and self._is_own(found[commit])]
+        now = self._verifier.check(good)
+        proofs = {commit: Proof.SIGNED if now[commit].doubt is None else Proof.EXPIRED for commit in good}
+        return {commit: (proofs.get(commit, Proof.NONE), found[commit].lasts) for commit in commits}
+
+    def _is_own(self, signature: Signature) -> bool:
+        return self._key is not None and signature.principal == self._key.principal() and signature.is_ssh
+
+    def _signatures(self, commits: Sequence[str]) -> dict[str, Signature]:
+        """The signatures of commits, as of their dates. What a program finds bad may be its failure: that counts only
+        where it is said twice, the second time beside a good signature that was made just now.
+        """
+        assert self._verifier is not None
+        digest = self._verifier.digest
+        known = {commit: one for commit in commits if (one := self._bad.get((commit, digest))) is not None}
+        try:
+            found = known | self._verifier.check_at_date([commit for commit in commits if commit not in known])
+            doubtful = [commit for commit, one in found.items() if not one.lasts and commit not in known]
+            if doubtful and self._key is not None:
+                again = self._key.check_beside(doubtful)
+                for commit, one in again.items():
+                    if not one.lasts:
+                        self._bad.put((commit, digest), one, lasts=False)
+                found |= again
+        except (NoSshKeygen, KeyNotTried) as error:
+            raise LedgerNotChecked(str(error)) from error
+        return found
+
+
+class _Search:
+    """One walk from the newest commit to the oldest, which ends with the first that nothing better can follow."""
+
+    def __init__(
+        self,
+        is_named: Callable[[Told], bool],
+        judged: Callable[[Sequence[str]], Mapping[str, tuple[Proof, bool]]],
+        enough: Proof,
+        monotonic: Callable[[], float],
+    ) -> None:
+        self._is_named = is_named
+        self._judged = judged
+        self._enough = enough
+        self._monotonic = monotonic
+        self._until = monotonic() + _SECONDS
+        self._first: dict[Proof, tuple[int, str]] = {}
+        """The newest commit of each proof, with how many were met before it."""
+        self._newest: list[Told] = []
+        self._met = 0
+        self._waiting: list[tuple[int, str]] = []
+        self._size = 1
+        self._settled = True
+
+    def meets(self, told: Told, *, is_marked: bool) -> bool:
+        """Take in the next commit; return whether that is enough."""
+        if len(self._newest) < NAMED:
+            self._newest.append(told)
+        if self._is_named(told):
+            self._first.setdefault(Proof.NAME, (self._met, told.commit))
+        if is_marked:
+            self._waiting.append((self._met, told.commit))
+        self._met += 1
+        if len(self._waiting) >= self._size:
+            self._check()
+        return self._enough in self._first
+
+    def _check(self) -> None:
+        """Check the signatures of those that wait: at first of the newest alone, which mostly is enough."""
+        if self._size > 1 and self._monotonic() > self._until:
+            raise LedgerNotChecked("so many say that they are that some are left for the next looks", later=True)
+        self._size = _AT_ONCE
+        judged = self._judged([commit for _, commit in self._waiting])
+        for at, commit in self._waiting:
+            proof, lasts = judged[commit]
+            if self._enough not in self._first:
+                self._settled = self._settled and lasts
+            if proof is not Proof.NONE:
+                self._first.setdefault(proof, (at, commit))
+        self._waiting = []
+
+    def found(self, least: Proof) -> Found:
+        """What the walk found, as `OwnCommits.newest`."""
+        if self._enough not in self._first and self._waiting:
+            self._check()
+        proof = max((each for each in self._first if each >= least), default=Proof.NONE)
+        at, own = self._first.get(proof, (self._met, ""))
+        return Found(own, proof, tuple(self._newest[:at]), self._settled)
+
+
+def _bare(identity: str) -> tuple[str, str]:
+    name, _, mail = identity.rpartition(" <")
+    return name.strip(_CRUD), mail.strip(_CRUD)

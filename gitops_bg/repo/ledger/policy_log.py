@@ -1,0 +1,129 @@
+"""Writes changes of ``policies/`` to the ledger: one entry for each commit of main that changed their content.
+
+Level-triggered: it compares main with the state branch, so nothing is lost while no agent runs, and nothing is recorded
+twice, whoever writes: after a refused push it starts again from what others wrote.
+"""
+
+from collections.abc import Iterator
+
+from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.repo.git.mirror import Mirror
+from gitops_bg.repo.ledger.places import POLICIES
+from gitops_bg.repo.ledger.policy_file import PolicyChange, PolicyDocument, message, parse, render
+from gitops_bg.repo.ledger.state_branch import StateBranch, View, Written
+from gitops_bg.repo.read.files import Files
+from gitops_bg.repo.read.mainline import Mainline
+from gitops_bg.repo.read.provenance import Details
+from gitops_bg.repo.read.since import changes_of
+from gitops_bg.repo.read.trees import Trees
+from gitops_bg.spec.app.layout import POLICIES_FOLDER, SETTINGS_FILE, SIGNERS_FILE
+from gitops_bg.spec.policies.changes import PoliciesAt, differences, policies_at
+
+_PATHS = (POLICIES_FOLDER, SETTINGS_FILE)
+_MOST = 100
+"""How many commits are recorded one by one at a time; of more, the oldest are recorded as one change."""
+
+
+class PolicyLog:
+    """The file of the state branch. Not thread-safe."""
+
+    def __init__(
+        self, mirror: Mirror, trees: Trees, files: Files, mainline: Mainline, details: Details, branch: StateBranch
+    ) -> None:
+        self._mirror = mirror
+        self._trees = trees
+        self._files = files
+        self._mainline = mainline
+        self._details = details
+        self._branch = branch
+        self._told: tuple[str, ...] | None = None
+        """The ids of the content at `_PATHS` when the ledger was last known to be complete."""
+
+    def publish(self, head: str) -> bool:
+        """Record main's changes of policies up to ``head``; return whether there were any.
+
+        May be called again after any failure. Raises as `StateBranch.write`.
+        """
+        there = self._trees.at(head, _PATHS)
+        ids = tuple(there[path].id if path in there else "" for path in _PATHS)
+        if ids == self._told:
+            return False
+        changes: tuple[PolicyChange, ...] = ()
+
+        def compose(view: View) -> Written | None:
+            nonlocal changes
+            document = self._at(view.own)
+            changes = tuple(self._changes(document, head))
+            written = {POLICIES: render(document.taking(changes, head))}
+            return Written(written, message(changes, self._branch.cluster)) if changes else None
+
+        self._branch.write(compose)
+        self._told = ids
+        return bool(changes)
+
+    def document(self) -> PolicyDocument:
+        """Return the file as the agent itself wrote it last; an empty one if it is missing or damaged."""
+        return self._at(self._branch.seen().own)
+
+    def doubt(self) -> str:
+        """Why the file, as it stands, is not believed; empty where it is."""
+        foreign = self._branch.seen().foreign.get(POLICIES)
+        return f"{POLICIES}: {foreign.why}" if foreign else ""
+
+    def _at(self, commit: str) -> PolicyDocument:
+        file = self._files.at(POLICIES, commit) if commit else None
+        if file is None or isinstance(file.content, Problem):
+            return PolicyDocument()
+        try:
+            return parse(file.content)
+        except ValueError:
+            return PolicyDocument()
+
+    def _changes(self, document: PolicyDocument, head: str) -> Iterator[PolicyChange]:
+        """Yield the changes since the file was written, oldest first."""
+        now = self.at(head)
+        if now.digest == document.digest:
+            return
+        before = self._known(document)
+        for commit in reversed(self._commits_since(document.commit, head)):
+            after = self.at(commit)
+            if after.digest != before.digest:
+                yield self._change(commit, before, after)
+                before = after
+
+    def _known(self, document: PolicyDocument) -> PoliciesAt:
+        """Return the policies that the file last recorded; none where main no longer has that commit."""
+        if not document.commit or not self._mirror.has(document.commit):
+            return PoliciesAt()
+        return self.at(document.commit)
+
+    def _commits_since(self, known: str, head: str) -> list[str]:
+        """Return the commits of main's line that changed policies after ``known``, newest first.
+
+        If the line does not have ``known``, because nothing is recorded or main was rewritten: only the last commit.
+        """
+        line = self._mainline.line(head)
+        if known not in line:
+            return next(([commit] for commit in changes_of(self._mirror, line, *_PATHS, top=True)), [])
+        newer = line[: line.index(known) + 1]
+        found = [each for each in changes_of(self._mirror, newer, *_PATHS, top=True) if each != known]
+        return found if len(found) <= _MOST else found[:_MOST]
+
+    def at(self, commit: str) -> PoliciesAt:
+        """Return the policies at a commit."""
+        files = {path: file.content for path, file in self._files.below(POLICIES_FOLDER, commit).items()}
+        signers, settings = self._files.at(SIGNERS_FILE, commit), self._files.at(SETTINGS_FILE, commit)
+        if signers is not None:
+            files[SIGNERS_FILE] = signers.content
+        return policies_at(files, settings.content if settings else None)
+
+    def _change(self, commit: str, before: PoliciesAt, after: PoliciesAt) -> PolicyChange:
+        try:
+            said = differences(before, after)
+        except GitopsBgError as error:
+            said = (f"nobody can tell what changed: {error}",)
+        made = self._details.of([commit])[commit]
+        return PolicyChange(
+            at=made.date, commit=commit, by=made.author, before=before.digest, after=after.digest, changed=said
+        )

@@ -1,0 +1,186 @@
+"""A Rollout of Argo Rollouts becomes an app (argo-rollouts.md §1). Reads nothing; Services come later (`beside`)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.importing.draft import Draft, deployment_of, of_other_tools, target_of
+from gitops_bg.spec.importing.fields import Table, left, left_fields, taken
+from gitops_bg.spec.importing.manifest import Manifest, cleaned
+from gitops_bg.spec.yaml.values import as_map, as_maps
+
+API = "argoproj.io/"
+_SCALE_DOWN = 30
+"""Argo Rollouts' default of scaleDownDelaySeconds, in seconds."""
+_WEIGHTS = "shares live traffic between versions, and here all of it is on one"
+
+TABLE: Table = {
+    **taken("replicas", "selector", "template", "minReadySeconds", "progressDeadlineSeconds", "progressDeadlineAbort"),
+    **taken("revisionHistoryLimit", "rollbackWindow", "restartAt", "analysis", "paused", "strategy.blueGreen"),
+    **taken("workloadRef.apiVersion", "workloadRef.kind", "workloadRef.name"),
+    **left(
+        "scales the old Deployment down, and no live object of the target's name is touched here",
+        "delete the Deployment once live traffic is on the app: docs/how-to/adopt.md",
+        "workloadRef.scaleDown",
+        unless=("never",),
+    ),
+    **taken("strategy.canary.stableService", "strategy.canary.canaryService", "strategy.canary.antiAffinity"),
+    **taken("strategy.canary.stableMetadata", "strategy.canary.canaryMetadata"),
+    **taken("strategy.canary.abortScaleDownDelaySeconds", "strategy.canary.scaleDownDelaySeconds"),
+    **taken("strategy.canary.scaleDownDelayRevisionLimit", "strategy.canary.maxUnavailable"),
+    **left(
+        "measures while the weight grows, and here before and after the switch",
+        "write prePromotionAnalysis or postPromotionAnalysis with the same templates and args",
+        "strategy.canary.analysis",
+    ),
+    **left(
+        _WEIGHTS,
+        "leave it out; what a pause or an analysis step waited for is promotion.via, webhooks, autoPromotionSeconds, "
+        "prePromotionAnalysis, or a policy",
+        "strategy.canary.steps",
+    ),
+    **left(
+        _WEIGHTS,
+        "leave it out; requests with a header reach the candidate by strategy.blueGreen.routes",
+        "strategy.canary.trafficRouting",
+        "strategy.canary.pingPong",
+    ),
+    **left(
+        "is of pods that are replaced a few at a time, and here a version comes up whole beside the live one",
+        "leave it out; previewReplicaCount keeps a candidate small until it is promoted",
+        "strategy.canary.maxSurge",
+        "strategy.canary.dynamicStableScale",
+        "strategy.canary.minPodsPerReplicaSet",
+        "strategy.canary.replicaProgressThreshold",
+    ),
+}
+"""Every field of `spec` of a Rollout."""
+
+_SAME = (
+    "minReadySeconds",
+    "progressDeadlineSeconds",
+    "progressDeadlineAbort",
+    "revisionHistoryLimit",
+    "rollbackWindow",
+    "restartAt",
+    "analysis",
+)
+_OF_CANARY = {
+    "stableService": "activeService",
+    "canaryService": "previewService",
+    "stableMetadata": "activeMetadata",
+    "canaryMetadata": "previewMetadata",
+    "antiAffinity": "antiAffinity",
+    "maxUnavailable": "maxUnavailable",
+    "scaleDownDelaySeconds": "scaleDownDelaySeconds",
+    "scaleDownDelayRevisionLimit": "scaleDownDelayRevisionLimit",
+    "abortScaleDownDelaySeconds": "abortScaleDownDelaySeconds",
+}
+"""What stands in strategy.blueGreen for a field of strategy.canary."""
+
+
+def draft_of(rollout: Manifest, workload: Manifest | None) -> Draft:
+    """The app that a Rollout becomes; ``workload`` is the object that its workloadRef names."""
+    draft = _with_workload(rollout, workload) if workload else _with_template(rollout)
+    spec = rollout.spec
+    for key in _SAME:
+        draft.say(key, spec.get(key))
+    if spec.get("paused"):
+        draft.suspend(f"spec.paused of the Rollout {rollout.name}")
+    strategy = as_map(spec.get("strategy"))
+    canary = as_map(strategy.get("canary"))
+    if "blueGreen" not in strategy:
+        draft.blue_green.update({ours: canary[name] for name, ours in _OF_CANARY.items() if name in canary})
+    else:
+        draft.blue_green.update(as_map(strategy["blueGreen"]))
+    _as_argo_means_it(rollout, draft, is_canary="blueGreen" not in strategy)
+    draft.listed.extend(of_other_tools(rollout))
+    draft.listed.extend(left_fields(rollout, TABLE))
+    return draft
+
+
+def _with_template(rollout: Manifest) -> Draft:
+    spec = as_map(cleaned(rollout.value).get("spec"))
+    taken_over = {key: spec[key] for key in ("replicas", "selector", "template") if spec.get(key) is not None}
+    labels = as_map(as_map(rollout.value.get("metadata")).get("labels"))
+    target = deployment_of(rollout.name, rollout.namespace, taken_over, labels)
+    draft = Draft(AppKey(rollout.namespace, rollout.name), rollout, rollout, target)
+    if "template" not in spec:
+        message = "has neither a pod template nor a workloadRef, so there is nothing to run"
+        draft.problems.append(rollout.problem(("spec",), message, "add one of them"))
+    return draft
+
+
+def _with_workload(rollout: Manifest, workload: Manifest) -> Draft:
+    """The app is called as the object with the pod template; its size, and all but its template, the Rollout says."""
+    app = AppKey(rollout.namespace, workload.name)
+    draft = Draft(app, rollout, workload, target_of(workload))
+    replicas = rollout.spec.get("replicas")
+    draft.replicas = replicas if isinstance(replicas, int) else 1
+    inherited = as_map(draft.target.get("spec")).get("minReadySeconds")
+    if inherited and not rollout.spec.get("minReadySeconds"):
+        draft.spec["minReadySeconds"] = 0
+        draft.comments["minReadySeconds"] = "the Deployment's own does not count for Argo Rollouts"
+    if workload.name != rollout.name:
+        message = f"is called {rollout.name}, and its app is called as the Deployment: {workload.name}"
+        draft.listed.append(rollout.problem(("metadata", "name"), message, "commands take the app's name"))
+    if rollout.spec.get("template") is not None:
+        message = "stands beside workloadRef, and one of the two would not count"
+        draft.problems.append(rollout.problem(("spec", "template"), message, "remove one of them", at_key=True))
+    return draft
+
+
+def _as_argo_means_it(rollout: Manifest, draft: Draft, *, is_canary: bool) -> None:
+    """Write Argo Rollouts' defaults where they are not those here, and its names where they differ."""
+    blue_green = draft.blue_green
+    field = "canary" if is_canary else "blueGreen"
+    if is_canary:
+        _promote_as_steps_do(rollout, draft)
+    elif blue_green.get("autoPromotionEnabled") is None:
+        blue_green["autoPromotionEnabled"] = True
+        draft.comments["autoPromotionEnabled"] = "the default of Argo Rollouts; remove it, and a person decides"
+    if blue_green.get("scaleDownDelaySeconds") is None and not is_canary:
+        blue_green["scaleDownDelaySeconds"] = _SCALE_DOWN
+        draft.comments["scaleDownDelaySeconds"] = "the default of Argo Rollouts; 600 here"
+    elif blue_green.get("scaleDownDelaySeconds") == 0:
+        message = "is never with Argo Rollouts (issue 1992), and at once here"
+        place = ("spec", "strategy", field, "scaleDownDelaySeconds")
+        draft.listed.append(rollout.problem(place, message, 'write "never" if it is meant'))
+    if blue_green.get("abortScaleDownDelaySeconds") == 0:
+        blue_green["abortScaleDownDelaySeconds"] = "never"
+        draft.comments["abortScaleDownDelaySeconds"] = "0 with Argo Rollouts"
+    if "antiAffinity" in blue_green:
+        blue_green["antiAffinity"] = _anti_affinity(as_map(blue_green["antiAffinity"]))
+    draft.spec["strategy"]["blueGreen"] = {key: each for key, each in blue_green.items() if each is not None}
+
+
+def _promote_as_steps_do(rollout: Manifest, draft: Draft) -> None:
+    """A canary goes on by itself, unless a step waits for a person, or for a measurement, which is left out."""
+    canary = as_map(as_map(rollout.spec.get("strategy")).get("canary"))
+    steps = as_maps(canary.get("steps"))
+    if canary.get("analysis") or any("analysis" in each or "experiment" in each for each in steps):
+        draft.let_a_person_decide("what the canary measured is left out; true, once prePromotionAnalysis does")
+    elif not any(_waits_for_a_person(each) for each in steps):
+        draft.blue_green["autoPromotionEnabled"] = True
+        draft.comments["autoPromotionEnabled"] = "no step of the canary waits for a person; remove it, and one decides"
+
+
+def _waits_for_a_person(step: Mapping[str, Any]) -> bool:
+    pause = step.get("pause", False)
+    return pause is not False and not as_map(pause).get("duration")
+
+
+def _anti_affinity(theirs: Mapping[str, Any]) -> dict[str, Any]:
+    preferred = theirs.get("preferredDuringSchedulingIgnoredDuringExecution")
+    return {"preferred": preferred} if preferred is not None else {"required": {}}
+
+
+def template_names(draft: Draft) -> list[tuple[tuple[str | int, ...], str]]:
+    """The AnalysisTemplates that an app names, each with its place in the Rollout."""
+    found: list[tuple[tuple[str | int, ...], str]] = []
+    for field in ("prePromotionAnalysis", "postPromotionAnalysis"):
+        templates = as_map(draft.blue_green.get(field)).get("templates")
+        for number, each in enumerate(templates if isinstance(templates, list) else ()):
+            place = ("spec", "strategy", "blueGreen", field, "templates", number, "templateName")
+            found.append((place, str(as_map(each).get("templateName", ""))))
+    return found

@@ -1,0 +1,146 @@
+"""The objects beside an app's workload: which of them belong into its folder, and as what. Reads nothing."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.spec.app.layout import APP_FILE
+from gitops_bg.spec.importing.draft import Draft
+from gitops_bg.spec.importing.manifest import Manifest, cleaned
+from gitops_bg.spec.manifests.autoscaling import AUTOSCALERS
+from gitops_bg.spec.manifests.objects import MatchExpression
+from gitops_bg.spec.yaml.values import as_map, as_maps
+
+BUDGET = "PodDisruptionBudget"
+_ASSIGNED: Mapping[str, tuple[Any, ...]] = {
+    "internalTrafficPolicy": ("Cluster",),
+    "sessionAffinity": ("None",),
+    "type": ("ClusterIP",),
+    "ipFamilyPolicy": ("SingleStack",),
+}
+"""Fields of a live Service with the values that the API server fills in."""
+
+
+class Beside:
+    """The objects of the files beside the workloads; each is given to the drafts it belongs to."""
+
+    def __init__(self, manifests: Iterable[Manifest]) -> None:
+        self._manifests = list(manifests)
+        self._given: set[int] = set()
+
+    def give(self, draft: Draft, *, is_chosen: bool) -> None:
+        """Add to a draft what belongs to it. ``is_chosen``: the Services of its live traffic are known already."""
+        near = [each for each in self._manifests if each.namespace == draft.app.namespace]
+        self._services(draft, [each for each in near if each.kind == "Service"], is_chosen=is_chosen)
+        for each in near:
+            if each.kind == "ConfigMap" and ("ConfigMap", each.name) in draft.uses:
+                self._take(draft, each, cleaned(each.value))
+            elif each.kind in AUTOSCALERS and _scales(each, draft):
+                self._take(draft, each, _aimed_at(draft, each))
+            elif each.kind == BUDGET and _selects(as_map(each.spec.get("selector")), draft.labels):
+                self._take(draft, each, cleaned(each.value))
+
+    def ungiven(self) -> Iterable[Problem]:
+        """What belongs to none of the apps."""
+        for each in self._manifests:
+            if id(each) not in self._given:
+                message = f"{each.kind} {each.name} belongs to none of the apps that are imported"
+                yield each.problem(("metadata", "name"), message, "apply it as before, or move it to an app's folder")
+
+    def mark(self, manifest: Manifest) -> None:
+        """Say that something has been said of an object."""
+        self._given.add(id(manifest))
+
+    def named(self, kind: str, namespace: str, name: str) -> Manifest | None:
+        """The object of this kind and name."""
+        found = (each for each in self._manifests if (each.kind, each.namespace, each.name) == (kind, namespace, name))
+        return next(found, None)
+
+    def _services(self, draft: Draft, services: list[Manifest], *, is_chosen: bool) -> None:
+        selecting = [each for each in services if _selects_pods(each, draft.labels)]
+        preview = draft.blue_green.get("previewService")
+        if not is_chosen:
+            taken = {each.name for each in services}
+            self._choose(draft, [each.name for each in selecting if each.name != preview], taken)
+        routed = [*draft.services, draft.blue_green.get("previewService")]
+        for each in services:
+            if each.name in routed:
+                self._take(draft, each, _service(each))
+            elif each in selecting:
+                self.mark(each)
+                message = f"selects the pods of {draft.app}, of every version, and {APP_FILE} does not name it"
+                remedy = "add it to strategy.blueGreen.activeServices, so that it follows live traffic, or apply it as "
+                draft.listed.append(each.problem(("metadata", "name"), message, f"{remedy}before"))
+
+    def _choose(self, draft: Draft, names: list[str], taken: set[str]) -> None:
+        """Decide which Services carry live traffic: all that select its pods. Where none does, one called as the app,
+        unless one of that name leads to other pods.
+        """
+        strategy, own = draft.blue_green, draft.app.name
+        made = f"{own}-active" if own in taken else own
+        live = {"activeServices": names} if len(names) > 1 else {"activeService": (names or [made])[0]}
+        strategy.pop("activeService", None)
+        draft.spec["strategy"]["blueGreen"] = {**live, **strategy}
+        if not names:
+            message = f"no Service of the files selects its pods, so the agent makes one called {made}"
+            remedy = "add the file of its Service, or name another one in app.yaml"
+            draft.listed.append(draft.workload.problem(("metadata", "name"), message, remedy))
+
+    def _take(self, draft: Draft, manifest: Manifest, value: Mapping[str, Any]) -> None:
+        self.mark(manifest)
+        draft.parts.append((manifest.kind, value, manifest))
+
+
+def _service(manifest: Manifest) -> dict[str, Any]:
+    """A Service without its selector, which the agent sets, and without what the API server assigns."""
+    value = cleaned(manifest.value)
+    spec = {
+        key: each
+        for key, each in as_map(value.get("spec")).items()
+        if key != "selector"
+        and not (each in _ASSIGNED.get(key, ()) or (key.startswith(("clusterIP", "ipFamil")) and each != "None"))
+    }
+    return {**value, "spec": spec}
+
+
+def _selects_pods(service: Manifest, labels: Mapping[str, Any]) -> bool:
+    selector = as_map(service.spec.get("selector"))
+    return bool(selector) and all(labels.get(key) == each for key, each in selector.items() if key != _HASH)
+
+
+_HASH = "rollouts-pod-template-hash"
+"""The label by which Argo Rollouts tells versions apart."""
+
+
+def _selects(selector: Mapping[str, Any], labels: Mapping[str, Any]) -> bool:
+    """Whether a label selector selects pods with these labels; an empty one, which selects all, belongs to no app."""
+    exact, expressions = as_map(selector.get("matchLabels")), as_maps(selector.get("matchExpressions"))
+    try:
+        found = [MatchExpression.model_validate(each) for each in expressions]
+    except ValidationError:
+        return False
+    plain = {key: str(each) for key, each in labels.items()}
+    is_empty = not exact and not found
+    return not is_empty and all(plain.get(key) == each for key, each in exact.items()) and _all(found, plain)
+
+
+def _all(expressions: Iterable[MatchExpression], labels: dict[str, str]) -> bool:
+    return all(each.matches(labels) for each in expressions)
+
+
+def _scales(scaler: Manifest, draft: Draft) -> bool:
+    aim = as_map(scaler.spec.get("scaleTargetRef"))
+    wanted = {(each.kind, each.name) for each in (draft.origin, draft.workload)}
+    return (str(aim.get("kind", "Deployment")), str(aim.get("name"))) in wanted
+
+
+def _aimed_at(draft: Draft, scaler: Manifest) -> dict[str, Any]:
+    """The autoscaler, aimed at the Deployment in target.yaml."""
+    value = cleaned(scaler.value)
+    aim = as_map(as_map(value.get("spec")).get("scaleTargetRef"))
+    if (aim.get("kind", "Deployment"), aim.get("name")) == ("Deployment", draft.app.name):
+        return value
+    ours = {"apiVersion": "apps/v1", "kind": "Deployment", "name": draft.app.name}
+    return {**value, "spec": {**as_map(value["spec"]), "scaleTargetRef": ours}}

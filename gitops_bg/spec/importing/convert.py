@@ -1,0 +1,311 @@
+"""The import as a whole: manifests in, the files of a repository out, or every reason why there are none.
+
+Nothing is dropped silently: a field or an object without an equal is listed, with its place, why, and what to do. An
+import that cannot be whole has no files (decision 62).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from pydantic import BaseModel
+
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.analysis.templates import TEMPLATES
+from gitops_bg.spec.app.layout import ALERTS_FOLDER, ANALYSIS_FOLDER, folder_of
+from gitops_bg.spec.app.validation import validate
+from gitops_bg.spec.dns_labels import is_dns_label
+from gitops_bg.spec.importing import argo_rollouts, bgd_controller, deployments, flagger
+from gitops_bg.spec.importing.beside import Beside
+from gitops_bg.spec.importing.draft import Draft
+from gitops_bg.spec.importing.flagger_metrics import METRICS_SERVER, Metrics
+from gitops_bg.spec.importing.kinds import ELSEWHERE, IMPORTED, is_known
+from gitops_bg.spec.importing.manifest import Manifest, cleaned, read_manifests, text_of
+from gitops_bg.spec.importing.outcome import problems_of
+from gitops_bg.spec.notifications.alert_providers import AlertProvider
+from gitops_bg.spec.yaml.emit import to_yaml
+from gitops_bg.spec.yaml.reader import read
+from gitops_bg.spec.yaml.values import as_map
+
+Content = bytes | Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The files to write by path, and what they are; none where ``problems`` says why."""
+
+    files: Mapping[str, str] = field(default_factory=dict)
+    apps: tuple[AppKey, ...] = ()
+    listed: tuple[Problem, ...] = ()
+    """What has no equal: why, and what to do instead."""
+    problems: tuple[Problem, ...] = ()
+
+
+def convert(
+    sources: Iterable[tuple[str, bytes]],
+    repository: Mapping[str, Content],
+    namespace: str = "",
+    metrics_server: str = METRICS_SERVER,
+) -> Imported:
+    """Convert the manifests of ``sources``, by file name, into files beside those of ``repository``, by path.
+
+    ``namespace`` is that of manifests that say none; ``metrics_server`` the Prometheus of Flagger's builtin metrics.
+    """
+    return _Import(list(sources), repository, namespace, metrics_server).run()
+
+
+class _Import:
+    """One import; collects what is written, what is listed, and what is wrong."""
+
+    def __init__(
+        self, sources: list[tuple[str, bytes]], repository: Mapping[str, Content], namespace: str, server: str
+    ) -> None:
+        manifests, problems = read_manifests(sources, namespace)
+        self.repository = repository
+        self.problems = problems
+        self.listed: list[Problem] = []
+        self.drafts: list[Draft] = []
+        self.manifests = list(self._usable(manifests))
+        self.beside = Beside(self._of(*_BESIDE))
+        self.consumed: set[int] = set()
+        known = {name for _, name in _templates_of(repository)}
+        self.metrics = Metrics(
+            server,
+            {(each.namespace, each.name): each for each in self._of("MetricTemplate")},
+            {(each.namespace, each.name): each for each in self._of("Secret")},
+            frozenset(known),
+        )
+        self.templates = known | {each.name for each in self._of("AnalysisTemplate", "ClusterAnalysisTemplate")}
+
+    def run(self) -> Imported:
+        """Convert everything; the apps first, because the rest is given to them."""
+        for each in self._of("Rollout"):
+            self._rollout(each)
+        for each in self._of("Canary"):
+            self._canary(each)
+        for each in self._of("BlueGreenDeployment"):
+            self._bgd(each)
+        for each in self._of("Deployment"):
+            if id(each) not in self.consumed:
+                self._add(deployments.draft_of(each), is_chosen=False, preview=True)
+        self._rest()
+        files, origins = self._files()
+        self.problems.extend(self._clashes(files, origins))
+        if not self.problems:
+            self.problems.extend(problems_of(files, origins, self.repository))
+        listed = [*self.listed, *(each for draft in self.drafts for each in draft.listed)]
+        apps = tuple(draft.app for draft in self.drafts)
+        found = tuple(_in_order(self.problems))
+        return Imported({} if found else files, apps, tuple(_in_order(listed)), found)
+
+    def _usable(self, manifests: Iterable[Manifest]) -> Iterator[Manifest]:
+        """The objects that are imported; what is wrong with the others, or where they belong, is said."""
+        seen: dict[tuple[str, str, str], Manifest] = {}
+        for each in manifests:
+            if each.kind in ELSEWHERE:
+                self.listed.append(
+                    each.problem(("kind",), f"{each.kind} {each.name} is left out", ELSEWHERE[each.kind])
+                )
+            elif not is_known(each.kind, each.api):
+                message = f"a {each.kind} of {each.api} is nothing that can be imported"
+                remedy = "take it out of the files; it stays where it is applied"
+                self.problems.append(each.problem(("kind",), message, remedy))
+            elif IMPORTED[each.kind].namespaced and not each.namespace:
+                message = "is not there, and an app's folder is named after it"
+                self.problems.append(each.problem(("metadata", "namespace"), message, "add it, or --namespace NAME"))
+            elif other := seen.get((each.kind, each.namespace, each.name)):
+                message = f"there is a {each.kind} {each.name} already: {other.origin}"
+                self.problems.append(each.problem(("metadata", "name"), message, "remove one of the two"))
+            else:
+                seen[each.kind, each.namespace, each.name] = each
+                yield each
+
+    def _of(self, *kinds: str) -> list[Manifest]:
+        return [each for each in self.manifests if each.kind in kinds]
+
+    def _find(self, kind: str, namespace: str, name: str) -> Manifest | None:
+        found = (each for each in self._of(kind) if (each.namespace, each.name) == (namespace, name))
+        return next(found, None)
+
+    def _rollout(self, rollout: Manifest) -> None:
+        ref = as_map(rollout.spec.get("workloadRef"))
+        workload = self._workload(rollout, ref, ("spec", "workloadRef"), ("Deployment",)) if ref else None
+        if ref and workload is None:
+            return
+        draft = argo_rollouts.draft_of(rollout, workload)
+        for place, name in argo_rollouts.template_names(draft):
+            if name not in self.templates:
+                message = f"there is no AnalysisTemplate {name} among the files, nor in {ANALYSIS_FOLDER}/"
+                self.problems.append(rollout.problem(place, message, "add its file to the import"))
+        self._add(draft, is_chosen=bool(draft.services), preview=not draft.services)
+
+    def _canary(self, canary: Manifest) -> None:
+        ref = as_map(canary.spec.get("targetRef"))
+        workload = self._workload(canary, ref, ("spec", "targetRef"), ("Deployment",))
+        if workload is None:
+            return
+        draft = flagger.draft_of(canary, workload)
+        self.metrics.add(canary, draft)
+        scaler = as_map(canary.spec.get("autoscalerRef"))
+        if scaler and not self.beside.named(str(scaler.get("kind")), canary.namespace, str(scaler.get("name"))):
+            message = f"the files have no {scaler.get('kind')} {scaler.get('name')}"
+            self.problems.append(canary.problem(("spec", "autoscalerRef"), message, "add its file to the import"))
+        self._copies_of_flagger(draft)
+        self._add(draft, is_chosen=True)
+        self._services_of_flagger(canary, draft)
+
+    def _services_of_flagger(self, canary: Manifest, draft: Draft) -> None:
+        """The Services: of those in the files the ports are Flagger's, the others are made."""
+        ports = flagger.ports_of(canary, draft)
+        existing = {
+            str(as_map(value.get("metadata")).get("name")) for kind, value, _ in draft.parts if kind == "Service"
+        }
+        if ports:
+            draft.parts = [
+                (kind, {**value, "spec": {**as_map(value.get("spec")), "ports": ports}}, origin)
+                if kind == "Service"
+                else (kind, value, origin)
+                for kind, value, origin in draft.parts
+            ]
+        made = [each for each in flagger.services_of(canary, draft) if each["metadata"]["name"] not in existing]
+        draft.parts.extend(("Service", each, canary) for each in made)
+
+    def _copies_of_flagger(self, draft: Draft) -> None:
+        """What Flagger made beside the target: it goes with the Canary."""
+        apex = draft.services[0]
+        made = [("Deployment", f"{draft.app.name}-primary"), ("Service", f"{apex}-primary")]
+        for kind, name in made:
+            copy = self._find(kind, draft.app.namespace, name)
+            if copy:
+                self.consumed.add(id(copy))
+                self.beside.mark(copy)
+                message = f"is what Flagger made of {draft.app.name}, and goes with the Canary"
+                self.listed.append(copy.problem(("metadata", "name"), message, "leave it out"))
+
+    def _bgd(self, bgd: Manifest) -> None:
+        draft = bgd_controller.draft_of(bgd)
+        self._add(draft, is_chosen=True)
+        if not any(kind == "Service" for kind, _, _ in draft.parts):
+            draft.parts.append(("Service", bgd_controller.service_of(draft), bgd))
+
+    def _workload(
+        self, owner: Manifest, ref: Mapping[str, object], place: tuple[str, ...], kinds: tuple[str, ...]
+    ) -> Manifest | None:
+        """The workload that an object refers to; None, with a problem, where it is none, or not among the files."""
+        kind, name = str(ref.get("kind", "Deployment")), str(ref.get("name", ""))
+        if kind not in kinds:
+            message = f"is a {kind}, and only a {' or '.join(kinds)} can be imported"
+            self.problems.append(owner.problem((*place, "kind"), message, "write a Deployment"))
+            return None
+        found = self._find(kind, owner.namespace, name)
+        if found is None:
+            message = f"there is no {kind} {owner.namespace}/{name} among the files"
+            self.problems.append(owner.problem((*place, "name"), message, "add its file to the import"))
+            return None
+        if id(found) in self.consumed:
+            message = f"{kind} {owner.namespace}/{name} is the workload of another app already"
+            self.problems.append(owner.problem((*place, "name"), message, "import one of the two"))
+        self.consumed.add(id(found))
+        return found
+
+    def _add(self, draft: Draft, *, is_chosen: bool, preview: bool = False) -> None:
+        self.beside.give(draft, is_chosen=is_chosen)
+        if preview and "previewService" not in draft.blue_green:
+            draft.blue_green["previewService"] = f"{draft.services[0]}-preview"
+        self.drafts.append(draft)
+        self.problems.extend(draft.problems)
+        for part, value in (("namespace", draft.app.namespace), ("name", draft.app.name)):
+            if not is_dns_label(value):
+                message = f"{value!r} is no name of a folder: at most 63 small letters, digits and -"
+                self.problems.append(draft.workload.problem(("metadata", part), message, "rename it"))
+
+    def _rest(self) -> None:
+        """What is of no app of its own: shared templates, Secrets, and objects that belong to none."""
+        for each in self.metrics.rest():
+            self.listed.extend(self.metrics.convert(each)[1])
+        used = {(draft.app.namespace, kind, name) for draft in self.drafts for kind, name in draft.uses}
+        for each in self._of("Secret"):
+            whose = "the pods read it" if (each.namespace, "Secret", each.name) in used else "no imported pod reads it"
+            message = f"Secret {each.name} is left out: {whose}, and its values do not belong into Git as they are"
+            remedy = "keep it in the cluster: pods, metrics and alerts find it by its name"
+            self.listed.append(each.problem(("metadata", "name"), message, remedy))
+        for each in self._of("AnalysisTemplate", "ClusterAnalysisTemplate"):
+            if (
+                b"rollouts-pod-template-hash" in each.document.data
+                or b"rollouts_pod_template_hash" in each.document.data
+            ):
+                message = (
+                    f"{each.kind} {each.name} asks for the label rollouts-pod-template-hash, which no pod has here"
+                )
+                remedy = "ask for gitops-bg.dev/digest (in Prometheus gitops_bg_dev_digest)"
+                self.listed.append(each.problem(("metadata", "name"), message, remedy))
+        self.listed.extend(self.beside.ungiven())
+
+    def _files(self) -> tuple[dict[str, str], dict[str, Manifest]]:
+        files: dict[str, str] = {}
+        origins: dict[str, Manifest] = {}
+        for draft in self.drafts:
+            files |= draft.files()
+            origins |= draft.origins()
+        for name, (comment, value, origin) in self.metrics.templates.items():
+            path = f"{ANALYSIS_FOLDER}/{name}.yaml"
+            files[path], origins[path] = f"# {comment}\n{to_yaml(value)}", origin
+        shared = {"AnalysisTemplate": ANALYSIS_FOLDER, "ClusterAnalysisTemplate": ANALYSIS_FOLDER}
+        for each in self._of(*shared, "AlertProvider"):
+            if not each.path and cleaned(each.value) == each.value:
+                self.problems.extend(validate(_MODELS[each.kind], each.document)[1])
+            path = f"{shared.get(each.kind, ALERTS_FOLDER)}/{each.name}.yaml"
+            if path in files:
+                message = f"{each.kind} {each.name} has the file {path}, and so has {origins[path].origin}"
+                self.problems.append(each.problem(("metadata", "name"), message, "rename one of the two"))
+            value = cleaned(each.value)
+            files[path] = f"# From {each.origin}.\n{text_of(each, each.value if value == each.value else value)}"
+            origins[path] = each
+        return files, origins
+
+    def _clashes(self, files: dict[str, str], origins: Mapping[str, Manifest]) -> Iterator[Problem]:
+        """What the repository has already. A shared file that says the same is no clash, and is not written again."""
+        folders = {path.rpartition("/")[0] for path in self.repository}
+        seen: dict[AppKey, Draft] = {}
+        for draft in self.drafts:
+            folder, place = folder_of(draft.app), ("metadata", "name")
+            other = seen.setdefault(draft.app, draft)
+            if other is not draft:
+                message = f"becomes the app {draft.app}, and so does {other.origin.origin}"
+                yield draft.origin.problem(place, message, "import one of the two")
+            if folder in folders:
+                message = f"becomes the app {draft.app}, and the repository has {folder} already"
+                yield draft.origin.problem(place, message, "remove the folder first, or leave this out")
+        apps = {path for draft in self.drafts for path in draft.files()}
+        for path in [each for each in files if each not in apps]:
+            there = self.repository.get(path)
+            if there is None:
+                continue
+            if isinstance(there, bytes) and _says(path, there) == _says(path, files[path].encode()):
+                del files[path]
+            else:
+                message = f"becomes {path}, which the repository has already, and which says something else"
+                yield origins[path].problem(("metadata", "name"), message, "remove it first, or leave this out")
+
+
+_MODELS: Mapping[str, type[BaseModel]] = {**TEMPLATES, "AlertProvider": AlertProvider}
+"""The models of what is read as it is, by kind."""
+_BESIDE = ("Service", "ConfigMap", "HorizontalPodAutoscaler", "ScaledObject", "PodDisruptionBudget")
+
+
+def _says(path: str, data: bytes) -> list[object]:
+    return [each.value for each in read(path, data).documents]
+
+
+def _templates_of(repository: Mapping[str, Content]) -> Iterator[tuple[str, str]]:
+    """The AnalysisTemplates of the repository: file and name."""
+    for path, content in repository.items():
+        if path.startswith(f"{ANALYSIS_FOLDER}/") and isinstance(content, bytes):
+            for document in read(path, content).documents:
+                name = as_map(as_map(document.value).get("metadata")).get("name")
+                if isinstance(name, str):
+                    yield path, name
+
+
+def _in_order(problems: Iterable[Problem]) -> list[Problem]:
+    return sorted(dict.fromkeys(problems), key=lambda each: (each.file, each.line or 0, each.column or 0))

@@ -1,0 +1,187 @@
+"""What an import writes: the files of one app, as they take shape, and their texts. Reads nothing."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.names import API_VERSION
+from gitops_bg.spec.app.layout import APP_FILE, DEFAULT_TARGET_FILE, app_file
+from gitops_bg.spec.importing.manifest import Manifest, authored, cleaned, text_of
+from gitops_bg.spec.manifests.references import references
+from gitops_bg.spec.yaml.edit import set_field
+from gitops_bg.spec.yaml.emit import to_yaml
+from gitops_bg.spec.yaml.values import as_map
+
+FILES = {
+    "Service": "services.yaml",
+    "ConfigMap": "configuration.yaml",
+    "HorizontalPodAutoscaler": "autoscaler.yaml",
+    "ScaledObject": "autoscaler.yaml",
+    "PodDisruptionBudget": "budget.yaml",
+}
+"""The file of an app's folder by the kind of what is in it."""
+DEFAULTS = {"progressDeadlineSeconds": 600, "revisionHistoryLimit": 10, "minReadySeconds": 0}
+"""Fields of app.yaml that say nothing with these values: the defaults of Kubernetes, Argo Rollouts, and here."""
+
+
+@dataclass
+class Draft:
+    """One app in the making."""
+
+    app: AppKey
+    origin: Manifest
+    """The object that makes it an app."""
+    workload: Manifest
+    """The object with the pod template: ``origin`` itself, or the one that it refers to."""
+    target: Mapping[str, Any]
+    """The Deployment that becomes target.yaml."""
+    spec: dict[str, Any] = field(default_factory=dict)
+    """``spec`` of app.yaml."""
+    comments: dict[str, str] = field(default_factory=dict)
+    """What is said behind a field of app.yaml, by its name."""
+    parts: list[tuple[str, Mapping[str, Any], Manifest]] = field(default_factory=list)
+    """The other objects of the folder: kind, value, and where each comes from."""
+    listed: list[Problem] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    replicas: int | None = None
+    """The size that counts, where another object than the workload says it."""
+
+    @property
+    def blue_green(self) -> dict[str, Any]:
+        """``spec.strategy.blueGreen``; made where it is not there."""
+        found: dict[str, Any] = self.spec.setdefault("strategy", {}).setdefault("blueGreen", {})
+        return found
+
+    @property
+    def template(self) -> Mapping[str, Any]:
+        """The pod template."""
+        return as_map(as_map(self.target.get("spec")).get("template"))
+
+    @property
+    def labels(self) -> Mapping[str, Any]:
+        """The labels of its pods."""
+        return as_map(as_map(self.template.get("metadata")).get("labels"))
+
+    @property
+    def uses(self) -> frozenset[tuple[str, str]]:
+        """The ConfigMaps and Secrets that its pods refer to, by kind and name."""
+        return references(self.template)
+
+    @property
+    def services(self) -> tuple[str, ...]:
+        """The Services that carry its live traffic, as far as they are known."""
+        named = self.blue_green.get("activeServices") or [self.blue_green.get("activeService")]
+        return tuple(filter(None, named))
+
+    def say(self, key: str, value: Any) -> None:
+        """Write a field of ``spec``, unless its value is the default."""
+        if value is not None and DEFAULTS.get(key) != value:
+            self.spec[key] = value
+
+    def let_a_person_decide(self, why: str) -> None:
+        """Promote nothing without a person: something that was checked before traffic moved is left out."""
+        self.blue_green["autoPromotionEnabled"] = False
+        self.comments["autoPromotionEnabled"] = why
+
+    def suspend(self, why: str) -> None:
+        """Suspend the app."""
+        self.spec["suspend"] = {"reason": why}
+
+    def files(self) -> dict[str, str]:
+        """The texts of its files by path."""
+        texts = {app_file(self.app, APP_FILE): self._app_file(), self._path(DEFAULT_TARGET_FILE): self._target_file()}
+        for kind, value, origin in self.parts:
+            path = self._path(FILES[kind])
+            text = f"# From {origin.origin}.\n{text_of(origin, value)}"
+            texts[path] = f"{texts[path]}---\n{text}" if path in texts else text
+        return texts
+
+    def origins(self) -> dict[str, Manifest]:
+        """Where each file comes from, by path; of one with several objects, the first."""
+        found = {app_file(self.app, APP_FILE): self.origin, self._path(DEFAULT_TARGET_FILE): self.workload}
+        for kind, _, origin in self.parts:
+            found.setdefault(self._path(FILES[kind]), origin)
+        return found
+
+    def _path(self, name: str) -> str:
+        return app_file(self.app, name)
+
+    def _app_file(self) -> str:
+        metadata: dict[str, Any] = {"name": self.app.name, "namespace": self.app.namespace}
+        own = as_map(self.origin.value.get("metadata"))
+        annotations = {key: each for key, each in authored(as_map(own.get("annotations"))).items() if not _of_tool(key)}
+        metadata |= {key: each for key, each in (("labels", own.get("labels")), ("annotations", annotations)) if each}
+        value: dict[str, Any] = {
+            "apiVersion": API_VERSION,
+            "kind": "BlueGreenDeployment",
+            "metadata": metadata,
+            "spec": self._ordered(),
+        }
+        return f"# From {self.origin.origin}, by gitops-bg import.\n{_commented(to_yaml(value), self.comments)}"
+
+    def _ordered(self) -> dict[str, Any]:
+        """``spec`` in the order in which people read it."""
+        spec = {key: self.spec[key] for key in _in_order(self.spec, _FIRST)}
+        blue_green = {key: self.blue_green[key] for key in _in_order(self.blue_green, _FIRST_OF_STRATEGY)}
+        return {**spec, "strategy": {"blueGreen": blue_green}}
+
+    def _target_file(self) -> str:
+        text = text_of(self.workload, self.target)
+        if self.replicas is not None and as_map(self.target.get("spec")).get("replicas") != self.replicas:
+            text = set_field(text.encode(), ("spec", "replicas"), self.replicas, DEFAULT_TARGET_FILE).decode()
+        return f"# From {self.workload.origin}.\n{text}"
+
+
+def deployment_of(name: str, namespace: str, spec: Mapping[str, Any], labels: Mapping[str, Any]) -> dict[str, Any]:
+    """A Deployment with this spec."""
+    metadata: dict[str, Any] = {"name": name, "namespace": namespace}
+    if labels:
+        metadata["labels"] = dict(labels)
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": dict(spec)}
+
+
+def target_of(manifest: Manifest) -> Mapping[str, Any]:
+    """A Deployment as a target: itself, without what the API server wrote."""
+    value = cleaned(manifest.value)
+    return manifest.value if value == manifest.value else value
+
+
+TOOLS = ("notifications.argoproj.io/", "argocd.argoproj.io/", "kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/")
+"""The beginnings of annotations that speak to another tool about the object they are on."""
+
+
+def of_other_tools(manifest: Manifest) -> Iterable[Problem]:
+    """The annotations that speak to another tool about an object that ends with the import."""
+    annotations = as_map(as_map(manifest.value.get("metadata")).get("annotations"))
+    for key in annotations:
+        if key.startswith("notifications.argoproj.io/"):
+            remedy = "add spec.analysis.alerts to app.yaml, and an AlertProvider to alerts/"
+            yield manifest.problem(("metadata", "annotations", key), "subscribes at Argo", remedy, at_key=True)
+        elif _of_tool(key):
+            message = "tells another tool what to do with this object, which it does not apply any more"
+            yield manifest.problem(("metadata", "annotations", key), message, "leave it out", at_key=True)
+
+
+def _of_tool(key: str) -> bool:
+    return key.startswith(TOOLS)
+
+
+_FIRST = ("suspend", "strategy", "promotion", "analysis", "autoscalerRef")
+_FIRST_OF_STRATEGY = ("activeService", "activeServices", "previewService", "routes", "autoPromotionEnabled")
+
+
+def _in_order(fields: Mapping[str, Any], first: Iterable[str]) -> list[str]:
+    known = [key for key in first if key in fields]
+    return [*known, *(key for key in fields if key not in known)]
+
+
+def _commented(text: str, comments: Mapping[str, str]) -> str:
+    """The text with a comment behind the first line of each of these fields."""
+    lines = text.split("\n")
+    for key, comment in comments.items():
+        at = next((number for number, line in enumerate(lines) if line.strip().startswith(f"{key}:")), None)
+        if at is not None:
+            lines[at] = f"{lines[at]}  # {comment}"
+    return "\n".join(lines)

@@ -1,0 +1,263 @@
+"""A Canary of Flagger becomes an app (flagger.md §1, §3). Reads nothing; metrics are those of `flagger_metrics`."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.importing.deployments import TABLE as DEPLOYMENT
+from gitops_bg.spec.importing.draft import Draft, of_other_tools, target_of
+from gitops_bg.spec.importing.fields import Table, left, left_fields, taken
+from gitops_bg.spec.importing.manifest import Manifest
+from gitops_bg.spec.yaml.values import as_map, as_maps
+
+API = "flagger.app/"
+_WEIGHTS = "shares live traffic between versions, and here all of it is on one"
+_MESH = "is what a mesh or an ingress does with requests, and here Services and HTTPRoutes lead them"
+_ROUTES = "requests with a header reach the candidate by strategy.blueGreen.routes"
+_SIDECARS = ("istio-proxy", "envoy")
+"""Containers whose ports Flagger does not discover (flagger.md §1.3)."""
+_WINDOW = "60s"
+"""Flagger's default of analysis.interval."""
+_FEW = ("kubernetes", "")
+"""Providers that move no traffic of their own."""
+
+TABLE: Table = {
+    **taken("targetRef", "autoscalerRef", "progressDeadlineSeconds", "suspend", "metricsServer"),
+    **left(
+        "is none here: Services lead live traffic",
+        "leave it out; for the Gateway API write strategy.blueGreen.routes",
+        "provider",
+        unless=_FEW,
+    ),
+    **left(
+        "is for every version, and a forgotten one would let all of them live unmeasured",
+        "promote one version with `gitops-bg promote --full`",
+        "skipAnalysis",
+        unless=(False,),
+    ),
+    **left(
+        "gives the Service back to the target, which no live object is here",
+        "nothing: deletionPolicy: keep, the default, keeps serving when the folder goes",
+        "revertOnDeletion",
+        unless=(False,),
+    ),
+    **left(_MESH, "apply it as before; it leads to the active Service", "ingressRef", "routeRef", "upstreamRef"),
+    **taken("service.name", "service.port", "service.portName", "service.targetPort", "service.portDiscovery"),
+    **taken("service.appProtocol", "service.trafficDistribution", "service.headless", "service.apex", "service.canary"),
+    **left("is of the Service of the primary, which is not needed here", "leave it out", "service.primary"),
+    **left(
+        "is for the metadata of Services that others change; here fields of others are left alone",
+        "leave it out",
+        "service.unmanagedMetadata",
+    ),
+    **taken("service.gatewayRefs[].name", "service.gatewayRefs[].namespace", "service.gatewayRefs[].sectionName"),
+    **taken("service.gatewayRefs[].port", "service.gatewayRefs"),
+    **left("is no Gateway", "name a Gateway", "service.gatewayRefs[].kind", unless=("Gateway",)),
+    **left(
+        "is not the group of the Gateway API",
+        "name a Gateway",
+        "service.gatewayRefs[].group",
+        unless=("gateway.networking.k8s.io",),
+    ),
+    **taken("service.hosts"),
+    **left(
+        _MESH,
+        f"write it into a route of your own that leads to the active Service; {_ROUTES}",
+        "service.timeout",
+        "service.backendTimeout",
+        "service.meshName",
+        "service.backends",
+        "service.delegation",
+        "service.match",
+        "service.retries",
+        "service.rewrite",
+        "service.mirror",
+        "service.headers",
+        "service.gateways",
+        "service.corsPolicy",
+        "service.trafficPolicy",
+    ),
+    **taken("analysis.interval", "analysis.iterations", "analysis.threshold", "analysis.alerts", "analysis.webhooks"),
+    **left(
+        "asks whether more traffic may move, and all of it moves at once",
+        "write type: confirm-promotion",
+        "analysis.webhooks[].type",
+        unless=(
+            "",
+            "confirm-rollout",
+            "pre-rollout",
+            "rollout",
+            "confirm-promotion",
+            "rollback",
+            "post-rollout",
+            "event",
+        ),
+    ),
+    **taken("analysis.metrics"),
+    **left(
+        _WEIGHTS,
+        "leave it out; iterations says how often each metric is measured",
+        "analysis.maxWeight",
+        "analysis.stepWeight",
+        "analysis.stepWeights",
+        "analysis.stepWeightPromotion",
+    ),
+    **left(
+        "copies or chooses requests, and here live requests reach one version",
+        f"leave it out; {_ROUTES}",
+        "analysis.mirror",
+        "analysis.mirrorWeight",
+        "analysis.match",
+        "analysis.sessionAffinity",
+        unless=(False,),
+    ),
+    **left(
+        "is a share of pods that suffice, and here all of them have to be available",
+        "leave it out",
+        "analysis.primaryReadyThreshold",
+        "analysis.canaryReadyThreshold",
+        unless=(100,),
+    ),
+}
+"""Every field of `spec` of a Canary."""
+
+
+def draft_of(canary: Manifest, workload: Manifest) -> Draft:
+    """The app that a Canary becomes; ``workload`` is the Deployment of its targetRef. Without its metrics."""
+    app = AppKey(canary.namespace, workload.name)
+    draft = Draft(app, canary, workload, target_of(workload))
+    service = as_map(canary.spec.get("service"))
+    apex = str(service.get("name") or workload.name)
+    draft.blue_green.update(activeService=apex, previewService=f"{apex}-canary", autoPromotionEnabled=True)
+    draft.comments["autoPromotionEnabled"] = "as Flagger does; remove it, and a person decides"
+    draft.say("progressDeadlineSeconds", canary.spec.get("progressDeadlineSeconds"))
+    draft.spec["progressDeadlineAbort"] = True
+    draft.comments["progressDeadlineAbort"] = "as Flagger does"
+    draft.say("revisionHistoryLimit", workload.spec.get("revisionHistoryLimit"))
+    draft.say("autoscalerRef", canary.spec.get("autoscalerRef"))
+    if canary.spec.get("suspend"):
+        draft.suspend(f"spec.suspend of the Canary {canary.name}")
+    _routes(service, draft)
+    _analysis(canary, draft)
+    if workload.spec.get("replicas") == 0:
+        message = "is 0, as Flagger leaves it in the cluster, and the app would have no pods"
+        remedy = "import the manifest from Git, or write how many pods it is to have"
+        draft.problems.append(workload.problem(("spec", "replicas"), message, remedy))
+    if workload.name != canary.name:
+        message = f"is called {canary.name}, and its app is called as its target: {workload.name}"
+        draft.listed.append(canary.problem(("metadata", "name"), message, "commands take the app's name"))
+    draft.listed.extend(of_other_tools(canary))
+    draft.listed.extend(left_fields(canary, TABLE))
+    mentioned = {key: each for key, each in DEPLOYMENT.items() if key != "progressDeadlineSeconds"}
+    draft.listed.extend(left_fields(workload, {**mentioned, **taken("progressDeadlineSeconds")}))
+    return draft
+
+
+def _routes(service: Mapping[str, Any], draft: Draft) -> None:
+    """Write the route of the Gateway API where the Canary has one."""
+    refs, hosts = as_maps(service.get("gatewayRefs")), service.get("hosts")
+    known = ("name", "namespace", "sectionName", "port")
+    if refs:
+        routes: dict[str, Any] = {"parentRefs": [{key: each[key] for key in known if key in each} for each in refs]}
+        hosts = [each for each in hosts if each != "*"] if isinstance(hosts, list) else []
+        draft.blue_green["routes"] = {**routes, **({"hosts": hosts} if hosts else {})}
+
+
+def _analysis(canary: Manifest, draft: Draft) -> None:
+    """Write interval, iterations and threshold, hooks and alerts. No metric fails more often than it is measured."""
+    theirs = as_map(canary.spec.get("analysis"))
+    ours: dict[str, Any] = {"interval": theirs.get("interval") or _WINDOW}
+    written = theirs.get("iterations")
+    iterations = written if isinstance(written, int) and written > 0 else _steps(theirs)
+    if iterations:
+        ours["iterations"] = iterations
+        if iterations != written:
+            draft.comments["iterations"] = "as many as there were steps of weight"
+    threshold = theirs.get("threshold")
+    if isinstance(threshold, int):
+        ours["threshold"] = min(threshold, iterations or _ITERATIONS)
+        if threshold > ours["threshold"]:
+            message = f"{threshold} is more than each metric is measured, so nothing could fail"
+            place = ("spec", "analysis", "threshold")
+            draft.listed.append(canary.problem(place, message, f"it is {ours['threshold']} in app.yaml: all of them"))
+    hooks = [each for each in as_maps(theirs.get("webhooks")) if each.get("type") not in _NO_HOOKS]
+    if len(hooks) < len(as_maps(theirs.get("webhooks"))):
+        draft.let_a_person_decide("a hook has no equal; true, once another one asks")
+    for field, values in (("webhooks", hooks), ("alerts", theirs.get("alerts"))):
+        if values:
+            ours[field] = values
+    draft.spec["analysis"] = ours
+
+
+_NO_HOOKS = ("confirm-traffic-increase",)
+_ITERATIONS = 10
+"""The default of iterations, here and for the provider kubernetes."""
+
+
+def _steps(analysis: Mapping[str, Any]) -> int | None:
+    """How many steps of weight there are; None where that is not said (flagger.md §3.2)."""
+    weights, step = analysis.get("stepWeights"), analysis.get("stepWeight")
+    if isinstance(weights, list) and weights:
+        return len(weights)
+    most = analysis.get("maxWeight") or 100
+    return math.ceil(most / step) if isinstance(step, int) and isinstance(most, int) and step > 0 else None
+
+
+def services_of(canary: Manifest, draft: Draft) -> list[dict[str, Any]]:
+    """The Services that Flagger makes of a Canary: the active one, and the preview where it has metadata of its own
+    (flagger.md §1.5).
+    """
+    service = as_map(canary.spec.get("service"))
+    ports = _ports(service, draft)
+    if not ports:
+        return []
+    apex, preview = draft.blue_green["activeService"], draft.blue_green["previewService"]
+    made = [_service(apex, draft.app.namespace, service, as_map(service.get("apex")), ports)]
+    if as_map(service.get("canary")):
+        made.append(_service(preview, draft.app.namespace, service, as_map(service["canary"]), ports))
+    return made
+
+
+def ports_of(canary: Manifest, draft: Draft) -> list[dict[str, Any]]:
+    """The ports of the Services that Flagger makes of a Canary; none where it says none."""
+    return _ports(as_map(canary.spec.get("service")), draft)
+
+
+def _service(
+    name: str, namespace: str, service: Mapping[str, Any], metadata: Mapping[str, Any], ports: list[dict[str, Any]]
+) -> dict[str, Any]:
+    more = {key: dict(metadata[key]) for key in ("labels", "annotations") if as_map(metadata.get(key))}
+    spec: dict[str, Any] = {"clusterIP": "None"} if service.get("headless") else {}
+    if service.get("trafficDistribution"):
+        spec["trafficDistribution"] = service["trafficDistribution"]
+    spec["ports"] = ports
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, "namespace": namespace, **more},
+        "spec": spec,
+    }
+
+
+def _ports(service: Mapping[str, Any], draft: Draft) -> list[dict[str, Any]]:
+    port = service.get("port")
+    if not isinstance(port, int):
+        return []
+    own: dict[str, Any] = {"name": service.get("portName") or "http", "port": port}
+    own |= {"targetPort": service["targetPort"]} if service.get("targetPort") else {}
+    own |= {"appProtocol": service["appProtocol"]} if service.get("appProtocol") else {}
+    return [own, *_discovered(service, draft)] if service.get("portDiscovery") else [own]
+
+
+def _discovered(service: Mapping[str, Any], draft: Draft) -> list[dict[str, Any]]:
+    """The ports of the containers beside the Service's own (flagger.md §1.3)."""
+    known = (service.get("port"), service.get("targetPort"))
+    found = []
+    for container in as_maps(as_map(draft.template.get("spec")).get("containers")):
+        for number, port in enumerate(as_maps(container.get("ports"))):
+            name, of_container = port.get("name"), port.get("containerPort")
+            if container.get("name") not in _SIDECARS and name not in known and of_container not in known:
+                title = name or f"tcp-{container.get('name')}-{number}"
+                found.append({"name": title, "port": of_container, "targetPort": name or of_container})
+    return found

@@ -1,0 +1,86 @@
+"""Which kinds an import takes, and what becomes of those that it knows and leaves. Knows no field."""
+
+from dataclasses import dataclass
+
+from gitops_bg.spec.manifests.objects import ALLOWED
+from gitops_bg.spec.manifests.other_kinds import REMEDIES
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind that is imported: its API versions, by their beginnings."""
+
+    apis: tuple[str, ...]
+    namespaced: bool = True
+
+
+IMPORTED = {
+    "Rollout": Kind(("argoproj.io/",)),
+    "AnalysisTemplate": Kind(("argoproj.io/",), namespaced=False),
+    "ClusterAnalysisTemplate": Kind(("argoproj.io/",), namespaced=False),
+    "Canary": Kind(("flagger.app/v1beta1",)),
+    "MetricTemplate": Kind(("flagger.app/",), namespaced=False),
+    "AlertProvider": Kind(("flagger.app/v1beta1",), namespaced=False),
+    "BlueGreenDeployment": Kind(("controller.google.com/", "demo.google.com/")),
+    "Deployment": Kind(("apps/v1",)),
+    **{kind: Kind(versions) for kind, versions in ALLOWED.items()},
+}
+
+_AS_BEFORE = "apply it as before"
+_OF_OTHERS = (
+    "Namespace",
+    "ServiceAccount",
+    "Role",
+    "RoleBinding",
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "NetworkPolicy",
+    "PersistentVolumeClaim",
+    "CustomResourceDefinition",
+    "GatewayClass",
+    "Gateway",
+    "VirtualService",
+    "DestinationRule",
+    "ServiceMonitor",
+    "PodMonitor",
+    "Certificate",
+    "Kustomization",
+    "HelmRelease",
+    "TrafficSplit",
+    "ServiceProfile",
+    "HTTPProxy",
+    "IngressRoute",
+    "TraefikService",
+    "ApisixRoute",
+    "Mapping",
+)
+_MADE = {
+    "ReplicaSet": "its pods are those of the workload, which is imported; leave it out",
+    "Pod": "its pods are those of the workload, which is imported; leave it out",
+    "AnalysisRun": "runs begin anew; leave it out",
+    "Endpoints": "Kubernetes makes it; leave it out",
+    "EndpointSlice": "Kubernetes makes it; leave it out",
+    "ControllerRevision": "Kubernetes makes it; leave it out",
+}
+_WITHOUT_EQUAL = {
+    "Experiment": "there are no experiments; measure a candidate with prePromotionAnalysis",
+    "StatefulSet": "its storage cannot be switched from one version to the next; apply it as before",
+}
+ELSEWHERE = {
+    **dict.fromkeys(_OF_OTHERS, _AS_BEFORE),
+    **{kind: remedy for kind, remedy in REMEDIES.items() if kind not in IMPORTED},
+    **dict.fromkeys(("Ingress", "HTTPRoute", "GRPCRoute"), f"{_AS_BEFORE}: it leads to the active Service"),
+    **dict.fromkeys(("Job", "CronJob", "DaemonSet"), _AS_BEFORE),
+    **_MADE,
+    **_WITHOUT_EQUAL,
+}
+"""What to do with objects that have no place in an app's folder, by kind."""
+
+
+def is_known(kind: str, api: str) -> bool:
+    """Whether a kind of an API version is imported.
+
+    >>> is_known("Rollout", "argoproj.io/v1alpha1"), is_known("Rollout", "example.com/v1")
+    (True, False)
+    """
+    return kind in IMPORTED and api.startswith(IMPORTED[kind].apis)

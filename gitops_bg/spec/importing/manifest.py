@@ -1,0 +1,155 @@
+"""The manifests that an import begins with: each document of each file, with its place. Decides nothing."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.text.printable import printable
+from gitops_bg.spec.yaml.documents import pieces
+from gitops_bg.spec.yaml.emit import to_yaml
+from gitops_bg.spec.yaml.paths import Path
+from gitops_bg.spec.yaml.reader import Document, kind_of, read
+from gitops_bg.spec.yaml.values import as_map
+
+SERVER_METADATA = (
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "managedFields",
+    "selfLink",
+    "ownerReferences",
+    "finalizers",
+)
+"""What the API server and controllers write into metadata, and no author."""
+
+SERVER_ANNOTATIONS = (
+    "kubectl.kubernetes.io/last-applied-configuration",
+    "deployment.kubernetes.io/",
+    "rollout.argoproj.io/",
+    "autoscaling.alpha.kubernetes.io/",
+)
+"""Annotations that commands and controllers write, by their beginnings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """One object of a file: a whole document, or an item of a List."""
+
+    document: Document
+    path: Path
+    """From the document's root to the object."""
+    value: Mapping[str, Any]
+    namespace: str
+    """Its own, or the one that counts where it says none; empty where neither is known."""
+
+    @property
+    def kind(self) -> str:
+        """Its kind."""
+        return str(self.value.get("kind", ""))
+
+    @property
+    def api(self) -> str:
+        """Its apiVersion."""
+        return str(self.value.get("apiVersion", ""))
+
+    @property
+    def name(self) -> str:
+        """Its name; empty where it has none."""
+        return str(as_map(self.value.get("metadata")).get("name", ""))
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        """Its spec."""
+        return as_map(self.value.get("spec"))
+
+    @property
+    def origin(self) -> str:
+        """Where it comes from, for a comment: ``rollout.yaml:3, Rollout web``."""
+        line = self.problem((), "").line or 1
+        return printable(f"{self.document.file}:{line}, {self.kind} {self.name}")
+
+    def problem(self, path: Path, message: str, remedy: str = "", *, at_key: bool = False) -> Problem:
+        """A problem with a field of the object."""
+        return self.document.problem((*self.path, *path), message, remedy, at_key=at_key)
+
+
+def read_manifests(sources: Iterable[tuple[str, bytes]], namespace: str) -> tuple[list[Manifest], list[Problem]]:
+    """All objects of the files, by name and content, and the problems of what is none. Lists are opened.
+
+    ``namespace`` is that of objects that say none.
+    """
+    found: list[Manifest] = []
+    problems: list[Problem] = []
+    for file, data in sources:
+        reading = read(file, data)
+        problems.extend(reading.problems)
+        for document in reading.documents:
+            for path, value in _objects(document):
+                problem = _not_an_object(document, path, value)
+                if problem:
+                    problems.append(problem)
+                else:
+                    own = as_map(value["metadata"]).get("namespace")
+                    found.append(Manifest(document, path, value, str(own or namespace)))
+    return found, problems
+
+
+def _objects(document: Document) -> Iterator[tuple[Path, Any]]:
+    value = document.value
+    if isinstance(value, Mapping) and str(value.get("kind", "")).endswith("List") and "items" in value:
+        items = value["items"]
+        yield from (((("items", number), item)) for number, item in enumerate(items if isinstance(items, list) else ()))
+    else:
+        yield (), value
+
+
+def _not_an_object(document: Document, path: Path, value: Any) -> Problem | None:
+    if not isinstance(value, Mapping):
+        return document.problem(path, f"expected an object of Kubernetes, found {kind_of(value)}")
+    for field in ("apiVersion", "kind"):
+        if not isinstance(value.get(field), str):
+            return document.problem((*path, field), "is required: it says what this is", f"add {field}")
+    name = as_map(value.get("metadata")).get("name")
+    if not isinstance(name, str) or not name:
+        return document.problem((*path, "metadata", "name"), "is required", "add name")
+    return None
+
+
+def cleaned(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The object without what the API server and controllers write into it."""
+    result = {key: _without_nulls(each) for key, each in value.items() if key != "status"}
+    metadata = {key: each for key, each in as_map(value.get("metadata")).items() if key not in SERVER_METADATA}
+    if "annotations" in metadata:
+        metadata["annotations"] = authored(as_map(metadata["annotations"]))
+    result["metadata"] = {key: each for key, each in metadata.items() if each or key not in ("annotations", "labels")}
+    return result
+
+
+def _without_nulls(value: Any) -> Any:
+    """The value without fields that say nothing, such as the creationTimestamp of a pod template."""
+    if isinstance(value, Mapping):
+        return {key: _without_nulls(each) for key, each in value.items() if each is not None}
+    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
+
+
+def authored(annotations: Mapping[str, Any]) -> dict[str, Any]:
+    """The annotations that an author wrote."""
+    return {key: each for key, each in annotations.items() if not key.startswith(SERVER_ANNOTATIONS)}
+
+
+def text_of(manifest: Manifest, value: Mapping[str, Any]) -> str:
+    """The object as YAML: as its author wrote it, with comments, if it still says the same; else written anew."""
+    if value == manifest.value and not manifest.path:
+        try:
+            found = pieces(manifest.document.file, manifest.document.data)
+        except InvalidInput:
+            found = []
+        text = next((piece.text for piece in found if piece.value == value), "")
+        if text:
+            return text.strip("\n") + "\n"
+    return to_yaml(value)

@@ -1,0 +1,136 @@
+"""What was rendered becomes the files of an app's folder, each with the digest of what it comes from. Pure.
+
+The first line of a file says from which inputs it was rendered, and what its text was: so `check` knows a stale file,
+and one that somebody changed by hand, without helm and kustomize (decision 63).
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.spec.app.layout import member_of
+from gitops_bg.spec.app.render import Render
+from gitops_bg.spec.importing.manifest import cleaned
+from gitops_bg.spec.manifests.objects import ALLOWED
+from gitops_bg.spec.manifests.other_kinds import remedy_for
+from gitops_bg.spec.manifests.target import APPS_KINDS
+from gitops_bg.spec.yaml.emit import to_yaml
+from gitops_bg.spec.yaml.reader import Document, read
+from gitops_bg.spec.yaml.values import as_map
+
+BESIDE_FILE = "rendered.yaml"
+"""The file of what was rendered beside the workload."""
+_HEAD = re.compile(
+    r"# Rendered by gitops-bg render from .+: inputs (?P<inputs>sha256:[0-9a-f]{64}), "
+    r"text (?P<text>sha256:[0-9a-f]{64})\n"
+)
+_WORKLOADS = (*APPS_KINDS, "Rollout")
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """The texts of files by their names in the folder, and what was left out, and why."""
+
+    files: Mapping[str, str]
+    listed: tuple[Problem, ...] = field(default=())
+
+
+def rendered(folder: str, render: Render, target_file: str, printed: bytes, inputs: str) -> Rendered:
+    """The files of an app's folder of what helm or kustomize printed. Raises `InvalidInput` where that is no target.
+
+    ``inputs`` is the digest of what it was rendered from.
+    """
+    name = f"what {render.source} renders"
+    reading = read(name, printed)
+    if reading.problems:
+        raise InvalidInput(*reading.problems)
+    documents = [each for each in reading.documents if isinstance(each.value, dict)]
+    target = _target(_names(folder), name, documents)
+    beside, listed = _beside([each for each in documents if each is not target])
+    texts = {target_file: to_yaml(cleaned(target.value))}
+    if beside:
+        texts[BESIDE_FILE] = "---\n".join(to_yaml(each) for each in beside)
+    return Rendered({file: with_head(render, inputs, text) for file, text in texts.items()}, tuple(listed))
+
+
+def with_head(render: Render, inputs: str, text: str) -> str:
+    """The text of a file with the line that says what it was rendered from."""
+    return f"# Rendered by gitops-bg render from {render.source}: inputs {inputs}, text {_digest(text)}\n{text}"
+
+
+def what_is_stale(data: bytes, inputs: str) -> str:
+    """Why a file is not what its inputs render; empty where it is.
+
+    >>> what_is_stale(b"kind: Deployment", "sha256:00")
+    'was not written by `gitops-bg render`'
+    """
+    text = data.decode(errors="replace")
+    head = _HEAD.match(text)
+    if head is None:
+        return "was not written by `gitops-bg render`"
+    if head["inputs"] != inputs:
+        return "is stale: what it is rendered from has changed since"
+    return "" if head["text"] == _digest(text[head.end() :]) else "was changed by hand after it was rendered"
+
+
+def was_rendered(data: bytes) -> bool:
+    """Whether `gitops-bg render` wrote a file."""
+    return _HEAD.match(data.decode(errors="replace")) is not None
+
+
+def _digest(text: str) -> str:
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def _names(folder: str) -> list[str]:
+    """What the workload may be called: as the app, or, of a member of a release group, as the service."""
+    member = member_of(folder)
+    return [member.service, member.app.name] if member else [folder.rpartition("/")[2]]
+
+
+def _target(names: list[str], name: str, documents: list[Document]) -> Document:
+    """The workload called as the app. Raises `InvalidInput` where there is none, or another one."""
+    workloads = [each for each in documents if each.value.get("kind") in _WORKLOADS]
+    found = [each for each in workloads if as_map(each.value.get("metadata")).get("name") in names]
+    if len(found) == 1:
+        return found[0]
+    others = [f"{each.value['kind']} {as_map(each.value.get('metadata')).get('name')}" for each in workloads]
+    message = f"has no workload called {names[0]}, and its target has to be; it has {', '.join(others) or 'none'}"
+    remedy = "helm: set fullnameOverride in the values; kustomize: namePrefix, nameSuffix, or the name itself"
+    raise InvalidInput(Problem(name, message, remedy=remedy))
+
+
+def _beside(documents: list[Document]) -> tuple[list[dict[str, Any]], list[Problem]]:
+    taken: list[dict[str, Any]] = []
+    listed: list[Problem] = []
+    for each in documents:
+        problem = next(_left_out(each), None)
+        if problem:
+            listed.append(problem)
+        else:
+            taken.append(_without_selector(cleaned(each.value)))
+    return taken, listed
+
+
+def _left_out(document: Document) -> Iterator[Problem]:
+    kind, metadata = str(document.value.get("kind")), as_map(document.value.get("metadata"))
+    what = f"{kind} {metadata.get('name')} is left out"
+    if any(key.startswith("helm.sh/hook") for key in as_map(metadata.get("annotations"))):
+        remedy = "write a webhook, or an analysis with a Job"
+        yield document.problem(("metadata", "annotations"), f"{what}: hooks of a chart are not run", remedy)
+    elif kind == "Secret":
+        remedy = "keep it in the cluster, or in Git encrypted: docs/features/configuration.md"
+        yield document.problem(("kind",), f"{what}: its values do not belong into Git as they are", remedy)
+    elif kind not in ALLOWED:
+        yield document.problem(("kind",), what, remedy_for(kind, ", ".join(ALLOWED)))
+
+
+def _without_selector(value: dict[str, Any]) -> dict[str, Any]:
+    """A Service without its selector, which the agent sets."""
+    if value.get("kind") != "Service":
+        return value
+    return {**value, "spec": {key: each for key, each in as_map(value.get("spec")).items() if key != "selector"}}

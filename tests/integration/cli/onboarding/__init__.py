@@ -1,0 +1,1 @@
+"""How apps come in: imported from other tools, and rendered from charts and kustomizations."""
