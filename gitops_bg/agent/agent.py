@@ -36,7 +36,7 @@ from gitops_bg.agent.reconcile.alert_composer import alert_composer
 from gitops_bg.agent.reconcile.background import Background
 from gitops_bg.agent.reconcile.event_recorder import EventRecorder
 from gitops_bg.agent.reconcile.measurements import MeasurementRunner
-from gitops_bg.agent.reconcile.reconciler import Reconciler
+from gitops_bg.agent.reconcile.reconciler import Look, Reconciler
 from gitops_bg.agent.reconcile.secret_reading import secret_reader
 from gitops_bg.agent.runtime.alarms import Alarms, scheduler
 from gitops_bg.agent.runtime.awaited_namespaces import AwaitedNamespaces, log_missing
@@ -470,15 +470,22 @@ class Agent:
         may_run = self.groups.member_state(app) is not MemberState.PENDING
         if self.leadership.holds and (self.catalog.seen or self.catalog.unreachable) and may_run:
             self._look_at(app)
+        else:
+            self.queue.rest(app)
 
     def _look_at(self, app: AppKey) -> None:
+        """Look at an app. It keeps its place in the queue only while it goes on by itself and within its turn."""
         try:
-            if not self._reconciler.reconcile(app):
-                self.queue.add(app)
+            look = self._reconciler.reconcile(app)
         except GitopsBgError as error:
+            self.queue.rest(app)
             self._failures.failed(app, error)
-        else:
-            self._failures.succeeded(app)
+            return
+        if look is not Look.ON_ITS_WAY:
+            self.queue.rest(app)
+        if look is Look.INTERRUPTED:
+            self.queue.add(app)
+        self._failures.succeeded(app)
 
     # --- health ---------------------------------------------------------------------------------------------------
 

@@ -58,6 +58,7 @@ from gitops_bg.repo.read.concerned import ConcernedBranches
 from gitops_bg.repo.read.files import Entry, File, Files
 from gitops_bg.repo.read.index.app_index import AppIndex
 from gitops_bg.repo.read.index.groups import groups_at
+from gitops_bg.repo.read.index.walked_main import WalkedMain
 from gitops_bg.repo.read.mainline import Mainline
 from gitops_bg.repo.read.near_changes import NearChanges
 from gitops_bg.repo.read.polling import Poll, Poller
@@ -121,7 +122,9 @@ class Repository:
         self._signatures = Signatures(mirror)
         verifier = self._main_verifier(keys, details, clock) if keys is not None else None
         self._verifier = verifier
-        self._poller = poller = Poller(mirror, trees, self._index, (self._sources, self._landings), verifier)
+        walked = WalkedMain()
+        sources = (self._sources, self._landings)
+        self._poller = poller = Poller(mirror, trees, self._index, sources, walked, self._mainline, verifier)
         concerned = ConcernedBranches(mirror, trees, self._index)
         mirror.admits = lambda names, head: concerned.among(names, poller.believes(head) if head else "")
         mirror.doubt_of = poller.doubt_of
@@ -138,7 +141,7 @@ class Repository:
         self._state_branch = branch = StateBranch(mirror, trees, blobs, committer, pusher, own)
         self._ledger = Ledger(branch, blobs)
         self._group_ledger = GroupLedger(mirror, branch, self._files)
-        self._primaries = Primaries(mirror, near, blobs, self._index)
+        self._primaries = Primaries(mirror, trees, near, blobs, self._index, walked, self._mainline)
         self._app_history = AppHistory(mirror, blobs, branch)
         self._approvals = ApprovalBranches(mirror, self._commits)
         self._approval_writer = ApprovalWriter(mirror, committer, pusher)

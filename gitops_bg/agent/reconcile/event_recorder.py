@@ -21,7 +21,7 @@ from gitops_bg.core.model.record import LedgerEntry, Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.action_events import event_of
 from gitops_bg.core.status.conditions import HISTORY_REWRITTEN, SUSPENDED
-from gitops_bg.core.status.rollout_events import ended, rollout_events, runs, waited
+from gitops_bg.core.status.rollout_events import ended, entry_message, rollout_events, runs, waited
 
 
 class EventRecorder:
@@ -92,8 +92,8 @@ class EventRecorder:
             self.metrics.moved(
                 app, before.routing.switch.switch_kind, (entry.at - before.routing.switch.decided_at).total_seconds()
             )
-        message = f"{entry.event}: {entry.reason}" if entry.reason else str(entry.event)
-        self.event(app, EVENTS[entry.event].reason, message, warning=severity_of(entry) is not Severity.INFO)
+        grave = severity_of(entry) is not Severity.INFO
+        self.event(app, EVENTS[entry.event].reason, entry_message(entry), warning=grave)
 
     def _measure(self, app: AppKey, before: Record, after: Record) -> None:
         for duration in passed(before, after):

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from enum import Enum
 from functools import partial
 from time import perf_counter
 
@@ -32,6 +33,7 @@ from gitops_bg.core.model.policies.facts import Policing
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.internal_error import broken, internal_error
+from gitops_bg.core.status.kstatus import HEALTH, Health
 from gitops_bg.core.status.process_view import ProcessView, process_view_of
 
 LOGGER = logging.getLogger(__name__)
@@ -41,6 +43,14 @@ MOST_PASSES = 12
 
 FIRST_SECONDS, MOST_SECONDS = 4.0, 512.0
 """How long to wait before reporting again what another process contradicts: at first, and at most."""
+
+
+class Look(Enum):
+    """How a look at an app ended."""
+
+    AT_REST = "nothing is left to do before people, Git or time ask for something"
+    ON_ITS_WAY = "it goes on by itself, as soon as what it waits for is there"
+    INTERRUPTED = "more can be done at once; others get their turn first"
 
 
 class Reconciler:
@@ -67,10 +77,11 @@ class Reconciler:
         self._contradictions: ContradictionBackoff[ProcessView] = ContradictionBackoff(FIRST_SECONDS, MOST_SECONDS)
         self._refused: dict[AppKey, str] = {}
         self._bugs: dict[AppKey, InternalError] = {}
+        self._on_its_way: set[AppKey] = set()
         self._skewed = 0
 
-    def reconcile(self, app: AppKey) -> bool:
-        """Look at an app and act until nothing is left to do at once; False where it needs more passes later.
+    def reconcile(self, app: AppKey) -> Look:
+        """Look at an app and act until nothing is left to do at once, or for as many passes as are its turn.
 
         Raises the errors of ``core.errors``; the next look begins with what was written before.
         """
@@ -86,7 +97,9 @@ class Reconciler:
             self._contradictions.drop(app)  # What `Failures` writes about the app contradicts nobody.
             raise
         # The passes above still showed the former bug: one more removes its condition.
-        return is_done and self._bugs.pop(app, None) is None
+        if not is_done or self._bugs.pop(app, None) is not None:
+            return Look.INTERRUPTED
+        return Look.ON_ITS_WAY if app in self._on_its_way else Look.AT_REST
 
     def _pass(self, app: AppKey) -> bool:
         """Run one pass; return whether it wrote to the cluster, so that another pass is due."""
@@ -99,6 +112,7 @@ class Reconciler:
         facts = replace(facts, observed=replace(facts.observed, refused=refused, clock_skew=skew))
         facts = self._beside.with_results(facts, started)
         decision = self._with_trouble(app, self._decide(facts, started))
+        self._note_progress(app, decision)
         if decision.look_again:
             self._git.poll_soon()
             return False
@@ -106,6 +120,12 @@ class Reconciler:
             self._recorder.event(app, Notice.CONFLICT, facts.observed.app_foreign, warning=True)
             LOGGER.warning("%s", facts.observed.app_foreign, extra=fields(app=app, reason=Notice.CONFLICT))
         return self._act(facts, decision)
+
+    def _note_progress(self, app: AppKey, decision: Decision) -> None:
+        if HEALTH[decision.phase] is Health.PROGRESSING:
+            self._on_its_way.add(app)
+        else:
+            self._on_its_way.discard(app)
 
     def _decide(self, facts: Facts, started: datetime) -> Decision:
         asked, app = perf_counter(), facts.app
@@ -235,3 +255,4 @@ class Reconciler:
         self._catalog.board.forget(app)
         self._refused.pop(app, None)
         self._bugs.pop(app, None)
+        self._on_its_way.discard(app)

@@ -1,20 +1,34 @@
 """The queue of apps to look at: one worker per app at a time; an app added during its look is queued again.
 
-Knows nothing of what is done with an app. The design is that of client-go's workqueue (util/workqueue).
+Knows nothing of what is done with an app. The design is that of client-go's workqueue (util/workqueue), but for the
+order: an app keeps its place until it rests, so that what is begun is finished before the next is begun. Of a thousand
+apps that change at once the first are done soon, instead of all of them late.
 """
 
 import threading
-from collections import deque
+from heapq import heappop, heappush
+from itertools import count
 
 from gitops_bg.core.model.version import AppKey
 
+MOST_LOOKS = 16
+"""After this many looks an app loses its place: one that is woken without end must not keep others waiting. An app
+that promotes itself needs about half as many.
+"""
+
 
 class WorkQueue:
-    """Apps in the order in which they were added, each at most once. Thread-safe."""
+    """Apps in the order in which they came out of rest, each at most once. Thread-safe."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._waiting: deque[AppKey] = deque()
+        self._waiting: list[tuple[int, AppKey]] = []
+        """A heap, by place."""
+        self._next_place = count()
+        self._places: dict[AppKey, int] = {}
+        """The places of the apps that are not at rest."""
+        self._looks: dict[AppKey, int] = {}
+        """How often each of them was looked at from its place."""
         self._queued: set[AppKey] = set()
         self._working: set[AppKey] = set()
         self._again: set[AppKey] = set()
@@ -31,11 +45,26 @@ class WorkQueue:
                 self._again.add(app)
                 return
             self._queued.add(app)
-            self._waiting.append(app)
+            place = self._places.get(app)
+            if place is None:
+                place = self._places[app] = next(self._next_place)
+            heappush(self._waiting, (place, app))
             self._changed.notify()
 
+    def rest(self, app: AppKey) -> None:
+        """Give up an app's place: it does not go on by itself, and is queued behind all others when it is added again.
+
+        For the worker that looks at it, before `done`.
+        """
+        with self._changed:
+            self._give_up_place(app)
+
+    def _give_up_place(self, app: AppKey) -> None:
+        self._places.pop(app, None)
+        self._looks.pop(app, None)
+
     def get(self) -> AppKey | None:
-        """The next app; blocks until there is one.
+        """The app that has not been at rest for longest; blocks until there is one.
 
         None once the queue is stopped or paused, even if it was resumed meanwhile.
         """
@@ -45,9 +74,12 @@ class WorkQueue:
                 self._changed.wait()
             if self._closed(pauses):
                 return None
-            app = self._waiting.popleft()
+            _, app = heappop(self._waiting)
             self._queued.remove(app)
             self._working.add(app)
+            self._looks[app] = self._looks.get(app, 0) + 1
+            if self._looks[app] >= MOST_LOOKS:
+                self._give_up_place(app)
             return app
 
     def done(self, app: AppKey) -> None:
@@ -68,6 +100,8 @@ class WorkQueue:
         with self._changed:
             self._paused, self._pauses = True, self._pauses + 1
             self._waiting.clear()
+            self._places.clear()
+            self._looks.clear()
             self._queued.clear()
             self._again.clear()
             self._changed.notify_all()

@@ -226,7 +226,7 @@ class AuxiliaryObjects:
 
 
 def _owner_of(kind: Kind, meta: Meta, app: AppKey, config: AppConfig | None) -> str:
-    """`owner_of`; empty for a disruption budget that the app's file agrees to take over (docs/decisions/0070).
+    """`owner_of`; empty for a disruption budget that the app's file agrees to take over (docs/decisions/0064).
 
     A second budget beside it would not do: Kubernetes evicts no pod that two budgets select.
     """

@@ -48,6 +48,7 @@ EVENTS: Mapping[Event, EventRow] = {
         sentence="{to} is live, the first version",
         reason="Deployed",
         moves_traffic=True,
+        argo="SwitchService",
     ),
     Event.CANDIDATE: EventRow(
         verb="has the candidate",
@@ -56,7 +57,12 @@ EVENTS: Mapping[Event, EventRow] = {
         argo="RolloutUpdated",
     ),
     Event.PROMOTED: EventRow(
-        verb="promoted", asks="promote", sentence="{to} is live", reason="Promoted", moves_traffic=True
+        verb="promoted",
+        asks="promote",
+        sentence="{to} is live",
+        reason="Promoted",
+        moves_traffic=True,
+        argo="SwitchService",
     ),
     Event.ROLLED_BACK: EventRow(
         verb="rolled back",
@@ -68,6 +74,7 @@ EVENTS: Mapping[Event, EventRow] = {
         reason="RolledBack",
         remedy=_RETRY,
         moves_traffic=True,
+        argo="SwitchService",
     ),
     Event.SUPERSEDED: EventRow(verb="superseded", sentence="{origin} gave way to {to}", reason="Superseded"),
     Event.CANCELLED: EventRow(verb="cancelled", sentence="{origin} was cancelled", reason="Cancelled"),
@@ -206,8 +213,6 @@ class Notice(StrEnum):
     METRIC_INCONCLUSIVE = "MetricInconclusive"
     METRIC_ERROR = "MetricError"
     METRIC_FAILED = "MetricFailed"
-    TRAFFIC_SWITCHED = "TrafficSwitched"
-    TRAFFIC_ROLLED_BACK = "RolledBack"
     PREVIEW_SWITCHED = "PreviewSwitched"
     SERVICE_TAKEN_OVER = "ServiceTakenOver"
     DEPLOYMENT_SCALED = "ScalingDeployment"
@@ -245,11 +250,16 @@ NOTICES: Mapping[Notice, NoticeRow] = {
         when="a rollout begins, retries included", argo="RolloutNotCompleted (“started update”)"
     ),
     Notice.ROLLOUT_PAUSED: NoticeRow(when="it waits for somebody to go on", argo="RolloutPaused"),
-    Notice.ROLLOUT_RESUMED: NoticeRow(when="it goes on", argo="RolloutResumed"),
+    Notice.ROLLOUT_RESUMED: NoticeRow(
+        when="it goes on, but not yet to live traffic: then `Promoted` says so", argo="RolloutResumed"
+    ),
     Notice.ROLLOUT_COMPLETED: NoticeRow(
         when="it is promoted and judged, and the endpoints have followed", argo="RolloutCompleted"
     ),
-    Notice.ROLLOUT_NOT_COMPLETED: NoticeRow(when="it ended otherwise; the message says how", argo="RolloutAborted"),
+    Notice.ROLLOUT_NOT_COMPLETED: NoticeRow(
+        when="it ended otherwise, but not by a way back that `RolledBack` tells; the message says how",
+        argo="RolloutAborted",
+    ),
     Notice.ANALYSIS_RUNNING: NoticeRow(when="an analysis begins", argo="AnalysisRunRunning"),
     Notice.ANALYSIS_SUCCESSFUL: NoticeRow(when="an analysis passed", argo="AnalysisRunSuccessful"),
     Notice.ANALYSIS_INCONCLUSIVE: NoticeRow(
@@ -266,11 +276,6 @@ NOTICES: Mapping[Notice, NoticeRow] = {
     ),
     Notice.METRIC_FAILED: NoticeRow(
         when="a metric failed; Normal where it is a dry run", severity=WARN, argo="MetricFailed"
-    ),
-    Notice.TRAFFIC_SWITCHED: NoticeRow(when="an active Service was pointed at the new version", argo="SwitchService"),
-    Notice.TRAFFIC_ROLLED_BACK: NoticeRow(
-        when="an active Service was pointed back at an older version; the entry of the ledger follows",
-        argo="SwitchService",
     ),
     Notice.PREVIEW_SWITCHED: NoticeRow(when="the preview Service moved", argo="SwitchService"),
     Notice.SERVICE_TAKEN_OVER: NoticeRow(

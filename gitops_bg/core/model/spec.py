@@ -49,7 +49,7 @@ class ScaleDown(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Adoption:
-    """``spec.adopt``: the consent to take over what serves the app before the agent does (docs/decisions/0070)."""
+    """``spec.adopt``: the consent to take over what serves the app before the agent does (docs/decisions/0064)."""
 
     deployment: str
     """The Deployment in the app's namespace whose pods serve until the hand-over."""
@@ -58,7 +58,7 @@ class Adoption:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """``spec.release``: live traffic goes back to what the app was adopted from (docs/decisions/0071)."""
+    """``spec.release``: live traffic goes back to what the app was adopted from (docs/decisions/0065)."""
 
     deployment: str
 

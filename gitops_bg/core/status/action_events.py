@@ -24,7 +24,6 @@ from gitops_bg.core.model.actions import (
 )
 from gitops_bg.core.model.change_set import ActionResult
 from gitops_bg.core.model.events import Notice
-from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.status.rollout_events import RolloutEvent
 
 
@@ -42,8 +41,6 @@ def notice_of(action: ClusterAction) -> Notice | None:
     match action:
         case SwitchTraffic(adopts=True):
             return Notice.SERVICE_TAKEN_OVER
-        case SwitchTraffic(switch_kind=SwitchKind.ROLLBACK):
-            return Notice.TRAFFIC_ROLLED_BACK
         case CreateReplicaSet(repair=True):
             return Notice.REPLICA_SET_REPAIRED
         case ApplyConfiguration(repair=True):
@@ -53,7 +50,6 @@ def notice_of(action: ClusterAction) -> Notice | None:
 
 
 _NOTICES: Mapping[type, Notice] = {
-    SwitchTraffic: Notice.TRAFFIC_SWITCHED,
     ScaleDeployment: Notice.DEPLOYMENT_SCALED,
     HandBack: Notice.SERVICE_HANDED_BACK,
     CreateReplicaSet: Notice.REPLICA_SET_CREATED,
@@ -68,4 +64,4 @@ _NOTICES: Mapping[type, Notice] = {
     ApplyAuxiliaryObject: Notice.AUXILIARY_OBJECT_APPLIED,
     DeleteAuxiliaryObject: Notice.AUXILIARY_OBJECT_DELETED,
 }
-"""Without an Event: writes to the app's own object, and marks on Services."""
+"""Without an Event: writes to the app's own object, marks on Services, and switches, whose ledger entry is told."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.analysis.runs import AnalysisRun, MetricRun, why
-from gitops_bg.core.model.events import NOTICES, Notice, analysis_notice, metric_notice
+from gitops_bg.core.model.events import MOVES, NOTICES, Notice, analysis_notice, metric_notice
 from gitops_bg.core.model.hooks import Severity
-from gitops_bg.core.model.record import Record, Rollout
+from gitops_bg.core.model.record import Event, LedgerEntry, Record, Rollout, RolloutOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +34,38 @@ class RolloutEvent:
         return NOTICES[self.notice].severity is not Severity.INFO and not self.dry_run
 
 
+def entry_message(entry: LedgerEntry) -> str:
+    """The message of the Kubernetes Event of a ledger entry. Of a movement, it is the only Event."""
+    origin = f" from {label(entry.from_version, entry.from_digest)}" if entry.from_digest else ""
+    moved = f"live traffic goes{origin} to {label(entry.to_version, entry.to_digest)}" if entry.event in MOVES else ""
+    return ": ".join(filter(None, (str(entry.event), moved, entry.reason)))
+
+
 def rollout_events(before: Record, after: Record) -> Iterator[RolloutEvent]:
-    """All events between two records of an app, in the order in which they happened."""
+    """All events between two records of an app, in the order in which they happened.
+
+    What the ledger entry of a movement says is not told a second time: that a rollout goes on to live traffic, and that
+    it ended because traffic went back.
+    """
     yield from _of_ledger(before, after)
     if before.rollouts == after.rollouts and before.analyses.runs == after.analyses.runs:
         return
     known = {rollout.number: rollout for rollout in before.rollouts}
     for rollout in after.rollouts:
-        yield from _of_rollout(known.get(rollout.number), rollout)
+        told = _of_rollout(known.get(rollout.number), rollout)
+        yield from (one for one in told if not _is_told_by_movement(one, rollout, before, after))
     for old, run in runs(before, after):
         yield from _of_run(old, run)
+
+
+def _is_told_by_movement(told: RolloutEvent, rollout: Rollout, before: Record, after: Record) -> bool:
+    switch = after.routing.switch
+    if told.notice is Notice.ROLLOUT_RESUMED:
+        return switch is not None and switch.to_digest == rollout.digest
+    if told.notice is Notice.ROLLOUT_NOT_COMPLETED and rollout.outcome is RolloutOutcome.ROLLED_BACK:
+        news = (entry for entry in after.ledger if entry.sequence > before.sequence)
+        return any(entry.event is Event.ROLLED_BACK and entry.from_digest == rollout.digest for entry in news)
+    return False
 
 
 def ended(before: Record, after: Record) -> Iterator[Rollout]:

@@ -4,7 +4,7 @@ Only small commits in git's present form; for all others the caller asks git. Wh
 thread-safe, as `Objects` is not.
 """
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 
 from cachetools import LRUCache
 
@@ -39,14 +39,20 @@ class CommitObjects:
                 self._known[one] = commit, len(content)
         return found
 
-    def between(self, before: str, head: str) -> Mapping[str, tuple[str, ...]] | None:
+    def between(
+        self, before: str, head: str, is_contained: Callable[[str], bool] = lambda _: False
+    ) -> Mapping[str, tuple[str, ...]] | None:
         """The commits that ``head`` contains and ``before`` does not, with their parents; None where they are not near.
 
-        It is exact: there is an answer only where every line of parents from ``head`` ends at ``before``.
+        It is exact: there is an answer only where every line of parents from ``head`` ends at ``before``, or at one
+        that ``is_contained`` in it: a branch may begin long before the head that it joins. That must be true of an
+        ancestor of ``before`` and all that ``before`` contains beyond it, and of no other commit.
         """
         family: dict[str, tuple[str, ...]] = {}
         tips = [head]
-        while tips := [tip for tip in dict.fromkeys(tips) if tip != before and tip not in family]:
+        while tips := [
+            tip for tip in dict.fromkeys(tips) if tip != before and tip not in family and not is_contained(tip)
+        ]:
             read = self.read(tips) if len(family) + len(tips) <= _NEAR else {}
             if not all(tip in read and read[tip].parents for tip in tips):
                 return None

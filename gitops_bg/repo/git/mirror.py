@@ -77,6 +77,12 @@ class Mirror:
         """Why a head of main may not be built on: what is new in it is not signed by a listed key. None: it may."""
         self._ancestry: LRUCache[tuple[str, str], bool] = LRUCache(_REMEMBERED)
         self._here: LRUCache[str, bool] = LRUCache(_REMEMBERED)
+        self._far: tuple[str, str, Mapping[str, tuple[str, ...]]] = ("", "", {})
+        """The last way that git was asked for."""
+        self._heads: dict[str, int] = {}
+        """Heads of main by their order: each contains those before it."""
+        self._line: dict[str, int] = {}
+        """All that came into main since the first of these heads, by the place of the head that brought it."""
         self._directory.claim()
         try:
             self.git = self._opened()
@@ -103,6 +109,8 @@ class Mirror:
         self._tracked = None
         self._unread.clear()
         self._ancestry.clear()
+        self._heads.clear()
+        self._line.clear()
         self._here.clear()
         self._objects.close()
         self._directory.wipe()
@@ -396,13 +404,33 @@ class Mirror:
         near = self.near(before, head)
         if near is not None:
             return near
-        printed = lines(self.local("rev-list", "--parents", f"^{before}", head, "--"))
-        return {commit: tuple(parents) for commit, *parents in (text(line).split(" ") for line in printed)}
+        if self._far[:2] != (before, head):
+            printed = lines(self.local("rev-list", "--parents", f"^{before}", head, "--"))
+            told = {commit: tuple(parents) for commit, *parents in (text(line).split(" ") for line in printed)}
+            self._far = (before, head, told)
+        return self._far[2]
+
+    def main_went(self, before: str, head: str) -> None:
+        """Note that main went from one commit to another that contains it: what is known of that is not asked again."""
+        if before not in self._heads or len(self._line) > _REMEMBERED:
+            self._heads, self._line = {before: 0}, {before: 0}
+        last = self._heads[before]
+        if last != len(self._heads) - 1:  # it goes on from an earlier head than the last
+            self._heads = {commit: place for commit, place in self._heads.items() if place <= last}
+            self._line = {commit: place for commit, place in self._line.items() if place <= last}
+        family = self.between(before, head)
+        self._line |= dict.fromkeys(family, last + 1)
+        self._heads[head] = last + 1
+
+    def _on_line(self, ancestor: str, head: str) -> bool:
+        """Whether a head of main is known to contain a commit: one that came into main no later than the head."""
+        place = self._line.get(ancestor)
+        return place is not None and place <= self._heads.get(head, -1)
 
     def near(self, before: str, head: str) -> Mapping[str, tuple[str, ...]] | None:
         """As `between`, without a process; None where they are not near. Raises as `local`."""
         try:
-            return self._commits.between(before, head)
+            return self._commits.between(before, head, lambda tip: self._on_line(tip, before))
         except GitFailed as error:
             raise self.broken(error) from error
 
@@ -435,16 +463,17 @@ class Mirror:
         if not is_commit_id(ancestor) or not is_commit_id(descendant):
             return False
         known = self._ancestry.get((ancestor, descendant))
-        if known is None and self._is_near(ancestor, descendant):
+        if known is None and (self._on_line(ancestor, descendant) or self._is_near(ancestor, descendant)):
             known = self._ancestry[ancestor, descendant] = True
         return self._asked_ancestry(ancestor, descendant) if known is None else known
 
     def _is_near(self, ancestor: str, descendant: str) -> bool:
         """Whether a few steps lead from one to the other, so that git need not be asked."""
         try:
-            return self._commits.between(ancestor, descendant) is not None
+            family = self._commits.between(ancestor, descendant, lambda tip: self._on_line(tip, ancestor))
         except GitFailed:
             return False
+        return any(ancestor in parents for parents in (family or {}).values())
 
     def _asked_ancestry(self, ancestor: str, descendant: str) -> bool:
         """Ask git, whose answer never changes: it reads both commits for it, with their whole messages."""

@@ -32,6 +32,15 @@ class Mainline:
         self._follow(head)
         return tuple(reversed(self._line))
 
+    def keep_up(self, head: str) -> None:
+        """Follow main's head at each look, once anybody has asked: a few commits cost less than many, a process."""
+        if self._line:
+            self._follow(head)
+
+    def follows(self, earlier: str, later: str) -> bool:
+        """Whether both are known to be of main's line, in this order: then the later contains the earlier."""
+        return 0 < self._places.get(earlier, 0) < self._places.get(later, 0)
+
     def landing(self, commit: str, head: str) -> str:
         """The commit of the line that brought another one into main: the oldest that contains it.
 

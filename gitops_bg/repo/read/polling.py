@@ -14,6 +14,8 @@ from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.read.index.app_index import AppIndex
 from gitops_bg.repo.read.index.hidden import Hidden
 from gitops_bg.repo.read.index.touched import promoted_between
+from gitops_bg.repo.read.index.walked_main import Step, WalkedMain
+from gitops_bg.repo.read.mainline import Mainline
 from gitops_bg.repo.read.provenance import Sources
 from gitops_bg.repo.read.trees import Trees
 from gitops_bg.repo.verification.main_verifier import Belief, MainVerifier
@@ -64,12 +66,16 @@ class Poller:
         trees: Trees,
         index: AppIndex,
         sources: tuple[Sources, ...],
+        walked: WalkedMain,
+        mainline: Mainline,
         verifier: MainVerifier | None = None,
     ) -> None:
         self._mirror = mirror
         self._trees = trees
         self._index = index
         self._sources = sources
+        self._walked = walked
+        self._mainline = mainline
         self._verifier = verifier
         self._last: _Reported | None = None
         self._before: _Reported | None = None
@@ -171,7 +177,9 @@ class Poller:
         trees = self._index.at(head)
         top = last.top if head == last.poll.commit else self._top(head)
         changed, removed = _difference(last.trees, trees)
-        changed |= promoted_between(self._mirror, self._trees, last.poll.commit, head) & trees.keys()
+        promoted = promoted_between(self._mirror, self._trees, last.poll.commit, head)
+        self._walk(Step(last.poll.commit, head, promoted))
+        changed |= promoted.keys() & trees.keys()
         for sources in self._sources:
             sources.forget([self._index.places.folder(app) for app in changed], last.poll.commit, head)
         folders = {name for name in top.keys() | last.top.keys() if top.get(name) != last.top.get(name)}
@@ -188,6 +196,17 @@ class Poller:
             verification=self._verifier.said_of(belief) if self._verifier is not None else None,
         )
         return _Reported(poll, advertised, branches, trees, top)
+
+    def _walk(self, step: Step) -> None:
+        """Remember a step of main, if it is one."""
+        if step.before == step.head:
+            return
+        if step.before and self._mirror.is_ancestor(step.before, step.head):
+            self._walked.add(step)
+            self._mirror.main_went(step.before, step.head)
+            self._mainline.keep_up(step.head)
+        else:
+            self._walked.forget()
 
     def _rewritten(self, head: str) -> str:
         seen = self._mirror.seen()

@@ -12,7 +12,7 @@ from gitops_bg.spec.analysis.block import Arg, DryRun, MeasurementRetention
 from gitops_bg.spec.analysis.flagger import outside
 from gitops_bg.spec.analysis.flatten import Flat, Placed
 from gitops_bg.spec.analysis.templates import Metric
-from gitops_bg.spec.app.fields import whole_seconds
+from gitops_bg.spec.app.fields import is_open, whole_seconds
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.patterns import compile_pattern
 from gitops_bg.spec.yaml.paths import Path
@@ -20,6 +20,16 @@ from gitops_bg.spec.yaml.reader import Document
 
 RETENTION = 10
 """How many measurements are remembered by default (argo-rollouts.md §3)."""
+_TYPED = (
+    "interval",
+    "initialDelay",
+    "count",
+    "failureLimit",
+    "inconclusiveLimit",
+    "consecutiveErrorLimit",
+    "consecutiveSuccessLimit",
+)
+"""Fields of a metric that are no text once its args are filled in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +104,9 @@ def _filled(flat: Flat, placed: Placed, args: Mapping[str, str], given: Given) -
         return None
     if any(SECRET.search(str(item)) for key, item in whole.items() if key != "provider"):
         flat.problems.append(placed.problem("uses a secret outside of provider", "use it in the provider only"))
+        return None
+    if odd := next((field for field in _TYPED if is_open(whole.get(field))), ""):
+        flat.problems.append(placed.problem(f"{whole[odd]!r} names no arg", "write {{args.NAME}}", odd))
         return None
     metric, problems = validate(Metric, Document("", whole))
     if metric is None:

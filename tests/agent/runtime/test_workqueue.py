@@ -2,10 +2,10 @@
 
 import threading
 
-from gitops_bg.agent.runtime.workqueue import WorkQueue
+from gitops_bg.agent.runtime.workqueue import MOST_LOOKS, WorkQueue
 from gitops_bg.core.model.version import AppKey
 
-WEB, API = AppKey("shop", "web"), AppKey("shop", "api")
+WEB, API, OTHER = AppKey("shop", "web"), AppKey("shop", "api"), AppKey("shop", "other")
 
 
 def test_apps_come_out_in_the_order_of_their_first_mention_each_once() -> None:
@@ -35,6 +35,55 @@ def test_app_that_is_done_and_not_mentioned_again_is_over() -> None:
     queue.done(WEB)
     assert queue.idle
     assert queue.wait_idle(0)
+
+
+def look(queue: WorkQueue, *, rests: bool) -> AppKey | None:
+    """One look at the next app, which rests afterwards or not."""
+    app = queue.get()
+    assert app is not None
+    if rests:
+        queue.rest(app)
+    queue.done(app)
+    return app
+
+
+def test_an_app_that_goes_on_goes_on_before_the_next_one_begins() -> None:
+    queue = WorkQueue()
+    for app in (WEB, API, OTHER):
+        queue.add(app)
+    assert look(queue, rests=False) == WEB
+    queue.add(WEB)  # its pods are there
+    assert [look(queue, rests=True), look(queue, rests=True), look(queue, rests=True)] == [WEB, API, OTHER]
+
+
+def test_an_app_that_rested_is_queued_behind_those_that_came_meanwhile() -> None:
+    queue = WorkQueue()
+    for app in (WEB, API):
+        queue.add(app)
+    assert look(queue, rests=True) == WEB
+    queue.add(WEB)
+    assert [look(queue, rests=True), look(queue, rests=True)] == [API, WEB]
+
+
+def test_what_was_added_during_a_look_that_ends_at_rest_is_queued_last() -> None:
+    queue = WorkQueue()
+    queue.add(WEB)
+    assert queue.get() == WEB
+    queue.add(API)
+    queue.add(WEB)
+    queue.rest(WEB)
+    queue.done(WEB)
+    assert [queue.get(), queue.get()] == [API, WEB]
+
+
+def test_an_app_that_is_woken_without_end_keeps_nobody_waiting_without_end() -> None:
+    queue, looks = WorkQueue(), 0
+    queue.add(WEB)
+    queue.add(API)
+    while look(queue, rests=False) == WEB:
+        queue.add(WEB)
+        looks += 1
+    assert looks == MOST_LOOKS
 
 
 def test_worker_waits_until_there_is_something_to_do() -> None:

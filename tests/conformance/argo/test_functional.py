@@ -15,8 +15,7 @@ OUR_EVENTS = [
     "NewReplicaSetCreated",
     "ScalingReplicaSet",  # from 0 to full
     "PreviewSwitched",  # there SwitchService, and before any pod exists
-    "TrafficSwitched",  # there SwitchService
-    "Promoted",
+    "Promoted",  # there SwitchService
     "RolloutCompleted",
     "ScalingReplicaSet",  # the old version to 0
 ]

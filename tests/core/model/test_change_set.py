@@ -24,9 +24,10 @@ def test_a_change_set_tells_what_was_written_and_what_was_refused() -> None:
 
 
 def test_the_event_of_an_action_says_what_was_done_or_why_not() -> None:
-    told = event_of(ActionResult(SWITCH, (SERVICE,)))
+    told = event_of(ActionResult(CREATE, (MADE,)))
     assert told
-    assert (told.reason, told.message, told.warning) == ("TrafficSwitched", str(SWITCH), False)
+    assert (told.reason, told.message, told.warning) == ("NewReplicaSetCreated", str(CREATE), False)
+    assert event_of(ActionResult(SWITCH, (SERVICE,))) is None, "the ledger entry of the movement is told"
     refused = event_of(ActionResult(SWITCH, refused="no rights"))
     assert refused
     assert (refused.reason, refused.message) == ("WriteRefused", f"{SWITCH}: no rights")

@@ -21,9 +21,9 @@ def switch(switch_kind: SwitchKind) -> act.SwitchTraffic:
 
 
 REASONS = {
-    switch(SwitchKind.FIRST): "TrafficSwitched",
-    switch(SwitchKind.PROMOTION): "TrafficSwitched",
-    switch(SwitchKind.ROLLBACK): "RolledBack",
+    switch(SwitchKind.FIRST): None,  # the entry of the ledger is told, once the Service shows it
+    switch(SwitchKind.PROMOTION): None,
+    switch(SwitchKind.ROLLBACK): None,
     replace(switch(SwitchKind.FIRST), adopts=True): "ServiceTakenOver",
     act.HandBack("web", (), (("app", "web"),)): "ServiceHandedBack",
     act.ScaleDeployment("web", 3, 0, "traffic has left it"): "ScalingDeployment",

@@ -10,8 +10,8 @@ import pytest
 
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric
 from gitops_bg.core.model.analysis.runs import AnalysisRun, Measurement, MetricRun
-from gitops_bg.core.model.record import Rollout, RolloutOutcome
-from gitops_bg.core.status.rollout_events import ended, rollout_events, waited
+from gitops_bg.core.model.record import Event, LedgerEntry, Rollout, RolloutOutcome, Switch, SwitchKind
+from gitops_bg.core.status.rollout_events import ended, entry_message, rollout_events, waited
 from tests.core.records import record_of
 from tests.core.simulation import deployed, manual
 from tests.core.worlds import EARLIER, digest
@@ -22,6 +22,10 @@ WAITING = replace(BEGUN, waiting_since=EARLIER)
 PROMOTED = replace(BEGUN, outcome=RolloutOutcome.PROMOTED, finished_at=EARLIER)
 SETTLED = replace(PROMOTED, settled_at=EARLIER + MINUTE)
 BACK = replace(SETTLED, outcome=RolloutOutcome.ROLLED_BACK)
+
+SWITCH = Switch(digest(1), digest(2), SwitchKind.PROMOTION, EARLIER)
+WENT_BACK = LedgerEntry(4, EARLIER, Event.ROLLED_BACK, 6, 2, digest(2), 1, digest(1), reason="errors")
+OF_ANOTHER = replace(WENT_BACK, from_version=3, from_digest=digest(3))
 
 ERRORS = MetricRun(Metric("errors", "web"))
 DRY = MetricRun(Metric("slow", "web", dry_run=True), AnalysisPhase.FAILED, failed=1)
@@ -48,10 +52,35 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], list[tuple[str, bool]]]] 
     "a rollout begins": (book(None), book(BEGUN), [("RolloutStarted", False)]),
     "it waits for people": (book(BEGUN), book(WAITING), [("RolloutPaused", False)]),
     "it goes on": (book(WAITING), book(replace(BEGUN, waited_seconds=9)), [("RolloutResumed", False)]),
+    "it goes on to live traffic: the promotion is told": (
+        book(WAITING),
+        book(replace(BEGUN, waited_seconds=9)) | {"switch": SWITCH},
+        [],
+    ),
+    "it goes on, while traffic moves elsewhere": (
+        book(WAITING),
+        book(replace(BEGUN, waited_seconds=9)) | {"switch": replace(SWITCH, to_digest=digest(3))},
+        [("RolloutResumed", False)],
+    ),
     "it was promoted, and the endpoints have not followed": (book(BEGUN), book(PROMOTED), []),
     "it was promoted in full": (book(BEGUN), book(replace(PROMOTED, outcome=RolloutOutcome.FAST_PROMOTED)), []),
     "it is complete": (book(PROMOTED), book(SETTLED), [("RolloutCompleted", False)]),
     "traffic went back from it": (book(SETTLED), book(BACK), [("RolloutNotCompleted", False)]),
+    "traffic went back from it, as its entry tells": (
+        book(SETTLED) | {"epoch": "e", "sequence": 3},
+        book(BACK) | {"epoch": "e", "sequence": 4, "ledger": (WENT_BACK,)},
+        [],
+    ),
+    "traffic went back from it, and an entry tells of another": (
+        book(SETTLED) | {"epoch": "e", "sequence": 3},
+        book(BACK) | {"epoch": "e", "sequence": 4, "ledger": (OF_ANOTHER,)},
+        [("RolloutNotCompleted", False)],
+    ),
+    "traffic went back from it, after an entry that is known": (
+        book(SETTLED) | {"epoch": "e", "sequence": 4},
+        book(BACK) | {"epoch": "e", "sequence": 4, "ledger": (WENT_BACK,)},
+        [("RolloutNotCompleted", False)],
+    ),
     "it was promoted in full, and is still to settle": (
         book(BEGUN),
         book(replace(BEGUN, outcome=RolloutOutcome.FAST_PROMOTED)),
@@ -105,6 +134,20 @@ def test_news_where(case: str) -> None:
     assert list(rollout_events(record_of(**after), record_of(**after))) == []
 
 
+FIRST = LedgerEntry(1, EARLIER, Event.DEPLOYED, to_version=1, to_digest=digest(1), reason="web: deploy v1")
+SENTENCES = {
+    WENT_BACK: f"rolled-back: live traffic goes from v2 ({digest(2)[3:13]}) to v1 ({digest(1)[3:13]}): errors",
+    FIRST: f"deployed: live traffic goes to v1 ({digest(1)[3:13]}): web: deploy v1",
+    LedgerEntry(2, EARLIER, Event.CANDIDATE, to_version=2, to_digest=digest(2), reason="web v2"): "candidate: web v2",
+    LedgerEntry(3, EARLIER, Event.VALID): "valid",
+}
+
+
+@pytest.mark.parametrize("entry", SENTENCES, ids=lambda entry: entry.event)
+def test_the_event_of_an_entry_says_where_traffic_goes(entry: LedgerEntry) -> None:
+    assert entry_message(entry) == SENTENCES[entry]
+
+
 def test_sentence_says_which_rollout_and_why() -> None:
     failed = replace(RUN, phase=AnalysisPhase.FAILED, metrics=(FAILED_METRIC,))
     said = [one.message for one in rollout_events(record_of(**analysis(RUN)), record_of(**analysis(failed)))]
@@ -123,7 +166,7 @@ def test_clean_update_is_told_in_order() -> None:
             world.pods_come_up()
             said += [one.reason for one in rollout_events(before, world.record)]
             before = world.record
-    assert said == ["RolloutStarted", "RolloutPaused", "RolloutResumed", "RolloutCompleted"]
+    assert said == ["RolloutStarted", "RolloutPaused", "RolloutCompleted"]
 
 
 def test_rollout_that_is_rolled_back_ends_twice() -> None:

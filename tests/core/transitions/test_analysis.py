@@ -9,7 +9,7 @@ from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, 
 from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult, begin, id_of
 from gitops_bg.core.model.decision import GateKind, Phase
 from gitops_bg.core.model.observed import OperatorCommand
-from gitops_bg.core.model.record import Hold
+from gitops_bg.core.model.record import Hold, RolloutOutcome
 from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.status.rollout_events import rollout_events
 from gitops_bg.core.transitions.verdicts.analysis import advance_analyses, begin_runs, skip_verdict
@@ -515,8 +515,8 @@ def test_rollout_that_goes_back_before_its_verdict_was_never_complete(leave):
         before = world.record
         world.step()
         told += [one.reason for one in rollout_events(before, world.record)]
-    assert "RolloutNotCompleted" in told
-    assert "RolloutCompleted" not in told
+    assert not {"RolloutNotCompleted", "RolloutCompleted"} & set(told), "RolledBack says it"
+    assert world.record.rollouts[-1].outcome is RolloutOutcome.ROLLED_BACK
     assert world.record.rollouts[-1].settled_at is None
 
 

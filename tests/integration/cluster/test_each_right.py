@@ -85,9 +85,9 @@ def events(scene: Scene) -> None:
     """One happens twice: the second is a patch of the first."""
     scene.do(ApplyApp())
     path = collection("v1", "Event", scene.app.namespace)
-    scene.subject.record_event(scene.app, "TrafficSwitched", "told to", NOW)
+    scene.subject.record_event(scene.app, "PreviewSwitched", "told to", NOW)
     eventually(lambda: scene.cluster.list(path) or refused(scene), what="it is written")
-    scene.subject.record_event(scene.app, "TrafficSwitched", "told to", NOW)
+    scene.subject.record_event(scene.app, "PreviewSwitched", "told to", NOW)
 
 
 def copies(scene: Scene, of: Configuration) -> None:

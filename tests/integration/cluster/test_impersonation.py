@@ -94,7 +94,7 @@ def test_all_of_an_app_is_done_as_the_tenant_and_its_record_is_the_agents(scene:
     scene.serve(snapshot("v1"))
     scene.do(DeleteConfiguration("ConfigMap", *scene.copied(SETTINGS)))
     scene.subject.save(scene.app, Decision((), Record(epoch="e"), Phase.HEALTHY), NOW)
-    scene.subject.record_event(scene.app, "TrafficSwitched", "told to", NOW)
+    scene.subject.record_event(scene.app, "PreviewSwitched", "told to", NOW)
     assert isinstance(scene.cluster, ControlPlaneCluster)
     cluster, namespace = scene.cluster, scene.app.namespace
     eventually(lambda: "events" in dict(cluster.acting(namespace)), what="the Event is written")

@@ -99,10 +99,10 @@ def cluster(control_plane_cluster: ControlPlaneCluster) -> ControlPlaneCluster:
 
 def test_all_the_agent_does_is_allowed(agent: Scene) -> None:
     agent.serve_and_promote()
-    agent.subject.record_event(agent.app, "TrafficSwitched", "told to", datetime.now(UTC))
+    agent.subject.record_event(agent.app, "PreviewSwitched", "told to", datetime.now(UTC))
     events = collection("v1", "Event", agent.app.namespace)
     reasons = lambda: [event["reason"] for event in agent.cluster.list(events)]  # noqa: E731
-    eventually(lambda: "TrafficSwitched" in reasons(), what="the Event is written")
+    eventually(lambda: "PreviewSwitched" in reasons(), what="the Event is written")
     agent.do(DeleteConfiguration("ConfigMap", *agent.copied(SETTINGS)))
     agent.do(DeleteApp())
     agent.until(lambda seen: not seen.app_uid)

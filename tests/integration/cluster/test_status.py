@@ -282,26 +282,26 @@ def test_a_request_reaches_the_agent_and_wakes_it(scene: Scene) -> None:
 def test_events_stand_beside_the_app_and_count_up(scene: Scene) -> None:
     scene.do(ApplyApp())
     for at in (NOW, LATER):
-        scene.subject.record_event(scene.app, "TrafficSwitched", "switch live traffic to v7", at)
+        scene.subject.record_event(scene.app, "PreviewSwitched", "point the preview at v7", at)
     scene.subject.record_event(scene.app, "ForeignObject", "not ours", NOW, warning=True)
     path = collection("v1", "Event", scene.app.namespace)
 
     def both() -> bool:
         found = {each["reason"]: each for each in scene.cluster.list(path)}
         return (
-            found.get("TrafficSwitched", {}).get("count") == 2
+            found.get("PreviewSwitched", {}).get("count") == 2
             and found.get("ForeignObject", {}).get("type") == "Warning"
         )
 
     eventually(both, what="both events are written")
     described = scene.cluster.kubectl("describe", "bgd", "web", "-n", scene.app.namespace)
     assert described.returncode == 0, described.stderr
-    assert "switch live traffic to v7" in described.stdout
+    assert "point the preview at v7" in described.stdout
 
 
 def test_event_of_an_agent_before_is_no_obstacle_to_the_same_words(scene: Scene) -> None:
     """A new agent has not counted it, and finds its name taken."""
-    happening = KubernetesEvent(scene.app, "uid", "TrafficSwitched", "switch live traffic to v7", False, NOW)
+    happening = KubernetesEvent(scene.app, "uid", "PreviewSwitched", "point the preview at v7", False, NOW)
     client = Client(Access(scene.cluster.kubeconfig))
     for at in (NOW, LATER):
         EventSink(client).write(replace(happening, at=at))

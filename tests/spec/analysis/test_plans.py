@@ -206,6 +206,11 @@ WRONG: dict[str, tuple[str, list[str], list[str]]] = {
         [ERRORS],
         [f"{ARGS}[0]: gives host no value (add value, or valueFrom)"],
     ),
+    "braces around no arg, where a number is to be": (
+        use("errors"),
+        [template("errors", HOST, metrics="[{name: errors, interval: '{{ x }}', count: 2, provider: {web: {url: http://x}}}]")],
+        ["analysis/0.yaml:5: spec.metrics[0].interval: '{{ x }}' names no arg (write {{args.NAME}})"],
+    ),
     "an arg that nobody declares": (
         use("errors", args="[]"),
         [template("errors")],

@@ -2,7 +2,7 @@
 
 ``spec.release`` asks for it. The order is that of the adoption, mirrored: the Deployment has as many available pods as
 serve, our pods carry stand-ins so that the former selectors do not select them, each Service gets back what it had in
-one write, the endpoints show the Deployment's pods, and only then ours go (docs/decisions/0071). Nothing here decides.
+one write, the endpoints show the Deployment's pods, and only then ours go (docs/decisions/0065). Nothing here decides.
 """
 
 from gitops_bg.core.checks.adoption.taking_over import is_what_served, stand_ins

@@ -12,13 +12,19 @@ from gitops_bg.repo.read.trees import Change, Pair, Trees
 from gitops_bg.spec.app.layout import PRIMARY_FILE
 
 
-def promoted_between(mirror: Mirror, trees: Trees, before: str, head: str) -> frozenset[AppKey]:
-    """The apps whose ``primary.yaml`` a commit changed; none where ``head`` does not contain ``before``."""
+def promoted_between(mirror: Mirror, trees: Trees, before: str, head: str) -> dict[AppKey, tuple[str, ...]]:
+    """The apps whose ``primary.yaml`` a commit changed, with these commits, newest first; none where ``head`` does not
+    contain ``before``.
+    """
     if before in ("", head) or not mirror.is_ancestor(before, head):
-        return frozenset()
+        return {}
     touched = list(_touched(mirror, trees, before, head))
-    files = trees.differences(change.folders for _, changes in touched for change in changes)
-    return frozenset(app for app, changes in touched if all(_is_promoted(files, change) for change in changes))
+    files = trees.differences(change.folders for _, _, changes in touched for change in changes)
+    found: dict[AppKey, tuple[str, ...]] = {}
+    for commit, app, changes in touched:
+        if all(_is_promoted(files, change) for change in changes):
+            found[app] = (*found.get(app, ()), commit)
+    return found
 
 
 def touched_between(mirror: Mirror, trees: Trees, before: str, head: str) -> frozenset[AppKey] | None:
@@ -31,11 +37,13 @@ def touched_between(mirror: Mirror, trees: Trees, before: str, head: str) -> fro
         return None
     pair = (trees.root(before), trees.root(head))
     differing = moved_between(trees, [pair])[pair].folders()
-    return frozenset((*(app for app, _ in _touched(mirror, trees, before, head)), *(app for _, app, _ in differing)))
+    touched = (app for _, app, _ in _touched(mirror, trees, before, head))
+    return frozenset((*touched, *(app for _, app, _ in differing)))
 
 
-def _touched(mirror: Mirror, trees: Trees, before: str, head: str) -> Iterator[tuple[AppKey, Sequence[Change]]]:
-    """Each app that a commit in between changed, even if it changed back, with the difference from each parent.
+def _touched(mirror: Mirror, trees: Trees, before: str, head: str) -> Iterator[tuple[str, AppKey, Sequence[Change]]]:
+    """Each commit in between with each app that it changed, even if it changed back, and the difference from each
+    parent.
 
     A merge changes an app only where the result differs from all of its parents.
     """
@@ -46,8 +54,8 @@ def _touched(mirror: Mirror, trees: Trees, before: str, head: str) -> Iterator[t
         for commit, parents in family.items()
     }
     moved = moved_between(trees, (pair for several in pairs.values() for pair in several))
-    for several in pairs.values():
-        yield from _by_all(moved, several)
+    for commit, several in pairs.items():
+        yield from ((commit, app, changes) for app, changes in _by_all(moved, several))
 
 
 def _by_all(moved: Mapping[Pair, Moved], pairs: Sequence[Pair]) -> Iterator[tuple[AppKey, Sequence[Change]]]:

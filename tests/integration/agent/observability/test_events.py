@@ -72,8 +72,6 @@ EVENTS = [
     "ScalingReplicaSet",
     "PreviewSwitched",
     "RolloutPaused",
-    "RolloutResumed",
-    "TrafficSwitched",
     "Promoted",
     "RolloutCompleted",
     "Aborted",

@@ -143,6 +143,24 @@ def test_a_way_is_the_one_that_git_finds_or_none(history: History) -> None:
     assert far > 20, "or nothing is left to git"
 
 
+def test_a_way_that_ends_at_what_is_known_to_be_contained_is_the_one_that_git_finds(history: History) -> None:
+    """Branches begin long before the head that they join: their lines pass by it. Over random histories."""
+    chance, more = random.Random(11), 0
+    for _ in range(12):
+        commits = [history.commit(message=str(chance.random()).encode())]
+        for _ in range(14):
+            parents = chance.sample(commits[-6:], k=min(len(commits), chance.choice((1, 1, 2))))
+            commits.append(history.commit(*parents, message=str(chance.random()).encode()))
+        for _ in range(12):
+            before, head = chance.sample(commits, k=2)
+            first = chance.choice([one for one in commits if not history.between(before, one)])
+            contained = {first, *history.between(first, before)}
+            near = history.commits.between(before, head, contained.__contains__)
+            more += near is not None and history.commits.between(before, head) is None
+            assert near is None or near == history.between(before, head)
+    assert more > 20, "or it is worth nothing"
+
+
 def test_a_long_way_is_left_to_git(history: History) -> None:
     line = [history.commit()]
     for number in range(20):
