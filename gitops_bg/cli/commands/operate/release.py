@@ -41,7 +41,8 @@ def release(
         key = session.app_in_git(app)
         spec = session.facts(key).spec
         name = deployment or (spec.adopt.deployment if spec.adopt else key.name)
-        reasons = tuple(_in_the_way(session.client, key, name, spec.strategy.active_services))
+        is_asked = spec.release is not None and spec.release.deployment == name
+        reasons = () if is_asked else tuple(_in_the_way(session.client, key, name, spec.strategy.active_services))
         if reasons:
             raise InvalidInput(*reasons)
         edits: dict[AppKey, Edit] = {key: _releasing(session.app_file(key), name)}
