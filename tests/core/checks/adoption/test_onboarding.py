@@ -10,12 +10,14 @@ from gitops_bg.core.checks.sizes import wanted_size
 from gitops_bg.core.engine import decide
 from gitops_bg.core.model.actions import CreateReplicaSet, ScaleReplicaSet
 from gitops_bg.core.model.decision import GateKind, Phase
+from gitops_bg.core.model.spec import Adoption, ScaleDown
 from gitops_bg.core.model.version import Color, PodMetadata, Snapshot
 from tests.core.simulation import manual
 from tests.core.worlds import NOW, active, candidate, digest, legacy, pods, rising, service, world
 
 HAND_OVER = "Service shop/web is made by somebody else; to hand it over: kubectl label service web"
 THEIRS = {"selector": (("app", "web"),), "digest": "", "ours": False, "owner": HAND_OVER}
+ADOPTING = replace(manual(), adopt=Adoption("web-old", ScaleDown.NEVER))
 
 
 def foreign(**changes):
@@ -49,6 +51,16 @@ LEAKS = {
         onboarding(rising(1), rising(2), names_=1, view=foreign(ours=True, owner="")),
         2,
     ),
+    "labelled by hand although the app adopts, and its template has no stand-in yet": (
+        onboarding(
+            rising(1),
+            names_=1,
+            view=foreign(ours=True, owner=""),
+            sets=(pods(1, 0, color=Color.BLUE),),
+            spec=ADOPTING,
+        ),
+        1,
+    ),
 }
 
 
@@ -74,6 +86,10 @@ HARMLESS = {
     "handed over, the first to serve": (
         onboarding(rising(1), rising(2), names_=1, view=foreign(ours=True, owner="")),
         1,
+    ),
+    "adopted, its selector wiped: it is written again before anything else": (
+        world(active(1), candidate(2), spec=ADOPTING, observed=foreign(ours=True, owner="")),
+        2,
     ),
 }
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.checks.adoption.release import (
+    at_rest,
     has_arrived,
     is_released,
     is_releasing,
@@ -13,7 +14,13 @@ from gitops_bg.core.checks.adoption.release import (
     pods_needed,
     still_missing,
 )
-from gitops_bg.core.checks.adoption.taking_over import STAND_IN, deployment_size, may_take_over, stand_ins
+from gitops_bg.core.checks.adoption.taking_over import (
+    STAND_IN,
+    deployment_size,
+    may_take_over,
+    stand_ins,
+    watched_deployment,
+)
 from gitops_bg.core.checks.sizes import wanted_size
 from gitops_bg.core.model.actions import (
     CreateReplicaSet,
@@ -68,6 +75,32 @@ def test_the_deployment_comes_up_first_to_what_serves():
     ]
 
 
+NEEDED = {
+    "as many as the live version has, available or not": (releasing(up=2), 3),
+    "one of one": (releasing(sets=(pods(2, 1, color=active(2).color, metadata=HELD),)), 1),
+    "one, where nothing of ours is left: no pods prove nothing": (releasing(sets=()), 1),
+}
+
+
+def with_deployment(state, **changes):
+    return replace(state, observed=replace(state.observed, deployment=replace(DEPLOYMENT, **changes)))
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_the_deployment_needs(name):
+    state, number = NEEDED[name]
+    assert pods_needed(state) == number
+    assert still_missing(with_deployment(state, available=number)) == ()
+    assert still_missing(with_deployment(state, available=number - 1)) != ()
+
+
+def test_the_deployment_is_no_longer_scaled_down_once_traffic_is_to_go_back():
+    state = releasing(record={"adopted": Adopted("old", 3)})
+    assert watched_deployment(replace(state, spec=replace(SPEC, release=None))) == Adopted("old", 3)
+    assert watched_deployment(state) is None
+    assert deployment_size(state) is None
+
+
 def test_every_version_with_pods_gets_the_stand_in_before_a_service_goes_back():
     state = releasing(metadata=PodMetadata())
     assert all(stand_ins(state, each) == HELD.labels for each in state.record.versions)
@@ -87,6 +120,16 @@ WAITS = {
         releasing(record={"switch": Switch(digest(2), digest(3), SwitchKind.PROMOTION, NOW)}, names_=3),
         "live traffic moves between versions",
     ),
+    "a switch that main took back": (
+        releasing(
+            record={
+                "switch": Switch(digest(2), digest(3), SwitchKind.PROMOTION, NOW, withdrawn=True),
+                "withdrawals": 1,
+            }
+        ),
+        "live traffic moves between versions",
+    ),
+    "a promotion that has not begun to move traffic": (releasing(names_=3), "live traffic moves between versions"),
 }
 
 
@@ -121,9 +164,15 @@ NEVER = {
 def test_nothing_is_written_and_all_is_said_where_it_cannot_be(name):
     state, said = NEVER[name]
     assert never_released(state)[0].startswith(said)
+    assert still_missing(state) == never_released(state)
     assert did(state, HandBack, ScaleDeployment) == []
     [condition] = [each for each in decided(state).conditions if each.type == "Released"]
     assert (condition.status, condition.reason) == (False, "Conflict")
+
+
+def test_nothing_is_in_the_way_of_what_nobody_asks_for():
+    state = releasing(view=None, spec=replace(SPEC, release=None))
+    assert never_released(state) == ()
 
 
 def test_each_service_goes_back_in_one_write_to_what_it_selected():
@@ -139,6 +188,22 @@ def test_our_pods_stay_until_the_endpoints_are_the_deployments():
     assert (is_releasing(state), moves_no_more(state), has_arrived(state)) == (True, True, False)
     assert did(state, ScaleReplicaSet, SwitchTraffic) == []
     assert not next(each for each in decided(state).conditions if each.type == "Conflict").status
+
+
+ARRIVED = {
+    "one pod, and the endpoints are that pod": (1, 1, True),
+    "one pod that the endpoints do not have yet": (1, 0, False),
+    "no pod: no endpoints prove nothing": (0, 0, False),
+    "three pods, of which the endpoints have two": (3, 2, False),
+    "the endpoints have more than are available now": (3, 4, True),
+}
+
+
+@pytest.mark.parametrize("name", ARRIVED)
+def test_live_traffic_has_arrived_at(name):
+    available, endpoints, arrived = ARRIVED[name]
+    state = releasing(replace(THEIRS, ready_endpoints=endpoints), replace(DEPLOYMENT, available=available))
+    assert has_arrived(state) is arrived
 
 
 def test_then_the_record_says_so_once_and_every_version_goes_to_0():
@@ -168,6 +233,7 @@ def test_a_released_app_rests_and_says_where_traffic_goes():
     said = {each.type: each.message for each in decision.conditions}
     assert said["Available"] == said["Healthy"] == "it was released: live traffic goes to Deployment old"
     assert "the app's folder may go" in said["Released"]
+    assert at_rest(releasing()) == "", "what still serves is not at rest"
     assert deployment_size(released()) is None
     assert not may_take_over(released(), THEIRS)
 

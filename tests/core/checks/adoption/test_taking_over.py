@@ -32,7 +32,7 @@ from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.observed import AuxiliaryView, DeploymentView
 from gitops_bg.core.model.record import Adopted, Switch, SwitchKind
 from gitops_bg.core.model.spec import Adoption, ScaleDown
-from gitops_bg.core.model.version import PodMetadata
+from gitops_bg.core.model.version import PodMetadata, Stabilization
 from tests.core.simulation import manual
 from tests.core.worlds import (
     EARLIER,
@@ -90,6 +90,13 @@ def test_the_consent_covers(name):
     assert may_take_over(before(rising(1), view=view), view) is covered
 
 
+def test_the_consent_counts_before_the_first_version_has_a_number():
+    """The target is known, the record is empty: its template says which pods these are."""
+    assert may_take_over(before(wants=1), foreign())
+    assert not may_take_over(before(wants=1), foreign(selector=(("app", "cart"),)))
+    assert not may_take_over(before(), foreign()), "no target: nobody knows its pods"
+
+
 def test_without_consent_nothing_is_taken_over_and_no_label_is_held_back():
     state = before(rising(1), spec=manual())
     assert not may_take_over(state, foreign())
@@ -111,6 +118,14 @@ HELD_BACK = {
         (("tier", STAND_IN),),
     ),
     "one label for two Services that both select by it": ((foreign(), foreign("web-grpc")), HELD),
+    "one label that keeps out of a second Service as well": (
+        (foreign(), foreign("web-grpc", selector=(("app", "web"), ("tier", "front")))),
+        HELD,
+    ),
+    "nothing where somebody labelled a Service of other pods by hand": (
+        (foreign(selector=(("app", "cart"),), ours=True, owner="", unclaimed=False),),
+        (),
+    ),
     "another value where the Service selects the stand-in": (
         (foreign(selector=(("app", "web"), ("tier", STAND_IN))),),
         (("tier", OTHER_STAND_IN),),
@@ -133,13 +148,22 @@ def labelled(number, labels):
 def test_until_the_hand_over_pods_carry_a_stand_in_for(name):
     views, expected = HELD_BACK[name]
     first, *more = views
-    tiers = dict(first.selector).get("tier")
+    tiers = dict(label for each in views for label in each.selector).get("tier")
     version = labelled(1, [("app", "web"), *([("tier", tiers)] if tiers else [])])
     spec = adopting(more_active_services=tuple(each.name for each in more))
     state = before(version, view=first, spec=spec, observed={"more_active_services": tuple(more)})
     assert stand_ins(state, version) == expected
     assert leak_to(state, version) is None
     assert wanted_size(state, version) == 3
+
+
+def test_no_stand_in_helps_against_a_service_that_the_consent_does_not_cover():
+    """It selects the pods of a later version, not those of the first: what serves there is not this app."""
+    later = labelled(2, [("app", "cart")])
+    state = before(rising(1), later, names_=1, view=foreign(selector=(("app", "cart"),)))
+    assert stand_ins(state, later) == ()
+    assert leak_to(state, later).name == "web"
+    assert wanted_size(state, later) == 0
 
 
 def test_the_stand_in_replaces_what_the_role_says_too_and_goes_with_the_hand_over():
@@ -173,6 +197,10 @@ def test_as_many_pods_as_serve_now_come_up_before_the_hand_over():
     version = state.record.numbered(1)
     assert pods_of_others(state) == 5
     assert (wanted_size(state, version), needed_to_switch(state)) == (5, 5)
+    spec = adopting(more_active_services=("web-grpc",))
+    grpc = {"more_active_services": (foreign("web-grpc", ready_endpoints=2),)}
+    both = before(rising(1), names_=1, view=foreign(ready_endpoints=5), spec=spec, observed=grpc)
+    assert pods_of_others(both) == 5, "of two Services the one with more pods counts"
 
 
 def in_hand(view=None, **more):
@@ -222,12 +250,15 @@ def test_a_withdrawn_hand_over_is_marked_so_that_no_late_write_of_it_succeeds():
 
 # --- after the hand-over ---
 
+PROBATION = Stabilization(3, NOW - 10 * SECOND)
 OLD = DeploymentView("web-old", 3, (("app", "web"), ("pod", "old")))
 
 
-def after(scale_down=ScaleDown.ON_SUCCESS, old=OLD, routed=NOW - 700 * SECOND, up=3, adopted=None, **more):
+def after(
+    scale_down=ScaleDown.ON_SUCCESS, old=OLD, routed=NOW - 700 * SECOND, up=3, adopted=None, probation=None, **more
+):
     """Live traffic goes to version 1; the Service remembers what it selected before."""
-    version = active(1, activated_at=NOW - 800 * SECOND, routed_at=routed)
+    version = active(1, activated_at=NOW - 800 * SECOND, routed_at=routed, stabilization=probation)
     seen = {"active_service": service("web", 1, before=APP_WEB), "deployment": old}
     remembered = {"adopted": adopted or Adopted("web-old")}
     strategy = more.pop("strategy", {})
@@ -261,6 +292,22 @@ SIZES = {
     "a Service was led back to the old pods": (
         after(observed={"active_service": service("web", 0, before=APP_WEB)}),
         3,
+    ),
+    "onSuccess: the live version is on probation": (after(probation=PROBATION), 3),
+    "a Service that was not taken over says nothing about its pods": (
+        after(
+            old=replace(OLD, labels=(("app", "cart"),)),
+            strategy={"more_active_services": ("web-grpc",)},
+            observed={"more_active_services": (service("web-grpc", 1),)},
+        ),
+        None,
+    ),
+    "a Service that is gone says nothing about its pods": (
+        after(
+            old=replace(OLD, labels=(("app", "cart"),)),
+            strategy={"more_active_services": ("web-grpc",)},
+        ),
+        None,
     ),
     "the Services did not select its pods": (after(old=replace(OLD, labels=(("app", "cart"),))), None),
     "something else decides its size": (after(old=replace(OLD, controller="Rollout web")), None),
@@ -383,6 +430,12 @@ SAID = {
         (True, "OldPodsStay"),
         "Deployment",
         "2 of 3 pods of the live version are available",
+    ),
+    "a probation": (
+        after(probation=PROBATION),
+        (True, "OldPodsStay"),
+        "Deployment web-old keeps 3 pods: ",
+        "the live version is not proven yet",
     ),
     "now": (after(), (True, "ScalingDown"), "Deployment web-old: from 3 pods to 0", ""),
     "unreadable": (
