@@ -12,7 +12,7 @@ from tests.integration.traffic.stage import Stage, stage
 from tests.support import manifests
 from tests.support.agent.mortality import Mortals
 from tests.support.cluster.paths import collection, pods, services
-from tests.support.waiting import eventually
+from tests.support.waiting import eventually, stretched
 
 DELAY = 300
 """``scaleDownDelaySeconds`` of the app."""
@@ -99,12 +99,13 @@ def test_a_live_app_is_taken_over_without_a_lost_request(tmp_path: Path, scale_d
         eventually(lambda: labels_of_pods(on) == {"web"}, what="the labels are back, in place")
         assert deployment_size(on) == (2 if scale_down == "never" else 0)
 
-        late = [each for each in on.load.since(0) if each.version == OLD and each.opened > moved_at(on) + 0.5]
+        lag = stretched(0.5)  # of the watch that saw it move, and of the endpoints behind it
+        late = [each for each in on.load.since(0) if each.version == OLD and each.opened > moved_at(on) + lag]
         assert not late, "no connection of after the hand-over reaches the old pods"
         on.web.promote("v2")
         on.wait_used("v2")
         assert not [each.failure for each in on.load.failures()]
-        assert len(on.load) > 500
+        assert len(on.load) > 200
 
 
 @pytest.mark.parametrize("scale_down", ["never", "progressively"])
@@ -168,7 +169,8 @@ def test_whatever_write_the_agent_dies_after_the_hand_over_loses_no_request(tmp_
             assert deployment_size(on) == 0
             assert on.web.ledger_events().count("deployed") == 1
             assert not [each.failure for each in on.load.failures()], f"death after write {n}"
-            early = [each for each in on.load.since(0) if each.version == "v1" and each.at < moved_at(on) - 0.5]
+            lag = stretched(0.5)
+            early = [each for each in on.load.since(0) if each.version == "v1" and each.at < moved_at(on) - lag]
             assert not early, f"death after write {n}: ours answered before the hand-over"
             on.world.stop()
     assert n > 8

@@ -67,7 +67,7 @@ def _selectors_to_escape(world: World) -> Iterator[Mapping[str, str]]:
             continue
         if leaving and view.before:
             yield dict(view.before)
-        elif not view.digest and (view.ours or may_take_over(world, view) or (leaving and view.unclaimed)):
+        elif not view.digest and (leaving or view.ours or may_take_over(world, view)):
             yield dict(view.selector)
 
 

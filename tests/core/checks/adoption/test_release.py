@@ -270,3 +270,10 @@ def test_without_the_wish_the_app_begins_again_with_its_consent():
     assert may_take_over(again, THEIRS)
     assert wanted_size(again, again.record.numbered(2)) == 3
     assert stand_ins(again, again.record.numbered(2)) == HELD.labels
+
+
+def test_a_service_that_somebody_claims_on_the_way_back_gets_no_pods_of_ours_all_the_same():
+    """It was handed back, and selects the Deployment's pods again: ours stay out of it, whoever controls it now."""
+    state = releasing(replace(THEIRS, unclaimed=False, owner="it is X's", ready_endpoints=3))
+    assert stand_ins(state, state.active) == (("app", STAND_IN),)
+    assert did(state, CreateReplicaSet) == []
