@@ -465,7 +465,9 @@ class Mirror:
         known = self._ancestry.get((ancestor, descendant))
         if known is None and (self._on_line(ancestor, descendant) or self._is_near(ancestor, descendant)):
             known = self._ancestry[ancestor, descendant] = True
-        return self._asked_ancestry(ancestor, descendant) if known is None else known
+        if known is not None:
+            return known
+        return self.has(ancestor) and self.has(descendant) and self._asked_ancestry(ancestor, descendant)
 
     def _is_near(self, ancestor: str, descendant: str) -> bool:
         """Whether a few steps lead from one to the other, so that git need not be asked."""
