@@ -16,9 +16,11 @@ from gitops_bg.core.model.version import AppKey
 WEB = AppKey("shop", "web")
 
 
-def service(version: str, *, name: str = "web", uid: str = "one", app: str = "web", color: str = "blue") -> Any:
-    metadata = {"namespace": "shop", "name": name, "uid": uid, "resourceVersion": version}
-    metadata |= {"labels": {"gitops-bg.dev/app": app}}  # type: ignore[dict-item]
+def service(  # noqa: PLR0913 - by keyword
+    version: str, *, name: str = "web", uid: str = "one", app: str = "web", color: str = "blue", generation: int = 0
+) -> Any:
+    metadata: dict[str, Any] = {"namespace": "shop", "name": name, "uid": uid, "resourceVersion": version}
+    metadata |= {"labels": {"gitops-bg.dev/app": app}} | ({"generation": generation} if generation else {})
     return {"metadata": metadata, "spec": {"selector": {"color": color}, "ports": []}}
 
 
@@ -170,6 +172,35 @@ def test_an_answer_that_the_watch_has_overtaken_is_ignored(cached: Cached) -> No
     cached.watch.put(service("2", color="green"))
     cached.watch.put(service("3", color="red"))
     cached.cache.remember(service("2", color="green"), instead_of="1")
+    assert cached.color() == "red"
+
+
+def test_a_status_that_came_before_our_change_of_the_spec_does_not_hide_it(cached: Cached) -> None:
+    """Its controller writes the status while we scale a ReplicaSet, and the watch brings that before our answer."""
+    cached.list(service("1", generation=1))
+    cached.watch.put(service("2", generation=1))
+    cached.woken.clear()
+    cached.cache.remember(service("3", color="green", generation=2), instead_of="1")
+    assert cached.color() == "green"
+    cached.watch.put(service("3", color="green", generation=2))
+    assert cached.woken == []
+
+
+@pytest.mark.parametrize(
+    ("cached_one", "answer"),
+    [
+        pytest.param({"generation": 2, "color": "red"}, {"generation": 2}, id="the watch has reached our change"),
+        pytest.param({"generation": 3, "color": "red"}, {"generation": 2}, id="somebody changed it after us"),
+        pytest.param({"generation": 1, "color": "red", "uid": "two"}, {"generation": 2}, id="it is another object"),
+        pytest.param({"color": "red"}, {}, id="the kind has no generations"),
+    ],
+)
+def test_an_answer_of_no_later_generation_is_ignored_where_the_watch_brought_something(
+    cached: Cached, cached_one: dict[str, Any], answer: dict[str, Any]
+) -> None:
+    cached.list(service("1"))
+    cached.watch.put(service("4", **cached_one))
+    cached.cache.remember(service("3", color="green", **answer), instead_of="1")
     assert cached.color() == "red"
 
 

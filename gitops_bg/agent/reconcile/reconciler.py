@@ -33,7 +33,7 @@ from gitops_bg.core.model.policies.facts import Policing
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.internal_error import broken, internal_error
-from gitops_bg.core.status.kstatus import HEALTH, Health
+from gitops_bg.core.status.kstatus import goes_on_by_itself
 from gitops_bg.core.status.process_view import ProcessView, process_view_of
 
 LOGGER = logging.getLogger(__name__)
@@ -122,7 +122,7 @@ class Reconciler:
         return self._act(facts, decision)
 
     def _note_progress(self, app: AppKey, decision: Decision) -> None:
-        if HEALTH[decision.phase] is Health.PROGRESSING:
+        if goes_on_by_itself(decision):
             self._on_its_way.add(app)
         else:
             self._on_its_way.discard(app)

@@ -39,6 +39,6 @@ def _key(state: ReplicaSetState | ServiceState | AppState) -> tuple[str, str, st
 def _fingerprint(state: ReplicaSetState | ServiceState | AppState) -> Fingerprint:
     if isinstance(state, ReplicaSetState):
         version = (state.full_digest, state.snapshot, state.configuration, state.color, state.number)
-        return state.meta, state.generation, version
+        return state.meta, state.meta.generation, version
     content = state.content if isinstance(state, ServiceState) else state.spec
     return state.meta, content

@@ -120,15 +120,17 @@ class Informer(Generic[S, K]):
     def remember(self, body: Object, instead_of: str) -> None:
         """Store the response to our own write at once; ``instead_of`` is what `version` returned before the write.
 
-        Versions are opaque: the response is newer than the cached state only if the watch brought nothing meanwhile;
-        otherwise the watch will bring it soon. Does not call ``on_change``: the writer knows.
+        Versions are opaque: the response is newer than the cached state if the watch brought nothing meanwhile, or
+        nothing of its generation; otherwise the watch will bring it soon. Does not call ``on_change``: the writer
+        knows. Were it forgotten, the next pass would write it again, onto what is no longer there.
         """
         metadata = body["metadata"]
         with self._lock:
             slot = self._slots.get(name_of(body))
             held = slot.state.meta.version if slot else ""
             version = metadata["resourceVersion"]
-            if held != instead_of or held == version or metadata["uid"] in self._deleted:
+            is_newer = held == instead_of or (slot is not None and _has_newer_spec(slot, body))
+            if not is_newer or held == version or metadata["uid"] in self._deleted:
                 return
             self._put(body, slot.round if slot else self._round(), awaited=version)
 
@@ -313,3 +315,12 @@ def _is_older(slot: _Slot[S], body: Object) -> bool:
     """Whether an event is older than our own write, which the watch has not reached yet."""
     metadata = body["metadata"]
     return bool(metadata["uid"] == slot.state.meta.uid and metadata["resourceVersion"] != slot.awaited)
+
+
+def _has_newer_spec(slot: _Slot[S], body: Object) -> bool:
+    """Whether an object is of a later generation than what is cached; each change of the spec begins another one.
+
+    https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/object-meta/
+    """
+    metadata, known = body["metadata"], slot.state.meta
+    return bool(metadata["uid"] == known.uid and metadata.get("generation", 0) > known.generation)

@@ -34,16 +34,16 @@ def replica_set_state(body: Object, known: ReplicaSetState | None = None) -> Rep
     """The state of a ReplicaSet; ``known`` is the former state, which saves comparing an unchanged template."""
     metadata, spec, status = body["metadata"], body["spec"], body.get("status") or {}
     labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
-    generation = metadata.get("generation", 0)
+    meta = meta_of(body)
     state = ReplicaSetState(
-        meta=meta_of(body),
+        meta=meta,
         full_digest=annotations.get(names.FULL_DIGEST, ""),
         snapshot=annotations.get(names.SNAPSHOT, ""),
         color=intern(labels.get(names.COLOR, "")),
         number=intern(labels.get(names.VERSION, "")),
         replicas=spec.get("replicas", 1),
         available=status.get("availableReplicas", 0),
-        seen=status.get("observedGeneration", 0) >= generation,
+        seen=status.get("observedGeneration", 0) >= meta.generation,
         min_ready_seconds=spec.get("minReadySeconds", 0),
         intact=labels.get(names.DIGEST) == short(annotations.get(names.FULL_DIGEST, "")),
         configuration=annotations.get(names.CONFIGURATION, ""),
@@ -53,7 +53,6 @@ def replica_set_state(body: Object, known: ReplicaSetState | None = None) -> Rep
         pods=status.get("replicas", 0),
         ready=status.get("readyReplicas", 0),
         failure=_failure(status),
-        generation=generation,
     )
     compared = known is not None and known.intact and _template_inputs(known) == _template_inputs(state)
     return state if compared else replace(state, intact=state.intact and _is_intact(state, spec.get("template") or {}))
@@ -111,7 +110,6 @@ def app_state(body: Object, _known: AppState | None = None) -> AppState:
         repository=intern(annotations.get(names.REPOSITORY, "")),
         cluster=intern(annotations.get(names.CLUSTER, "")),
         claimed_by=annotations.get(names.CLAIMED_BY, ""),
-        generation=body["metadata"].get("generation", 0),
     )
 
 
@@ -120,7 +118,7 @@ def _template_inputs(state: ReplicaSetState) -> tuple[object, ...]:
     meta = state.meta
     return (
         meta.uid,
-        state.generation,
+        meta.generation,
         meta.app,
         state.full_digest,
         state.snapshot,

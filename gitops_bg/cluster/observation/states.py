@@ -37,6 +37,8 @@ class Meta:
     name: str
     uid: str
     version: str = field(compare=False)
+    generation: int = field(compare=False, default=0)
+    """Grows with each change of the spec; 0 for kinds without one. Every relevant change is in other fields."""
     app: str = ""
     manager: str = ""
     controller: Controller | None = None
@@ -55,7 +57,7 @@ class State(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ReplicaSetState:
-    """A ReplicaSet. ``generation`` is not compared: every relevant change is in the other fields."""
+    """A ReplicaSet."""
 
     meta: Meta
     full_digest: str
@@ -81,7 +83,6 @@ class ReplicaSetState:
     ready: int = 0
     failure: str = ""
     """Reason and message of its condition ReplicaFailure."""
-    generation: int = field(compare=False, default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +146,6 @@ class AppState:
     cluster: str = ""
     claimed_by: str = ""
     """Which other repository claims it."""
-    generation: int = field(compare=False, default=0)
 
 
 def meta_of(body: Object) -> Meta:
@@ -157,6 +157,7 @@ def meta_of(body: Object) -> Meta:
         name=metadata["name"],
         uid=metadata["uid"],
         version=metadata["resourceVersion"],
+        generation=metadata.get("generation", 0),
         app=intern(labels.get(names.APP, "")),
         manager=intern(labels.get(names.MANAGED_BY, "")),
         controller=_controller(metadata),

@@ -58,7 +58,7 @@ def status_of(state: AppState, decision: Decision, now: datetime) -> Object:
     candidate = coming[-1] if coming else None
     named, counts = candidate or active, decision.counts
     said = shown.Status(
-        observed_generation=state.generation,
+        observed_generation=state.meta.generation,
         phase=str(decision.phase),
         message=_message(decision),
         commit=named.source.commit if named else None,
@@ -75,7 +75,7 @@ def status_of(state: AppState, decision: Decision, now: datetime) -> Object:
         rollouts=tuple(_rollout(one) for one in reversed(record.rollouts)),
         analysis_runs=runs_of(record) or None,
         pull_request=pull_request(decision.pull),
-        conditions=tuple(conditions_with_times(_live_conditions(state), decision.conditions, state.generation, now)),
+        conditions=tuple(conditions_with_times(_live_conditions(state), decision.conditions, state.meta.generation, now)),
         gates=tuple(gate_of(gate) for gate in decision.gates),
         waits=tuple(_wait(wait) for wait in decision.waits),
     )
@@ -100,7 +100,7 @@ def with_condition(state: AppState, condition: Condition, now: datetime) -> Obje
     implied = [replace(condition, type=kind, status=value) for kind, value in STATUS_WHILE_BROKEN.items()]
     known = {each["type"] for each in others}
     said = (condition, *(each for each in implied if each.type in known))
-    made = {each.type: each.stored() for each in conditions_with_times(others, said, state.generation, now)}
+    made = {each.type: each.stored() for each in conditions_with_times(others, said, state.meta.generation, now)}
     ours = made.pop(condition.type)
     kept = [made.get(each["type"], each) for each in others if each["type"] != condition.type]
     return {"phase": str(Phase.DEGRADED), "message": condition.message, "conditions": [*kept, ours]}

@@ -9,7 +9,9 @@ three.
 from collections.abc import Mapping
 from enum import Enum
 
+from gitops_bg.core.model.actions import CommitPrimary
 from gitops_bg.core.model.conditions import Condition, Phase
+from gitops_bg.core.model.decision import Decision
 
 READY, RECONCILING, STALLED = "Ready", "Reconciling", "Stalled"
 
@@ -52,4 +54,11 @@ def kstatus_of(phase: Phase, message: str) -> tuple[Condition, ...]:
         Condition(READY, health is Health.HEALTHY, phase.value, message),
         Condition(RECONCILING, health is Health.PROGRESSING, phase.value, health.value),
         Condition(STALLED, health is Health.DEGRADED, phase.value, health.value),
+    )
+
+
+def goes_on_by_itself(decision: Decision) -> bool:
+    """Whether an app needs nobody and no later time to go on: it is progressing, or Git is about to promote it."""
+    return HEALTH[decision.phase] is Health.PROGRESSING or any(
+        isinstance(action, CommitPrimary) for action in decision.actions
     )
