@@ -54,7 +54,7 @@ EVENTS: Mapping[Event, EventRow] = {
         verb="has the candidate",
         sentence="new version {to} comes up, live traffic is untouched",
         reason="Candidate",
-        argo="RolloutUpdated",
+        argo="RolloutUpdated, RolloutNotCompleted (“started update”)",
     ),
     Event.PROMOTED: EventRow(
         verb="promoted",
@@ -247,7 +247,7 @@ class NoticeRow:
 
 NOTICES: Mapping[Notice, NoticeRow] = {
     Notice.ROLLOUT_STARTED: NoticeRow(
-        when="a rollout begins, retries included", argo="RolloutNotCompleted (“started update”)"
+        when="a rollout begins that `Candidate` does not tell: a version is tried again"
     ),
     Notice.ROLLOUT_PAUSED: NoticeRow(when="it waits for somebody to go on", argo="RolloutPaused"),
     Notice.ROLLOUT_RESUMED: NoticeRow(
@@ -286,7 +286,10 @@ NOTICES: Mapping[Notice, NoticeRow] = {
     ),
     Notice.SERVICE_HANDED_BACK: NoticeRow(when="a Service that was taken over got back what it had before (`release`)"),
     Notice.SERVICE_APPLIED: NoticeRow(when="a Service was made, or its drift was repaired"),
-    Notice.REPLICA_SET_CREATED: NoticeRow(when="a version gets its ReplicaSet", argo="NewReplicaSetCreated"),
+    Notice.REPLICA_SET_CREATED: NoticeRow(
+        when="a version that served before gets a ReplicaSet again; of a new one `ScalingReplicaSet` says it",
+        argo="NewReplicaSetCreated",
+    ),
     Notice.REPLICA_SET_SCALED: NoticeRow(when="a version gets more pods or fewer", argo="ScalingReplicaSet"),
     Notice.REPLICA_SET_REPAIRED: NoticeRow(when="somebody deleted or changed a ReplicaSet"),
     Notice.REPLICA_SET_DELETED: NoticeRow(when="a version is beyond revisionHistoryLimit"),

@@ -43,6 +43,8 @@ def notice_of(action: ClusterAction) -> Notice | None:
             return Notice.SERVICE_TAKEN_OVER
         case CreateReplicaSet(repair=True):
             return Notice.REPLICA_SET_REPAIRED
+        case CreateReplicaSet(replicas=0):
+            return None  # the Event of its scaling follows at once, and says of which version
         case ApplyConfiguration(repair=True):
             return Notice.CONFIGURATION_REPAIRED
         case _:

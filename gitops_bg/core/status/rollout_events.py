@@ -35,17 +35,21 @@ class RolloutEvent:
 
 
 def entry_message(entry: LedgerEntry) -> str:
-    """The message of the Kubernetes Event of a ledger entry. Of a movement, it is the only Event."""
+    """The message of the Kubernetes Event of a ledger entry: the only one of a movement, and of a rollout's beginning."""
     origin = f" from {label(entry.from_version, entry.from_digest)}" if entry.from_digest else ""
-    moved = f"live traffic goes{origin} to {label(entry.to_version, entry.to_digest)}" if entry.event in MOVES else ""
-    return ": ".join(filter(None, (str(entry.event), moved, entry.reason)))
+    there, what = label(entry.to_version, entry.to_digest), ""
+    if entry.event in MOVES:
+        what = f"live traffic goes{origin} to {there}"
+    elif entry.event is Event.CANDIDATE and entry.rollout:
+        what = f"rollout {entry.rollout} of {there} begins"
+    return ": ".join(filter(None, (str(entry.event), what, entry.reason)))
 
 
 def rollout_events(before: Record, after: Record) -> Iterator[RolloutEvent]:
     """All events between two records of an app, in the order in which they happened.
 
-    What the ledger entry of a movement says is not told a second time: that a rollout goes on to live traffic, and that
-    it ended because traffic went back.
+    What a ledger entry says is not told a second time: that the rollout of a candidate begins, that it goes on to live
+    traffic, and that it ended because traffic went back.
     """
     yield from _of_ledger(before, after)
     if before.rollouts == after.rollouts and before.analyses.runs == after.analyses.runs:
@@ -53,17 +57,18 @@ def rollout_events(before: Record, after: Record) -> Iterator[RolloutEvent]:
     known = {rollout.number: rollout for rollout in before.rollouts}
     for rollout in after.rollouts:
         told = _of_rollout(known.get(rollout.number), rollout)
-        yield from (one for one in told if not _is_told_by_movement(one, rollout, before, after))
+        yield from (one for one in told if not _is_told_by_entry(one, rollout, before, after))
     for old, run in runs(before, after):
         yield from _of_run(old, run)
 
 
-def _is_told_by_movement(told: RolloutEvent, rollout: Rollout, before: Record, after: Record) -> bool:
-    switch = after.routing.switch
+def _is_told_by_entry(told: RolloutEvent, rollout: Rollout, before: Record, after: Record) -> bool:
+    switch, news = after.routing.switch, [entry for entry in after.ledger if entry.sequence > before.sequence]
+    if told.notice is Notice.ROLLOUT_STARTED:
+        return any(entry.event is Event.CANDIDATE and entry.rollout == rollout.number for entry in news)
     if told.notice is Notice.ROLLOUT_RESUMED:
         return switch is not None and switch.to_digest == rollout.digest
     if told.notice is Notice.ROLLOUT_NOT_COMPLETED and rollout.outcome is RolloutOutcome.ROLLED_BACK:
-        news = (entry for entry in after.ledger if entry.sequence > before.sequence)
         return any(entry.event is Event.ROLLED_BACK and entry.from_digest == rollout.digest for entry in news)
     return False
 

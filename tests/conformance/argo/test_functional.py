@@ -10,10 +10,8 @@ from tests.support.scenario import App, Scenario
 from tests.support.sightings import Sightings
 
 OUR_EVENTS = [
-    "Candidate",  # there RolloutUpdated
-    "RolloutStarted",  # there RolloutNotCompleted
-    "NewReplicaSetCreated",
-    "ScalingReplicaSet",  # from 0 to full
+    "Candidate",  # there RolloutUpdated, then RolloutNotCompleted
+    "ScalingReplicaSet",  # from 0 to full; there NewReplicaSetCreated before
     "PreviewSwitched",  # there SwitchService, and before any pod exists
     "Promoted",  # there SwitchService
     "RolloutCompleted",

@@ -9,7 +9,7 @@ from tests.core.simulation import template
 from tests.core.worlds import digest
 
 SWITCH = act.SwitchTraffic("web", (), 1, digest(1), 2, digest(2), SwitchKind.PROMOTION, 3)
-CREATE = act.CreateReplicaSet(2, template("2"), Color.GREEN, 0)
+CREATE = act.CreateReplicaSet(2, template("2"), Color.GREEN, 3)
 SERVICE = ChangeSetEntry("Service", "shop", "web", Change.CONFIGURED)
 MADE = ChangeSetEntry("ReplicaSet", "shop", "web-primary-2", Change.CREATED)
 

@@ -18,6 +18,7 @@ from tests.core.worlds import EARLIER, digest
 
 MINUTE = timedelta(minutes=1)
 BEGUN = Rollout(7, 2, digest(2), EARLIER)
+BEGINS = LedgerEntry(3, EARLIER, Event.CANDIDATE, rollout=7, to_version=2, to_digest=digest(2))
 WAITING = replace(BEGUN, waiting_since=EARLIER)
 PROMOTED = replace(BEGUN, outcome=RolloutOutcome.PROMOTED, finished_at=EARLIER)
 SETTLED = replace(PROMOTED, settled_at=EARLIER + MINUTE)
@@ -50,6 +51,17 @@ def analysis(run: AnalysisRun | None) -> dict[str, Any]:
 CASES: dict[str, tuple[dict[str, Any], dict[str, Any], list[tuple[str, bool]]]] = {
     "nothing": (book(BEGUN), book(BEGUN), []),
     "a rollout begins": (book(None), book(BEGUN), [("RolloutStarted", False)]),
+    "the rollout of a candidate begins": (book(None), book(BEGUN) | {"ledger": (BEGINS,)}, []),
+    "a rollout begins when another candidate is told": (
+        book(None),
+        book(BEGUN) | {"ledger": (replace(BEGINS, rollout=BEGUN.number + 1),)},
+        [("RolloutStarted", False)],
+    ),
+    "a rollout begins whose candidate was told before": (
+        book(None) | {"ledger": (BEGINS,), "sequence": 3},
+        book(BEGUN) | {"ledger": (BEGINS,), "sequence": 3},
+        [("RolloutStarted", False)],
+    ),
     "it waits for people": (book(BEGUN), book(WAITING), [("RolloutPaused", False)]),
     "it goes on": (book(WAITING), book(replace(BEGUN, waited_seconds=9)), [("RolloutResumed", False)]),
     "it goes on to live traffic: the promotion is told": (
@@ -139,6 +151,9 @@ SENTENCES = {
     WENT_BACK: f"rolled-back: live traffic goes from v2 ({digest(2)[3:13]}) to v1 ({digest(1)[3:13]}): errors",
     FIRST: f"deployed: live traffic goes to v1 ({digest(1)[3:13]}): web: deploy v1",
     LedgerEntry(2, EARLIER, Event.CANDIDATE, to_version=2, to_digest=digest(2), reason="web v2"): "candidate: web v2",
+    LedgerEntry(
+        2, EARLIER, Event.CANDIDATE, rollout=2, to_version=2, to_digest=digest(2), reason="web v2"
+    ): f"candidate: rollout 2 of v2 ({digest(2)[3:13]}) begins: web v2",
     LedgerEntry(3, EARLIER, Event.VALID): "valid",
 }
 
@@ -166,7 +181,7 @@ def test_clean_update_is_told_in_order() -> None:
             world.pods_come_up()
             said += [one.reason for one in rollout_events(before, world.record)]
             before = world.record
-    assert said == ["RolloutStarted", "RolloutPaused", "RolloutCompleted"]
+    assert said == ["RolloutPaused", "RolloutCompleted"], "the entry of the candidate says that it begins"
 
 
 def test_rollout_that_is_rolled_back_ends_twice() -> None:

@@ -66,9 +66,7 @@ def test_each_stage_of_a_rollout_is_measured_once_and_not_again_after_a_restart(
 
 
 EVENTS = [
-    "RolloutStarted",
     "Candidate",
-    "NewReplicaSetCreated",
     "ScalingReplicaSet",
     "PreviewSwitched",
     "RolloutPaused",
