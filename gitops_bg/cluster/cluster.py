@@ -37,6 +37,7 @@ from gitops_bg.cluster.reporting.pruned_status import PrunedStatus
 from gitops_bg.cluster.reporting.status import (
     differs_in_process_view_only,
     load,
+    only_forgets_what_git_did,
     pull_of,
     since,
     status_of,
@@ -312,9 +313,12 @@ class Cluster:
             return False
         self._decided[app] = state.meta.version
         status = status_of(state, decision, now)
-        if app_owner_of(state, app, self._us) or self._kept.says(app, reread_json(state.status), status):
+        live = reread_json(state.status)
+        if app_owner_of(state, app, self._us) or self._kept.says(app, live, status):
             return False
-        if differs_in_process_view_only(reread_json(state.status), status) and not may_report():
+        if only_forgets_what_git_did(live, status):
+            return False
+        if differs_in_process_view_only(live, status) and not may_report():
             return False
         answer = self._writer.put_status(APPS, _locked(state, status))
         self._decided[app] = answer["metadata"]["resourceVersion"]

@@ -56,13 +56,16 @@ class PeerBoard:
         another app moved meanwhile it decides again; after `TRIES`, with the board held. Raises `WorldChanged` if they
         took more than `MOST_CPU`: the app comes again later.
         """
-        shared = policing is not None and bool(scopes_asked_about(policing.all_policies))
+        if policing is None or not scopes_asked_about(policing.all_policies):
+            decision = decide(self._known(policing, app))
+            note(decision)
+            return decision
         began = cpu()
         for _ in range(TRIES):
             known = self._known(policing, app)
             decision = decide(known)
             with self._lock:
-                if not shared or self._known(policing, app) == known:
+                if self._known(policing, app) == known:
                     note(decision)
                     return decision
         if cpu() - began > MOST_CPU:
