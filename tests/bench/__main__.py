@@ -13,6 +13,7 @@ from rich.console import Console
 
 from tests.bench import report
 from tests.bench.command_line import measure_command_line
+from tests.bench.cycle import Cycle
 from tests.bench.deciding import measure_decide
 from tests.bench.measure import Measurements
 from tests.bench.pull_requests import measure_pull_requests
@@ -111,6 +112,9 @@ def _on_stage(
                 if cpu is not None:
                     cpu[size.apps] = statistics.median(spent)
                 yield row
+            if "cycle" in only:
+                clone = stage.remote.clone(stage.folder / "clone")
+                yield from Cycle(stage, agent, seen, clone).rows(stage.unchanged(size.cycles))
             if only & {"switch", "revert"}:
                 yield from measurements.switch()
             if "revert" in only:

@@ -15,6 +15,7 @@ from typing import Any
 from gitops_bg.agent.agent import Agent
 from gitops_bg.agent.settings import AgentSettings
 from gitops_bg.cluster.api.access import Access
+from gitops_bg.cluster.api.connection import Answer, Call, Connection
 from gitops_bg.repo.settings import RepositorySettings
 from tests.bench.channel import serve, settings_of_child
 from tests.bench.resources import resources
@@ -33,12 +34,26 @@ def _settings(url: str, directory: str, kubeconfig: str, namespaces: list[str]) 
     )
 
 
-class Commands:
-    """Counts the processes that this one starts."""
+class Counted:
+    """The processes that this one starts, and its requests to the API server, watches aside."""
 
     def __init__(self) -> None:
         self.started: list[str] = []
+        self.requests = 0
         sys.addaudithook(self._note)
+        send = Connection.send
+
+        def counted(connection: Connection, call: Call) -> Answer:
+            self.requests += 1
+            return send(connection, call)
+
+        Connection.send = counted  # type: ignore[method-assign]
+
+    def taken(self) -> dict[str, Any]:
+        """Both since the last call."""
+        taken = {"commands": self.started, "requests": self.requests}
+        self.started, self.requests = [], 0
+        return taken
 
     def _note(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event == "subprocess.Popen":
@@ -73,7 +88,7 @@ class Allocations:
 
 def main() -> None:
     """Run an agent until the parent is done."""
-    commands = Commands()
+    counted = Counted()
     settings, clock = _settings(**settings_of_child()), Clock()
     agent = Agent(settings, clock=clock, steady=clock.steady)
 
@@ -92,8 +107,7 @@ def main() -> None:
 
     def usage() -> dict[str, Any]:
         times = os.times()
-        started, commands.started = commands.started, []
-        return {"cpu": time.process_time(), "git": times.children_user + times.children_system, "commands": started}
+        return {"cpu": time.process_time(), "git": times.children_user + times.children_system, **counted.taken()}
 
     def advance(seconds: float) -> None:
         """Let the agent's time go on, and have it look at every app, as its timers would."""

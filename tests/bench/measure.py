@@ -16,7 +16,7 @@ from tests.bench.apps import FIRST, NEVER_READY, NEXT, BenchApp
 from tests.bench.channel import Child
 from tests.bench.rows import Row, percentile, spread
 from tests.bench.stage import Size, Stage
-from tests.bench.watching import Seen, Watching
+from tests.bench.watching import Seen, Watching, active_service_of, available, replica_set_of, replicas
 from tests.fixtures.repos import texts
 from tests.support.cluster.kubelet import running
 from tests.support.cluster.paths import pods
@@ -76,7 +76,7 @@ class Measurements:
             self._stage.remote.commit(f"{app.name} {NEXT}", app.target(NEXT))
             spent = self._agent.ask("usage")
             woken = self._agent.ask("wake")
-            created = self._seen.first(_replica_set_of(app, NEXT))
+            created = self._seen.first(replica_set_of(app, NEXT))
             times.append((created - woken) * _MS)
             self._agent.ask("idle")
             done = self._agent.ask("usage")
@@ -95,13 +95,13 @@ class Measurements:
         }
         commit = self._stage.remote.commit("Deploy at once", changed)
         self._agent.ask("wake")
-        self._seen.each(lambda seen: seen.kind == "ReplicaSet" and _replicas(seen) == 1, len(apps), timeout=300)
+        self._seen.each(lambda seen: seen.kind == "ReplicaSet" and replicas(seen) == 1, len(apps), timeout=300)
         times = []
         for app in apps:
             self._settle()
             self._make_ready(app)
-            available = self._seen.first(lambda seen, app=app: _is_available(seen, app, NEVER_READY))
-            times.append((self._seen.first(_active_service_of(app, NEVER_READY)) - available) * _MS)
+            there = self._seen.first(available(app, NEVER_READY))
+            times.append((self._seen.first(active_service_of(app, NEVER_READY)) - there) * _MS)
             self._switched.append((app, commit))
         work = "new pods available → active Service written"
         yield self._row("switch", work, statistics.median(times), "ms", 50, spread(times))
@@ -116,7 +116,7 @@ class Measurements:
             files = self._stage.first_primary(app)
             self._stage.remote.commit(message, files)
             woken = self._agent.ask("wake")
-            times.append((self._seen.first(_active_service_of(app, FIRST)) - woken) * _MS)
+            times.append((self._seen.first(active_service_of(app, FIRST)) - woken) * _MS)
         work = "revert seen → active Service written back"
         yield self._row("revert", work, statistics.median(times), "ms", 250, spread(times))
 
@@ -177,22 +177,3 @@ def _until(probe: Callable[[], list[Json]], timeout: float = 30) -> list[Json]:
     while not (found := probe()) and time.monotonic() < deadline:
         time.sleep(0.01)
     return found
-
-
-def _replicas(seen: Seen) -> int:
-    return int(seen.object.get("status", {}).get("replicas", 0))
-
-
-def _replica_set_of(app: BenchApp, tag: str) -> Callable[[Seen], bool]:
-    wanted = short(texts.digest(app.name, tag))
-    return lambda seen: seen.kind == "ReplicaSet" and seen.digest == wanted
-
-
-def _is_available(seen: Seen, app: BenchApp, tag: str) -> bool:
-    available = seen.object.get("status", {}).get("availableReplicas", 0)
-    return _replica_set_of(app, tag)(seen) and available == seen.object["spec"]["replicas"]
-
-
-def _active_service_of(app: BenchApp, tag: str) -> Callable[[Seen], bool]:
-    wanted = short(texts.digest(app.name, tag))
-    return lambda seen: seen.kind == "Service" and seen.key == (app.namespace, app.name) and seen.digest == wanted

@@ -6,7 +6,10 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-KEYS = ("cold-start", "idle", "change", "switch", "revert", "thousand", "decide", "forge", "command-line", "unchanged")
+KEYS = (
+    *("cold-start", "idle", "change", "cycle", "switch", "revert", "thousand"),
+    *("decide", "forge", "command-line", "unchanged"),
+)
 """What `--only` takes."""
 
 

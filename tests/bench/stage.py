@@ -38,6 +38,7 @@ class Size:
     """Of these, how many promote themselves: the apps of the row about a thousand."""
     ticks: int = 50
     changes: int = 20
+    cycles: int = 20
     switches: int = 100
     reverts: int = 20
 
@@ -46,7 +47,7 @@ class Size:
 
         Raises ``ValueError`` where that leaves none for the row about a thousand.
         """
-        taken = self.changes * ("change" in rows or "unchanged" in rows)
+        taken = self.changes * ("change" in rows or "unchanged" in rows) + self.cycles * ("cycle" in rows)
         taken += self.switches * ("switch" in rows or "revert" in rows)
         auto = max(0, min(self.auto, apps - taken))
         if "thousand" in rows and not auto:
@@ -54,7 +55,7 @@ class Size:
         return dataclasses.replace(self, apps=apps, auto=auto)
 
 
-QUICK = Size(apps=40, auto=10, ticks=5, changes=4, switches=8, reverts=4)
+QUICK = Size(apps=40, auto=10, ticks=5, changes=4, cycles=2, switches=8, reverts=4)
 
 
 class Stage:
@@ -65,7 +66,7 @@ class Stage:
         self.sandbox = sandbox
         self.apps = apps
         self.remote = BenchRemote(folder / "git")
-        self._folder = folder
+        self.folder = folder
         self._mirrors = 0
         self._unchanged = iter([app for app in apps if not app.auto])
 
@@ -89,14 +90,14 @@ class Stage:
     def agent(self, namespaces: tuple[str, ...] = ()) -> Iterator[Child]:
         """An agent that has never seen the remote, not started yet."""
         self._mirrors += 1
-        directory = self._folder / f"mirror-{self._mirrors}"
+        directory = self.folder / f"mirror-{self._mirrors}"
         settings = {
             "url": self.remote.url,
             "directory": str(directory),
             "kubeconfig": str(self.cluster.kubeconfig),
             "namespaces": list(namespaces),
         }
-        with Child("agent_process", self._folder / "agent.log", **settings) as agent:
+        with Child("agent_process", self.folder / "agent.log", **settings) as agent:
             yield agent
 
     def populate(self) -> None:

@@ -14,6 +14,9 @@ from typing import NamedTuple, Self
 import urllib3
 
 from gitops_bg.core import names
+from gitops_bg.core.model.digest import short
+from tests.bench.apps import BenchApp
+from tests.fixtures.repos import texts
 from tests.support.cluster.clusters import TestCluster
 from tests.support.cluster.paths import collection
 from tests.support.cluster.rawapi import Json, RawApi, Watch
@@ -107,3 +110,40 @@ class Watching:
                 with self._news:
                     self._seen.append(Seen(time.monotonic(), kind, event["object"]))
                     self._news.notify_all()
+
+
+def replicas(seen: Seen) -> int:
+    """The pods that a ReplicaSet has."""
+    return int(seen.object.get("status", {}).get("replicas", 0))
+
+
+def replica_set_of(app: BenchApp, tag: str) -> Callable[[Seen], bool]:
+    """The ReplicaSet of a version."""
+    wanted = short(texts.digest(app.name, tag))
+    return lambda seen: seen.kind == "ReplicaSet" and seen.digest == wanted
+
+
+def available(app: BenchApp, tag: str) -> Callable[[Seen], bool]:
+    """The ReplicaSet of a version with all its pods, and at least one."""
+    is_its = replica_set_of(app, tag)
+
+    def has_all(seen: Seen) -> bool:
+        wanted = seen.object["spec"]["replicas"]
+        return 0 < wanted == seen.object.get("status", {}).get("availableReplicas", 0)
+
+    return lambda seen: is_its(seen) and has_all(seen)
+
+
+def active_service_of(app: BenchApp, tag: str) -> Callable[[Seen], bool]:
+    """The active Service where it leads to a version."""
+    return _service(app.namespace, app.name, texts.digest(app.name, tag))
+
+
+def preview_service_of(app: BenchApp, tag: str) -> Callable[[Seen], bool]:
+    """The preview Service where it leads to a version."""
+    return _service(app.namespace, f"{app.name}-preview", texts.digest(app.name, tag))
+
+
+def _service(namespace: str, name: str, digest: str) -> Callable[[Seen], bool]:
+    wanted = short(digest)
+    return lambda seen: seen.kind == "Service" and seen.key == (namespace, name) and seen.digest == wanted

@@ -16,7 +16,7 @@ from gitops_bg.core.model.version import AppKey
 WEB = AppKey("shop", "web")
 
 
-def service(  # noqa: PLR0913 - by keyword
+def service(
     version: str, *, name: str = "web", uid: str = "one", app: str = "web", color: str = "blue", generation: int = 0
 ) -> Any:
     metadata: dict[str, Any] = {"namespace": "shop", "name": name, "uid": uid, "resourceVersion": version}

@@ -56,9 +56,9 @@ def status_of(state: AppState, decision: Decision, now: datetime) -> Object:
     active = record.version(record.routing.traffic)
     coming = [version for version in record.versions if version.stage is Stage.CANDIDATE and not version.retiring]
     candidate = coming[-1] if coming else None
-    named, counts = candidate or active, decision.counts
+    named, counts, generation = candidate or active, decision.counts, state.meta.generation
     said = shown.Status(
-        observed_generation=state.meta.generation,
+        observed_generation=generation,
         phase=str(decision.phase),
         message=_message(decision),
         commit=named.source.commit if named else None,
@@ -75,7 +75,7 @@ def status_of(state: AppState, decision: Decision, now: datetime) -> Object:
         rollouts=tuple(_rollout(one) for one in reversed(record.rollouts)),
         analysis_runs=runs_of(record) or None,
         pull_request=pull_request(decision.pull),
-        conditions=tuple(conditions_with_times(_live_conditions(state), decision.conditions, state.meta.generation, now)),
+        conditions=tuple(conditions_with_times(_live_conditions(state), decision.conditions, generation, now)),
         gates=tuple(gate_of(gate) for gate in decision.gates),
         waits=tuple(_wait(wait) for wait in decision.waits),
     )

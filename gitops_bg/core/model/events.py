@@ -246,9 +246,7 @@ class NoticeRow:
 
 
 NOTICES: Mapping[Notice, NoticeRow] = {
-    Notice.ROLLOUT_STARTED: NoticeRow(
-        when="a rollout begins that `Candidate` does not tell: a version is tried again"
-    ),
+    Notice.ROLLOUT_STARTED: NoticeRow(when="a rollout begins that `Candidate` does not tell: a version is tried again"),
     Notice.ROLLOUT_PAUSED: NoticeRow(when="it waits for somebody to go on", argo="RolloutPaused"),
     Notice.ROLLOUT_RESUMED: NoticeRow(
         when="it goes on, but not yet to live traffic: then `Promoted` says so", argo="RolloutResumed"

@@ -35,7 +35,7 @@ class RolloutEvent:
 
 
 def entry_message(entry: LedgerEntry) -> str:
-    """The message of the Kubernetes Event of a ledger entry: the only one of a movement, and of a rollout's beginning."""
+    """The message of the Kubernetes Event of a ledger entry: the only one of a movement, and of a beginning."""
     origin = f" from {label(entry.from_version, entry.from_digest)}" if entry.from_digest else ""
     there, what = label(entry.to_version, entry.to_digest), ""
     if entry.event in MOVES:

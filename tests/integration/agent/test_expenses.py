@@ -67,7 +67,9 @@ def test_a_promotion_moves_traffic_after_one_question_one_fetch_and_one_save(web
     assert before.requests() == ["PUT bluegreendeployments/web/status", *live_reads("v2", web)]
 
 
-def test_a_promotion_or_a_rollback_is_two_saves_and_a_third_where_endpoints_follow_later(web: App, expenses: Expenses) -> None:
+def test_a_promotion_is_two_saves_and_a_third_where_endpoints_follow_later_and_so_is_a_rollback(
+    web: App, expenses: Expenses
+) -> None:
     """The intent, and what came of it. What Git did meanwhile (it has the entry of the ledger, the promotion branch is
     gone) is part of the next save, whenever that is.
     """
