@@ -2,12 +2,12 @@
 
 Every fetch makes a pack, and git looks through all of them for each object. They are joined by their count, which costs
 what the small ones hold: a pack is joined only with smaller ones that together have grown to half its size, a large one
-never. Only what is small is compared for deltas, and nothing is dropped: milliseconds, where `gc` takes minutes.
+never. Nothing is dropped. Mostly that takes milliseconds, where `gc` takes minutes.
 """
 
 import shutil
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -20,9 +20,11 @@ MOST_PACKS, MOST_LOOSE = 50, 1000
 _LARGEST = 32 * 1024 * 1024
 """Bytes of a pack that is never joined again."""
 _COMPARED = 4 * 1024 * 1024
-"""Bytes of packs up to which joined objects are compared with each other: the folders above what one commit changes are
-nearly the same each time. Of more, the deltas that were found before are copied.
+"""Bytes of packs up to which objects are compared whose paths nobody knows. Of more, the deltas that were found before
+are copied.
 """
+BY_PATH = ("--quiet", "--window=10", "--stdin-packs", "--unpacked")
+"""Packs by name, with all loose objects; git walks through their commits for the paths."""
 _ENDINGS = (".promisor", ".rev", ".pack", ".idx")
 """The files of a pack; with the last one it begins to exist, and without it it ends to."""
 _IDX = b"\377tOc\0\0\0\2"
@@ -62,19 +64,18 @@ class Tidying:
         own = _growing([pack for pack in small if not pack.promised])
         loose = dict(self._loose())
         if loose or len(own) > 1:
-            self._joined({*loose, *(one for pack in own for one in _ids_in(pack.index))}, own, "")
+            self._joined({*loose, *(one for pack in own for one in _ids_in(pack.index))}, own, "", own=True)
         for file in loose.values():
             file.unlink(missing_ok=True)
 
-    def _joined(self, ids: Iterable[str], packs: Sequence[_Pack], mark: str) -> None:
-        """Put objects into one pack, then remove the packs that had them. A machine may die between any two steps."""
-        shutil.rmtree(self._stage, ignore_errors=True)
-        self._stage.mkdir()
-        asked = "".join(f"{one}\n" for one in sorted(ids)).encode()
-        window = 10 if sum(pack.size for pack in packs) <= _COMPARED else 0
-        where = str(self._stage / "pack")
-        printed = self._git.run("pack-objects", "--quiet", f"--window={window}", where, stdin=asked)
-        name = f"pack-{text(printed.strip())}"
+    def _joined(self, ids: Collection[str], packs: Sequence[_Pack], mark: str, *, own: bool = False) -> None:
+        """Put objects into one pack, then remove the packs that had them. A machine may die between any two steps.
+
+        Of the agent's ``own`` packs git finds out which path an object has: versions of one file, such as the table of
+        the ledger, are compared with each other then, and not with whatever is as large.
+        """
+        name = self._packed_by_path(ids, packs) if own else ""
+        name = name or self._packed(ids, 10 if sum(pack.size for pack in packs) <= _COMPARED else 0)
         if mark:
             (self._stage / f"{name}{mark}").touch()
         for ending in _ENDINGS:
@@ -85,6 +86,31 @@ class Tidying:
             for ending in reversed(_ENDINGS if pack.index.stem != name else ()):
                 pack.index.with_suffix(ending).unlink(missing_ok=True)
         shutil.rmtree(self._stage, ignore_errors=True)
+
+    def _packed(self, ids: Iterable[str], window: int) -> str:
+        """Make a pack of these objects in the stage, and return its name."""
+        self._begin_stage()
+        asked = "".join(f"{one}\n" for one in sorted(ids)).encode()
+        printed = self._git.run("pack-objects", "--quiet", f"--window={window}", str(self._stage / "pack"), stdin=asked)
+        return f"pack-{text(printed.strip())}"
+
+    def _packed_by_path(self, ids: Collection[str], packs: Sequence[_Pack]) -> str:
+        """As `_packed`, of packs and all loose objects; empty where git cannot, or where an object would be missing.
+
+        https://git-scm.com/docs/git-pack-objects#Documentation/git-pack-objects.txt---stdin-packs
+        """
+        self._begin_stage()
+        asked = "".join(f"{pack.index.stem}.pack\n" for pack in packs).encode()
+        finished = self._git.attempt("pack-objects", *BY_PATH, str(self._stage / "pack"), stdin=asked)
+        name = f"pack-{text(finished.output.strip())}"
+        index = self._stage / f"{name}.idx"
+        if finished.status != 0 or not index.exists():
+            return ""
+        return name if set(ids) <= set(_ids_in(index)) else ""
+
+    def _begin_stage(self) -> None:
+        shutil.rmtree(self._stage, ignore_errors=True)
+        self._stage.mkdir()
 
     def _small(self) -> Iterator[_Pack]:
         for index in self._packs.glob("*.idx"):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from pathlib import Path
 
 import pytest
 
+from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git import tidying
 from gitops_bg.repo.git.errors import MirrorBroken
 from gitops_bg.repo.git.git_config import PARTIAL
+from gitops_bg.repo.git.runner import Git
 from gitops_bg.repo.git.tidying import _growing, _ids_in, _Pack
 from gitops_bg.repo.repository import Repository
 from tests.integration.repo.conftest import API, WEB, Opener, change, git_calls
@@ -174,3 +177,44 @@ def test_a_damaged_pack_ends_in_a_new_mirror(repository: Repository, remote: Git
         repository._mirror.tidy()
     assert repository.poll().commit == remote.head()
     assert is_whole(repository)
+
+
+@pytest.mark.usefixtures("few")
+def test_versions_of_one_file_are_kept_as_their_differences_however_much_there_is(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The table of the ledger changes by a line at a time."""
+    monkeypatch.setattr(tidying, "_COMPARED", -1)
+    repository.poll()
+    apps = [AppKey(f"team-{number % 20}", f"app-{number}") for number in range(400)]
+    repository.publish({app: batch(entry(1)) for app in apps})
+    for number in range(2, 12):
+        repository.publish({app: batch(entry(1), entry(number)) for app in apps[number * 37 % 380 :][:20]})
+    sizes, before = {}, repository._mirror.git
+    for way in ("by path", "by id"):
+        copy = tmp_path / way.replace(" ", "-")
+        shutil.copytree(repository.settings.mirror, copy)
+        if way == "by id":
+            monkeypatch.setattr(tidying.Tidying, "_packed_by_path", lambda *_: "")
+        tidying.Tidying(copy, Git(copy, before._transport, before._timeout, before._limits)).tidy()
+        sizes[way] = sum(file.stat().st_size for file in (copy / "objects" / "pack").glob("*.pack"))
+    assert sizes["by path"] < 0.7 * sizes["by id"], sizes
+
+
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize("trouble", ["git is older", "an object would be missing"])
+def test_where_git_does_not_pack_by_path_objects_are_joined_by_their_ids(
+    trouble: str, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if trouble == "git is older":
+        options = ("--quiet", "--window=10", "--no-such-option", "--unpacked")
+        monkeypatch.setattr(tidying, "BY_PATH", options)
+    else:
+        monkeypatch.setattr(tidying, "BY_PATH", ("--quiet", "--window=10", "--stdin-packs"))  # without loose objects
+    for number in range(12):
+        push(remote, number)
+        repository.poll()
+        repository.publish({WEB: batch(entry(number + 1))})
+        repository.tidy()
+    assert is_whole(repository)
+    assert len(repository.history(WEB)) == 12
