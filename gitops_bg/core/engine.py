@@ -20,7 +20,6 @@ from gitops_bg.core.model.actions import (
     ApplyConfiguration,
     ApplyService,
     CreateReplicaSet,
-    DeleteApp,
     ScaleReplicaSet,
     SwitchTraffic,
 )
@@ -34,6 +33,7 @@ from gitops_bg.core.plan.adoption import scale_deployment
 from gitops_bg.core.plan.auxiliary import auxiliary_actions
 from gitops_bg.core.plan.configuration_copies import ensure_copies, prune_copies, repair_copies
 from gitops_bg.core.plan.deliveries import deliveries_due
+from gitops_bg.core.plan.ending import end_of
 from gitops_bg.core.plan.ephemeral_metadata import sync_pod_metadata
 from gitops_bg.core.plan.evictions import evictions
 from gitops_bg.core.plan.git import write_to_git
@@ -160,7 +160,7 @@ def _actions(world: World) -> tuple[Action, ...]:
     version, the Services; only then what may be refused to a new version (by a quota, a policy, missing rights).
     """
     if is_to_go(world):
-        return write_to_git(world) or (() if world.record.ledger else (DeleteApp(),))
+        return write_to_git(world) or (() if world.record.ledger else (end_of(world),))
     actions = _all_actions(world)
     return (
         tuple(action for action in actions if _needs_no_owner(world, action)) if world.observed.app_going else actions

@@ -3,7 +3,7 @@
 Moving a Service is a single write, and where traffic depends on it, a write over exactly the Service that was read.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gitops_bg.cluster.api.kinds import SERVICES, Kind, Object
 from gitops_bg.cluster.execution.guards import Guards
@@ -82,9 +82,9 @@ class Services:
                 return name
         return ""
 
-    def owned(self, app: AppKey, uid: str) -> Iterator[tuple[Kind, State]]:
-        """The Services that the object with this uid owns."""
-        names = service_names(None, self._reader.app(app)).all()
+    def owned(self, app: AppKey, uid: str, former: Sequence[str] = ()) -> Iterator[tuple[Kind, State]]:
+        """The Services that the object with this uid owns: those that it names, and ``former`` ones."""
+        names = (*service_names(None, self._reader.app(app)).all(), *former)
         found = (self._reader.service(app.namespace, name) for name in names)
         return ((SERVICES, each) for each in found if each is not None and uid in each.meta.owners)
 

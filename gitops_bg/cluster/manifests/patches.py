@@ -4,7 +4,7 @@ A JSON patch is carried out as a whole or not at all; its ``test`` makes the API
 changed since the decision (pitfalls.md §1.4, §7; RFC 6902 §4.6).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from gitops_bg.cluster.api.kinds import NAMESPACES, Object
 from gitops_bg.cluster.manifests.adoption import before_in, before_of
@@ -58,24 +58,42 @@ def hand_back(app: AppKey, action: HandBack, live: Object, app_uid: str) -> list
     """Give a Service of ours the selector, the ports and the manager that it had before it was taken over, and let it
     go, all in one write.
     """
-    metadata = live["metadata"]
-    annotations = dict(metadata.get("annotations") or {})
-    before = before_in(annotations)
-    labels = {key: text for key, text in metadata["labels"].items() if key not in (names.APP, names.MANAGED_BY)}
-    labels |= {names.MANAGED_BY: before.managed_by} if before.managed_by else {}
-    ours = {app_uid, *_anchors(metadata, app_uid)}
-    owners = [each for each in metadata.get("ownerReferences") or () if each["uid"] not in ours]
-    kept = {key: text for key, text in annotations.items() if key not in (names.BEFORE_ADOPTION, names.WITHDRAWN)}
+    before = before_in(live["metadata"].get("annotations") or {})
+    manager = {names.MANAGED_BY: before.managed_by} if before.managed_by else {}
     return [
         *_still_ours(app),
-        *unchanged(metadata["resourceVersion"]),
+        *disown(live, app_uid, manager),
         {"op": "test", "path": _SELECTOR, "value": dict(action.expected_selector) or None},
         {"op": "add", "path": _SELECTOR, "value": dict(action.selector)},
-        {"op": "add", "path": "/metadata/labels", "value": labels},
-        {"op": "add", "path": "/metadata/annotations", "value": kept},
-        {"op": "add", "path": "/metadata/ownerReferences", "value": owners},
         *_replace_ports(live["spec"], {"ports": list(before.ports)}),
     ]
+
+
+def disown(live: Object, app_uid: str, more: Mapping[str, str] | None = None) -> list[Object]:
+    """Let an object go as it is: our labels, annotations and owners leave its metadata, and labels of ``more`` come.
+
+    Its pods keep the labels that the selectors of ReplicaSets and Services name.
+    """
+    metadata = live["metadata"]
+    labels, annotations = (_of_others(metadata.get(key) or {}) for key in ("labels", "annotations"))
+    ours = {app_uid, *_anchors(metadata, app_uid)}
+    owners = [each for each in metadata.get("ownerReferences") or () if each["uid"] not in ours]
+    return [
+        *unchanged(metadata["resourceVersion"]),
+        {"op": "add", "path": "/metadata/labels", "value": {**labels, **(more or {})}},
+        {"op": "add", "path": "/metadata/annotations", "value": annotations},
+        {"op": "add", "path": "/metadata/ownerReferences", "value": owners},
+    ]
+
+
+def _of_others(given: Mapping[str, str]) -> dict[str, str]:
+    """Labels or annotations without ours.
+
+    >>> _of_others({"team": "shop", names.APP: "web", names.MANAGED_BY: "gitops-bg"})
+    {'team': 'shop'}
+    """
+    ours = (names.MANAGED_BY, names.MANAGER)
+    return {key: text for key, text in given.items() if not key.startswith(f"{names.GROUP}/") and (key, text) != ours}
 
 
 def _anchors(metadata: Object, app_uid: str) -> list[str]:

@@ -157,7 +157,7 @@ def foreign_object(world: World) -> str:
     if observed.app_foreign:
         return observed.app_foreign
     agreed = services_to_take_over(world)
-    if world.spec.release is not None:
+    if world.release is not None:
         agreed = tuple(view for _, view in world.active_services if view is not None and is_handed_back(view))
     services = (observed.active_service, *observed.more_active_services, observed.preview_service)
     views = (*services, *observed.replica_sets, *observed.configurations)
@@ -179,9 +179,15 @@ def version_name(version: Version) -> str:
 
 
 def is_to_go(world: World) -> bool:
-    """Whether the app must be deleted: its folder left main on purpose, by its own policy (gitops.md §3).
+    """Whether the app ends now: its folder left main on purpose, and its own policy says so (docs/decisions/0070).
 
-    Not while the app is suspended, and not by a rewritten history: a force-push deletes nothing.
+    With ``revertToTarget`` only once live traffic is where it was before, and no pod of the app is left.
     """
-    leaves = not world.desired.in_git and world.spec.deletion_policy is DeletionPolicy.DELETE
-    return leaves and not world.suspended and not world.desired.history_rewritten
+    policy = world.spec.deletion_policy
+    if not world.left_main or policy is DeletionPolicy.KEEP:
+        return False
+    return policy is not DeletionPolicy.REVERT_TO_TARGET or (is_released(world) and not _has_pods(world))
+
+
+def _has_pods(world: World) -> bool:
+    return any(view.replicas or view.pods for view in world.observed.replica_sets if view.ours)

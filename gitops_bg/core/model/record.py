@@ -424,6 +424,10 @@ class Record:
     """What sizes the live version; None: the target's ``replicas``."""
     adopted: Adopted | None = None
     """What served before the agent did; None where nothing was taken over."""
+    release: str = ""
+    """The Deployment that live traffic goes back to, whatever anybody asks by now: from before the first Service is
+    handed back until the app begins again. What has begun is finished.
+    """
     released: bool = False
     """Live traffic went back to what the app was adopted from; ``routing.traffic`` is what served last."""
     unrecalled: bool = False

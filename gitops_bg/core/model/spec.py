@@ -31,10 +31,16 @@ class PromoteVia(StrEnum):
 
 
 class DeletionPolicy(StrEnum):
-    """What happens when the folder of an app leaves main: keep serving, or delete what the agent created."""
+    """What becomes of an app whose folder leaves main (docs/decisions/0070)."""
 
     KEEP = "keep"
+    """It keeps serving, and stays the agent's."""
     DELETE = "delete"
+    """All that the agent created is deleted."""
+    ORPHAN = "orphan"
+    """All of it stays as it is, and is nobody's of ours any more."""
+    REVERT_TO_TARGET = "revertToTarget"
+    """Live traffic goes back to what the app was adopted from, as by ``spec.release``; then the versions go."""
 
 
 class ScaleDown(StrEnum):

@@ -296,8 +296,11 @@ class AppSpec(Model):
         description="How many analysis runs are remembered; and Flagger's analysis: prePromotionAnalysis in other "
         "words. Only one of the two may be there.",
     )
-    deletion_policy: Literal["keep", "delete"] = Field(
-        "keep", description="When the app's folder leaves main: keep serving, or delete all that the agent made."
+    deletion_policy: Literal["keep", "delete", "orphan", "revertToTarget"] = Field(
+        "keep",
+        description="When the app's folder leaves main: keep: serve on. delete: all that the agent made goes. orphan: "
+        "all stays as it is, and is nobody's. revertToTarget: live traffic goes back to the Deployment of adopt, as by "
+        "release, and then the versions go; Flagger's revertOnDeletion.",
     )
     autoscaler_ref: AutoscalerRef | None = Field(
         None,
@@ -335,6 +338,7 @@ class AppSpec(Model):
     @model_validator(mode="after")
     def _fit_together(self) -> Self:
         self._check_deadline()
+        self._check_deletion()
         self._check_limits()
         self._check_promotion()
         self._check_analysis()
@@ -347,6 +351,14 @@ class AppSpec(Model):
                 "progressDeadlineSeconds",
                 f"{self.progress_deadline_seconds} is not more than minReadySeconds, so no rollout could succeed",
                 f"set it above {self.min_ready_seconds or 0}",
+            )
+
+    def _check_deletion(self) -> None:
+        if self.deletion_policy == "revertToTarget" and self.adopt is None:
+            raise Conflict(
+                "deletionPolicy",
+                "revertToTarget gives live traffic back to what the app was adopted from, and nothing says from what",
+                "write adopt: {deployment: NAME}, or another policy",
             )
 
     def _check_limits(self) -> None:

@@ -189,7 +189,11 @@ WRONG = {
     "(set strategy.blueGreen.autoPromotionEnabled: false, or via: commit)",
     ("promotion: {via: email}", ""): "app.yaml:8: spec.promotion.via: 'email' is not allowed "
     "(write pullRequest or commit)",
-    ("deletionPolicy: Delete", ""): "app.yaml:8: spec.deletionPolicy: 'Delete' is not allowed (write keep or delete)",
+    ("deletionPolicy: Delete", ""): "app.yaml:8: spec.deletionPolicy: 'Delete' is not allowed (write keep, delete, "
+    "orphan or revertToTarget)",
+    ("deletionPolicy: revertToTarget", ""): "app.yaml:8: spec.deletionPolicy: revertToTarget gives live traffic back "
+    "to what the app was adopted from, and nothing says from what (write adopt: {deployment: NAME}, or another "
+    "policy)",
     ("suspend: {}", ""): "app.yaml:8: spec.suspend.reason: is required (add reason)",
     ('suspend: {reason: ""}', ""): "app.yaml:8: spec.suspend.reason: must not be empty (write at least one character)",
     ("suspend: {reason: 5}", ""): 'app.yaml:8: spec.suspend.reason: expected text, found a number (quote it: "5")',

@@ -34,7 +34,7 @@ def may_take_over(world: World, view: ServiceView) -> bool:
 
     A Service that selects anything else is not what served this app.
     """
-    if world.spec.adopt is None or world.spec.release is not None:
+    if world.spec.adopt is None or world.release is not None:
         return False
     if world.record.routing.traffic or view.ours or not view.unclaimed:
         return False
@@ -61,7 +61,7 @@ def _selectors_to_escape(world: World) -> Iterator[Mapping[str, str]]:
     """What must not select our pods: before the hand-over, what the Services select; on the way back, what they
     selected before it, and select again.
     """
-    leaving, spec = world.spec.release is not None, world.spec
+    leaving, spec = world.release is not None, world.spec
     for _, view in world.active_services if leaving or (spec.adopt and not world.record.routing.traffic) else ():
         if view is None:
             continue
@@ -90,7 +90,7 @@ def watched_deployment(world: World) -> Adopted | None:
     adopted, adopt = world.record.adopted, world.spec.adopt
     if adopted is None or adopted.left or adopt is None or adopt.scale_down is ScaleDown.NEVER:
         return None
-    if world.spec.release is not None:
+    if world.release is not None:
         return None
     return adopted if adopted.deployment == adopt.deployment else None
 
