@@ -7,7 +7,7 @@ changed since the decision (pitfalls.md §1.4, §7; RFC 6902 §4.6).
 from collections.abc import Mapping, Sequence
 
 from gitops_bg.cluster.api.kinds import NAMESPACES, Object
-from gitops_bg.cluster.manifests.adoption import before_in, before_of
+from gitops_bg.cluster.manifests.adoption import before_in, before_of, given_back
 from gitops_bg.cluster.manifests.render import with_protocols
 from gitops_bg.cluster.observation.drift import ports_are
 from gitops_bg.core import names
@@ -55,45 +55,41 @@ def take_over(action: SwitchTraffic, live: Object, manifest: Object) -> list[Obj
 
 
 def hand_back(app: AppKey, action: HandBack, live: Object, app_uid: str) -> list[Object]:
-    """Give a Service of ours the selector, the ports and the manager that it had before it was taken over, and let it
-    go, all in one write.
+    """Give a Service of ours the selector, the ports, the labels and the annotations that it had before it was taken
+    over, and let it go, all in one write.
     """
     before = before_in(live["metadata"].get("annotations") or {})
     manager = {names.MANAGED_BY: before.managed_by} if before.managed_by else {}
+    labels = given_back(live, "labels", before.labels) | manager
+    annotations = given_back(live, "annotations", before.annotations)
     return [
         *_still_ours(app),
-        *disown(live, app_uid, manager),
+        *_let_go(live, app_uid, labels, annotations),
         {"op": "test", "path": _SELECTOR, "value": dict(action.expected_selector) or None},
         {"op": "add", "path": _SELECTOR, "value": dict(action.selector)},
         *_replace_ports(live["spec"], {"ports": list(before.ports)}),
     ]
 
 
-def disown(live: Object, app_uid: str, more: Mapping[str, str] | None = None) -> list[Object]:
-    """Let an object go as it is: our labels, annotations and owners leave its metadata, and labels of ``more`` come.
+def disown(live: Object, app_uid: str) -> list[Object]:
+    """Let an object go as it is: our labels, annotations and owners leave its metadata.
 
     Its pods keep the labels that the selectors of ReplicaSets and Services name.
     """
+    return _let_go(live, app_uid, given_back(live, "labels", None), given_back(live, "annotations", None))
+
+
+def _let_go(live: Object, app_uid: str, labels: Mapping[str, str], annotations: Mapping[str, str]) -> list[Object]:
+    """Leave an object to others, with these labels and annotations, and with the owners that are not ours."""
     metadata = live["metadata"]
-    labels, annotations = (_of_others(metadata.get(key) or {}) for key in ("labels", "annotations"))
     ours = {app_uid, *_anchors(metadata, app_uid)}
     owners = [each for each in metadata.get("ownerReferences") or () if each["uid"] not in ours]
     return [
         *unchanged(metadata["resourceVersion"]),
-        {"op": "add", "path": "/metadata/labels", "value": {**labels, **(more or {})}},
+        {"op": "add", "path": "/metadata/labels", "value": labels},
         {"op": "add", "path": "/metadata/annotations", "value": annotations},
         {"op": "add", "path": "/metadata/ownerReferences", "value": owners},
     ]
-
-
-def _of_others(given: Mapping[str, str]) -> dict[str, str]:
-    """Labels or annotations without ours.
-
-    >>> _of_others({"team": "shop", names.APP: "web", names.MANAGED_BY: "gitops-bg"})
-    {'team': 'shop'}
-    """
-    ours = (names.MANAGED_BY, names.MANAGER)
-    return {key: text for key, text in given.items() if not key.startswith(f"{names.GROUP}/") and (key, text) != ours}
 
 
 def _anchors(metadata: Object, app_uid: str) -> list[str]:

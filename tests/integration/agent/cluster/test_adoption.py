@@ -148,6 +148,10 @@ def labels_of_budget(world: Scenario) -> dict[str, str]:
     return world.cluster.get(path)["metadata"].get("labels") or {}
 
 
+def labels_of_service(world: Scenario) -> dict[str, str]:
+    return world.cluster.get(f"{services(world.namespace)}/web")["metadata"].get("labels") or {}
+
+
 def test_several_services_and_a_budget_are_taken_over_together(either: Scenario) -> None:
     live(either, "web", "web-admin")
     budget = budget_of(either)
@@ -165,13 +169,19 @@ def test_several_services_and_a_budget_are_taken_over_together(either: Scenario)
 def test_revert_to_target_gives_each_endpoint_back_and_leaves_the_budget(either: Scenario) -> None:
     """Its folder goes: the Service has our pods, then the old ones; at no moment none, nor both."""
     live(either)
+    given = manifests.service(either.namespace, app="web")
+    given["metadata"] |= {"labels": {"team": "shop", names.MANAGED_BY: "Helm"}, "annotations": {"doc": "old"}}
+    either.cluster.apply(given, manager="kubectl")
     before = either.cluster.get(f"{services(either.namespace)}/web")
     either.cluster.apply(budget_of(either), manager="kubectl")
     either.start()
     web = adopting(either, "progressively", scaleDownDelaySeconds=0)
     web.spec["deletionPolicy"] = "revertToTarget"
     web.objects["budget.yaml"] = budget_of(either)
+    changed = {"labels": {"team": "cart", "new": "1"}, "annotations": {"doc": "new", "more": "1"}}
+    web.objects["services.yaml"] = {**given, "metadata": given["metadata"] | changed}
     web.add("v1", "Adopt web")
+    web.wait(lambda: labels_of_service(either).get("new"), "the Service is as Git says")
     web.wait(lambda: handed_over(web) and web.condition("Adopting")["reason"] == "Adopted", "the adoption is over")
     with endpoints_of(either, "web") as seen:
         either.publish("Remove web", {web.folder: None})
@@ -182,8 +192,8 @@ def test_revert_to_target_gives_each_endpoint_back_and_leaves_the_budget(either:
 
     after = either.cluster.get(f"{services(either.namespace)}/web")
     assert after["spec"] == before["spec"]
-    given = {key: after["metadata"].get(key) or None for key in ("labels", "annotations", "ownerReferences")}
-    assert given == {key: before["metadata"].get(key) or None for key in given}
+    had = {key: after["metadata"].get(key) or None for key in ("labels", "annotations", "ownerReferences")}
+    assert had == {key: before["metadata"].get(key) or None for key in had}
     eventually(lambda: not web.versions(), what="the versions are collected")
     assert size_of_old(either) == 2
     assert labels_of_budget(either) == {}
