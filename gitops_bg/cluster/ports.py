@@ -74,7 +74,7 @@ class TrafficRouter(Protocol):
     def apply(self, app: AppKey, config: AppConfig | None, action: ApplyService, decided_on: str) -> Entries:
         """Create a route, or repair it to what Git and ``action`` say."""
 
-    def mark(self, app: AppKey, action: MarkService, decided_on: str) -> Entries:
+    def mark(self, app: AppKey, config: AppConfig | None, action: MarkService, decided_on: str) -> Entries:
         """Write a mark that makes every switch fail that read the route before it."""
 
     def hand_back(self, app: AppKey, action: HandBack, decided_on: str) -> Entries:

@@ -227,9 +227,15 @@ class World:
     def asked_release(self) -> Release | None:
         """What ``app.yaml`` asks to give live traffic back to, or the removal of the app's folder."""
         adopt, policy = self.spec.adopt, self.spec.deletion_policy
-        if self.spec.release or adopt is None or policy is not DeletionPolicy.REVERT_TO_TARGET or not self.left_main:
+        reverts = policy is DeletionPolicy.REVERT_TO_TARGET and self.left_main and not self.desired.moved_to
+        if self.spec.release or adopt is None or not (adopt.deployment and reverts):
             return self.spec.release
         return Release(adopt.deployment)
+
+    @property
+    def in_main_for_sure(self) -> bool:
+        """Whether main, as it was read now, has the folder of the app."""
+        return self.main_counts and self.desired.seen and self.desired.in_git
 
     @property
     def left_main(self) -> bool:

@@ -239,12 +239,14 @@ class AuxiliaryObjects:
 
 
 def _owner_of(kind: Kind, meta: Meta, app: AppKey, config: AppConfig | None) -> str:
-    """`owner_of`; empty for a disruption budget that the app's file agrees to take over (docs/decisions/0064).
+    """`owner_of`; empty for a disruption budget that the app's file agrees to take over (docs/decisions/0064), and for
+    whatever the app that it was before has let go.
 
     A second budget beside it would not do: Kubernetes evicts no pod that two budgets select.
     """
-    adopts = config is not None and config.spec is not None and config.spec.adopt is not None
-    agreed = adopts and kind.name == BUDGET and is_unclaimed(meta, app)
+    adopt = config.spec.adopt if config is not None and config.spec is not None else None
+    covered = adopt is not None and (kind.name == BUDGET or bool(adopt.app))
+    agreed = covered and is_unclaimed(meta, app)
     return "" if agreed else owner_of(kind, meta, app)
 
 

@@ -139,7 +139,7 @@ class Executor:
                 self._parts.workloads.require_available(app, action.number, action.digest, action.needs_available)
                 written = router.switch(app, config, action, decided_on)
             case MarkService():
-                written = router.mark(app, action, decided_on)
+                written = router.mark(app, config, action, decided_on)
             case HandBack():
                 written = router.hand_back(app, action, decided_on)
             case _:

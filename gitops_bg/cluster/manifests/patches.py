@@ -43,10 +43,12 @@ def change_selector(app: AppKey, action: SwitchTraffic | PointPreview, live: Obj
 def take_over(action: SwitchTraffic, live: Object, manifest: Object) -> list[Object]:
     """Make a Service ours and move it to our pods, all in one write, from exactly the state that was read.
 
-    What it had before stays in an annotation.
+    What it had before stays in an annotation; of one that another app of ours had, what it had before that.
     """
     expected = dict(action.expected_selector) or None
-    annotations = {**(live["metadata"].get("annotations") or {}), names.BEFORE_ADOPTION: before_of(live)}
+    annotations = {**(live["metadata"].get("annotations") or {})}
+    if not any(key.startswith(f"{names.GROUP}/") for key in expected or ()):
+        annotations[names.BEFORE_ADOPTION] = before_of(live)
     return [
         {"op": "test", "path": _SELECTOR, "value": expected},
         *adopt_service(live, manifest),

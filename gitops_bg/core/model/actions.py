@@ -61,8 +61,12 @@ class DeleteApp:
     """Those that stay."""
     services: tuple[str, ...] = ()
     """Services that stay, although the live object does not name them any more."""
+    moved_to: str = ""
+    """The app that has its Services by now."""
 
     def __str__(self) -> str:
+        if self.moved_to:
+            return f"delete the app and its versions: it is the app {self.moved_to} now, which has its Services"
         what = {
             DeletionPolicy.ORPHAN: "let all objects of the app go, as they are, and delete the BlueGreenDeployment",
             DeletionPolicy.REVERT_TO_TARGET: "delete the app, whose traffic went back, and its versions",

@@ -9,10 +9,13 @@ from gitops_bg.core.world import World
 def end_of(world: World) -> DeleteApp:
     """Delete the app as its policy says.
 
-    Budgets, routes and configuration of the folder serve what traffic went back to as well: they stay, and only the
-    autoscaler that was made for the versions goes.
+    What is beside the versions of an app that has another name by now is taken over by that one. Budgets, routes and
+    configuration of the folder serve what traffic went back to as well: they stay, and only the autoscaler that was
+    made for the versions goes.
     """
     policy, beside = world.spec.deletion_policy, world.record.auxiliary_objects
+    if world.desired.moved_to:
+        return DeleteApp(auxiliary_objects=beside, moved_to=world.desired.moved_to)
     if policy is DeletionPolicy.DELETE:
         return DeleteApp()
     if policy is DeletionPolicy.REVERT_TO_TARGET:

@@ -28,6 +28,8 @@ def releasing(world: World) -> tuple[Condition, ...]:
 def after_leaving(world: World) -> str:
     """What becomes of an app whose folder left main, in a sentence; it never stops serving without being told to."""
     release, policy = world.release, world.spec.deletion_policy
+    if world.desired.moved_to:
+        return f"it serves until the app {world.desired.moved_to}, which it is now, has taken its Services over"
     if release is not None:
         return f"live traffic goes back to Deployment {release.deployment}"
     if not world.left_main or policy is DeletionPolicy.KEEP:

@@ -67,10 +67,14 @@ def be_adopted(on: Stage, scale_down: str = "progressively") -> None:
 
 
 def each_death(
-    folder: Path, fewest: int, prepare: Callable[[Stage], None] = lambda _: None
+    folder: Path,
+    fewest: int,
+    prepare: Callable[[Stage], None] = lambda _: None,
+    begin: Callable[[Stage], None] = live,
 ) -> Iterator[tuple[Stage, Mortals, str]]:
-    """For every n: a stage with a live app, `prepare`d by an agent that lives; then one dies after its n-th write, and
-    another one goes on. The story is told by whoever iterates; no request of it may fail.
+    """For every n: a stage on which something serves (`begin`), people who use it, and an agent that `prepare`s the
+    story; then one dies after its n-th write, and another one goes on. The story is told by whoever iterates; no
+    request of it may fail.
 
     Ends with the first story that nobody had to die in, whose n must be more than ``fewest``.
     """
@@ -80,7 +84,7 @@ def each_death(
         place = folder / str(n)
         place.mkdir()
         with stage(place) as on:
-            live(on)
+            begin(on)
             on.load.start()
             prepare(on)
             if on.world.agent is not None:

@@ -30,13 +30,17 @@ def services_to_take_over(world: World) -> tuple[ServiceView, ...]:
 
 def may_take_over(world: World, view: ServiceView) -> bool:
     """Whether the consent covers a Service: nothing of the app serves yet, nobody else claims the Service, and it
-    selects the pods that the app's own template describes.
+    selects the pods that the app's own template describes; or it is that of the app that this one was before.
 
     A Service that selects anything else is not what served this app.
     """
     if world.spec.adopt is None or world.release is not None:
         return False
-    if world.record.routing.traffic or view.ours or not view.unclaimed:
+    if world.record.routing.traffic or view.ours:
+        return False
+    if world.spec.adopt.app:
+        return view.app == world.spec.adopt.app
+    if not view.unclaimed:
         return False
     labels = _own_labels(world, _first(world))
     return key_to_hold_back(dict(view.selector)) != "" and not view.digest and set(view.selector) <= labels.items()

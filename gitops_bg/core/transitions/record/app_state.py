@@ -54,14 +54,15 @@ def _presence(world: World) -> World:
     if not world.desired.knowledge.counts:
         return world
     orphaned = not world.desired.in_git
-    waits = orphaned and world.spec.deletion_policy is not DeletionPolicy.KEEP and not is_to_go(world)
+    policy, moved_to = world.spec.deletion_policy, world.desired.moved_to
+    waits = orphaned and (policy is not DeletionPolicy.KEEP or bool(moved_to)) and not is_to_go(world)
     if orphaned == world.record.orphaned or waits:
         return world
     world = world.with_record(replace(world.record, orphaned=orphaned))
     if not orphaned:
         return world.noting(Event.ADOPTED, commit=world.desired.commit, reason="the app's folder is back in main")
     if is_to_go(world):
-        reason = ENDINGS.get(world.spec.deletion_policy, "")
+        reason = f"it is the app {moved_to} now, which has its Services" if moved_to else ENDINGS.get(policy, "")
         return world.noting(Event.DELETED, origin=world.active, commit=world.desired.commit, reason=reason)
     reason = "the app's folder has left main without deletionPolicy: delete; it keeps serving"
     return world.noting(Event.ORPHANED, to=world.active, commit=world.desired.commit, reason=reason)

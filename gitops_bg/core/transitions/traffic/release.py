@@ -23,7 +23,7 @@ from gitops_bg.core.world import World
 def note_release(world: World) -> World:
     """Note that Services are about to go back, and that live traffic went with them, once their endpoints show it."""
     if world.record.released:
-        return _begin_again(world) if _is_wanted_again(world) else world
+        return begin_again(world) if _is_wanted_again(world) else world
     if not is_releasing(world):
         return world
     return _begun(_arrived(world))
@@ -47,14 +47,14 @@ def _arrived(world: World) -> World:
 
 def _is_wanted_again(world: World) -> bool:
     """Whether main, as it was read now, has the app and asks for no release."""
-    return world.asked_release is None and world.main_counts and world.desired.seen and world.desired.in_git
+    return world.asked_release is None and world.in_main_for_sure
 
 
-def _begin_again(world: World) -> World:
+def begin_again(world: World) -> World:
     """Forget where traffic was: the next switch is a first one, and goes through the gates of a first one."""
     active = world.active
     if active is not None:
         stage = stage_after(active.stage, StageEvent.TRAFFIC_LEFT)
         world = world.with_version(replace(retire(world, active), stage=stage, left_at=world.now, stabilization=None))
-    world = world.with_record(replace(world.record, released=False, release=""))
+    world = world.with_record(replace(world.record, released=False, release="", moved_at=None))
     return world.with_part(replace(world.record.routing, traffic="", preview=""))
