@@ -159,6 +159,11 @@ VERBS = {
             "it anew.",
         ),
         Verb(
+            "move",
+            "operate.move",
+            "Give an app another name, with its Services as they are; say what the agent will do after the push.",
+        ),
+        Verb(
             "freeze",
             "operate.freeze",
             "Stop every promotion, of all apps or those of a namespace; rollbacks go on. `unfreeze` ends it.",

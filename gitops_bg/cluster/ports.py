@@ -5,7 +5,7 @@ The executor acts through them, and the observation looks through them; Services
 return the core's values, so that the core depends on none.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from gitops_bg.cluster.api.kinds import Kind
@@ -74,14 +74,14 @@ class TrafficRouter(Protocol):
     def apply(self, app: AppKey, config: AppConfig | None, action: ApplyService, decided_on: str) -> Entries:
         """Create a route, or repair it to what Git and ``action`` say."""
 
-    def mark(self, app: AppKey, action: MarkService, decided_on: str) -> Entries:
+    def mark(self, app: AppKey, config: AppConfig | None, action: MarkService, decided_on: str) -> Entries:
         """Write a mark that makes every switch fail that read the route before it."""
 
     def hand_back(self, app: AppKey, action: HandBack, decided_on: str) -> Entries:
         """Give a route that was taken over back what it had before, by the same compare-and-swap."""
 
-    def owned(self, app: AppKey, uid: str) -> Iterable[tuple[Kind, State]]:
-        """The live objects of routes that the object with this uid owns."""
+    def owned(self, app: AppKey, uid: str, former: Sequence[str] = ()) -> Iterable[tuple[Kind, State]]:
+        """The live objects of routes that the object with this uid owns: those that it names, and ``former`` ones."""
 
 
 class SeenWorkloads(Protocol):

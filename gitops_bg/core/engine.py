@@ -20,7 +20,6 @@ from gitops_bg.core.model.actions import (
     ApplyConfiguration,
     ApplyService,
     CreateReplicaSet,
-    DeleteApp,
     ScaleReplicaSet,
     SwitchTraffic,
 )
@@ -34,6 +33,7 @@ from gitops_bg.core.plan.adoption import scale_deployment
 from gitops_bg.core.plan.auxiliary import auxiliary_actions
 from gitops_bg.core.plan.configuration_copies import ensure_copies, prune_copies, repair_copies
 from gitops_bg.core.plan.deliveries import deliveries_due
+from gitops_bg.core.plan.ending import end_of
 from gitops_bg.core.plan.ephemeral_metadata import sync_pod_metadata
 from gitops_bg.core.plan.evictions import evictions
 from gitops_bg.core.plan.git import write_to_git
@@ -63,6 +63,7 @@ from gitops_bg.core.transitions.traffic.abort import abort_expired, abort_late
 from gitops_bg.core.transitions.traffic.adoption import note_deployment, note_hand_over
 from gitops_bg.core.transitions.traffic.draining import note_endpoints_synced
 from gitops_bg.core.transitions.traffic.former_services import note_former_services
+from gitops_bg.core.transitions.traffic.moving import note_moved
 from gitops_bg.core.transitions.traffic.ports import note_ports
 from gitops_bg.core.transitions.traffic.preview import choose_preview
 from gitops_bg.core.transitions.traffic.promote_full import end_full
@@ -93,6 +94,7 @@ STEPS: tuple[Callable[[World], World], ...] = (
     end_withdrawn,  # a withdrawn switch is over once its writes can only fail
     note_endpoints_synced,  # the endpoints have followed the Service
     note_release,  # live traffic went back to what the app was adopted from
+    note_moved,  # or to the app that this one is now
     hear_what_passed,  # what primary.yaml named between two looks answers older decisions
     note_look,  # tell what main said before an emergency from an answer to it
     answer_older_retry,  # a retry older than the last change of primary.yaml
@@ -160,7 +162,7 @@ def _actions(world: World) -> tuple[Action, ...]:
     version, the Services; only then what may be refused to a new version (by a quota, a policy, missing rights).
     """
     if is_to_go(world):
-        return write_to_git(world) or (() if world.record.ledger else (DeleteApp(),))
+        return write_to_git(world) or (() if world.record.ledger else (end_of(world),))
     actions = _all_actions(world)
     return (
         tuple(action for action in actions if _needs_no_owner(world, action)) if world.observed.app_going else actions

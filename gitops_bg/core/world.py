@@ -15,7 +15,7 @@ from gitops_bg.core.model.desired import Desired, Missing, Target
 from gitops_bg.core.model.digest import is_genuine, same_snapshot, short
 from gitops_bg.core.model.observed import AuxiliaryView, Observed, ReplicaSetView, ServiceView
 from gitops_bg.core.model.record import Event, FormerService, LedgerEntry, Part, Record, SwitchKind
-from gitops_bg.core.model.spec import AppSpec
+from gitops_bg.core.model.spec import AppSpec, DeletionPolicy, Release
 from gitops_bg.core.model.version import Snapshot, Source, Stage, Version
 from gitops_bg.core.text.images import tags_between
 from gitops_bg.core.way_back import leads_back, may_return_without_gates
@@ -208,7 +208,7 @@ class World:
         read, or versions cannot be told apart.
         """
         desired = self.desired
-        unclear = bool(desired.problems or desired.twins) or self.spec.release is not None
+        unclear = bool(desired.problems or desired.twins) or self.release is not None
         return self.suspended or unclear or not desired.in_git or not desired.seen
 
     @property
@@ -217,6 +217,33 @@ class World:
         went forward.
         """
         return self.desired.knowledge.counts and not self.desired.history_rewritten
+
+    @cached_property
+    def release(self) -> Release | None:
+        """What live traffic is to go back to: as somebody asks, or as it was begun (``Record.release``)."""
+        return self.asked_release or (Release(self.record.release) if self.record.release else None)
+
+    @cached_property
+    def asked_release(self) -> Release | None:
+        """What ``app.yaml`` asks to give live traffic back to, or the removal of the app's folder."""
+        adopt, policy = self.spec.adopt, self.spec.deletion_policy
+        reverts = policy is DeletionPolicy.REVERT_TO_TARGET and self.left_main and not self.desired.moved_to
+        if self.spec.release or adopt is None or not (adopt.deployment and reverts):
+            return self.spec.release
+        return Release(adopt.deployment)
+
+    @property
+    def in_main_for_sure(self) -> bool:
+        """Whether main, as it was read now, has the folder of the app."""
+        return self.main_counts and self.desired.seen and self.desired.in_git
+
+    @property
+    def left_main(self) -> bool:
+        """Whether the folder of the app left main, and its ``deletionPolicy`` says what becomes of it (gitops.md §3).
+
+        Not while the app is suspended, and not by a rewritten history: a force-push deletes nothing.
+        """
+        return not self.desired.in_git and not self.suspended and not self.desired.history_rewritten
 
     # --- what is live ---------------------------------------------------------------------------------------
 

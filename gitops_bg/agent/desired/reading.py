@@ -74,6 +74,13 @@ class Reading:
         problem = None if known else self.hidden.may_hide(app)
         return unreadable(app, problem) if problem else known
 
+    def moved_to(self, app: AppKey) -> str:
+        """The app of main that is this one under a new name; empty where none is. For one that main lacks."""
+        adopts = (
+            (key.name, entry.config.spec) for key, entry in self.entries.items() if key.namespace == app.namespace
+        )
+        return next((name for name, spec in adopts if spec and spec.adopt and spec.adopt.app == app.name), "")
+
 
 def unreadable(app: AppKey, problem: Problem) -> Entry:
     """The entry of an app of which nothing can be read: unknown is not absent, and the running version goes on."""

@@ -50,7 +50,9 @@ class Revisions:
             return replace(config, target=None, problems=(*config.problems, unknown))
         snapshot, contents = found
         target = Target(snapshot, config.target.replicas, config.pin.by)
-        return replace(config, target=target, configuration=(*config.configuration, *contents))
+        waiting = config.target if config.target.snapshot.digest != snapshot.digest else None
+        contents = (*config.configuration, *contents)
+        return replace(config, target=target, held_back=waiting, configuration=contents)
 
     def _found(
         self, app: AppKey, revision: Revision, record: Record, primary: Primary | None, head: str

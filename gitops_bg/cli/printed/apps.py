@@ -7,6 +7,7 @@ from typing_extensions import TypedDict
 
 from gitops_bg.cli.printed.shape import CLOSED, Encoded
 from gitops_bg.cli.views.app_row import Row
+from gitops_bg.cli.views.held_back import HeldBack
 from gitops_bg.cli.views.pod_diagnosis import Trouble
 from gitops_bg.cli.views.went_back import WentBack
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
@@ -177,6 +178,8 @@ class ExplanationJson(TypedDict):
     ]
     configuration: list[ChangeJson]
     targetWentBack: Annotated[dict[str, Any], Encoded(WentBack)] | None
+    targetHeldBack: Annotated[dict[str, Any], Encoded(HeldBack)] | None
+    """Why the target is not run: ``spec.revision`` names another version."""
     troubles: list[Annotated[dict[str, Any], Encoded(Trouble)]]
     conditions: list[ConditionJson]
     actions: list[str]

@@ -87,6 +87,22 @@ class ReleasedJson(TypedDict):
 
 
 @with_config(CLOSED)
+class MovedJson(TypedDict):
+    """What `move` prints."""
+
+    app: str
+    to: str
+    written: bool
+    """false with --dry-run."""
+    changed: list[str]
+    """The paths of the files that have the new name in them."""
+    plan: list[str]
+    """What the agent does after the push, in order."""
+    named: list[str]
+    """Other files that name the app, and are left as they are."""
+
+
+@with_config(CLOSED)
 class ObjectJson(TypedDict):
     """One object of the cluster that was written to."""
 

@@ -39,6 +39,7 @@ _VERBS: Mapping[str, Any] = {
     "suspend": changes.SuspendedJson,
     "pause": changes.SuspendedJson,
     "release": changes.ReleasedJson,
+    "move": changes.MovedJson,
     "freeze": changes.FreezeJson,
     "unfreeze": changes.FreezeJson,
     "accept-history": changes.AcceptedJson,

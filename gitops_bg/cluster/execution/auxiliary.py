@@ -4,7 +4,7 @@ An app without any costs nothing. An object that cannot be read, or whose kind t
 own: versions and traffic go on without it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +26,7 @@ from gitops_bg.cluster.manifests.auxiliary import (
     scale_target_ref,
     sentence,
 )
+from gitops_bg.cluster.manifests.patches import disown
 from gitops_bg.cluster.observation.gateways import refusal_of
 from gitops_bg.cluster.observation.live_names import live_name
 from gitops_bg.cluster.observation.ownership import is_unclaimed, owner_of
@@ -77,6 +78,18 @@ class AuxiliaryObjects:
         if isinstance(action, ApplyAuxiliaryObject):
             return (self._apply(app, app_uid, config, action),)
         return self._delete(app, action.auxiliary_object)
+
+    def disown(
+        self, app: AppKey, app_uid: str, auxiliary_objects: Iterable[AuxiliaryObject]
+    ) -> Iterator[ChangeSetEntry]:
+        """Let these objects go, as they are, without any mark of ours; what is not ours, or not there, stays so."""
+        for one in auxiliary_objects:
+            kind = self._kinds.kind(one.kind)
+            live = self._client.get(kind, app.namespace, one.name) if kind is not None else None
+            if kind is not None and live is not None and not owner_of(kind, meta_of(live), app):
+                yield entry_between(
+                    kind, live, self._client.json_patch(kind, app.namespace, one.name, disown(live, app_uid))
+                )
 
     def let_route_go(self, app: AppKey, body: Object) -> tuple[ChangeSetEntry, ...]:
         """Leave the route of an app to its live object (``body``) alone, so that it is deleted with that."""
@@ -226,12 +239,14 @@ class AuxiliaryObjects:
 
 
 def _owner_of(kind: Kind, meta: Meta, app: AppKey, config: AppConfig | None) -> str:
-    """`owner_of`; empty for a disruption budget that the app's file agrees to take over (docs/decisions/0064).
+    """`owner_of`; empty for a disruption budget that the app's file agrees to take over (docs/decisions/0064), and for
+    whatever the app that it was before has let go.
 
     A second budget beside it would not do: Kubernetes evicts no pod that two budgets select.
     """
-    adopts = config is not None and config.spec is not None and config.spec.adopt is not None
-    agreed = adopts and kind.name == BUDGET and is_unclaimed(meta, app)
+    adopt = config.spec.adopt if config is not None and config.spec is not None else None
+    covered = adopt is not None and (kind.name == BUDGET or bool(adopt.app))
+    agreed = covered and is_unclaimed(meta, app)
     return "" if agreed else owner_of(kind, meta, app)
 
 

@@ -4,17 +4,18 @@ Before a write that traffic depends on, the objects are read live; where they ha
 `WorldChanged` and the next pass looks again (DESIGN §5, I1 and I2).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import assert_never
 
-from gitops_bg.cluster.api.kinds import APPS, CONFIGURATION, Kind
+from gitops_bg.cluster.api.kinds import APPS, CONFIGURATION, Kind, Object
 from gitops_bg.cluster.execution.anchors import let_go
 from gitops_bg.cluster.execution.auxiliary import AuxiliaryObjects
 from gitops_bg.cluster.execution.configuration_copies import Copies
 from gitops_bg.cluster.execution.guards import Guards
 from gitops_bg.cluster.execution.writer import Writer
+from gitops_bg.cluster.manifests.patches import disown
 from gitops_bg.cluster.manifests.render import (
     app_manifest,
 )
@@ -48,6 +49,7 @@ from gitops_bg.core.model.actions import (
     SyncPodMetadata,
 )
 from gitops_bg.core.model.change_set import ActionResult
+from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.load import AppConfig
 
@@ -137,7 +139,7 @@ class Executor:
                 self._parts.workloads.require_available(app, action.number, action.digest, action.needs_available)
                 written = router.switch(app, config, action, decided_on)
             case MarkService():
-                written = router.mark(app, action, decided_on)
+                written = router.mark(app, config, action, decided_on)
             case HandBack():
                 written = router.hand_back(app, action, decided_on)
             case _:
@@ -151,7 +153,7 @@ class Executor:
             raise WorldChanged(f"the active Service {route} selects {name}")
 
     def _change_app(self, app: AppKey, config: AppConfig | None, action: ApplyApp | DeleteApp) -> Entries:
-        return self._apply_app(app, config) if isinstance(action, ApplyApp) else self._delete_app(app)
+        return self._apply_app(app, config) if isinstance(action, ApplyApp) else self._delete_app(app, action)
 
     def _apply_app(self, app: AppKey, config: AppConfig | None) -> Entries:
         manifest = app_manifest(app, _known(config).body, self._us)
@@ -162,27 +164,35 @@ class Executor:
             self._settled.add(state, intent_of(manifest))
         return (written.entry,)
 
-    def _delete_app(self, app: AppKey) -> Entries:
+    def _delete_app(self, app: AppKey, action: DeleteApp) -> Entries:
+        """Delete it, after its objects are let go: to go with it, or to stay. Dying in between is no harm: those that
+        are let go already are not found again.
+        """
         body = self._guards.own(APPS, app, app.name)
         if body is None:
             return ()
-        freed = [entry for kind, state in self._kept_beyond(app) for entry in self._let_go(app, kind, state)]
+        uid, stays = body["metadata"]["uid"], action.policy is DeletionPolicy.ORPHAN
+        release = partial(disown, app_uid=uid) if stays else let_go
+        freed = [
+            entry
+            for kind, state in self._kept_beyond(app, uid, action.services)
+            for entry in self._let_go(app, kind, state, release)
+        ]
+        freed.extend(self._parts.auxiliary_objects.disown(app, uid, action.auxiliary_objects))
         freed.extend(self._parts.auxiliary_objects.let_route_go(app, body))
         return (*freed, self._writer.delete(APPS, body))
 
-    def _kept_beyond(self, app: AppKey) -> list[tuple[Kind, State]]:
-        """Objects that would outlive the BlueGreenDeployment: their second owner is removed before it is deleted on
-        purpose.
+    def _kept_beyond(self, app: AppKey, uid: str, former: Sequence[str]) -> list[tuple[Kind, State]]:
+        """Objects that would outlive the BlueGreenDeployment, because the namespace owns them as well; Services first:
+        what they select stays ours for as long as they are.
         """
-        state = self._reader.app(app)
-        uid = state.meta.uid if state is not None else ""
         copies = (each for each in self._reader.copies(app, in_use=True).states if uid in each.meta.owners)
-        found = [*self._parts.workloads.owned(app, uid), *self._parts.router.owned(app, uid)]
+        found = [*self._parts.router.owned(app, uid, former), *self._parts.workloads.owned(app, uid)]
         return [*found, *((CONFIGURATION[each.kind], each) for each in copies)]
 
-    def _let_go(self, app: AppKey, kind: Kind, state: State) -> Entries:
+    def _let_go(self, app: AppKey, kind: Kind, state: State, release: Callable[[Object], list[Object]]) -> Entries:
         live = self._guards.own(kind, app, state.meta.name)
-        operations = let_go(live) if live is not None else []
+        operations = release(live) if live is not None else []
         return (self._writer.json_patch(kind, app.namespace, state.meta.name, operations).entry,) if operations else ()
 
 

@@ -3,7 +3,7 @@
 Moving a Service is a single write, and where traffic depends on it, a write over exactly the Service that was read.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gitops_bg.cluster.api.kinds import SERVICES, Kind, Object
 from gitops_bg.cluster.execution.guards import Guards
@@ -32,7 +32,7 @@ from gitops_bg.cluster.observation.applied_states import AppliedStates, intent_o
 from gitops_bg.cluster.observation.ownership import is_unclaimed
 from gitops_bg.cluster.observation.project import service_state
 from gitops_bg.cluster.observation.reader import Reader
-from gitops_bg.cluster.observation.service_routes import ServiceRoutes, service_drifted
+from gitops_bg.cluster.observation.service_routes import ServiceRoutes, serves_app, service_drifted
 from gitops_bg.cluster.observation.states import ServiceState, SliceState, State, meta_of
 from gitops_bg.cluster.ports import Entries, Workloads
 from gitops_bg.core import names
@@ -67,7 +67,7 @@ class Services:
         ours.
         """
         for name, state in services.items() if adopting else ():
-            if is_unclaimed(state.meta, app):
+            if is_unclaimed(state.meta, app) or serves_app(state, app):
                 yield from self._reader.slices_of(app.namespace, name)
 
     def serving(self, app: AppKey, config: AppConfig | None, labels: Mapping[str, str]) -> str:
@@ -82,9 +82,9 @@ class Services:
                 return name
         return ""
 
-    def owned(self, app: AppKey, uid: str) -> Iterator[tuple[Kind, State]]:
-        """The Services that the object with this uid owns."""
-        names = service_names(None, self._reader.app(app)).all()
+    def owned(self, app: AppKey, uid: str, former: Sequence[str] = ()) -> Iterator[tuple[Kind, State]]:
+        """The Services that the object with this uid owns: those that it names, and ``former`` ones."""
+        names = (*service_names(None, self._reader.app(app)).all(), *former)
         found = (self._reader.service(app.namespace, name) for name in names)
         return ((SERVICES, each) for each in found if each is not None and uid in each.meta.owners)
 
@@ -149,7 +149,7 @@ class Services:
 
     def _take_over(self, app: AppKey, config: AppConfig | None, action: SwitchTraffic, live: Object) -> Entries:
         """Make a Service ours, and move it, in one write over exactly the Service that was read."""
-        if not is_unclaimed(meta_of(live), app):
+        if not _may_be_taken(app, config, live):
             raise WorldChanged(f"Service {app.namespace}/{action.name} is somebody's by now")
         manifest = self._writer.anchors.anchored(SERVICES, self._service(app, config, action))
         change = take_over(action, live, manifest)
@@ -162,10 +162,10 @@ class Services:
         change = hand_back(app, action, live, self._guards.uid(app))
         return (self._writer.json_patch(SERVICES, app.namespace, action.name, change).entry,)
 
-    def mark(self, app: AppKey, action: MarkService, decided_on: str) -> Entries:
+    def mark(self, app: AppKey, config: AppConfig | None, action: MarkService, decided_on: str) -> Entries:
         """Write the mark of a withdrawn switch."""
         live = self._writer.get(SERVICES, app.namespace, action.name) if action.adopts else None
-        if live is None or not is_unclaimed(meta_of(live), app):
+        if live is None or not _may_be_taken(app, config, live):
             live = self._guards.existing(SERVICES, app, action.name)
         self._guards.refuse_if_overtaken(app, decided_on)
         change = mark_service(app, action, live)
@@ -187,3 +187,11 @@ class Services:
         intent = {**manifest, "metadata": plain}
         if service_drifted(state, intent):
             self._settled.add(state, intent_of(intent))
+
+
+def _may_be_taken(app: AppKey, config: AppConfig | None, live: Object) -> bool:
+    """Whether the consent of the app's file covers a Service as it is now (``core.checks.adoption.taking_over``)."""
+    adopt = config.spec.adopt if config is not None and config.spec is not None else None
+    if adopt is not None and adopt.app:
+        return serves_app(service_state(live), app) == adopt.app
+    return is_unclaimed(meta_of(live), app)

@@ -12,7 +12,14 @@ from gitops_bg.cluster.observation.states import Pairs, pairs
 from gitops_bg.core import names
 from gitops_bg.core.text.foreign_json import NotJson, read_json
 
-_SELECTOR, _PORTS, _MANAGED_BY = "selector", "ports", "managedBy"
+_SELECTOR, _PORTS, _MANAGED_BY, _LABELS, _ANNOTATIONS = "selector", "ports", "managedBy", "labels", "annotations"
+_OF_KUBECTL = "kubectl.kubernetes.io/last-applied-configuration"
+"""Written by whoever applies a Service, never by the agent; it repeats the whole Service."""
+MOST_BYTES = 64 * 1024
+"""An object may have 256 KiB of annotations; with more than this, labels and annotations are not kept a second time."""
+
+Texts = Mapping[str, str]
+"""Labels or annotations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,19 +28,26 @@ class Before:
 
     selector: Pairs = ()
     ports: tuple[Object, ...] = ()
+    labels: Texts | None = None
+    """None where they were not kept."""
+    annotations: Texts | None = None
     managed_by: str = ""
-    """The label app.kubernetes.io/managed-by; empty where it had none."""
+    """The label app.kubernetes.io/managed-by, where no others were kept."""
 
 
 def before_of(live: Object) -> str:
-    """The annotation that keeps what a live Service has that the agent changes when it takes it over."""
+    """The annotation that keeps what a live Service has that the agent changes when it takes it over, or later."""
     spec, labels = live["spec"], live["metadata"].get("labels") or {}
+    annotations = {key: text for key, text in (live["metadata"].get("annotations") or {}).items() if key != _OF_KUBECTL}
     kept = {_SELECTOR: spec.get("selector") or {}, _PORTS: spec.get("ports") or []}
+    whole = json.dumps(kept | {_LABELS: labels, _ANNOTATIONS: annotations}, sort_keys=True)
+    if len(whole.encode()) <= MOST_BYTES:
+        return whole
     manager = labels.get(names.MANAGED_BY)
     return json.dumps(kept | ({_MANAGED_BY: manager} if manager else {}), sort_keys=True)
 
 
-def before_in(annotations: Mapping[str, str]) -> Before:
+def before_in(annotations: Texts) -> Before:
     """What that annotation says; nothing where there is none, or somebody made it unreadable.
 
     >>> before_in({names.BEFORE_ADOPTION: '{"selector": {"app": "orders"}}'}).selector, before_in({}).selector
@@ -42,7 +56,45 @@ def before_in(annotations: Mapping[str, str]) -> Before:
     try:
         found = read_json(annotations.get(names.BEFORE_ADOPTION, "") or "{}")
         selector, ports = found.get(_SELECTOR) or {}, found.get(_PORTS) or []
-        texts = pairs({str(key): str(value) for key, value in selector.items()})
-        return Before(texts, tuple(dict(each) for each in ports), str(found.get(_MANAGED_BY) or ""))
+        return Before(
+            pairs(_texts(selector)),
+            tuple(dict(each) for each in ports),
+            _texts(found[_LABELS]) if _LABELS in found else None,
+            _texts(found[_ANNOTATIONS]) if _ANNOTATIONS in found else None,
+            str(found.get(_MANAGED_BY) or ""),
+        )
     except (NotJson, AttributeError, TypeError, ValueError):
         return Before()
+
+
+def given_back(live: Object, kind: str, before: Texts | None) -> dict[str, str]:
+    """The labels or the annotations (``kind``) of a Service as they were before: what the agent wrote since goes, or
+    gets its former value; what others wrote since stays.
+    """
+    texts, ours = live["metadata"].get(kind) or {}, _written_by_us(live, kind)
+    others = {key: text for key, text in texts.items() if not is_mark(key, text)}
+    if before is None:
+        return others
+    kept = {key: text for key, text in others.items() if key not in ours}
+    return kept | {key: text for key, text in before.items() if key in ours and not is_mark(key, text)}
+
+
+def is_mark(key: str, text: str) -> bool:
+    """Whether a label or an annotation says that an object is the agent's, or is its memory.
+
+    >>> is_mark(names.APP, "web"), is_mark(names.MANAGED_BY, "gitops-bg"), is_mark(names.MANAGED_BY, "Helm")
+    (True, True, False)
+    """
+    return key.startswith(f"{names.GROUP}/") or (key, text) == (names.MANAGED_BY, names.MANAGER)
+
+
+def _written_by_us(live: Object, kind: str) -> frozenset[str]:
+    """The keys that ``managedFields`` names as ours: https://kubernetes.io/docs/reference/using-api/server-side-apply/"""
+    entries = live["metadata"].get("managedFields") or ()
+    ours = (each.get("fieldsV1") or {} for each in entries if each.get("manager") == names.FIELD_MANAGER)
+    fields = (each.get("f:metadata", {}).get(f"f:{kind}", {}) for each in ours)
+    return frozenset(key.removeprefix("f:") for each in fields for key in each)
+
+
+def _texts(given: Mapping[object, object]) -> dict[str, str]:
+    return {str(key): str(value) for key, value in given.items()}

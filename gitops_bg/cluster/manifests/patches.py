@@ -4,10 +4,10 @@ A JSON patch is carried out as a whole or not at all; its ``test`` makes the API
 changed since the decision (pitfalls.md §1.4, §7; RFC 6902 §4.6).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from gitops_bg.cluster.api.kinds import NAMESPACES, Object
-from gitops_bg.cluster.manifests.adoption import before_in, before_of
+from gitops_bg.cluster.manifests.adoption import before_in, before_of, given_back
 from gitops_bg.cluster.manifests.render import with_protocols
 from gitops_bg.cluster.observation.drift import ports_are
 from gitops_bg.core import names
@@ -43,10 +43,12 @@ def change_selector(app: AppKey, action: SwitchTraffic | PointPreview, live: Obj
 def take_over(action: SwitchTraffic, live: Object, manifest: Object) -> list[Object]:
     """Make a Service ours and move it to our pods, all in one write, from exactly the state that was read.
 
-    What it had before stays in an annotation.
+    What it had before stays in an annotation; of one that another app of ours had, what it had before that.
     """
     expected = dict(action.expected_selector) or None
-    annotations = {**(live["metadata"].get("annotations") or {}), names.BEFORE_ADOPTION: before_of(live)}
+    annotations = {**(live["metadata"].get("annotations") or {})}
+    if not any(key.startswith(f"{names.GROUP}/") for key in expected or ()):
+        annotations[names.BEFORE_ADOPTION] = before_of(live)
     return [
         {"op": "test", "path": _SELECTOR, "value": expected},
         *adopt_service(live, manifest),
@@ -55,26 +57,40 @@ def take_over(action: SwitchTraffic, live: Object, manifest: Object) -> list[Obj
 
 
 def hand_back(app: AppKey, action: HandBack, live: Object, app_uid: str) -> list[Object]:
-    """Give a Service of ours the selector, the ports and the manager that it had before it was taken over, and let it
-    go, all in one write.
+    """Give a Service of ours the selector, the ports, the labels and the annotations that it had before it was taken
+    over, and let it go, all in one write.
     """
-    metadata = live["metadata"]
-    annotations = dict(metadata.get("annotations") or {})
-    before = before_in(annotations)
-    labels = {key: text for key, text in metadata["labels"].items() if key not in (names.APP, names.MANAGED_BY)}
-    labels |= {names.MANAGED_BY: before.managed_by} if before.managed_by else {}
-    ours = {app_uid, *_anchors(metadata, app_uid)}
-    owners = [each for each in metadata.get("ownerReferences") or () if each["uid"] not in ours]
-    kept = {key: text for key, text in annotations.items() if key not in (names.BEFORE_ADOPTION, names.WITHDRAWN)}
+    before = before_in(live["metadata"].get("annotations") or {})
+    manager = {names.MANAGED_BY: before.managed_by} if before.managed_by else {}
+    labels = given_back(live, "labels", before.labels) | manager
+    annotations = given_back(live, "annotations", before.annotations)
     return [
         *_still_ours(app),
-        *unchanged(metadata["resourceVersion"]),
+        *_let_go(live, app_uid, labels, annotations),
         {"op": "test", "path": _SELECTOR, "value": dict(action.expected_selector) or None},
         {"op": "add", "path": _SELECTOR, "value": dict(action.selector)},
-        {"op": "add", "path": "/metadata/labels", "value": labels},
-        {"op": "add", "path": "/metadata/annotations", "value": kept},
-        {"op": "add", "path": "/metadata/ownerReferences", "value": owners},
         *_replace_ports(live["spec"], {"ports": list(before.ports)}),
+    ]
+
+
+def disown(live: Object, app_uid: str) -> list[Object]:
+    """Let an object go as it is: our labels, annotations and owners leave its metadata.
+
+    Its pods keep the labels that the selectors of ReplicaSets and Services name.
+    """
+    return _let_go(live, app_uid, given_back(live, "labels", None), given_back(live, "annotations", None))
+
+
+def _let_go(live: Object, app_uid: str, labels: Mapping[str, str], annotations: Mapping[str, str]) -> list[Object]:
+    """Leave an object to others, with these labels and annotations, and with the owners that are not ours."""
+    metadata = live["metadata"]
+    ours = {app_uid, *_anchors(metadata, app_uid)}
+    owners = [each for each in metadata.get("ownerReferences") or () if each["uid"] not in ours]
+    return [
+        *unchanged(metadata["resourceVersion"]),
+        {"op": "add", "path": "/metadata/labels", "value": labels},
+        {"op": "add", "path": "/metadata/annotations", "value": annotations},
+        {"op": "add", "path": "/metadata/ownerReferences", "value": owners},
     ]
 
 

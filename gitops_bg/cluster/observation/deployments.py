@@ -6,7 +6,7 @@ from gitops_bg.cluster.observation.states import meta_of, pairs
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.model.observed import DeploymentView
 from gitops_bg.core.model.record import Record
-from gitops_bg.core.model.spec import ScaleDown
+from gitops_bg.core.model.spec import DeletionPolicy, ScaleDown
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.load import AppConfig
 
@@ -17,13 +17,23 @@ def adopted_from(config: AppConfig | None, record: Record) -> str:
     Only where its pods are to go, and have not, or are to come back: an app that leaves them alone needs no right to
     read it.
     """
-    spec = config.spec if config is not None else None
-    if spec is not None and spec.release is not None and record.routing.traffic:
-        return spec.release.deployment
-    adopt = spec.adopt if spec is not None else None
+    if record.routing.traffic and (back := gives_back_to(config, record)):
+        return back
+    adopt = config.spec.adopt if config is not None and config.spec is not None else None
     if adopt is None or adopt.scale_down is ScaleDown.NEVER or record.adopted is None or record.adopted.left:
         return ""
     return adopt.deployment
+
+
+def gives_back_to(config: AppConfig | None, record: Record) -> str:
+    """The Deployment that live traffic goes back to, or would because the app's folder is gone; empty for none."""
+    spec = config.spec if config is not None else None
+    if config is None or spec is None:
+        return record.release
+    if spec.release is not None:
+        return spec.release.deployment
+    reverts = spec.deletion_policy is DeletionPolicy.REVERT_TO_TARGET and not config.folder
+    return record.release or (spec.adopt.deployment if spec.adopt and reverts else "")
 
 
 def deployment_view(client: Client, app: AppKey, name: str) -> DeploymentView:

@@ -17,7 +17,7 @@ from gitops_bg.cluster.manifests.services import (
     service_names,
 )
 from gitops_bg.cluster.observation.applied_states import AppliedStates
-from gitops_bg.cluster.observation.deployments import adopted_from
+from gitops_bg.cluster.observation.deployments import adopted_from, gives_back_to
 from gitops_bg.cluster.observation.drift import contains
 from gitops_bg.cluster.observation.look import Look
 from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance, app_owner_of, claim_on, owner_of
@@ -101,11 +101,11 @@ def gather(sources: Sources, app: AppKey, config: AppConfig | None, record: Reco
 
 
 def _may_take_over(config: AppConfig | None, record: Record) -> bool:
-    """Whether Services that are not ours matter: the app agrees to take them over, or has handed them back."""
+    """Whether Services that are not ours matter: the app agrees to take them over, or hands them back."""
     spec = config.spec if config is not None else None
     if spec is None:
         return False
-    return spec.release is not None or (spec.adopt is not None and not record.routing.traffic)
+    return bool(gives_back_to(config, record)) or (spec.adopt is not None and not record.routing.traffic)
 
 
 def _uses_configuration(config: AppConfig | None, record: Record) -> bool:

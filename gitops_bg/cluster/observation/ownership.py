@@ -49,8 +49,9 @@ def owner_of(kind: Kind, meta: Meta, app: AppKey) -> str:
 
 def _reason(kind: Kind, meta: Meta, app: AppKey) -> str:
     if meta.controller is not None:
-        ours = controlling_app(meta) == app
-        return "" if ours else f"controlled by {meta.controller.kind} {meta.controller.name}"
+        theirs = controlling_app(meta)
+        whose = f"controlled by {meta.controller.kind} {meta.controller.name}"
+        return "" if theirs == app else f"{whose}{_or_moved(theirs, app)}"
     if meta.manager != names.MANAGER:
         manager = f"managed by {meta.manager}" if meta.manager else "made by somebody else"
         return f"{manager}; {_hand_over(kind, meta, app)}"
@@ -58,6 +59,13 @@ def _reason(kind: Kind, meta: Meta, app: AppKey) -> str:
         other = f"part of the app {meta.app}" if meta.app else f"not labelled {names.APP}"
         return f"{other}; {_hand_over(kind, meta, app)}"
     return ""
+
+
+def _or_moved(theirs: AppKey | None, app: AppKey) -> str:
+    """What to do where an app has a Service or a copy that another one of the namespace is to have."""
+    if theirs is None:
+        return ""
+    return f"; if {app} is {theirs} under a new name, put its folder back, and then: gitops-bg move {theirs} {app}"
 
 
 def is_unclaimed(meta: Meta, app: AppKey) -> bool:

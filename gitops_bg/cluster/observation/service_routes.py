@@ -9,7 +9,7 @@ from gitops_bg.cluster.manifests.render import digest_in, service_manifest
 from gitops_bg.cluster.manifests.services import at_hand, desired_service_if_known, git_says
 from gitops_bg.cluster.observation.drift import contains, ports_are
 from gitops_bg.cluster.observation.look import Look
-from gitops_bg.cluster.observation.ownership import is_unclaimed, owner_of
+from gitops_bg.cluster.observation.ownership import controlling_app, is_unclaimed, owner_of
 from gitops_bg.cluster.observation.states import ServiceState, SliceState
 from gitops_bg.core import names
 from gitops_bg.core.checks.ports import choose, sources_of, written
@@ -47,6 +47,7 @@ class ServiceRoutes:
             ports=written(ports),
             withdrawn=annotations.get(names.WITHDRAWN, ""),
             unclaimed=bool(owner) and is_unclaimed(state.meta, look.app),
+            app=serves_app(state, look.app),
             before=before_in(annotations).selector,
         )
         return view if owner else replace(view, drifted=self._drifted(look, state, view))
@@ -88,6 +89,18 @@ def _ports(look: Look, view: ServiceView, template: str) -> str:
     target, primary = look.config.target or Missing.UNREADABLE, look.config.primary or Missing.UNREADABLE
     desired = Desired("", target, primary, ports=look.config.ports)
     return choose(sources_of(desired, full, view.name, view, serving=routed == version.digest))
+
+
+def serves_app(state: ServiceState, us: AppKey) -> str:
+    """The other app of this namespace that a Service selects the pods of, where that app controls it, or nobody does;
+    empty for none.
+    """
+    named = dict(state.selector).get(names.APP, "")
+    other = AppKey(us.namespace, named)
+    if not named or other == us or not digest_in(other, dict(state.selector)):
+        return ""
+    theirs = controlling_app(state.meta) == other or (state.meta.controller is None and state.meta.app in ("", named))
+    return named if theirs else ""
 
 
 def service_drifted(state: ServiceState, manifest: Object) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from gitops_bg.core.checks.adoption.moving import ends_at
 from gitops_bg.core.checks.adoption.onboarding import leaks
 from gitops_bg.core.checks.adoption.release import is_handed_back, is_released
 from gitops_bg.core.checks.adoption.taking_over import services_to_take_over
@@ -17,6 +18,7 @@ from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.hooks import (
     HookType,
 )
+from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.model.version import Version
@@ -157,15 +159,23 @@ def foreign_object(world: World) -> str:
     if observed.app_foreign:
         return observed.app_foreign
     agreed = services_to_take_over(world)
-    if world.spec.release is not None:
+    if moved_to := world.desired.moved_to:
+        agreed = tuple(view for _, view in world.active_services if view is not None and view.app == moved_to)
+    if world.release is not None:
         agreed = tuple(view for _, view in world.active_services if view is not None and is_handed_back(view))
-    services = (observed.active_service, *observed.more_active_services, observed.preview_service)
+    services = (observed.active_service, *observed.more_active_services, _preview(world))
     views = (*services, *observed.replica_sets, *observed.configurations)
     whose = [
         view.owner or f"{view.name} is not ours" for view in views if view and not view.ours and view not in agreed
     ]
     beside = (view.owner for view in observed.auxiliary_objects if view.owner)
     return "; ".join(filter(None, (*whose, leaks(world) if whose else "", *beside)))
+
+
+def _preview(world: World) -> ServiceView | None:
+    """The preview Service, unless it is that of the app that this one was before, and goes with that."""
+    view, adopt = world.observed.preview_service, world.spec.adopt
+    return None if view and adopt and adopt.app and view.app == adopt.app else view
 
 
 def untold(world: World) -> str:
@@ -179,9 +189,19 @@ def version_name(version: Version) -> str:
 
 
 def is_to_go(world: World) -> bool:
-    """Whether the app must be deleted: its folder left main on purpose, by its own policy (gitops.md §3).
+    """Whether the app ends now: its folder left main on purpose, and its own policy says so (docs/decisions/0070).
 
-    Not while the app is suspended, and not by a rewritten history: a force-push deletes nothing.
+    With ``revertToTarget`` only once live traffic is where it was before, and no pod of the app is left. An app that
+    another one of main was made of ends some time after that has taken all Services over, whatever its policy.
     """
-    leaves = not world.desired.in_git and world.spec.deletion_policy is DeletionPolicy.DELETE
-    return leaves and not world.suspended and not world.desired.history_rewritten
+    policy = world.spec.deletion_policy
+    if world.desired.moved_to:
+        ends = ends_at(world)
+        return world.left_main and ends is not None and ends <= world.now
+    if not world.left_main or policy is DeletionPolicy.KEEP:
+        return False
+    return policy is not DeletionPolicy.REVERT_TO_TARGET or (is_released(world) and not _has_pods(world))
+
+
+def _has_pods(world: World) -> bool:
+    return any(view.replicas or view.pods for view in world.observed.replica_sets if view.ours)

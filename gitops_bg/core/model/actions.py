@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from gitops_bg.core.model.auxiliary import AuxiliaryObject, BackendPorts
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.record import Event, LedgerEntry, SwitchKind
+from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.model.stored import STORED_AS
 from gitops_bg.core.model.version import (
     NO_METADATA,
@@ -50,10 +51,27 @@ class ApplyApp:
 
 @dataclass(frozen=True, slots=True)
 class DeleteApp:
-    """Delete the BlueGreenDeployment; everything it owns goes with it."""
+    """Delete the BlueGreenDeployment; everything it owns goes with it, except what it lets go before.
+
+    With ``orphan`` that is everything: each object stays as it is, without any mark of ours.
+    """
+
+    policy: DeletionPolicy = DeletionPolicy.DELETE
+    auxiliary_objects: tuple[AuxiliaryObject, ...] = ()
+    """Those that stay."""
+    services: tuple[str, ...] = ()
+    """Services that stay, although the live object does not name them any more."""
+    moved_to: str = ""
+    """The app that has its Services by now."""
 
     def __str__(self) -> str:
-        return "delete the app and all it owns: its folder left main with deletionPolicy: delete"
+        if self.moved_to:
+            return f"delete the app and its versions: it is the app {self.moved_to} now, which has its Services"
+        what = {
+            DeletionPolicy.ORPHAN: "let all objects of the app go, as they are, and delete the BlueGreenDeployment",
+            DeletionPolicy.REVERT_TO_TARGET: "delete the app, whose traffic went back, and its versions",
+        }.get(self.policy, "delete the app and all it owns")
+        return f"{what}: its folder left main with deletionPolicy: {self.policy}"
 
 
 @dataclass(frozen=True, slots=True)

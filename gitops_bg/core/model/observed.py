@@ -98,6 +98,8 @@ class ServiceView:
     """The mark of the last withdrawn switch (``Record.withdrawn``)."""
     unclaimed: bool = False
     """It is not ours, but no controller and no other app has it: the consent of an app suffices to take it over."""
+    app: str = ""
+    """The other app of the namespace whose pods alone it selects, and that controls it, or nobody does; else empty."""
     before: tuple[tuple[str, str], ...] = ()
     """The selector that it had before it was taken over; empty where it was not."""
 

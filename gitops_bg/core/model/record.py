@@ -424,6 +424,12 @@ class Record:
     """What sizes the live version; None: the target's ``replicas``."""
     adopted: Adopted | None = None
     """What served before the agent did; None where nothing was taken over."""
+    release: str = ""
+    """The Deployment that live traffic goes back to, whatever anybody asks by now: from before the first Service is
+    handed back until the app begins again. What has begun is finished.
+    """
+    moved_at: datetime | None = None
+    """Since when the app that this one is now has its Services; its pods stay warm for a while."""
     released: bool = False
     """Live traffic went back to what the app was adopted from; ``routing.traffic`` is what served last."""
     unrecalled: bool = False

@@ -31,10 +31,16 @@ class PromoteVia(StrEnum):
 
 
 class DeletionPolicy(StrEnum):
-    """What happens when the folder of an app leaves main: keep serving, or delete what the agent created."""
+    """What becomes of an app whose folder leaves main (docs/decisions/0070)."""
 
     KEEP = "keep"
+    """It keeps serving, and stays the agent's."""
     DELETE = "delete"
+    """All that the agent created is deleted."""
+    ORPHAN = "orphan"
+    """All of it stays as it is, and is nobody's of ours any more."""
+    REVERT_TO_TARGET = "revertToTarget"
+    """Live traffic goes back to what the app was adopted from, as by ``spec.release``; then the versions go."""
 
 
 class ScaleDown(StrEnum):
@@ -51,9 +57,18 @@ class ScaleDown(StrEnum):
 class Adoption:
     """``spec.adopt``: the consent to take over what serves the app before the agent does (docs/decisions/0064)."""
 
-    deployment: str
+    deployment: str = ""
     """The Deployment in the app's namespace whose pods serve until the hand-over."""
     scale_down: ScaleDown = ScaleDown.NEVER
+    app: str = ""
+    """The app of this namespace that serves until then, under whose name this one was known (docs/decisions/0071). One
+    of the two is set.
+    """
+
+    @property
+    def source(self) -> str:
+        """What serves until the hand-over, in a sentence."""
+        return f"Deployment {self.deployment}" if self.deployment else f"app {self.app}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,12 +48,14 @@ def _before(world: World, adopt: Adoption) -> Condition:
 def _waiting(world: World, adopt: Adoption, coming: Version, services: str) -> str:
     up, needed = world.available(coming.digest), needed_to_switch(world)
     held = ", ".join(f"{key}={value}" for key, value in stand_ins(world, coming))
-    apart = f"; until then they carry {held}, which no Service of Deployment {adopt.deployment} selects" if held else ""
+    apart = f"; until then they carry {held}, which no Service of {adopt.source} selects" if held else ""
     return f"{up} of {needed} pods of {version_name(coming)} are available to take over {services}{apart}"
 
 
 def _after(world: World, adopt: Adoption, active: Version) -> Condition:
     adopted = world.record.adopted
+    if adopt.app:
+        return Condition(ADOPTING, False, "Adopted", f"the Services are taken over from app {adopt.app}")
     if adopted is None:
         return Condition(ADOPTING, False, "Adopted", "nothing was left to take over")
     if adopt.scale_down is ScaleDown.NEVER:

@@ -27,7 +27,7 @@ from gitops_bg.core.status.adoption import adopting
 from gitops_bg.core.status.kstatus import kstatus_of
 from gitops_bg.core.status.progress import progress_conditions
 from gitops_bg.core.status.pull_requests import pull_request
-from gitops_bg.core.status.release import releasing
+from gitops_bg.core.status.release import after_leaving, releasing
 from gitops_bg.core.status.services import services_in_git
 from gitops_bg.core.status.source_verified import source_verified
 from gitops_bg.core.world import World
@@ -323,7 +323,7 @@ def _git_reachable(world: World) -> Condition:
     if refused and _has_to_commit(world):
         return Condition(GIT_REACHABLE, True, MAIN_REFUSES, refused)
     if not world.desired.in_git:
-        return Condition(GIT_REACHABLE, True, "Orphaned", "the app's folder has left main; it keeps serving")
+        return Condition(GIT_REACHABLE, True, "Orphaned", f"the app's folder has left main; {after_leaving(world)}")
     return Condition(GIT_REACHABLE, True, "Reachable", "the remote answers")
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from gitops_bg.core.checks.adoption.moving import ends_at
 from gitops_bg.core.checks.adoption.release import is_releasing
 from gitops_bg.core.checks.adoption.taking_over import may_go_at, services_to_take_over, watched_deployment
 from gitops_bg.core.checks.availability import is_in_flight, progress_deadline
@@ -162,11 +163,21 @@ def _unseen(world: World) -> Iterator[Deadline]:
         yield _hidden(AUXILIARY, "its route, and what could not be read, is looked at again", world.now + LOOK_AGAIN)
     if is_releasing(world):
         yield _hidden(ADOPTION, "the Deployment's pods come up, and nothing watches them", world.now + LOOK_SOON)
-    if services_to_take_over(world) or watched_deployment(world):
+    if services_to_take_over(world) or watched_deployment(world) or _waits_for_the_former(world):
         yield _hidden(ADOPTION, "what it is adopted from is looked at again", world.now + LOOK_AGAIN)
         yield Deadline(ADOPTION, None, "the old pods may go", may_go_at(world), shown=False)
+    if world.desired.moved_to and (ends := ends_at(world)):
+        yield _hidden(ADOPTION, "the pods of the app under its former name may go", ends)
     for moment in former_moments(world):
         yield _hidden(FORMER_SERVICE, "a Service that Git names no longer is not followed any more", moment)
+
+
+def _waits_for_the_former(world: World) -> bool:
+    """Whether an object beside the versions is still that of the app that this one was before."""
+    adopt, preview = world.spec.adopt, world.observed.preview_service
+    if adopt is None or not adopt.app:
+        return False
+    return bool(preview and preview.app) or any(view.owner for view in world.observed.auxiliary_objects)
 
 
 def _calls(world: World) -> Iterator[Deadline]:

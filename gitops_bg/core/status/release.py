@@ -2,6 +2,7 @@
 
 from gitops_bg.core.checks.adoption.release import has_arrived, is_releasing, never_released, still_missing
 from gitops_bg.core.model.conditions import Condition
+from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.world import World
 
 RELEASED = "Released"
@@ -9,15 +10,28 @@ RELEASED = "Released"
 
 def releasing(world: World) -> tuple[Condition, ...]:
     """The condition; none where nobody asks for it."""
-    release = world.spec.release
+    release = world.release
     if release is None:
         return ()
     name = f"Deployment {release.deployment}"
     if not is_releasing(world):
-        return (Condition(RELEASED, True, "Released", f"live traffic goes to {name}; the app's folder may go"),)
+        rest = "the app's folder may go" if world.desired.in_git else "what is left of the app goes"
+        return (Condition(RELEASED, True, "Released", f"live traffic goes to {name}; {rest}"),)
     if never := never_released(world):
         return (Condition(RELEASED, False, "Conflict", "; ".join(never)),)
     if missing := still_missing(world):
         return (Condition(RELEASED, False, "WaitingForPods", "; ".join(missing)),)
     what = "live traffic is there" if has_arrived(world) else "the endpoints of the Services follow"
     return (Condition(RELEASED, False, "HandingBack", f"the Services go back to {name}: {what}"),)
+
+
+def after_leaving(world: World) -> str:
+    """What becomes of an app whose folder left main, in a sentence; it never stops serving without being told to."""
+    release, policy = world.release, world.spec.deletion_policy
+    if world.desired.moved_to:
+        return f"it serves until the app {world.desired.moved_to}, which it is now, has taken its Services over"
+    if release is not None:
+        return f"live traffic goes back to Deployment {release.deployment}"
+    if not world.left_main or policy is DeletionPolicy.KEEP:
+        return "it keeps serving"
+    return f"it ends, as deletionPolicy: {policy} says"

@@ -97,6 +97,8 @@ class AppConfig:
     """The labels by which the target selects its pods (``matchLabels``); none where it has no such selector."""
     pin: Pin | None = None
     """Where ``app.yaml`` names a ``revision``; None where it names none."""
+    held_back: Target | None = None
+    """The target of the folder, while the version of that revision takes its place."""
     folder: str = ""
     """Where its files are; empty where it was not read from files."""
 

@@ -233,13 +233,26 @@ class Suspend(Model):
 class Adopt(Model):
     """Agrees that the agent takes over what serves the app now. Written by `gitops-bg adopt`."""
 
-    deployment: DnsLabel = Field(description="The Deployment, in the namespace of the app, whose pods serve now.")
+    deployment: DnsLabel | None = Field(
+        None, description="The Deployment, in the namespace of the app, whose pods serve now."
+    )
+    app: DnsLabel | None = Field(
+        None,
+        description="The app of this namespace that serves now, and that this one is under a new name. Once its folder "
+        "is gone and its Services are taken over, it goes. Written by `gitops-bg move`; instead of deployment.",
+    )
     scale_down: Literal["never", "onSuccess", "progressively"] = Field(
         "never",
         description="What becomes of its pods after the Services were handed over: never: they stay. onSuccess: they "
         "go once the app is healthy and scaleDownDelaySeconds have passed. progressively: they go as soon as no "
         "request reaches them, as many as there are available pods of the app.",
     )
+
+    @model_validator(mode="after")
+    def _from_one(self) -> Self:
+        if (self.deployment is None) is (self.app is None):
+            raise Conflict("", "is from a Deployment or from an app", "write one of deployment and app")
+        return self
 
 
 class Release(Model):
@@ -296,8 +309,11 @@ class AppSpec(Model):
         description="How many analysis runs are remembered; and Flagger's analysis: prePromotionAnalysis in other "
         "words. Only one of the two may be there.",
     )
-    deletion_policy: Literal["keep", "delete"] = Field(
-        "keep", description="When the app's folder leaves main: keep serving, or delete all that the agent made."
+    deletion_policy: Literal["keep", "delete", "orphan", "revertToTarget"] = Field(
+        "keep",
+        description="When the app's folder leaves main: keep: serve on. delete: all that the agent made goes. orphan: "
+        "all stays as it is, and is nobody's. revertToTarget: live traffic goes back to the Deployment of adopt, as by "
+        "release, and then the versions go; Flagger's revertOnDeletion.",
     )
     autoscaler_ref: AutoscalerRef | None = Field(
         None,
@@ -335,6 +351,7 @@ class AppSpec(Model):
     @model_validator(mode="after")
     def _fit_together(self) -> Self:
         self._check_deadline()
+        self._check_deletion()
         self._check_limits()
         self._check_promotion()
         self._check_analysis()
@@ -347,6 +364,14 @@ class AppSpec(Model):
                 "progressDeadlineSeconds",
                 f"{self.progress_deadline_seconds} is not more than minReadySeconds, so no rollout could succeed",
                 f"set it above {self.min_ready_seconds or 0}",
+            )
+
+    def _check_deletion(self) -> None:
+        if self.deletion_policy == "revertToTarget" and (self.adopt is None or self.adopt.deployment is None):
+            raise Conflict(
+                "deletionPolicy",
+                "revertToTarget gives live traffic back to what the app was adopted from, and nothing says from what",
+                "write adopt: {deployment: NAME}, or another policy",
             )
 
     def _check_limits(self) -> None:

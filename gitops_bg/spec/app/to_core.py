@@ -67,7 +67,7 @@ def to_core(
         suspend=suspension(spec.suspend),
         retry=_retry(spec.retry),
         revision=_revision(spec.revision),
-        adopt=Adoption(spec.adopt.deployment, ScaleDown(spec.adopt.scale_down)) if spec.adopt else None,
+        adopt=_adopt(spec.adopt),
         release=Release(spec.release.deployment) if spec.release else None,
     )
 
@@ -96,6 +96,12 @@ def _strategy(spec: models.AppSpec, plans: Plans, alerts: Sequence[Hook]) -> Str
         max_unavailable=_share(blue_green.max_unavailable),
         preview_metadata=pod_metadata.to_core(blue_green.preview_metadata),
     )
+
+
+def _adopt(written: models.Adopt | None) -> Adoption | None:
+    if written is None:
+        return None
+    return Adoption(written.deployment or "", ScaleDown(written.scale_down), written.app or "")
 
 
 def _analysis(spec: models.AppSpec) -> FlaggerAnalysis:

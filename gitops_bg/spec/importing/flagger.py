@@ -23,7 +23,7 @@ _FEW = ("kubernetes", "")
 """Providers that move no traffic of their own."""
 
 TABLE: Table = {
-    **taken("targetRef", "autoscalerRef", "progressDeadlineSeconds", "suspend", "metricsServer"),
+    **taken("targetRef", "autoscalerRef", "progressDeadlineSeconds", "suspend", "metricsServer", "revertOnDeletion"),
     **left(
         "is none here: Services lead live traffic",
         "leave it out; for the Gateway API write strategy.blueGreen.routes",
@@ -34,12 +34,6 @@ TABLE: Table = {
         "is for every version, and a forgotten one would let all of them live unmeasured",
         "promote one version with `gitops-bg promote --full`",
         "skipAnalysis",
-        unless=(False,),
-    ),
-    **left(
-        "gives the Service back to the target, which no live object is here",
-        "nothing: deletionPolicy: keep, the default, keeps serving when the folder goes",
-        "revertOnDeletion",
         unless=(False,),
     ),
     **left(_MESH, "apply it as before; it leads to the active Service", "ingressRef", "routeRef", "upstreamRef"),
@@ -136,6 +130,12 @@ def draft_of(canary: Manifest, workload: Manifest) -> Draft:
     draft.comments["progressDeadlineAbort"] = "as Flagger does"
     draft.say("revisionHistoryLimit", workload.spec.get("revisionHistoryLimit"))
     draft.say("autoscalerRef", canary.spec.get("autoscalerRef"))
+    if canary.spec.get("revertOnDeletion"):
+        draft.spec |= {
+            "deletionPolicy": "revertToTarget",
+            "adopt": {"deployment": workload.name, "scaleDown": "progressively"},
+        }
+        draft.comments["deletionPolicy"] = "revertOnDeletion; the target is what the app is adopted from"
     if canary.spec.get("suspend"):
         draft.suspend(f"spec.suspend of the Canary {canary.name}")
     _routes(service, draft)

@@ -10,6 +10,7 @@ from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.record import Event, LedgerEntry, SwitchKind
+from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.model.version import AppKey, Color, PodMetadata
 from tests.core.simulation import settings, template
 from tests.core.worlds import NOW, candidate, digest
@@ -25,6 +26,11 @@ def switch(switch_kind: SwitchKind, from_number: int | None = 1, from_digest: st
 SENTENCES = {
     act.ApplyApp(): "apply the BlueGreenDeployment as Git describes it",
     act.DeleteApp(): "delete the app and all it owns: its folder left main with deletionPolicy: delete",
+    act.DeleteApp(moved_to="shop"): "delete the app and its versions: it is the app shop now, which has its Services",
+    act.DeleteApp(DeletionPolicy.ORPHAN): "let all objects of the app go, as they are, and delete the "
+    "BlueGreenDeployment: its folder left main with deletionPolicy: orphan",
+    act.DeleteApp(DeletionPolicy.REVERT_TO_TARGET): "delete the app, whose traffic went back, and its versions: its "
+    "folder left main with deletionPolicy: revertToTarget",
     act.ApplyConfiguration(settings("a"), "settings-3f9c012345", 2): (
         "make settings-3f9c012345, the copy of ConfigMap settings for v2"
     ),

@@ -16,6 +16,7 @@ from tests.core.worlds import NOW, SECOND, active, candidate, digest, legacy, po
 
 SUSPENDED = replace(manual(), suspend=Suspension("incident", "ada"))
 DELETE = replace(manual(), deletion_policy=DeletionPolicy.DELETE)
+ORPHAN = replace(manual(), deletion_policy=DeletionPolicy.ORPHAN)
 PROBLEMS = {"problems": (Problem("target.yaml", "no image", 7, remedy="add one"),)}
 SAID = "target.yaml:7: no image (add one)"
 GONE = {"in_git": False, "target": Missing.ABSENT, "primary": Missing.ABSENT}
@@ -39,6 +40,10 @@ CHANGES = {
         [("adopted", "the app's folder is back in main")],
     ),
     "its folder leaves main on purpose": (world(active(1), spec=DELETE, desired=GONE), [("deleted", "")]),
+    "its folder leaves main, and its objects stay": (
+        world(active(1), spec=ORPHAN, desired=GONE),
+        [("deleted", "deletionPolicy: orphan: its objects stay as they are, and serve, and are nobody's of ours")],
+    ),
     "its folder leaves main on purpose while it is suspended: nothing yet": (
         world(active(1), spec=replace(DELETE, suspend=SUSPENDED.suspend), desired=GONE, record={"suspended": True}),
         [],

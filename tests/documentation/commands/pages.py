@@ -29,6 +29,8 @@ STORIES = {
         has_the_template=False, has_the_agent=False, needs_control_plane=True
     ),
     ("docs/how-to/adopt.md", "docs/features/alerts.md"): Start(needs_control_plane=True),
+    ("docs/how-to/remove-an-app.md",): Start(),
+    ("docs/how-to/rename-an-app.md",): Start(),
     ("docs/how-to/argo-cd-and-flux.md",): Start(),
     ("docs/how-to/environments.md",): Start(namespaces=("shop",)),
     ("docs/how-to/come-from-argo-rollouts.md",): Start(),

@@ -41,6 +41,8 @@ INSTALLATION = {"install", "uninstall"}
 RENDERED = {"render"}
 """Of real helm and kustomize: tests/integration/cli/onboarding/test_render.py."""
 ADOPTION = {"adopt", "release"}
+MOVED = {"move"}
+"""tests/integration/cli/operate/test_move.py."""
 
 
 def verbs_with_json(command: Any, name: str = "") -> Iterator[str]:
@@ -58,7 +60,7 @@ def verbs_with_json(command: Any, name: str = "") -> Iterator[str]:
 def test_every_verb_that_prints_json_has_a_schema_and_a_test_here() -> None:
     verbs = set(verbs_with_json(typer.main.get_command(command_line)))
     assert set(PRINTED) - {ERROR, NOTE} == verbs
-    assert verbs == FILES | APPS | CHANGES | MORE_CHANGES | GROUPS | INSTALLATION | RENDERED | ADOPTION
+    assert verbs == FILES | APPS | CHANGES | MORE_CHANGES | GROUPS | INSTALLATION | RENDERED | ADOPTION | MOVED
 
 
 @pytest.mark.parametrize("verb", PRINTED)

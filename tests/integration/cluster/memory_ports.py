@@ -4,7 +4,7 @@ ports promise.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gitops_bg.cluster.api.kinds import Kind
@@ -70,7 +70,7 @@ class MemoryRouter:
     def apply(self, app: AppKey, config: AppConfig | None, action: ApplyService, decided_on: str) -> Entries:
         return self._lead(app, action.name, action.digest)
 
-    def mark(self, app: AppKey, action: MarkService, decided_on: str) -> Entries:
+    def mark(self, app: AppKey, config: AppConfig | None, action: MarkService, decided_on: str) -> Entries:
         self.routes[action.name] = replace(self.routes[action.name], withdrawn=action.withdrawn)
         return ()
 
@@ -79,7 +79,7 @@ class MemoryRouter:
         self.routes[action.name] = ServiceView(action.name, "", action.selector, ours=False, unclaimed=True)
         return (ChangeSetEntry("Route", app.namespace, action.name, Change.CONFIGURED),)
 
-    def owned(self, app: AppKey, uid: str) -> Iterable[tuple[Kind, State]]:
+    def owned(self, app: AppKey, uid: str, former: Sequence[str] = ()) -> Iterable[tuple[Kind, State]]:
         return ()
 
     def _expect(self, action: SwitchTraffic | PointPreview | HandBack) -> None:

@@ -8,34 +8,22 @@ import pytest
 
 from gitops_bg.core import names
 from gitops_bg.core.checks.adoption.taking_over import STAND_IN
+from tests.integration.traffic.adopted import (
+    DELAY,
+    OLD,
+    adopt,
+    be_adopted,
+    deployment_size,
+    each_death,
+    hand_over,
+    is_over,
+    labels_of_pods,
+    live,
+    pods_of_ours,
+)
 from tests.integration.traffic.stage import Stage, stage
-from tests.support import manifests
-from tests.support.agent.mortality import Mortals
-from tests.support.cluster.paths import collection, pods, services
+from tests.support.cluster.paths import services
 from tests.support.waiting import eventually, stretched
-
-DELAY = 300
-"""``scaleDownDelaySeconds`` of the app."""
-OLD = "v0"
-"""The image of the live Deployment; ours is v1, so that answers tell who gave them."""
-
-
-def live(on: Stage, replicas: int = 2) -> None:
-    """A Deployment and a Service that serve, made by somebody who knows no agent."""
-    on.cluster.apply(manifests.deployment(on.world.namespace, replicas=replicas, tag=OLD), manager="kubectl")
-    on.cluster.apply(manifests.service(on.world.namespace, app="web"), manager="kubectl")
-    eventually(lambda: len(on.cluster.ready_addresses(on.world.namespace, "web")) == replicas, what="it serves")
-
-
-def deployment_size(on: Stage) -> int:
-    found = on.cluster.get(f"{collection('apps/v1', 'Deployment', on.world.namespace)}/web")
-    return int(found["spec"]["replicas"])
-
-
-def adopt(on: Stage, scale_down: str) -> None:
-    on.web.spec["adopt"] = {"deployment": "web", "scaleDown": scale_down}
-    on.web.strategy["scaleDownDelaySeconds"] = DELAY
-    on.web.add("v1", "Adopt web")
 
 
 def come_up_beside(on: Stage) -> None:
@@ -48,31 +36,9 @@ def come_up_beside(on: Stage) -> None:
     eventually(lambda: on.web.versions()["v1"].available == on.web.replicas, what="they are available")
 
 
-def hand_over(on: Stage) -> None:
-    """The Service selects our pods, the record has understood it, and people are there."""
-    on.web.wait(lambda: on.web.live_tag() == "v1" and on.web.record.adopted, "the Service is handed over")
-    on.wait_used("v1")
-    on.web.wait_told("deployed")
-
-
-def pods_of_ours(on: Stage) -> int:
-    found = on.cluster.list(pods(on.world.namespace), labelSelector=f"{names.APP}=web")
-    return len([each for each in found if "deletionTimestamp" not in each["metadata"]])
-
-
 def moved_at(on: Stage) -> float:
     """When a watcher heard that the Service was handed over."""
     return on.seen.taken_over_at("web")
-
-
-def is_over(on: Stage) -> bool:
-    found = on.world.live(names.PLURAL, "web") or {}
-    conditions = (found.get("status") or {}).get("conditions") or []
-    return any((each["type"], each["reason"]) == ("Adopting", "Adopted") for each in conditions)
-
-
-def labels_of_pods(on: Stage) -> set[str]:
-    return {pod["metadata"]["labels"]["app"] for pod in on.cluster.list(pods(on.world.namespace))}
 
 
 @pytest.mark.parametrize("scale_down", ["never", "onSuccess", "progressively"])
@@ -114,10 +80,7 @@ def test_live_traffic_goes_back_to_the_deployment_without_a_lost_request(tmp_pat
     with stage(tmp_path) as on:
         live(on)
         on.load.start()
-        on.world.start()
-        adopt(on, scale_down)
-        hand_over(on)
-        on.web.wait(lambda: is_over(on), "the adoption is over")
+        be_adopted(on, scale_down)
         on.web.promote("v2")
         on.wait_used("v2")
         on.web.push_image("v3")
@@ -150,59 +113,29 @@ def test_live_traffic_goes_back_to_the_deployment_without_a_lost_request(tmp_pat
 
 @pytest.mark.slow
 def test_whatever_write_the_agent_dies_after_the_hand_over_loses_no_request(tmp_path: Path) -> None:
-    """For every n: one agent dies after its n-th write, another one goes on and finishes the adoption."""
-    n, died = 0, True
-    while died:
-        n += 1
-        folder = tmp_path / str(n)
-        folder.mkdir()
-        with stage(folder) as on:
-            live(on)
-            on.load.start()
-            agents = Mortals(on.world, writes=n, mortal=1)
-            adopt(on, "progressively")
-            agents.until(lambda: is_over(on), "the adoption is over")
-            agents.until(lambda: labels_of_pods(on) == {"web"}, "the labels are back, in place")
-            agents.until(on.web.is_told, "the ledger has everything")
-            died = agents.deaths == 1
-            on.wait_used("v1")
-            assert deployment_size(on) == 0
-            assert on.web.ledger_events().count("deployed") == 1
-            assert not [each.failure for each in on.load.failures()], f"death after write {n}"
-            lag = stretched(0.5)
-            early = [each for each in on.load.since(0) if each.version == "v1" and each.at < moved_at(on) - lag]
-            assert not early, f"death after write {n}: ours answered before the hand-over"
-            on.world.stop()
-    assert n > 8
+    """One agent dies after its n-th write, another one goes on and finishes the adoption."""
+    for on, agents, death in each_death(tmp_path, fewest=8):
+        adopt(on, "progressively")
+        agents.until(lambda on=on: is_over(on), "the adoption is over")
+        agents.until(lambda on=on: labels_of_pods(on) == {"web"}, "the labels are back, in place")
+        agents.until(on.web.is_told, "the ledger has everything")
+        on.wait_used("v1")
+        assert deployment_size(on) == 0
+        assert on.web.ledger_events().count("deployed") == 1
+        lag = stretched(0.5)
+        early = [each for each in on.load.since(0) if each.version == "v1" and each.at < moved_at(on) - lag]
+        assert not early, f"{death}: ours answered before the hand-over"
 
 
 @pytest.mark.slow
 def test_whatever_write_the_agent_dies_after_the_way_back_loses_no_request(tmp_path: Path) -> None:
-    """For every n: the app is adopted; one agent dies after its n-th write on the way back, another one goes on."""
-    n, died = 0, True
-    while died:
-        n += 1
-        folder = tmp_path / str(n)
-        folder.mkdir()
-        with stage(folder) as on:
-            live(on)
-            on.load.start()
-            on.world.start()
-            adopt(on, "progressively")
-            hand_over(on)
-            on.web.wait(lambda: is_over(on), "the adoption is over")
-            on.world.wait_idle()
-            on.world.stop()
-            agents = Mortals(on.world, writes=n, mortal=1)
-            on.web.spec["release"] = {"deployment": "web"}
-            on.web.configure()
-            agents.until(lambda: on.web.condition("Released")["status"] == "True", "it is released")
-            agents.until(lambda: pods_of_ours(on) == 0, "our pods have gone")
-            agents.until(on.web.is_told, "the ledger has everything")
-            died = agents.deaths == 1
-            on.wait_used(OLD)
-            assert deployment_size(on) == 2
-            assert on.web.ledger_events().count("released") == 1
-            assert not [each.failure for each in on.load.failures()], f"death after write {n}"
-            on.world.stop()
-    assert n > 6
+    """The app is adopted; one agent dies after its n-th write on the way back, another one goes on."""
+    for on, agents, _ in each_death(tmp_path, fewest=6, prepare=be_adopted):
+        on.web.spec["release"] = {"deployment": "web"}
+        on.web.configure()
+        agents.until(lambda on=on: on.web.condition("Released")["status"] == "True", "it is released")
+        agents.until(lambda on=on: pods_of_ours(on) == 0, "our pods have gone")
+        agents.until(on.web.is_told, "the ledger has everything")
+        on.wait_used(OLD)
+        assert deployment_size(on) == 2
+        assert on.web.ledger_events().count("released") == 1

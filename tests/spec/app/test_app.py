@@ -189,7 +189,11 @@ WRONG = {
     "(set strategy.blueGreen.autoPromotionEnabled: false, or via: commit)",
     ("promotion: {via: email}", ""): "app.yaml:8: spec.promotion.via: 'email' is not allowed "
     "(write pullRequest or commit)",
-    ("deletionPolicy: Delete", ""): "app.yaml:8: spec.deletionPolicy: 'Delete' is not allowed (write keep or delete)",
+    ("deletionPolicy: Delete", ""): "app.yaml:8: spec.deletionPolicy: 'Delete' is not allowed (write keep, delete, "
+    "orphan or revertToTarget)",
+    ("deletionPolicy: revertToTarget", ""): "app.yaml:8: spec.deletionPolicy: revertToTarget gives live traffic back "
+    "to what the app was adopted from, and nothing says from what (write adopt: {deployment: NAME}, or another "
+    "policy)",
     ("suspend: {}", ""): "app.yaml:8: spec.suspend.reason: is required (add reason)",
     ('suspend: {reason: ""}', ""): "app.yaml:8: spec.suspend.reason: must not be empty (write at least one character)",
     ("suspend: {reason: 5}", ""): 'app.yaml:8: spec.suspend.reason: expected text, found a number (quote it: "5")',
@@ -210,7 +214,7 @@ WRONG = {
     },
     ("adopt: {deployment: Web}", ""): "app.yaml:8: spec.adopt.deployment: 'Web' is not allowed (use a DNS name: "
     "at most 63 small letters, digits and -)",
-    ("adopt: {}", ""): "app.yaml:8: spec.adopt.deployment: is required (add deployment)",
+    ("adopt: {}", ""): "app.yaml:8: spec.adopt: is from a Deployment or from an app (write one of deployment and app)",
     ("adopt: {deployment: web, scaleDown: onsuccess}", ""): "app.yaml:8: spec.adopt.scaleDown: 'onsuccess' is not "
     "allowed (write never, onSuccess or progressively)",
     ("rollbackWindow: 3", ""): "app.yaml:8: spec.rollbackWindow: expected a mapping, found a number",

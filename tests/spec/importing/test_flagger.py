@@ -149,6 +149,10 @@ FIELDS: dict[str, dict[str, Any]] = {
     "progressDeadlineSeconds: 60": {"progressDeadlineSeconds": 60},
     "suspend: true": {"suspend": {"reason": "spec.suspend of the Canary web"}},
     "revertOnDeletion: false": {},
+    "revertOnDeletion: true": {
+        "deletionPolicy": "revertToTarget",
+        "adopt": {"deployment": "web", "scaleDown": "progressively"},
+    },
 }
 
 

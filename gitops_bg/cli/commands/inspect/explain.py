@@ -17,6 +17,7 @@ from gitops_bg.cli.session.refused_writes import as_far_as_the_agent_reads
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.condition_meanings import drawn, json_of
 from gitops_bg.cli.views.gate_table import ShownGate, gate_table
+from gitops_bg.cli.views.held_back import HeldBack, held_back
 from gitops_bg.cli.views.output import Output
 from gitops_bg.cli.views.pod_diagnosis import Trouble, troubles_of
 from gitops_bg.cli.views.went_back import WentBack, went_back
@@ -47,6 +48,8 @@ class _Findings:
     """What ``coming`` changes besides the pod template."""
     alone: WentBack | None
     """Set if the target went back and traffic did not."""
+    pinned: HeldBack | None
+    """Set if a pin holds the target back."""
     now: datetime
 
 
@@ -80,7 +83,14 @@ def _look(session: Session, facts: Facts) -> _Findings:
     folder = session.repository.places.folder(facts.app)
     troubles = troubles_of(session.cluster, facts.app, coming.snapshot, folder) if wanted and coming else ()
     return _Findings(
-        facts, decision, coming, troubles, _changes(session, facts, decision, coming), went_back(world), now
+        facts,
+        decision,
+        coming,
+        troubles,
+        _changes(session, facts, decision, coming),
+        went_back(world),
+        held_back(facts.config, decision.record),
+        now,
     )
 
 
@@ -132,6 +142,7 @@ def _json(found: _Findings) -> "ExplanationJson":
         ],
         "configuration": [to_json(change) for change in found.changes],
         "targetWentBack": to_json(found.alone) if found.alone else None,
+        "targetHeldBack": to_json(found.pinned) if found.pinned else None,
         "troubles": [to_json(trouble) for trouble in found.troubles],
         "conditions": [json_of(condition, found.facts.app) for condition in decision.conditions],
         "actions": [str(action) for action in decision.actions],
@@ -161,9 +172,10 @@ def _show(output: Output, found: _Findings) -> None:
         output.show(gate_table(_gates(found), found.now, indent=2))
         for change in found.changes:
             output.line(f"  it changes: {change}")
-    if found.alone:
-        output.line(f"  {found.alone.reason}", "yellow")
-        output.line(f"    {found.alone.advice}", "cyan")
+    for told in (found.pinned, found.alone):
+        if told:
+            output.line(f"  {told.reason}", "yellow")
+            output.line(f"    {told.advice}", "cyan")
     for trouble in found.troubles:
         output.line(f"  {trouble}", "red")
         if trouble.advice:

@@ -15,17 +15,17 @@ def is_releasing(world: World) -> bool:
 
     A switch under way comes first: the Services move as a whole.
     """
-    return world.spec.release is not None and bool(world.record.routing.traffic) and not world.record.released
+    return world.release is not None and bool(world.record.routing.traffic) and not world.record.released
 
 
 def is_released(world: World) -> bool:
     """Whether the app is to have no pods and no traffic: it was released, or never began."""
-    return world.spec.release is not None and (world.record.released or not world.record.routing.traffic)
+    return world.release is not None and (world.record.released or not world.record.routing.traffic)
 
 
 def at_rest(world: World) -> str:
     """Where live traffic of a released app goes, in a sentence; empty where it is none."""
-    release = world.spec.release
+    release = world.release
     return (
         f"it was released: live traffic goes to Deployment {release.deployment}"
         if release and is_released(world)
@@ -59,7 +59,7 @@ def pods_needed(world: World) -> int:
 
 def never_released(world: World) -> tuple[str, ...]:
     """Everything that no waiting mends."""
-    release, view = world.spec.release, world.observed.deployment
+    release, view = world.release, world.observed.deployment
     if release is None:
         return ()
     missing = [f"Service {name} does not exist" for name, view_ in world.active_services if view_ is None]

@@ -30,13 +30,17 @@ def services_to_take_over(world: World) -> tuple[ServiceView, ...]:
 
 def may_take_over(world: World, view: ServiceView) -> bool:
     """Whether the consent covers a Service: nothing of the app serves yet, nobody else claims the Service, and it
-    selects the pods that the app's own template describes.
+    selects the pods that the app's own template describes; or it is that of the app that this one was before.
 
     A Service that selects anything else is not what served this app.
     """
-    if world.spec.adopt is None or world.spec.release is not None:
+    if world.spec.adopt is None or world.release is not None:
         return False
-    if world.record.routing.traffic or view.ours or not view.unclaimed:
+    if world.record.routing.traffic or view.ours:
+        return False
+    if world.spec.adopt.app:
+        return view.app == world.spec.adopt.app
+    if not view.unclaimed:
         return False
     labels = _own_labels(world, _first(world))
     return key_to_hold_back(dict(view.selector)) != "" and not view.digest and set(view.selector) <= labels.items()
@@ -61,7 +65,7 @@ def _selectors_to_escape(world: World) -> Iterator[Mapping[str, str]]:
     """What must not select our pods: before the hand-over, what the Services select; on the way back, what they
     selected before it, and select again.
     """
-    leaving, spec = world.spec.release is not None, world.spec
+    leaving, spec = world.release is not None, world.spec
     for _, view in world.active_services if leaving or (spec.adopt and not world.record.routing.traffic) else ():
         if view is None:
             continue
@@ -90,7 +94,7 @@ def watched_deployment(world: World) -> Adopted | None:
     adopted, adopt = world.record.adopted, world.spec.adopt
     if adopted is None or adopted.left or adopt is None or adopt.scale_down is ScaleDown.NEVER:
         return None
-    if world.spec.release is not None:
+    if world.release is not None:
         return None
     return adopted if adopted.deployment == adopt.deployment else None
 

@@ -11,6 +11,12 @@ from gitops_bg.core.world import World
 # Enough for a person to find the line; the condition and `gitops-bg check` show all of it.
 LONGEST_REASON = 500
 
+ENDINGS = {
+    DeletionPolicy.ORPHAN: "deletionPolicy: orphan: its objects stay as they are, and serve, and are nobody's of ours",
+    DeletionPolicy.REVERT_TO_TARGET: "deletionPolicy: revertToTarget: live traffic goes where it went before the app",
+}
+"""What the ledger tells of the end of an app, by its policy, beside that it is deleted."""
+
 
 def note_standing(world: World) -> World:
     """Note one ledger entry for each change of an app's state."""
@@ -48,14 +54,16 @@ def _presence(world: World) -> World:
     if not world.desired.knowledge.counts:
         return world
     orphaned = not world.desired.in_git
-    waits = orphaned and world.spec.deletion_policy is DeletionPolicy.DELETE and not is_to_go(world)
+    policy, moved_to = world.spec.deletion_policy, world.desired.moved_to
+    waits = orphaned and (policy is not DeletionPolicy.KEEP or bool(moved_to)) and not is_to_go(world)
     if orphaned == world.record.orphaned or waits:
         return world
     world = world.with_record(replace(world.record, orphaned=orphaned))
     if not orphaned:
         return world.noting(Event.ADOPTED, commit=world.desired.commit, reason="the app's folder is back in main")
     if is_to_go(world):
-        return world.noting(Event.DELETED, origin=world.active, commit=world.desired.commit)
+        reason = f"it is the app {moved_to} now, which has its Services" if moved_to else ENDINGS.get(policy, "")
+        return world.noting(Event.DELETED, origin=world.active, commit=world.desired.commit, reason=reason)
     reason = "the app's folder has left main without deletionPolicy: delete; it keeps serving"
     return world.noting(Event.ORPHANED, to=world.active, commit=world.desired.commit, reason=reason)
 

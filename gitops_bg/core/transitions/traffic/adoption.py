@@ -13,7 +13,7 @@ from gitops_bg.core.world import World
 def note_hand_over(world: World) -> World:
     """Remember the Deployment, once a Service that live traffic goes through was taken over from it."""
     adopt = world.spec.adopt
-    if world.record.adopted is not None or adopt is None or not world.record.routing.traffic:
+    if world.record.adopted is not None or adopt is None or adopt.app or not world.record.routing.traffic:
         return world
     if not any(view is not None and view.before for _, view in world.active_services):
         return world

@@ -1,12 +1,19 @@
-"""The steps around the way back of an adopted app: traffic has left it, and it may be adopted anew.
+"""The steps around the way back of an adopted app: it begins, traffic has left, and the app may be adopted anew.
 
-While it is released no version serves, and all go to 0 pods; which served last stays known. Without ``spec.release``
-the app begins again as it began, with ``spec.adopt``.
+From before the first Service is handed back the record says so, and it is finished, whatever anybody asks by then:
+Services that lead to two places would be worse than either. While the app is released no version serves, and all go to
+0 pods; which served last stays known. Once nobody asks for it any more the app begins again as it began, with
+``spec.adopt``.
 """
 
 from dataclasses import replace
 
-from gitops_bg.core.checks.adoption.release import has_arrived, is_releasing
+from gitops_bg.core.checks.adoption.release import (
+    has_arrived,
+    is_releasing,
+    services_to_hand_back,
+    still_missing,
+)
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.stages import StageEvent, stage_after
 from gitops_bg.core.transitions.versions.retention import retire
@@ -14,23 +21,40 @@ from gitops_bg.core.world import World
 
 
 def note_release(world: World) -> World:
-    """Note that live traffic went back to the Deployment, once its Services and their endpoints show it."""
-    active = world.active
-    if world.record.released and world.spec.release is None:
-        return _begin_again(world)
-    if not is_releasing(world) or active is None or world.record.routing.switch or not has_arrived(world):
+    """Note that Services are about to go back, and that live traffic went with them, once their endpoints show it."""
+    if world.record.released:
+        return begin_again(world) if _is_wanted_again(world) else world
+    if not is_releasing(world):
         return world
-    view = world.observed.deployment
+    return _begun(_arrived(world))
+
+
+def _begun(world: World) -> World:
+    release = world.release
+    if release is None or world.record.released or still_missing(world) or not services_to_hand_back(world):
+        return world
+    return world.with_record(replace(world.record, release=release.deployment))
+
+
+def _arrived(world: World) -> World:
+    active, view = world.active, world.observed.deployment
+    if active is None or world.record.routing.switch or not has_arrived(world):
+        return world
     world = world.with_record(replace(world.record, adopted=None, released=True))
     reason = f"to Deployment {view.name}" if view else ""
     return world.noting(Event.RELEASED, origin=active, commit=world.desired.commit, reason=reason)
 
 
-def _begin_again(world: World) -> World:
+def _is_wanted_again(world: World) -> bool:
+    """Whether main, as it was read now, has the app and asks for no release."""
+    return world.asked_release is None and world.in_main_for_sure
+
+
+def begin_again(world: World) -> World:
     """Forget where traffic was: the next switch is a first one, and goes through the gates of a first one."""
     active = world.active
     if active is not None:
         stage = stage_after(active.stage, StageEvent.TRAFFIC_LEFT)
         world = world.with_version(replace(retire(world, active), stage=stage, left_at=world.now, stabilization=None))
-    world = world.with_record(replace(world.record, released=False))
+    world = world.with_record(replace(world.record, released=False, release="", moved_at=None))
     return world.with_part(replace(world.record.routing, traffic="", preview=""))

@@ -63,8 +63,11 @@ def endpoints_of(world: Scenario, service: str) -> Iterator[list[set[str]]]:
 
         thread = threading.Thread(target=follow, daemon=True)
         thread.start()
-        yield seen
-    thread.join(10)
+        try:
+            yield seen
+        finally:
+            events.stop()  # Closing the connection alone waits for the thread that reads it.
+            thread.join(10)
 
 
 def adopting(world: Scenario, scale_down: str = "onSuccess", **strategy: object) -> App:
@@ -131,15 +134,27 @@ def test_nobody_fights_over_a_deployment_that_is_scaled_up_again(either: Scenari
     assert size_of_old(either) == 1
 
 
-def test_several_services_and_a_budget_are_taken_over_together(either: Scenario) -> None:
-    live(either, "web", "web-admin")
-    policy = either.cluster.preferred("policy")
-    budget = {
-        "apiVersion": policy,
+def budget_of(world: Scenario) -> Json:
+    return {
+        "apiVersion": world.cluster.preferred("policy"),
         "kind": "PodDisruptionBudget",
-        "metadata": {"name": "web", "namespace": either.namespace},
+        "metadata": {"name": "web", "namespace": world.namespace},
         "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}},
     }
+
+
+def labels_of_budget(world: Scenario) -> dict[str, str]:
+    path = f"{collection(world.cluster.preferred('policy'), 'PodDisruptionBudget', world.namespace)}/web"
+    return world.cluster.get(path)["metadata"].get("labels") or {}
+
+
+def labels_of_service(world: Scenario) -> dict[str, str]:
+    return world.cluster.get(f"{services(world.namespace)}/web")["metadata"].get("labels") or {}
+
+
+def test_several_services_and_a_budget_are_taken_over_together(either: Scenario) -> None:
+    live(either, "web", "web-admin")
+    budget = budget_of(either)
     either.cluster.apply(budget, manager="kubectl")
     either.start()
     web = adopting(either, "never", activeService=None, activeServices=["web", "web-admin"])
@@ -147,13 +162,42 @@ def test_several_services_and_a_budget_are_taken_over_together(either: Scenario)
     web.objects["services.yaml"] = manifests.service(either.namespace, "web-admin")
     web.add("v1", "Adopt web")
     web.wait(lambda: handed_over(web) and web.selected("web-admin") == web.selected(), "both are handed over")
-    path = f"{collection(policy, 'PodDisruptionBudget', either.namespace)}/web"
-
-    def is_ours_too() -> bool:
-        return (either.cluster.get(path)["metadata"].get("labels") or {}).get(names.MANAGED_BY) == names.MANAGER
-
-    eventually(is_ours_too, what="the budget is ours")
+    eventually(lambda: labels_of_budget(either).get(names.MANAGED_BY) == names.MANAGER, what="the budget is ours")
     assert web.condition("Conflict")["reason"] == "NoConflict"
+
+
+def test_revert_to_target_gives_each_endpoint_back_and_leaves_the_budget(either: Scenario) -> None:
+    """Its folder goes: the Service has our pods, then the old ones; at no moment none, nor both."""
+    live(either)
+    given = manifests.service(either.namespace, app="web")
+    given["metadata"] |= {"labels": {"team": "shop", names.MANAGED_BY: "Helm"}, "annotations": {"doc": "old"}}
+    either.cluster.apply(given, manager="kubectl")
+    before = either.cluster.get(f"{services(either.namespace)}/web")
+    either.cluster.apply(budget_of(either), manager="kubectl")
+    either.start()
+    web = adopting(either, "progressively", scaleDownDelaySeconds=0)
+    web.spec["deletionPolicy"] = "revertToTarget"
+    web.objects["budget.yaml"] = budget_of(either)
+    changed = {"labels": {"team": "cart", "new": "1"}, "annotations": {"doc": "new", "more": "1"}}
+    web.objects["services.yaml"] = {**given, "metadata": given["metadata"] | changed}
+    web.add("v1", "Adopt web")
+    web.wait(lambda: labels_of_service(either).get("new"), "the Service is as Git says")
+    web.wait(lambda: handed_over(web) and web.condition("Adopting")["reason"] == "Adopted", "the adoption is over")
+    with endpoints_of(either, "web") as seen:
+        either.publish("Remove web", {web.folder: None})
+        web.wait(lambda: not either.live(names.PLURAL, "web"), "the app is gone")
+        eventually(lambda: seen and len(seen[-1]) == 2 and not any(map(is_ours, seen[-1])), what="the slices follow")
+        assert all(seen), "some pods are ready at every moment"
+        assert all(len(set(map(is_ours, each))) == 1 for each in seen), "either ours, or the old pods"
+
+    after = either.cluster.get(f"{services(either.namespace)}/web")
+    assert after["spec"] == before["spec"]
+    had = {key: after["metadata"].get(key) or None for key in ("labels", "annotations", "ownerReferences")}
+    assert had == {key: before["metadata"].get(key) or None for key in had}
+    eventually(lambda: not web.versions(), what="the versions are collected")
+    assert size_of_old(either) == 2
+    assert labels_of_budget(either) == {}
+    assert web.ledger_events()[-2:] == ["released", "deleted"]
 
 
 def test_everything_that_is_in_the_way_is_said_at_once_and_nothing_is_taken(either: Scenario) -> None:

@@ -1,6 +1,15 @@
 """What leaves main keeps serving, unless its own policy said otherwise before (DESIGN §4, gitops.md §3)."""
 
-from tests.support.scenario import App, Scenario
+from pathlib import Path
+
+from gitops_bg.core import names
+from tests.support import manifests
+from tests.support.cluster.clusters import TestCluster
+from tests.support.cluster.paths import collection, replica_sets, services
+from tests.support.cluster.rawapi import Json
+from tests.support.configuration import SETTINGS, config_map, reading
+from tests.support.scenario import App, Scenario, scenario
+from tests.support.waiting import eventually
 
 
 def _is_gone(app: App) -> bool:
@@ -120,3 +129,60 @@ def test_two_apps_may_always_leave(world: Scenario) -> None:
 
     for app in apps:
         app.wait(lambda app=app: _is_gone(app), "everything is gone")
+
+
+def _marks(live: Json) -> dict[str, object]:
+    """What is ours in the metadata of an object."""
+    metadata = live["metadata"]
+    texts = {**(metadata.get("labels") or {}), **(metadata.get("annotations") or {})}
+    ours = {key: text for key, text in texts.items() if key.startswith(names.GROUP) or text == names.MANAGER}
+    return ours | ({"owners": metadata["ownerReferences"]} if metadata.get("ownerReferences") else {})
+
+
+def test_orphans_stay_when_what_the_app_owned_is_collected(cluster: TestCluster, tmp_path: Path) -> None:
+    """Services, ReplicaSets, a copy, a budget and a ConfigMap of the folder: unmarked, and as they were."""
+    with scenario(cluster, tmp_path) as world:
+        world.start()
+        web = reading(world.app())
+        web.objects[SETTINGS] = config_map(color="blue")
+        web.objects["flags.yaml"] = config_map("flags", beta="on")
+        budget = {"maxUnavailable": 1, "selector": {"matchLabels": {"app": "web"}}}
+        web.objects["budget.yaml"] = {
+            "apiVersion": cluster.preferred("policy"),
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": "web", "namespace": world.namespace},
+            "spec": budget,
+        }
+        web.spec["deletionPolicy"] = "orphan"
+        web.deploy("v1")
+        world.wait_idle()
+        owner = {"apiVersion": names.API_VERSION, "kind": names.KIND, "name": "web"}
+        owned = manifests.config_map(world.namespace, "owned")
+        owned["metadata"]["ownerReferences"] = [{**owner, "uid": web.object()["metadata"]["uid"]}]
+        cluster.apply(owned)
+
+        def found() -> list[Json]:
+            kinds = {"v1": ["ConfigMap"], cluster.preferred("policy"): ["PodDisruptionBudget"]}
+            paths = [collection(version, kind, world.namespace) for version in kinds for kind in kinds[version]]
+            everything = [
+                each
+                for path in (services(world.namespace), replica_sets(world.namespace), *paths)
+                for each in cluster.list(path)
+            ]
+            return [each for each in everything if each["metadata"]["name"] not in ("owned", "kube-root-ca.crt")]
+
+        before = {
+            each["metadata"]["uid"]: (each["metadata"]["name"], each.get("spec") or each["data"]) for each in found()
+        }
+        assert len(before) == 6
+
+        world.publish("Remove web", {web.folder: None})
+        web.wait(lambda: not world.live(names.PLURAL, "web"), "the app is gone")
+        ours = collection("v1", "ConfigMap", world.namespace)
+        eventually(lambda: cluster.find(f"{ours}/owned") is None, what="what it owned is collected")
+        after = found()
+        assert {
+            each["metadata"]["uid"]: (each["metadata"]["name"], each.get("spec") or each["data"]) for each in after
+        } == before
+        assert [_marks(each) for each in after] == [{}] * 6
+        assert web.ledger_events()[-1] == "deleted"

@@ -112,3 +112,23 @@ def test_explain_says_why_a_target_that_went_back_took_no_traffic_with_it(cli: C
     assert f"gitops-bg rollback {web.key} --to 1" in told["advice"]
     assert f"git revert {pushed[:10]}" in told["advice"]
     assert told["advice"] in " ".join(cli("explain", str(web.key)).split())
+
+
+def test_explain_says_what_a_pin_holds_back(cli: Cli, web: App) -> None:
+    assert cli.json("explain", str(web.key))["targetHeldBack"] is None
+    web.spec["revision"] = 1
+    web.configure()
+    web.scenario.wait_idle()
+    assert cli.json("explain", str(web.key))["targetHeldBack"] is None, "the target is the version that is pinned"
+    web.push_image("v2")
+    web.scenario.wait_idle()
+
+    told = cli.json("explain", str(web.key))["targetHeldBack"]
+    waiting = web.digest("v2").removeprefix("v1:")[:10]
+    assert told == {
+        "reason": f"target.yaml says {waiting}, and spec.revision runs v1 instead",
+        "advice": f"to run what it says: remove revision from {web.folder}/app.yaml",
+    }
+    shown = " ".join(cli("explain", str(web.key)).split())
+    assert told["reason"] in shown
+    assert told["advice"] in shown

@@ -1,0 +1,28 @@
+"""The last action on an app whose folder left main: what goes with it, and what it lets go (docs/decisions/0070)."""
+
+from gitops_bg.core.model.actions import DeleteApp
+from gitops_bg.core.model.auxiliary import AuxiliaryObject
+from gitops_bg.core.model.spec import DeletionPolicy
+from gitops_bg.core.world import World
+
+
+def end_of(world: World) -> DeleteApp:
+    """Delete the app as its policy says.
+
+    What is beside the versions of an app that has another name by now is taken over by that one. Budgets, routes and
+    configuration of the folder serve what traffic went back to as well: they stay, and only the autoscaler that was
+    made for the versions goes.
+    """
+    policy, beside = world.spec.deletion_policy, world.record.auxiliary_objects
+    if world.desired.moved_to:
+        return DeleteApp(auxiliary_objects=beside, moved_to=world.desired.moved_to)
+    if policy is DeletionPolicy.DELETE:
+        return DeleteApp()
+    if policy is DeletionPolicy.REVERT_TO_TARGET:
+        return DeleteApp(policy, tuple(one for one in beside if one != _copy(world)))
+    return DeleteApp(policy, beside, tuple(view.name for view in world.observed.former_services))
+
+
+def _copy(world: World) -> AuxiliaryObject | None:
+    autoscaler = world.record.autoscaler
+    return autoscaler.copy if autoscaler else None

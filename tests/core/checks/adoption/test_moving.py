@@ -1,0 +1,169 @@
+"""An app under another name: the new one takes its Services over, and the former one ends some time after that."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from gitops_bg.core.checks.adoption.moving import NEVER_MEANS, ends_at
+from gitops_bg.core.checks.adoption.taking_over import may_take_over, stand_ins
+from gitops_bg.core.checks.phase import foreign_object, is_to_go
+from gitops_bg.core.model.actions import DeleteApp, ScaleReplicaSet, SwitchTraffic
+from gitops_bg.core.model.auxiliary import AuxiliaryObject
+from gitops_bg.core.model.desired import Missing
+from gitops_bg.core.model.observed import AuxiliaryView
+from gitops_bg.core.model.record import Event, Switch, SwitchKind
+from gitops_bg.core.model.spec import Adoption, DeletionPolicy, Suspension
+from gitops_bg.core.plan.ending import end_of
+from tests.core.simulation import manual
+from tests.core.worlds import EARLIER, NOW, SECOND, active, candidate, decided, digest, pods, service, world
+
+OF_OLD = (("gitops-bg.dev/app", "old"), ("gitops-bg.dev/digest", "0123456789"))
+BEFORE = replace(service("web", 0), selector=OF_OLD, ours=False, owner="controlled by old", app="old")
+PREVIEW = replace(BEFORE, name="web-preview")
+RENAMED = replace(manual(), adopt=Adoption(app="old"))
+
+
+def renamed(view=BEFORE, spec=RENAMED, preview=PREVIEW, **more):
+    """The app under its new name, with as many available pods as the former one: main names its version."""
+    decided_switch = Switch("", digest(1), SwitchKind.FIRST, NOW)
+    return world(
+        candidate(1),
+        spec=spec,
+        names_=1,
+        sets=(pods(1, 3, color=active(1).color),),
+        observed={"active_service": view, "preview_service": preview, **more.pop("observed", {})},
+        record={"switch": decided_switch, **more.pop("record", {})},
+        **more,
+    )
+
+
+TAKEN = {
+    "the Service of the app that is named": (BEFORE, RENAMED, True),
+    "that of another app": (replace(BEFORE, app="else"), RENAMED, False),
+    "one that nobody has, and that selects no app": (replace(BEFORE, app="", unclaimed=True), RENAMED, False),
+    "its own": (replace(BEFORE, ours=True), RENAMED, False),
+    "that of an app, where a Deployment is named": (BEFORE, replace(manual(), adopt=Adoption("old")), False),
+}
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_the_consent_covers(name):
+    view, spec, taken = TAKEN[name]
+    assert may_take_over(renamed(spec=spec), view) is taken
+
+
+def test_it_counts_once():
+    state = world(active(1), spec=RENAMED)
+    assert not may_take_over(state, BEFORE)
+
+
+def test_the_service_moves_in_one_write_once_as_many_pods_are_available():
+    state = renamed()
+    (write,) = [each for each in decided(state).actions if isinstance(each, SwitchTraffic)]
+    assert (write.adopts, write.expected_selector, write.needs_available) == (True, OF_OLD, 3)
+    assert stand_ins(state, state.record.versions[0]) == (), "the former selector names the former app"
+    assert foreign_object(state) == "", "the preview Service goes with the former app"
+    few = renamed(replace(BEFORE, ready_endpoints=5), record={"switch": None})
+    assert not [each for each in decided(few).actions if isinstance(each, SwitchTraffic)]
+    assert [each.replicas for each in decided(few).actions if isinstance(each, ScaleReplicaSet)] == [5]
+
+
+def test_a_preview_service_of_somebody_else_is_in_conflict_all_the_same():
+    assert foreign_object(renamed(preview=replace(PREVIEW, app="", owner="it is X's"))) == "it is X's"
+    assert foreign_object(renamed(spec=manual())) != ""
+
+
+BUDGET = AuxiliaryObject("PodDisruptionBudget", "web")
+LOOKS = {
+    "the budget is still the former one's": renamed(observed={"auxiliary_objects": (AuxiliaryView(BUDGET, "old's"),)}),
+    "so is the preview Service": world(active(1), spec=RENAMED, observed={"preview_service": PREVIEW}),
+}
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_what_is_beside_the_versions_is_looked_at_again(name):
+    assert decided(LOOKS[name]).wake_at <= NOW + timedelta(minutes=1)
+
+
+# --- the former app ---
+
+GONE = {"in_git": False, "target": Missing.ABSENT, "primary": Missing.ABSENT, "moved_to": "new"}
+THEIRS = replace(service("web", 0), selector=(("gitops-bg.dev/app", "new"),), ours=False, owner="new's", app="new")
+DELAY = timedelta(seconds=manual().strategy.scale_down_delay_seconds)
+
+
+def former(view=THEIRS, spec=None, desired=None, **more):
+    more.setdefault("record", {"moved_at": NOW - DELAY})
+    versions = more.pop("versions", (active(1),))
+    seen = {"active_service": view}
+    wanted = GONE if desired is None else desired
+    return world(*versions, spec=spec or manual(), desired=wanted, observed=seen, **more)
+
+
+def delayed(**changes):
+    return replace(manual(), strategy=replace(manual().strategy, **changes))
+
+
+ENDS = {
+    "after its delay": (former(), NOW),
+    "not while a Service is its own": (former(service("web", 1)), None),
+    "not while a Service selects its pods": (former(replace(service("web", 1), ours=False)), None),
+    "not before it was seen that it lost them": (former(record={}), None),
+    "at once where it never served": (former(versions=(candidate(1),), record={}), NOW),
+    "with a delay of never": (
+        former(spec=delayed(scale_down_delay_seconds=None), record={"moved_at": EARLIER}),
+        EARLIER + NEVER_MEANS * SECOND,
+    ),
+    "with a longer drain": (
+        former(spec=delayed(scale_down_delay_seconds=0, drain_seconds=7), record={"moved_at": NOW}),
+        NOW + 7 * SECOND,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_it_ends(name):
+    state, moment = ENDS[name]
+    assert ends_at(state) == moment
+    assert is_to_go(state) is (moment is not None and moment <= NOW)
+
+
+def test_when_it_lost_its_services_is_remembered_and_it_wakes_up_for_its_end():
+    decision = decided(former(record={}))
+    assert decision.record.moved_at == NOW
+    assert decision.wake_at == NOW + DELAY
+    assert decided(former(service("web", 1), record={})).record.moved_at is None
+    assert decided(former(desired={**GONE, "moved_to": ""}, record={})).record.moved_at is None
+    assert decided(former(record={"moved_at": EARLIER + SECOND})).record.moved_at == EARLIER + SECOND
+
+
+@pytest.mark.parametrize("policy", DeletionPolicy)
+def test_the_name_counts_and_not_the_policy(policy):
+    state = former(spec=replace(manual(), deletion_policy=policy, adopt=Adoption("d")))
+    assert is_to_go(state)
+    assert state.asked_release is None
+    told = [(each.event, each.reason) for each in decided(state).record.ledger]
+    assert told == [(Event.DELETED, "it is the app new now, which has its Services")]
+    beside = former(record={"moved_at": EARLIER, "auxiliary_objects": (BUDGET,), "orphaned": True})
+    assert end_of(beside) == DeleteApp(auxiliary_objects=(BUDGET,), moved_to="new")
+
+
+def test_an_accident_ends_nothing():
+    assert not is_to_go(former(spec=replace(manual(), suspend=Suspension("x"))))
+    assert not is_to_go(former(desired={**GONE, "history_rewritten": "f" * 40}))
+
+
+def test_until_then_it_says_so_and_is_in_no_conflict():
+    state = former(record={"moved_at": NOW})
+    said = {each.type: each for each in decided(state).conditions}
+    assert said["GitReachable"].message == (
+        "the app's folder has left main; it serves until the app new, which it is now, has taken its Services over"
+    )
+    assert not said["Conflict"].status
+    assert [each.event for each in decided(state).record.ledger] == []
+
+
+def test_with_its_folder_back_it_begins_again():
+    record = decided(former(desired={}, record={"moved_at": EARLIER})).record
+    assert (record.moved_at, record.routing.traffic) == (None, "")

@@ -1,0 +1,98 @@
+"""The way of a live app into the agent's hands and out of them, for tests in which people use it meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from gitops_bg.core import names
+from tests.integration.traffic.stage import Stage, stage
+from tests.support import manifests
+from tests.support.agent.mortality import Mortals
+from tests.support.cluster.paths import collection, pods
+from tests.support.waiting import eventually
+
+DELAY = 300
+"""``scaleDownDelaySeconds`` of the app."""
+OLD = "v0"
+"""The image of the live Deployment; ours is v1, so that answers tell who gave them."""
+
+
+def live(on: Stage, replicas: int = 2) -> None:
+    """A Deployment and a Service that serve, made by somebody who knows no agent."""
+    on.cluster.apply(manifests.deployment(on.world.namespace, replicas=replicas, tag=OLD), manager="kubectl")
+    on.cluster.apply(manifests.service(on.world.namespace, app="web"), manager="kubectl")
+    eventually(lambda: len(on.cluster.ready_addresses(on.world.namespace, "web")) == replicas, what="it serves")
+
+
+def deployment_size(on: Stage) -> int:
+    found = on.cluster.get(f"{collection('apps/v1', 'Deployment', on.world.namespace)}/web")
+    return int(found["spec"]["replicas"])
+
+
+def adopt(on: Stage, scale_down: str) -> None:
+    on.web.spec["adopt"] = {"deployment": "web", "scaleDown": scale_down}
+    on.web.strategy["scaleDownDelaySeconds"] = DELAY
+    on.web.add("v1", "Adopt web")
+
+
+def hand_over(on: Stage) -> None:
+    """The Service selects our pods, the record has understood it, and people are there."""
+    on.web.wait(lambda: on.web.live_tag() == "v1" and on.web.record.adopted, "the Service is handed over")
+    on.wait_used("v1")
+    on.web.wait_told("deployed")
+
+
+def pods_of_ours(on: Stage) -> int:
+    found = on.cluster.list(pods(on.world.namespace), labelSelector=f"{names.APP}=web")
+    return len([each for each in found if "deletionTimestamp" not in each["metadata"]])
+
+
+def is_over(on: Stage) -> bool:
+    found = on.world.live(names.PLURAL, "web") or {}
+    conditions = (found.get("status") or {}).get("conditions") or []
+    return any((each["type"], each["reason"]) == ("Adopting", "Adopted") for each in conditions)
+
+
+def labels_of_pods(on: Stage) -> set[str]:
+    return {pod["metadata"]["labels"]["app"] for pod in on.cluster.list(pods(on.world.namespace))}
+
+
+def be_adopted(on: Stage, scale_down: str = "progressively") -> None:
+    """An agent in good health adopts the app."""
+    on.world.start()
+    adopt(on, scale_down)
+    hand_over(on)
+    on.web.wait(lambda: is_over(on), "the adoption is over")
+
+
+def each_death(
+    folder: Path,
+    fewest: int,
+    prepare: Callable[[Stage], None] = lambda _: None,
+    begin: Callable[[Stage], None] = live,
+) -> Iterator[tuple[Stage, Mortals, str]]:
+    """For every n: a stage on which something serves (`begin`), people who use it, and an agent that `prepare`s the
+    story; then one dies after its n-th write, and another one goes on. The story is told by whoever iterates; no
+    request of it may fail.
+
+    Ends with the first story that nobody had to die in, whose n must be more than ``fewest``.
+    """
+    n, died = 0, True
+    while died:
+        n += 1
+        place = folder / str(n)
+        place.mkdir()
+        with stage(place) as on:
+            begin(on)
+            on.load.start()
+            prepare(on)
+            if on.world.agent is not None:
+                on.world.wait_idle()
+                on.world.stop()
+            agents = Mortals(on.world, writes=n, mortal=1)
+            yield on, agents, f"death after write {n}"
+            died = agents.deaths == 1
+            assert not [each.failure for each in on.load.failures()], f"death after write {n}"
+            on.world.stop()
+    assert n > fewest

@@ -1,0 +1,118 @@
+"""An app gets another name while people use it: its Service is taken over from the former one, and no request fails."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gitops_bg.core import names
+from tests.integration.traffic.adopted import each_death
+from tests.integration.traffic.stage import Stage, stage
+from tests.support.cluster.paths import replica_sets, services
+from tests.support.scenario import App
+from tests.support.waiting import eventually
+
+WARM = 60
+"""``scaleDownDelaySeconds`` of the app."""
+
+
+def serving(on: Stage) -> None:
+    """The app `web` serves its second version."""
+    on.web.strategy["scaleDownDelaySeconds"] = WARM
+    on.world.start()
+    on.web.deploy("v1")
+    on.web.promote("v2")
+    on.web.wait_told("promoted")
+
+
+def rename(on: Stage) -> App:
+    """What `gitops-bg move` writes, in one commit."""
+    new = on.world.app("shop")
+    new.strategy |= {**on.web.strategy, "activeService": "web", "previewService": "web-preview"}
+    new.spec["adopt"] = {"app": "web"}
+    on.world.pull()
+    files = {}
+    for file in ("target.yaml", "primary.yaml"):
+        content = yaml.safe_load(on.world.remote.read(f"{on.web.folder}/{file}"))
+        content["metadata"]["name"] = "shop"
+        files[f"{new.folder}/{file}"] = yaml.safe_dump(content)
+    on.world.publish("Rename web", {on.web.folder: None, f"{new.folder}/app.yaml": new.app_yaml(), **files})
+    return new
+
+
+def has_it(on: Stage) -> bool:
+    """Whether the Service leads to the new app."""
+    found = on.cluster.get(f"{services(on.world.namespace)}/web")
+    return str(found["spec"]["selector"].get(names.APP)) == "shop"
+
+
+def is_gone(on: Stage) -> bool:
+    """Whether the former app is gone; an agent looks at every app, as its timers would have it."""
+    if on.world.agent is not None:
+        on.world.agent.wake_apps(on.world.agent.cluster.apps())
+    return on.world.live(names.PLURAL, "web") is None
+
+
+def preview_of(on: Stage) -> str:
+    """The app whose pods the preview Service selects."""
+    found = on.cluster.find(f"{services(on.world.namespace)}/web-preview")
+    return str(found["spec"]["selector"].get(names.APP)) if found else ""
+
+
+def left(on: Stage) -> list[str]:
+    found = on.cluster.list(replica_sets(on.world.namespace), labelSelector=f"{names.APP}=web")
+    return [each["metadata"]["name"] for each in found]
+
+
+def test_an_app_under_a_new_name_takes_its_service_over_without_a_lost_request(tmp_path: Path) -> None:
+    with stage(tmp_path) as on:
+        serving(on)
+        on.load.start()
+        new = rename(on)
+        on.web.wait(lambda: has_it(on), "the Service is taken over", 60)
+        new.wait(lambda: new.condition("Adopting")["reason"] == "Adopted", "the adoption is over")
+        on.wait_used("v2")
+        on.world.wait_idle()
+        assert left(on), "the pods of before stay warm for a while"
+        on.world.advance(WARM + 1)
+        eventually(lambda: is_gone(on) and not left(on), what="the former app is gone")
+        assert on.web.ledger_events()[-1] == "deleted"
+        eventually(lambda: is_gone(on) and preview_of(on) == "shop", what="there is a preview Service again")
+        on.wait_used("v2")
+        assert on.load.shares(0).keys() == {"v2"}
+        assert not [each.failure for each in on.load.failures()]
+
+
+def test_a_folder_that_is_renamed_without_a_word_changes_nothing_and_says_so(tmp_path: Path) -> None:
+    """No `adopt` in the new file: the app of before serves on, and each of the two says what is the case."""
+    with stage(tmp_path) as on:
+        serving(on)
+        on.load.start()
+        new = on.world.app("shop")
+        new.strategy |= {**on.web.strategy, "activeService": "web", "previewService": "web-preview"}
+        on.world.publish("Rename web", {on.web.folder: None})
+        new.add("v2", "Add shop")
+        said = new.wait_condition("Conflict")
+        assert "gitops-bg move" in said["message"]
+        assert on.web.condition("GitReachable")["message"] == "the app's folder has left main; it keeps serving"
+        on.world.wait_idle()
+        mark = len(on.load)
+        eventually(lambda: len(on.load) > mark + 100, what="people go on asking")
+        assert not has_it(on)
+        assert not [each.failure for each in on.load.failures()]
+
+
+@pytest.mark.slow
+def test_whatever_write_the_agent_dies_after_a_rename_loses_no_request(tmp_path: Path) -> None:
+    for on, agents, death in each_death(tmp_path, fewest=5, begin=serving):
+        rename(on)
+        agents.until(lambda on=on: has_it(on), "the Service is taken over")
+        on.wait_used("v2")
+        agents.until(lambda on=on: on.world.app("shop").record.routing.traffic, "the record knows")
+        on.world.clock.ahead += timedelta(seconds=WARM + 1)
+        agents.until(lambda on=on: is_gone(on), "the former app is gone")
+        eventually(lambda on=on: not left(on), what="and its pods")
+        assert on.web.ledger_events().count("deleted") == 1, death
