@@ -5,6 +5,7 @@ The agent fills in Git's part (``Observed.git``). Nothing here says what to do a
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import partial
 
 from gitops_bg.cluster.api.kinds import CONFIGURATION, Object
@@ -32,6 +33,7 @@ from gitops_bg.cluster.observation.states import (
 )
 from gitops_bg.cluster.ports import Routes, SeenWorkloads, TrafficRouter, Workloads
 from gitops_bg.core import names
+from gitops_bg.core.checks.scheduling import wants_pods
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.model.observed import (
     AuxiliaryView,
@@ -76,8 +78,10 @@ class Sources:
     deployment: Callable[[AppKey, str], DeploymentView]
 
 
-def gather(sources: Sources, app: AppKey, config: AppConfig | None, record: Record) -> Contents:
-    """Read what `observe` needs; the only step that may ask the server."""
+def gather(
+    sources: Sources, app: AppKey, config: AppConfig | None, record: Record, now: datetime | None = None
+) -> Contents:
+    """Read what `observe` needs; the only step that may ask the server. ``now`` None: nobody asks about single pods."""
     reader = sources.reader
     state = reader.app(app)
     names = (*service_names(config, state).all(), *former_names(config, state, record))
@@ -96,8 +100,7 @@ def gather(sources: Sources, app: AppKey, config: AppConfig | None, record: Reco
         namespace_uid=anchor,
         deployment=deployment,
     )
-    restart = record.operator.restart
-    return _with_pods(contents, sources.pods, app) if restart and restart.begun else contents
+    return _with_pods(contents, sources.pods, app) if now and wants_pods(record, now) else contents
 
 
 def _may_take_over(config: AppConfig | None, record: Record) -> bool:
@@ -114,7 +117,9 @@ def _uses_configuration(config: AppConfig | None, record: Record) -> bool:
 
 
 def _with_pods(contents: Contents, pods: Pods, app: AppKey) -> Contents:
-    """Add the pods, for a restart. An agent that may not list them does without: nothing else depends on it."""
+    """Add the pods, for a restart or a version that is late. An agent that may not list them does without: nothing else
+    depends on it.
+    """
     try:
         return replace(contents, pods=pods.views(app))
     except Refused as error:

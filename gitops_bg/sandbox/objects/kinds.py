@@ -134,6 +134,7 @@ BUILTIN = (
 )  # fmt: skip
 
 NAMESPACES: ResourceKey = ("", "namespaces")
+NODES: ResourceKey = ("", "nodes")
 PODS: ResourceKey = ("", "pods")
 SERVICES: ResourceKey = ("", "services")
 CONFIG_MAPS: ResourceKey = ("", "configmaps")

@@ -72,10 +72,13 @@ def _shared_claim(folder: AppFolder) -> Iterator[Problem]:
             yield folder.target.problem((*folder.pod_path, "volumes", place, "persistentVolumeClaim"), message, remedy)
 
 
+_HOST_NETWORK_REMEDY = "remove it, Services lead to the pods; or have a node for each pod of both versions"
+
+
 def _host_network(folder: AppFolder) -> Iterator[Problem]:
     if folder.target and folder.pod.get("hostNetwork") is True:
         message = "pods take the ports of their node, where the old version may have them still"
-        yield folder.target.problem((*folder.pod_path, "hostNetwork"), message, "remove it; Services lead to the pods")
+        yield folder.target.problem((*folder.pod_path, "hostNetwork"), message, _HOST_NETWORK_REMEDY)
 
 
 def _labels(folder: AppFolder) -> Iterator[Problem]:

@@ -96,7 +96,7 @@ ROWS: list[tuple[str, str, Change, str]] = [
         "target.yaml",
         (PORTS, "ports: [{name: http, containerPort: 8080, hostPort: 80}]"),
         C % 13 + "ports[0].hostPort: takes port 80 of its node, where the old version may have it still "
-        "(remove it; Services lead to containerPort)",
+        "(remove it, Services lead to containerPort; or have a node for each pod of both versions)",
     ),
     (
         "env-twice",
@@ -269,7 +269,7 @@ ROWS: list[tuple[str, str, Change, str]] = [
         "target.yaml",
         (CONTAINERS, f"      hostNetwork: true\n{CONTAINERS}"),
         P % 10 + "hostNetwork: pods take the ports of their node, where the old version may have them still "
-        "(remove it; Services lead to the pods)",
+        "(remove it, Services lead to the pods; or have a node for each pod of both versions)",
     ),
     (
         "label",

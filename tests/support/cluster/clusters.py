@@ -257,6 +257,8 @@ class SandboxCluster(TestCluster):
         from gitops_bg.sandbox import Sandbox
 
         with Sandbox(ready_after=ready_after, traffic=traffic, route_delay=route_delay) as sandbox:
+            for number in range(2, 5):  # as many nodes as the stand-in for the kubelet plays
+                sandbox.add_node(f"node-{number}")
             cluster = cls(sandbox, folder)
             with contextlib.closing(cluster):
                 yield cluster
