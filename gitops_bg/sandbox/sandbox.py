@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 
 from gitops_bg.sandbox.controllers.behaviours import IMAGE_RULES, ImageRule
+from gitops_bg.sandbox.controllers.daemonsets import DaemonSets
 from gitops_bg.sandbox.controllers.deployments import Deployments
 from gitops_bg.sandbox.controllers.disruption import Disruption
 from gitops_bg.sandbox.controllers.endpoints import Endpoints
@@ -67,6 +68,7 @@ class Sandbox:
         for controller in (ReplicaSets(self._writer, self._loop), self.kubelet, self._endpoints):
             self._loop.add(controller)
         self._loop.add(Deployments(self._writer, self._loop))
+        self._loop.add(DaemonSets(self._writer, self._loop))
         self._loop.add(Jobs(self._writer, self._loop, job_backoff))
         self._loop.add(Disruption(self._writer, self._loop))
         self._loop.add(Garbage(self._writer, self._loop))

@@ -1,6 +1,6 @@
 """Scheduler and kubelet: places pods, makes them ready or not, ends them. It must not create any.
 
-Pods of ReplicaSets serve until they are deleted; those of Jobs end as `commands.py` says.
+Pods of ReplicaSets and DaemonSets serve until they are deleted; those of Jobs end as `commands.py` says.
 """
 
 from __future__ import annotations

@@ -15,7 +15,9 @@ from gitops_bg.sandbox.objects.objects import Manifest, dig, labels_of
 
 HOSTNAME = "kubernetes.io/hostname"
 _EVERY_ADDRESS = "0.0.0.0"  # noqa: S104
-_DAEMON_OF_NODE = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
+_REQUIRED = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+
+_CORDON = "node.kubernetes.io/unschedulable"
 
 HostPort = tuple[str, str, int]
 """Protocol, address and port of a node."""
@@ -60,9 +62,31 @@ def is_chosen(pod: Manifest, node: Manifest) -> bool:
     wanted = (pod["spec"].get("nodeSelector") or {}).items()
     if not wanted <= labels_of(node).items():
         return False
-    terms = dig(pod["spec"], _DAEMON_OF_NODE) or ()
-    names = [field["values"] for term in terms for field in term.get("matchFields") or ()]
-    return not names or any(node["metadata"]["name"] in each for each in names)
+    terms = dig(pod["spec"], (*_REQUIRED, "nodeSelectorTerms")) or ()
+    return not terms or any(_matches(term, node) for term in terms)
+
+
+def _matches(term: Manifest, node: Manifest) -> bool:
+    named = all(node["metadata"]["name"] in each["values"] for each in term.get("matchFields") or ())
+    requirements = selectors.from_object({"matchExpressions": term.get("matchExpressions")})
+    return named and selectors.accepts(requirements, labels_of(node))
+
+
+def asks_for_node(spec: Manifest, name: str) -> Manifest:
+    """Return the spec of a pod that is for one node, as the DaemonSet controller makes it."""
+    required = dig(spec, _REQUIRED) or {}
+    field = {"key": "metadata.name", "operator": "In", "values": [name]}
+    terms = [{**term, "matchFields": [field]} for term in required.get("nodeSelectorTerms") or [{}]]
+    affinity = spec.get("affinity") or {}
+    chosen = {**(affinity.get("nodeAffinity") or {}), _REQUIRED[2]: {**required, "nodeSelectorTerms": terms}}
+    return {**spec, "affinity": {**affinity, "nodeAffinity": chosen}}
+
+
+def wanted_node(pod: Manifest) -> str:
+    """The node that a pod is on, or that it is for; empty where any will do."""
+    terms = dig(pod["spec"], (*_REQUIRED, "nodeSelectorTerms")) or ()
+    named = (value for term in terms for field in term.get("matchFields") or () for value in field["values"])
+    return pod["spec"].get("nodeName") or next(named, "")
 
 
 def host_ports(pod: Manifest) -> frozenset[HostPort]:
@@ -83,13 +107,20 @@ def _refusal(pod: Manifest, node: Manifest, nodes: Sequence[Manifest], there: Se
     """Why a node does not take a pod; empty where it does."""
     if not is_chosen(pod, node):
         return "node(s) didn't match Pod's node affinity/selector"
-    if dig(node, ("spec", "unschedulable")):
+    if dig(node, ("spec", "unschedulable")) and not _tolerates_cordons(pod):
         return "node(s) were unschedulable"
     if _collides(host_ports(pod), (each for each in there if each["spec"]["nodeName"] == node["metadata"]["name"])):
         return "node(s) didn't have free ports for the requested pod ports"
     if not all(_keeps(spread, pod, node, nodes, there) for spread in _hard_spreads(pod)):
         return "node(s) didn't match pod topology spread constraints"
     return ""
+
+
+def _tolerates_cordons(pod: Manifest) -> bool:
+    return any(
+        each.get("key") in (None, _CORDON) and each.get("operator") == "Exists"
+        for each in pod["spec"].get("tolerations") or ()
+    )
 
 
 def _collides(wanted: frozenset[HostPort], pods: Iterable[Manifest]) -> bool:

@@ -39,6 +39,7 @@ _WORKED_ON = (
     ("gitops-bg.dev/v1alpha1", "ReleaseGroup"),
     ("apps/v1", "Deployment"),
     ("apps/v1", "ReplicaSet"),
+    ("apps/v1", "DaemonSet"),
     ("batch/v1", "Job"),
     ("v1", "Pod"),
 )

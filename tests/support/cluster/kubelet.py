@@ -32,7 +32,7 @@ from gitops_bg.sandbox.controllers.pod_status import State
 from gitops_bg.sandbox.controllers.scheduling import Placement, is_choosy, node_manifest, place
 from tests.support.cluster.paths import events, path_in, pods
 from tests.support.cluster.pod_servers import PodServers
-from tests.support.cluster.rawapi import APPLY, JSON, STRATEGIC, ApiError, Json, RawApi, Watch
+from tests.support.cluster.rawapi import APPLY, JSON, MERGE, STRATEGIC, ApiError, Json, RawApi, Watch
 
 _NODES = ("node-1", "node-2", "node-3", "node-4")
 _ALL_PODS = "/api/v1/pods"
@@ -65,7 +65,9 @@ class Kubelet:
 
     def __enter__(self) -> Self:
         for name in _NODES:
-            self.api.patch(f"/api/v1/nodes/{name}", node_manifest(name), APPLY, fieldManager="kubelet", force="true")
+            node = f"/api/v1/nodes/{name}"
+            self.api.patch(node, node_manifest(name), APPLY, fieldManager="kubelet", force="true")
+            self.api.patch(node, {"spec": {"taints": None}}, MERGE)  # a new node is tainted until it is ready
         self._timer.start()
         self._watcher.start()
         return self
