@@ -269,7 +269,7 @@ class Cluster:
 
     def observe(self, app: AppKey, config: AppConfig | None, record: Record, now: datetime | None = None) -> Observed:
         """The live state of an app; Git's part stays empty. ``config`` None: the folder left main; ``now`` None: nobody
-        asks about single pods.
+        asks why pods are late.
         """
         return observe(app, gather(self._sources, app, config, record, now), config, record, self._settled, self._us)
 

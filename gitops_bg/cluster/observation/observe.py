@@ -81,7 +81,7 @@ class Sources:
 def gather(
     sources: Sources, app: AppKey, config: AppConfig | None, record: Record, now: datetime | None = None
 ) -> Contents:
-    """Read what `observe` needs; the only step that may ask the server. ``now`` None: nobody asks about single pods."""
+    """Read what `observe` needs; the only step that may ask the server. ``now`` None: nobody asks why pods are late."""
     reader = sources.reader
     state = reader.app(app)
     names = (*service_names(config, state).all(), *former_names(config, state, record))
@@ -100,7 +100,7 @@ def gather(
         namespace_uid=anchor,
         deployment=deployment,
     )
-    return _with_pods(contents, sources.pods, app) if now and wants_pods(record, now) else contents
+    return _with_pods(contents, sources.pods, app) if wants_pods(record, now) else contents
 
 
 def _may_take_over(config: AppConfig | None, record: Record) -> bool:

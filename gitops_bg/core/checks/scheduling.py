@@ -14,12 +14,14 @@ _FREE_PORTS = "free ports"
 """What the scheduler says where pods want a ``hostPort`` (kubernetes ``plugins/nodeports/node_ports.go``)."""
 
 
-def wants_pods(record: Record, now: datetime) -> bool:
-    """Whether the decision depends on single pods: a restart has begun, or a version is late."""
+def wants_pods(record: Record, now: datetime | None) -> bool:
+    """Whether the decision depends on single pods: a restart has begun, or a version is late (``now`` None: nobody asks
+    about late ones).
+    """
     restart = record.operator.restart
     if restart is not None and restart.begun:
         return True
-    return any(each.waiting_since and now >= each.waiting_since + LATE for each in record.versions)
+    return now is not None and any(each.waiting_since and now >= each.waiting_since + LATE for each in record.versions)
 
 
 def late_at(version: Version) -> datetime | None:

@@ -192,7 +192,7 @@ def test_every_kind_is_adopted_promoted_and_rolled_back_without_a_lost_request(
         expect(load, apps, "v1")
         lag = stretched(0.5)  # of the watch that saw it move
         for app in apps:
-            assert answered(load, app, before=seen.taken_over_at(app.name) - lag) == {NOT_OURS}, app.name
+            assert answered(load, app, before=seen.taken_over_at(app.name) - lag) <= {NOT_OURS}, app.name
 
         merges = {}
         for app in apps:
