@@ -268,9 +268,11 @@ class Cluster:
         """The record of an app; the empty one where there is none yet."""
         return load(self._reader.app(app))
 
-    def observe(self, app: AppKey, config: AppConfig | None, record: Record) -> Observed:
-        """The live state of an app; Git's part stays empty. ``config`` None: the folder left main."""
-        return observe(app, gather(self._sources, app, config, record), config, record, self._settled, self._us)
+    def observe(self, app: AppKey, config: AppConfig | None, record: Record, now: datetime | None = None) -> Observed:
+        """The live state of an app; Git's part stays empty. ``config`` None: the folder left main; ``now`` None: nobody
+        asks why pods are late.
+        """
+        return observe(app, gather(self._sources, app, config, record, now), config, record, self._settled, self._us)
 
     def secret(self, namespace: str, name: str) -> Mapping[str, bytes]:
         """The present data of a Secret, never cached. Raises `NotFound` where there is none."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 
 from gitops_bg.sandbox.controllers.behaviours import IMAGE_RULES, ImageRule
+from gitops_bg.sandbox.controllers.daemonsets import DaemonSets
 from gitops_bg.sandbox.controllers.deployments import Deployments
 from gitops_bg.sandbox.controllers.disruption import Disruption
 from gitops_bg.sandbox.controllers.endpoints import Endpoints
@@ -17,13 +18,14 @@ from gitops_bg.sandbox.controllers.jobs import Jobs
 from gitops_bg.sandbox.controllers.kubelet import Kubelet
 from gitops_bg.sandbox.controllers.loop import Loop
 from gitops_bg.sandbox.controllers.replicasets import ReplicaSets
+from gitops_bg.sandbox.controllers.scheduling import node_manifest
 from gitops_bg.sandbox.faults import Faults
 from gitops_bg.sandbox.http.errors import ApiError
 from gitops_bg.sandbox.http.requests import Requests
 from gitops_bg.sandbox.http.server import ApiServer
 from gitops_bg.sandbox.http.wire import Acceptor, Request, Response
 from gitops_bg.sandbox.objects.definitions import Definitions
-from gitops_bg.sandbox.objects.kinds import NAMESPACES, Kinds
+from gitops_bg.sandbox.objects.kinds import NAMESPACES, NODES, Kinds, ResourceKey
 from gitops_bg.sandbox.objects.objects import Manifest, copy_of, to_json
 from gitops_bg.sandbox.objects.store import Store
 from gitops_bg.sandbox.traffic.gateway import GatewayProxy
@@ -66,6 +68,7 @@ class Sandbox:
         for controller in (ReplicaSets(self._writer, self._loop), self.kubelet, self._endpoints):
             self._loop.add(controller)
         self._loop.add(Deployments(self._writer, self._loop))
+        self._loop.add(DaemonSets(self._writer, self._loop))
         self._loop.add(Jobs(self._writer, self._loop, job_backoff))
         self._loop.add(Disruption(self._writer, self._loop))
         self._loop.add(Garbage(self._writer, self._loop))
@@ -95,6 +98,7 @@ class Sandbox:
         self._acceptor = Acceptor()
         self._socket = self._acceptor.listen(self._server.serve)
         self._loop.start()
+        self.add_node("sandbox")
         for name in ("default", "kube-system"):
             self.create_namespace(name)
         return self
@@ -162,8 +166,15 @@ class Sandbox:
 
     def create_namespace(self, name: str) -> None:
         """Create a namespace, if it does not exist."""
+        self._ensure(NAMESPACES, {"metadata": {"name": name}})
+
+    def add_node(self, name: str) -> None:
+        """Add a node that takes every pod, if it does not exist."""
+        self._ensure(NODES, node_manifest(name))
+
+    def _ensure(self, resource: ResourceKey, manifest: Manifest) -> None:
         try:
-            self._writer.create(self._kinds.of(NAMESPACES), "", {"metadata": {"name": name}}, _OWN)
+            self._writer.create(self._kinds.of(resource), "", manifest, _OWN)
         except ApiError as error:
             if error.reason != "AlreadyExists":
                 raise

@@ -65,6 +65,13 @@ def replica_set(
     }
 
 
+def daemon_set(namespace: str, name: str = "web", image: str = "registry.example/web:v1", **spec: object) -> Json:
+    """A DaemonSet whose pods carry the label `app` with its name."""
+    made = replica_set(namespace, name, image=image, **spec)
+    del made["spec"]["replicas"]
+    return {**made, "kind": "DaemonSet"}
+
+
 def custom_resource_definition(kind: str, group: str, version: str = "v1") -> Json:
     """A CRD of a namespaced kind with a status, that takes any field."""
     plural = f"{kind.lower()}s"

@@ -84,7 +84,7 @@ class Sightings:
         return next(seen)
 
     def shrunk_while_selected(self, service: str) -> list[str]:
-        """ReplicaSets that were scaled down or deleted while this Service selected their pods (I2)."""
+        """ReplicaSets of ours that were scaled down or deleted while this Service selected their pods (I2)."""
         wrong, selected = [], ""
         sizes: dict[str, int] = {}
         for _, kind, event in self._in_order():
@@ -93,7 +93,7 @@ class Sightings:
                 selected = digest if found["metadata"]["name"] == service else selected
                 continue
             size = 0 if event["type"] == "DELETED" else found["spec"]["replicas"]
-            if digest == selected and size < sizes.get(digest, 0):
+            if digest and digest == selected and size < sizes.get(digest, 0):
                 wrong.append(f"{found['metadata']['name']} from {sizes[digest]} to {size}")
             sizes[digest] = size
         return wrong

@@ -68,12 +68,12 @@ class Live:
         return cls(None, Record(), Observed())
 
 
-def look(catalog: Catalog, cluster: Cluster, app: AppKey, reading: Reading) -> Live:
+def look(catalog: Catalog, cluster: Cluster, app: AppKey, reading: Reading, now: datetime) -> Live:
     """Read an app from the cluster, compared with what main says of it."""
     seen = cluster.seen(app)
     manifest, record = seen.manifest, seen.record
     config = _config(catalog, reading, app, manifest, record, counts=True)
-    observed = cluster.observe(app, config, record) if config else Observed()
+    observed = cluster.observe(app, config, record, now) if config else Observed()
     return Live(manifest, record, observed, seen.version, seen.pull)
 
 
@@ -105,7 +105,7 @@ def _config(
     return None if config is None else catalog.pinned(reading, app, config, record)
 
 
-def gather(catalog: Catalog, cluster: Cluster, app: AppKey) -> Facts | None:
+def gather(catalog: Catalog, cluster: Cluster, app: AppKey, now: datetime) -> Facts | None:
     """Read everything about an app, with one reading of main; None for an app that neither Git nor the cluster has.
 
     Raises as `Cluster.demand_known`.
@@ -113,7 +113,7 @@ def gather(catalog: Catalog, cluster: Cluster, app: AppKey) -> Facts | None:
     cluster.demand_known(app.namespace)
     state = catalog.member_state_of(app)
     reading = reading_for(catalog.reading, app, state)
-    facts = facts_of(catalog, reading, app, look(catalog, cluster, app, reading))
+    facts = facts_of(catalog, reading, app, look(catalog, cluster, app, reading, now))
     if facts is not None and state is not None:
         return _as_member(facts, state, in_main=reading.entry(app) is not None)
     if facts is None or reading.entry(app) or not facts.desired.knowledge.counts:

@@ -104,7 +104,7 @@ class Reconciler:
     def _pass(self, app: AppKey) -> bool:
         """Run one pass; return whether it wrote to the cluster, so that another pass is due."""
         started = self._clock()
-        facts = gather(self._catalog, self._cluster, app)
+        facts = gather(self._catalog, self._cluster, app, started)
         if facts is None:
             self._forget(app)
             return False

@@ -125,7 +125,7 @@ def _named(name: str, known: set[AppKey] | frozenset[AppKey]) -> AppKey:
 
 def _seen(session: Session, catalog: Catalog, live: dict[AppKey, Live] | None, app: AppKey) -> Live:
     if live is None:
-        return look(catalog, session.cluster, app, catalog.reading)
+        return look(catalog, session.cluster, app, catalog.reading, session.now)
     return live.get(app) or Live.nothing()
 
 

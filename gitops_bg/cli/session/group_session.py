@@ -40,7 +40,7 @@ def group_facts(session: Session, group: GroupKey) -> GroupFacts:
 def _knowing_peers(session: Session, group: GroupKey) -> GroupFacts:
     """Return them with what policies ask about other apps: all of these are looked at, once."""
     catalog = session.catalog()
-    apps = (gather(catalog, session.cluster, app) for app in sorted(catalog.apps()))
+    apps = (gather(catalog, session.cluster, app, session.now) for app in sorted(catalog.apps()))
     note_peers(catalog.board, (each for each in apps if each), session.now, session.cluster.since)
     return _gathered(session, catalog, group)
 

@@ -83,7 +83,7 @@ class Session(LiveSession):
 
     def facts(self, app: AppKey) -> Facts:
         """Return all facts about an app now. Raises ``ObjectNotFound``."""
-        facts = gather(self.catalog([app.namespace]), self.cluster, app)
+        facts = gather(self.catalog([app.namespace]), self.cluster, app, self.now)
         if facts is None:
             raise ObjectNotFound(f"neither main nor the cluster has an app {app}")
         facts = self.as_the_agent_knows(facts, self.cluster.manifest(app))
@@ -99,7 +99,7 @@ class Session(LiveSession):
     def _knowing_peers(self, facts: Facts) -> Facts:
         """Add what the app's policies ask about other apps: all of these are looked at, once."""
         catalog = self.catalog()
-        others = (gather(catalog, self.cluster, app) for app in sorted(catalog.apps() - {facts.app}))
+        others = (gather(catalog, self.cluster, app, self.now) for app in sorted(catalog.apps() - {facts.app}))
         known = [facts, *(each for each in others if each)]
         return knowing_one_another(catalog.board, known, self.now, self.cluster.since)[0]
 

@@ -1,4 +1,4 @@
-"""Why pods do not start, in the words of the kubelet, and what a person can do about it: for `explain`.
+"""Why pods do not start, in the words of the scheduler or the kubelet, and what a person can do: for `explain`.
 
 It reads pods and, if those do not say why, their Events; what we may not read is left out.
 """
@@ -11,6 +11,7 @@ from itertools import groupby
 from gitops_bg.cli.views.pods import Pod, pods_of
 from gitops_bg.cluster.api.kinds import EVENTS
 from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.core.checks.scheduling import remedy_for
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.version import AppKey, ConfigurationRef, Snapshot
@@ -102,7 +103,7 @@ def _advice(about: _About, reason: str, message: str, pod: str) -> str:
         return f"if the image is wrong: gitops-bg set-image {app} CONTAINER=IMAGE"
     if reason.removeprefix("Init:") == "CrashLoopBackOff":
         return f"kubectl --namespace {app.namespace} logs {pod} --previous"
-    return ""
+    return remedy_for(message)
 
 
 def _create(about: _About, kind: str, name: str) -> str:

@@ -15,7 +15,7 @@ from gitops_bg.core.model.version import AppKey
 class Pod:
     """One pod. ``digest`` is the short one of its label; ``ready`` and ``containers`` are counts.
 
-    ``phase`` and ``message`` say why the pod waits, if it does, in the words of the kubelet.
+    ``phase`` and ``message`` say why the pod waits, if it does, in the words of the scheduler or the kubelet.
     """
 
     name: str
@@ -67,7 +67,10 @@ def _pod(body: dict[str, Any]) -> Pod:
 
 
 def _waits(status: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield why containers wait, with the messages; the containers that others wait for come first."""
+    """Yield why the pod waits, with the messages: without a node; or its containers, first those others wait for."""
+    for each in status.get("conditions") or []:
+        if each["type"] == "PodScheduled" and each["status"] == "False" and each.get("reason"):
+            yield each["reason"], each.get("message") or ""
     for prefix, field in (("Init:", "initContainerStatuses"), ("", "containerStatuses")):
         for each in status.get(field) or []:
             waiting = (each.get("state") or {}).get("waiting") or {}

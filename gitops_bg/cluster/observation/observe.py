@@ -5,6 +5,7 @@ The agent fills in Git's part (``Observed.git``). Nothing here says what to do a
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import partial
 
 from gitops_bg.cluster.api.kinds import CONFIGURATION, Object
@@ -32,6 +33,7 @@ from gitops_bg.cluster.observation.states import (
 )
 from gitops_bg.cluster.ports import Routes, SeenWorkloads, TrafficRouter, Workloads
 from gitops_bg.core import names
+from gitops_bg.core.checks.scheduling import wants_pods
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.model.observed import (
     AuxiliaryView,
@@ -41,7 +43,7 @@ from gitops_bg.core.model.observed import (
     PodView,
 )
 from gitops_bg.core.model.record import Record
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, WorkloadKind
 from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.spec.app.load import AppConfig
 
@@ -76,11 +78,15 @@ class Sources:
     deployment: Callable[[AppKey, str], DeploymentView]
 
 
-def gather(sources: Sources, app: AppKey, config: AppConfig | None, record: Record) -> Contents:
-    """Read what `observe` needs; the only step that may ask the server."""
+def gather(
+    sources: Sources, app: AppKey, config: AppConfig | None, record: Record, now: datetime | None = None
+) -> Contents:
+    """Read what `observe` needs; the only step that may ask the server. ``now`` None: nobody asks why pods are late."""
     reader = sources.reader
     state = reader.app(app)
     names = (*service_names(config, state).all(), *former_names(config, state, record))
+    if _runs_on_every_node(config, record):
+        _follow_daemon_sets(reader, app, record)
     routes = sources.router.current(app, names, adopting=_may_take_over(config, record))
     copies = reader.copies(app, in_use=_uses_configuration(config, record))
     uid = state.meta.uid if state is not None else ""
@@ -96,8 +102,7 @@ def gather(sources: Sources, app: AppKey, config: AppConfig | None, record: Reco
         namespace_uid=anchor,
         deployment=deployment,
     )
-    restart = record.operator.restart
-    return _with_pods(contents, sources.pods, app) if restart and restart.begun else contents
+    return _with_pods(contents, sources.pods, app) if wants_pods(record, now) else contents
 
 
 def _may_take_over(config: AppConfig | None, record: Record) -> bool:
@@ -108,13 +113,33 @@ def _may_take_over(config: AppConfig | None, record: Record) -> bool:
     return bool(gives_back_to(config, record)) or (spec.adopt is not None and not record.routing.traffic)
 
 
+def _follow_daemon_sets(reader: Reader, app: AppKey, record: Record) -> None:
+    """Have DaemonSets looked at. Where they may not be: unknown is not absent once one was up. Before, whoever creates
+    the first one is refused as well, and the app says so.
+    """
+    try:
+        reader.follow_daemon_sets(app.namespace)
+    except Refused:
+        if any(each.on_every_node and (each.available_since or each.was_active) for each in record.versions):
+            raise
+
+
+def _runs_on_every_node(config: AppConfig | None, record: Record) -> bool:
+    named = (config.target, config.primary) if config is not None else ()
+    snapshots = [each.snapshot for each in named if each]
+    snapshots += [version.snapshot for version in record.versions]
+    return any(each.workload is WorkloadKind.DAEMON_SET for each in snapshots)
+
+
 def _uses_configuration(config: AppConfig | None, record: Record) -> bool:
     in_git = config is not None and bool(config.configuration)
     return in_git or any(version.snapshot.configuration for version in record.versions)
 
 
 def _with_pods(contents: Contents, pods: Pods, app: AppKey) -> Contents:
-    """Add the pods, for a restart. An agent that may not list them does without: nothing else depends on it."""
+    """Add the pods, for a restart or a version that is late. An agent that may not list them does without: nothing else
+    depends on it.
+    """
     try:
         return replace(contents, pods=pods.views(app))
     except Refused as error:

@@ -1,5 +1,6 @@
 """The pods of an app, read on demand: nothing watches them, so idle apps cost nothing (DESIGN §8)."""
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from gitops_bg.cluster.api.client import Client
@@ -8,9 +9,12 @@ from gitops_bg.core import names
 from gitops_bg.core.model.change_set import Change, ChangeSetEntry
 from gitops_bg.core.model.observed import PodView
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.text.printable import one_line
 
 _EVICTION = "pods/eviction"
 _ENDED = ("Succeeded", "Failed")
+_LONGEST = 300
+"""Of what the scheduler says: with many kinds of nodes it is a long list."""
 
 
 class Pods:
@@ -71,4 +75,13 @@ def _view(pod: Object) -> PodView:
         created_at=datetime.fromisoformat(metadata["creationTimestamp"]),
         ready_since=datetime.fromisoformat(since) if since else None,
         leaving="deletionTimestamp" in metadata,
+        unschedulable=_unschedulable(conditions),
     )
+
+
+def _unschedulable(conditions: Iterable[Object]) -> str:
+    """Why the scheduler found no node (https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/)."""
+    for each in conditions:
+        if (each["type"], each["status"], each.get("reason")) == ("PodScheduled", "False", "Unschedulable"):
+            return one_line(str(each.get("message") or "Unschedulable"))[:_LONGEST]
+    return ""

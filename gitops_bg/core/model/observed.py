@@ -75,6 +75,8 @@ class PodView:
     """None where the pod is not ready."""
     leaving: bool = False
     """The pod is being deleted."""
+    unschedulable: str = ""
+    """Why no node takes it, in the words of the scheduler; empty where it has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +259,7 @@ class Observed:
     """The Deployment that the app was adopted from; None where nobody has to look at it."""
     auxiliary_objects: tuple[AuxiliaryView, ...] = field(default=(), metadata={STORED_AS: "companions"})
     pods: tuple[PodView, ...] | None = None
-    """The pods of the app; None unless a restart has begun, because nothing else needs them."""
+    """The pods of the app; None unless a restart has begun or a version is late (`checks.scheduling.wants_pods`)."""
     pods_refused: str = ""
     """Why the agent may not list the pods, or empty."""
     request: Request | None = None

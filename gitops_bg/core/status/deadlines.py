@@ -21,6 +21,7 @@ from gitops_bg.core.checks.git.unverified import held_since
 from gitops_bg.core.checks.hooks.timing import delivery_deadlines, query_deadlines
 from gitops_bg.core.checks.policies.facts import moments as policy_moments
 from gitops_bg.core.checks.restart import recheck_at
+from gitops_bg.core.checks.scheduling import late_at as pods_listed_at
 from gitops_bg.core.checks.stabilization import stabilization_ends
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.analysis.runs import moments
@@ -40,7 +41,7 @@ LOOK_SOON = timedelta(seconds=3)
 
 LOOK_AGAIN = timedelta(minutes=1)
 """How soon what nothing watches is looked at again: a route, an auxiliary object that could not be read, what an app is
-adopted from.
+adopted from, pods without a node.
 """
 
 
@@ -150,6 +151,10 @@ def _unseen(world: World) -> Iterator[Deadline]:
         late_at = _late_at(world, version)
         if late_at:
             yield Deadline(GateKind.AVAILABILITY, version, "its progress deadline", late_at, shown=False)
+            why = "its pods are late, and asked why"
+            yield Deadline(GateKind.AVAILABILITY, version, why, pods_listed_at(version), shown=False)
+    if any(pod.unschedulable for pod in world.observed.pods or ()):
+        yield _hidden(GateKind.AVAILABILITY, "pods that have no node are looked at again", world.now + LOOK_AGAIN)
     behind = world.candidate if world.incoming else None
     for gate in gates_before_commit(world, behind) if behind else ():
         yield Deadline(gate.kind, behind, gate.reason, gate.until, shown=False)

@@ -134,6 +134,13 @@ MEANINGS: Meanings = {
     **{(kind, phase): meaning for kind in OF_THE_PHASE for phase, meaning in _PHASES.items()},
     # --- how far the rollout is ---
     ("Progressing", "ReplicaSetUpdated"): _COMES_UP,
+    ("Progressing", "PodsUnschedulable"): Meaning(
+        STAYS,
+        PLATFORM,
+        "give its pods a node: the message says what the scheduler misses; two versions with one hostPort need a node "
+        "for each pod of both",
+        _TREE,
+    ),
     ("Progressing", "RolloutProgressing"): _WAITS,
     ("Progressing", "NewReplicaSetAvailable"): CALM,
     ("Progressing", "RolloutPaused"): _PROMOTE,

@@ -4,6 +4,7 @@ Reasons are those of Argo Rollouts where it has one (argo-rollouts.md §4). Noth
 """
 
 from gitops_bg.core.checks.hooks.queries import awaits_confirmation
+from gitops_bg.core.checks.scheduling import without_node
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.decision import Condition, GateKind, GateResult
@@ -30,10 +31,14 @@ def _progressing(world: World, paused: Condition) -> Condition:
     coming = world.incoming or world.candidate
     if coming is None:
         return _at_rest(world)
+    missing = without_node(world, coming)
     if coming.failure:
-        return Condition("Progressing", False, coming.failure, f"{_name(coming)} did not become available")
+        said = f"{_name(coming)} did not become available"
+        return Condition("Progressing", False, coming.failure, f"{said}: {missing}" if missing else said)
     if paused.status:
         return Condition("Progressing", None, "RolloutPaused", paused.message)
+    if missing:
+        return Condition("Progressing", None, "PodsUnschedulable", f"{_name(coming)} waits: {missing}")
     if coming.available_since is None:
         return Condition("Progressing", True, "ReplicaSetUpdated", f"{_name(coming)} comes up")
     return Condition("Progressing", True, "RolloutProgressing", f"{_name(coming)} is on its way")

@@ -1,4 +1,4 @@
-"""Which pods are a ReplicaSet's: those it created, plus orphans that its selector matches.
+"""Which pods are those of a ReplicaSet or DaemonSet: those it created, plus orphans that its selector matches.
 
 It must create and delete no pod. Rules: kubernetes `pkg/controller/controller_ref_manager.go`.
 """
@@ -18,10 +18,10 @@ from gitops_bg.sandbox.verbs.writing import Options, Writer
 _OPTIONS = Options(manager="kube-controller-manager")
 
 
-def owner_reference(replica_set: Manifest) -> Manifest:
-    """Return the reference that makes a ReplicaSet the controller of a pod."""
-    metadata = replica_set["metadata"]
-    reference = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": metadata["name"], "uid": metadata["uid"]}
+def owner_reference(workload: Manifest) -> Manifest:
+    """Return the reference that makes a workload the controller of a pod."""
+    metadata = workload["metadata"]
+    reference = {"apiVersion": "apps/v1", "kind": workload["kind"], "name": metadata["name"], "uid": metadata["uid"]}
     return {**reference, "controller": True, "blockOwnerDeletion": True}
 
 
@@ -48,23 +48,23 @@ class PodOwners:
         owner = controller_of(pod)
         return self._owned[owner["uid"]] if owner else self._orphans[key_of(pod)[0]]
 
-    def claim(self, replica_set: Manifest) -> list[Manifest]:
-        """Return a ReplicaSet's pods, after adopting orphans that match and releasing pods that no longer do."""
-        selector = selectors.from_object(replica_set["spec"]["selector"])
+    def claim(self, workload: Manifest) -> list[Manifest]:
+        """Return a workload's pods, after adopting orphans that match and releasing pods that no longer do."""
+        selector = selectors.from_object(workload["spec"]["selector"])
         with self._writer.store.lock:
-            owned = self._pods(self._owned.get(replica_set["metadata"]["uid"], ()))
-            orphans = self._pods(self._orphans.get(key_of(replica_set)[0], ()))
+            owned = self._pods(self._owned.get(workload["metadata"]["uid"], ()))
+            orphans = self._pods(self._orphans.get(key_of(workload)[0], ()))
         kept = []
         for pod in owned:
             if selectors.accepts(selector, labels_of(pod)):
                 kept.append(pod)
             else:
                 self._edit_owners(pod, [])
-        if "deletionTimestamp" in replica_set["metadata"]:
+        if "deletionTimestamp" in workload["metadata"]:
             return kept
         for pod in orphans:
             if selectors.accepts(selector, labels_of(pod)) and "deletionTimestamp" not in pod["metadata"]:
-                kept += self._edit_owners(pod, [owner_reference(replica_set)])
+                kept += self._edit_owners(pod, [owner_reference(workload)])
         return kept
 
     def _pods(self, keys: Iterable[ObjectKey]) -> list[Manifest]:

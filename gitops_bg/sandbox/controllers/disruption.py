@@ -88,7 +88,10 @@ class Disruption:
         return expected, _share(least, expected)
 
     def _expected(self, pods: list[Manifest]) -> int:
-        """The replicas that the ReplicaSets of these pods ask for."""
+        """The replicas that the ReplicaSets of these pods ask for; pods of a DaemonSet have no scale to be asked.
+
+        https://kubernetes.io/docs/tasks/run-application/configure-pdb/#arbitrary-controllers-and-selectors
+        """
         namespace = pods[0]["metadata"]["namespace"] if pods else ""
         owners = {owner["name"] for pod in pods if (owner := controller_of(pod)) and owner["kind"] == "ReplicaSet"}
         found = (self._store.get(REPLICASETS, (namespace, name)) for name in owners)

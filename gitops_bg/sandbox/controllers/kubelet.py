@@ -1,6 +1,6 @@
 """Scheduler and kubelet: places pods, makes them ready or not, ends them. It must not create any.
 
-Pods of ReplicaSets serve until they are deleted; those of Jobs end as `commands.py` says.
+Pods of ReplicaSets and DaemonSets serve until they are deleted; those of Jobs end as `commands.py` says.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from gitops_bg.sandbox.controllers.commands import endings_of
 from gitops_bg.sandbox.controllers.configuring import Configuring
 from gitops_bg.sandbox.controllers.loop import Loop
 from gitops_bg.sandbox.controllers.pod_status import State
+from gitops_bg.sandbox.controllers.scheduling import Placement, is_choosy, place
 from gitops_bg.sandbox.http.errors import ApiError
 from gitops_bg.sandbox.http.watches import DELETED, Change
 from gitops_bg.sandbox.objects import selectors
-from gitops_bg.sandbox.objects.kinds import PODS, ResourceKey
+from gitops_bg.sandbox.objects.kinds import NODES, PODS, ResourceKey
 from gitops_bg.sandbox.objects.objects import Manifest, dig, key_of, labels_of
 from gitops_bg.sandbox.objects.store import ObjectKey
 from gitops_bg.sandbox.verbs.deleting import Deletion, delete
 from gitops_bg.sandbox.verbs.writing import Options, Writer
 
-_NODE = "sandbox"
 _RESTART_SECONDS = 10.0
 """How long a container waits before its second and later restarts; the real kubelet waits longer each time."""
 
@@ -66,6 +66,9 @@ class Kubelet:
     _overrides: list[_Override] = field(default_factory=list)
     _started: dict[ObjectKey, float] = field(default_factory=dict)
     _addresses: Any = field(default_factory=lambda: count(2))
+    _turns: Any = field(default_factory=count)
+    _unplaced: dict[ObjectKey, str] = field(default_factory=dict)
+    """The pods without a node, and what they were told."""
 
     def __post_init__(self) -> None:
         self.configuring = Configuring(self.writer)
@@ -108,14 +111,20 @@ class Kubelet:
         """Queue a pod that is new, was told to end, or may get what it waits for."""
         for waiting in self.configuring.waiting(resource, change.current.obj):
             self.loop.put(self, waiting)
+        if resource == NODES:
+            self._retry_unplaced()
         if resource != PODS:
             return
         key = key_of(change.current.obj)
         if change.type == DELETED:
             self._started.pop(key, None)
             self._ending.pop(key, None)
+            self._unplaced.pop(key, None)
+            self._retry_unplaced()
             self.configuring.forget(key)
-        elif key not in self._started or "deletionTimestamp" in change.current.obj["metadata"]:
+        elif "deletionTimestamp" in change.current.obj["metadata"] or not (
+            key in self._started or key in self._unplaced
+        ):
             self.loop.put(self, key)
 
     def drained_now(self, key: ObjectKey) -> None:
@@ -154,8 +163,10 @@ class Kubelet:
 
     def _run(self, pod: Manifest) -> None:
         behaviour = self.behaviour(pod)
-        if not pod["spec"].get("nodeName"):
-            pod = self._schedule(pod)
+        scheduled = pod if pod["spec"].get("nodeName") else self._schedule(pod)
+        if scheduled is None:
+            return
+        pod = scheduled
         without = self.configuring.state_without(pod, pulled=not behaviour.unpulled)
         if without is not None:
             self._report(pod, without)
@@ -206,15 +217,35 @@ class Kubelet:
                 return override.ready
         return left <= 0 and not behaviour.waiting
 
-    def _schedule(self, pod: Manifest) -> Manifest:
-        def bind(live: Manifest) -> Manifest:
-            return {**live, "spec": {**live["spec"], "nodeName": _NODE}}
-
+    def _schedule(self, pod: Manifest) -> Manifest | None:
+        """Give a pod a node, or say in its status why it has none."""
+        key, placement = key_of(pod), self._placement(pod)
         kind = self.writer.kinds.of(PODS)
-        return self.writer.modify(kind, *key_of(pod), bind, Options(manager="kube-scheduler")).obj
+        if not placement.node:
+            if self._unplaced.get(key) != placement.reason:
+                self._unplaced[key] = placement.reason
+                status = pod_status.unscheduled(pod, placement.reason)
+                self.writer.edit_status(kind, pod, status, "kube-scheduler")
+            return None
+
+        def bind(live: Manifest) -> Manifest:
+            return {**live, "spec": {**live["spec"], "nodeName": placement.node}}
+
+        self._unplaced.pop(key, None)
+        self._retry_unplaced()
+        return self.writer.modify(kind, *key, bind, Options(manager="kube-scheduler")).obj
+
+    def _placement(self, pod: Manifest) -> Placement:
+        nodes = [stored.obj for stored in self.writer.store.all(NODES)]
+        there = [stored.obj for stored in self.writer.store.all(PODS)] if is_choosy(pod) else ()
+        return place(pod, nodes, there, next(self._turns))
+
+    def _retry_unplaced(self) -> None:
+        for key in list(self._unplaced):
+            self.loop.put(self, key)
 
     def _report(self, pod: Manifest, state: State) -> None:
-        if dig(pod, ("status", "conditions")) and state == pod_status.reported(pod):
+        if dig(pod, ("status", "containerStatuses")) and state == pod_status.reported(pod):
             return
         status = pod_status.status(pod, state)
         status["podIP"] = dig(pod, ("status", "podIP")) or self._address()

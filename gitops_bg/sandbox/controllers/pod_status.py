@@ -65,6 +65,17 @@ def status(pod: Manifest, state: State) -> Manifest:
     }
 
 
+def unscheduled(pod: Manifest, reason: str) -> Manifest:
+    """Return the status of a pod that has no node, as the scheduler writes it."""
+    now = timestamp()
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": reason}
+    return {
+        "phase": "Pending",
+        "conditions": [{**condition, "lastProbeTime": None, "lastTransitionTime": now}],
+        "qosClass": dig(pod, ("status", "qosClass"), "BestEffort"),
+    }
+
+
 def reported(pod: Manifest) -> State:
     """Return what was last reported of a pod that has not ended."""
     statuses = dig(pod, ("status", "containerStatuses"), [])

@@ -51,6 +51,7 @@ _EVERYWHERE = (
 _FIELDS: dict[str, tuple[tuple[str, str], ...]] = {
     "ReplicaSet": _WORKLOAD,
     "Deployment": _WORKLOAD,
+    "DaemonSet": _WORKLOAD[1:],
     "Job": _JOB,
     "Pod": tuple((f"spec.{path}", wanted) for path, wanted in _POD),
     "Service": (("spec.selector", _STRINGS), ("spec.ports.[].port", _NUMBER), ("spec.clusterIP", _STRING)),

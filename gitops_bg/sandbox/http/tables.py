@@ -74,6 +74,15 @@ def _replica_set(obj: Manifest) -> list[Any]:
     return [_name(obj), *counts, _born(obj), *_images(obj)]
 
 
+def _daemon_set(obj: Manifest) -> list[Any]:
+    status = obj.get("status") or {}
+    fields = ("desiredNumberScheduled", "currentNumberScheduled", "numberReady", "updatedNumberScheduled")
+    counts = [status.get(name, 0) for name in (*fields, "numberAvailable")]
+    selector = dig(obj, ("spec", "template", "spec", "nodeSelector")) or {}
+    chosen = ",".join(f"{key}={value}" for key, value in sorted(selector.items())) or "<none>"
+    return [_name(obj), *counts, chosen, _born(obj), *_images(obj)]
+
+
 def _deployment(obj: Manifest) -> list[Any]:
     status = obj.get("status") or {}
     ready = f"{status.get('readyReplicas', 0)}/{obj['spec']['replicas']}"
@@ -169,6 +178,13 @@ def _plain(obj: Manifest) -> list[Any]:
 _OWNED = ("+Containers", "+Images", "+Selector")
 _TABLES: dict[str, tuple[tuple[str, ...], Cells]] = {
     "Pod": (("Name", "Ready", "Status", "Restarts", "Age", "+IP", "+Node"), _pod),
+    "DaemonSet": (
+        (
+            *("Name", "Desired", "Current", "Ready", "Up-to-date", "Available", "Node Selector", "Age"),
+            *_OWNED,
+        ),
+        _daemon_set,
+    ),
     "ReplicaSet": (("Name", "Desired", "Current", "Ready", "Age", *_OWNED), _replica_set),
     "Deployment": (("Name", "Ready", "Up-to-date", "Available", "Age", *_OWNED), _deployment),
     "Job": (("Name", "Status", "Completions", "Duration", "Age", "+Containers", "+Images", "+Selector"), _job),

@@ -116,6 +116,15 @@ def _default_deployment(obj: Manifest) -> None:
     _template(obj)
 
 
+def _default_daemon_set(obj: Manifest) -> None:
+    _fill(obj["spec"], {"revisionHistoryLimit": 10})
+    strategy = obj["spec"].setdefault("updateStrategy", {})
+    _fill(strategy, {"type": "RollingUpdate"})
+    if strategy["type"] == "RollingUpdate":
+        _fill(strategy.setdefault("rollingUpdate", {}), {"maxSurge": 0, "maxUnavailable": 1})
+    _template(obj)
+
+
 def _default_job(obj: Manifest) -> None:
     spec = obj["spec"]
     if spec.get("completions") is None and spec.get("parallelism") is None:
@@ -156,10 +165,11 @@ _DEFAULTS: dict[tuple[str, str], Callable[[Manifest], None]] = {
     ("", "secrets"): fill_in_secret,
     ("apps", "replicasets"): _default_replica_set,
     ("apps", "deployments"): _default_deployment,
+    ("apps", "daemonsets"): _default_daemon_set,
     ("batch", "jobs"): _default_job,
     ("apiextensions.k8s.io", "customresourcedefinitions"): _default_definition,
 }
-_WITH_SPEC = {"pods", "services", "replicasets", "deployments", "jobs", "customresourcedefinitions"}
+_WITH_SPEC = {"pods", "services", "replicasets", "deployments", "daemonsets", "jobs", "customresourcedefinitions"}
 
 
 def fill_in(key: tuple[str, str], obj: Manifest) -> None:

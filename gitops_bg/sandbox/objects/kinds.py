@@ -100,6 +100,10 @@ BUILTIN = (
         short_names=("deploy",), categories=_ALL, has_status=True, has_generation=True, scale=_SELECTOR,
     ),
     Kind(
+        "apps", "v1", "DaemonSet", "daemonsets",
+        short_names=("ds",), categories=_ALL, has_status=True, has_generation=True,
+    ),
+    Kind(
         "batch", "v1", "Job", "jobs",
         categories=_ALL, has_status=True, has_generation=True, orphans_by_default=True,
     ),
@@ -134,6 +138,7 @@ BUILTIN = (
 )  # fmt: skip
 
 NAMESPACES: ResourceKey = ("", "namespaces")
+NODES: ResourceKey = ("", "nodes")
 PODS: ResourceKey = ("", "pods")
 SERVICES: ResourceKey = ("", "services")
 CONFIG_MAPS: ResourceKey = ("", "configmaps")
@@ -142,6 +147,7 @@ EVENTS: ResourceKey = ("", "events")
 ENDPOINTS: ResourceKey = ("", "endpoints")
 DEPLOYMENTS: ResourceKey = ("apps", "deployments")
 REPLICASETS: ResourceKey = ("apps", "replicasets")
+DAEMON_SETS: ResourceKey = ("apps", "daemonsets")
 JOBS: ResourceKey = ("batch", "jobs")
 SLICES: ResourceKey = ("discovery.k8s.io", "endpointslices")
 BUDGETS: ResourceKey = ("policy", "poddisruptionbudgets")

@@ -13,7 +13,7 @@ from uuid import uuid4
 from gitops_bg.sandbox.http import decoding
 from gitops_bg.sandbox.http.errors import ApiError, bad_request, conflict, invalid, required
 from gitops_bg.sandbox.objects import defaults, schema, validation
-from gitops_bg.sandbox.objects.kinds import DEFINITIONS, JOBS, PODS, REPLICASETS, SERVICES, Kind
+from gitops_bg.sandbox.objects.kinds import DAEMON_SETS, DEFINITIONS, JOBS, PODS, REPLICASETS, SERVICES, Kind
 from gitops_bg.sandbox.objects.objects import Manifest, copy_of, timestamp
 from gitops_bg.sandbox.objects.shapes import BUILTIN_ROOT, SchemaShape, Shape
 
@@ -90,6 +90,9 @@ def _begin_builtin(kind: Kind, obj: Manifest, addresses: Addresses) -> None:
         obj["status"] = {"phase": "Pending", "qosClass": "BestEffort"}
     elif kind.key == REPLICASETS:
         obj["status"] = {"replicas": 0}
+    elif kind.key == DAEMON_SETS:
+        counts = ("currentNumberScheduled", "desiredNumberScheduled", "numberMisscheduled", "numberReady")
+        obj["status"] = dict.fromkeys(counts, 0)
     elif kind.key == JOBS:
         obj["status"] = {}
         _select_own_pods(obj)

@@ -129,6 +129,12 @@ def _workload(obj: Manifest, old: Manifest | None) -> Causes:
     spec = obj["spec"]
     if not isinstance(spec.get("replicas"), int) or spec["replicas"] < 0:
         yield wrong("spec.replicas", spec.get("replicas"), "must be greater than or equal to 0")
+    yield from _lasting(obj, old)
+
+
+def _lasting(obj: Manifest, old: Manifest | None) -> Causes:
+    """What holds for every workload whose pods do not end."""
+    spec = obj["spec"]
     yield from _workload_selector(obj)
     template = spec["template"]
     yield from _labels("spec.template.labels", labels_of(template))
@@ -222,6 +228,7 @@ _RULES: dict[tuple[str, str], Callable[[Manifest, Manifest | None], Iterable[Man
     ("", "secrets"): secret_causes,
     ("apps", "replicasets"): _workload,
     ("apps", "deployments"): _workload,
+    ("apps", "daemonsets"): _lasting,
     ("batch", "jobs"): _job,
     ("coordination.k8s.io", "leases"): _lease,
     ("apiextensions.k8s.io", "customresourcedefinitions"): _definition,

@@ -62,12 +62,15 @@ def _port_name_shared(folder: AppFolder) -> Iterator[Problem]:
                 yield each.problem(("ports", place, "name"), message, "rename one")
 
 
+_HOST_PORT_REMEDY = "remove it, Services lead to containerPort; or have a node for each pod of both versions"
+
+
 def _host_port(folder: AppFolder) -> Iterator[Problem]:
-    for each in folder.containers():
+    for each in () if folder.is_daemon_set else folder.containers():
         for place, port in maps(each.body.get("ports")):
             if port.get("hostPort"):
                 message = f"takes port {port['hostPort']} of its node, where the old version may have it still"
-                yield each.problem(("ports", place, "hostPort"), message, "remove it; Services lead to containerPort")
+                yield each.problem(("ports", place, "hostPort"), message, _HOST_PORT_REMEDY)
 
 
 def _env_twice(folder: AppFolder) -> Iterator[Problem]:

@@ -80,8 +80,15 @@ VOLUME = {"volumes": [{"name": "config", "configMap": {"name": "settings"}}]}
             "commit the ConfigMap settings as apps/{app}/configmap-settings.yaml, or: "
             "kubectl --namespace {namespace} create configmap settings …",
         ),
+        (
+            {},
+            {"nodeSelector": {"disk": "fast"}},
+            "Unschedulable",
+            "0/4 nodes are available: 4 node(s) didn't match Pod's node affinity/selector.",
+            "",
+        ),
     ],
-    ids=["ConfigMap", "Secret", "volume", "init container"],
+    ids=["ConfigMap", "Secret", "volume", "init container", "node"],
 )
 def test_a_missing_object_is_named_with_what_to_do(
     shell: Cli, shop: App, container: dict[str, Any], pod: dict[str, Any], reason: str, message: str, advice: str

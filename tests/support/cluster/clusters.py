@@ -39,6 +39,7 @@ _WORKED_ON = (
     ("gitops-bg.dev/v1alpha1", "ReleaseGroup"),
     ("apps/v1", "Deployment"),
     ("apps/v1", "ReplicaSet"),
+    ("apps/v1", "DaemonSet"),
     ("batch/v1", "Job"),
     ("v1", "Pod"),
 )
@@ -257,6 +258,8 @@ class SandboxCluster(TestCluster):
         from gitops_bg.sandbox import Sandbox
 
         with Sandbox(ready_after=ready_after, traffic=traffic, route_delay=route_delay) as sandbox:
+            for number in range(2, 5):  # as many nodes as the stand-in for the kubelet plays
+                sandbox.add_node(f"node-{number}")
             cluster = cls(sandbox, folder)
             with contextlib.closing(cluster):
                 yield cluster

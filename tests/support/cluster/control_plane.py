@@ -37,6 +37,7 @@ HOW_TO_GET_THEM = (
 _CONTROLLERS = (
     "replicaset",
     "deployment",
+    "daemonset",
     "job",
     "ttl-after-finished",
     "endpoint",

@@ -1,6 +1,6 @@
 """Plays the scheduler and the kubelet on a control plane that has neither.
 
-Each pod is bound to the one node and gets the status that its images ask for: a tag with `bad` or `missing`
+Each pod is bound to a node that takes it and gets the status that its images ask for: a tag with `bad` or `missing`
 cannot be pulled, one with `crash` crashes, all others get ready after `ready_after` seconds. Pods of Jobs end as
 their commands say. Pods that are being deleted are gone at once. What does not get through, because a connection breaks
 or another controller writes meanwhile, is tried again. Runs nothing, but for the servers of the pods that it is given.
@@ -29,11 +29,12 @@ from gitops_bg.sandbox.controllers.commands import endings_of
 from gitops_bg.sandbox.controllers.configuring import event
 from gitops_bg.sandbox.controllers.environment import Setup, set_up
 from gitops_bg.sandbox.controllers.pod_status import State
+from gitops_bg.sandbox.controllers.scheduling import Placement, is_choosy, node_manifest, place
 from tests.support.cluster.paths import events, path_in, pods
 from tests.support.cluster.pod_servers import PodServers
-from tests.support.cluster.rawapi import APPLY, JSON, STRATEGIC, ApiError, Json, RawApi, Watch
+from tests.support.cluster.rawapi import APPLY, JSON, MERGE, STRATEGIC, ApiError, Json, RawApi, Watch
 
-_NODE = "node-1"
+_NODES = ("node-1", "node-2", "node-3", "node-4")
 _ALL_PODS = "/api/v1/pods"
 _WATCH_SECONDS = 600
 _AGAIN_SECONDS = 0.2  # after which what could not be done yet is tried again
@@ -45,7 +46,7 @@ class _Conflict(Exception):
 
 
 class Kubelet:
-    """The only node of a cluster. Use as a context manager; it works on threads of its own meanwhile."""
+    """The nodes of a cluster. Use as a context manager; it works on threads of its own meanwhile."""
 
     def __init__(self, kubeconfig: Path, ready_after: float = 0.0, servers: PodServers | None = None) -> None:
         self.ready_after = ready_after  # seconds from a pod's creation to its being ready; may be changed
@@ -54,6 +55,8 @@ class Kubelet:
         self._started: set[str] = set()
         self._forced: dict[str, bool] = {}
         self._addresses = itertools.count(1)
+        self._turns = itertools.count()
+        self._scheduling = threading.Lock()
         self._stopping = threading.Event()
         self._watch: Watch | None = None
         self._timer = _Timer()
@@ -61,8 +64,10 @@ class Kubelet:
         self._watcher = threading.Thread(target=self._follow, name="kubelet-watch", daemon=True)
 
     def __enter__(self) -> Self:
-        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": _NODE}}
-        self.api.patch(f"/api/v1/nodes/{_NODE}", node, APPLY, fieldManager="kubelet", force="true")
+        for name in _NODES:
+            node = f"/api/v1/nodes/{name}"
+            self.api.patch(node, node_manifest(name), APPLY, fieldManager="kubelet", force="true")
+            self.api.patch(node, {"spec": {"taints": None}}, MERGE)  # a new node is tainted until it is ready
         self._timer.start()
         self._watcher.start()
         return self
@@ -133,17 +138,30 @@ class Kubelet:
     def _later(self, work: Callable[[], None], seconds: float = _AGAIN_SECONDS) -> None:
         self._timer.after(seconds, lambda: self._submit(work))
 
-    def _start(self, pod: Json) -> None:
-        metadata = pod["metadata"]
-        if not pod["spec"].get("nodeName"):
-            binding = {
-                "apiVersion": "v1",
-                "kind": "Binding",
-                "metadata": {"name": metadata["name"]},
-                "target": {"apiVersion": "v1", "kind": "Node", "name": _NODE},
-            }
-            self._tolerant("POST", f"{_path(pod)}/binding", binding)
-        self._configure(pod, self._next_address(), Setup())
+    def _start(self, pod: Json, told: str = "") -> None:
+        """Run a pod on a node; where none takes it, say so, and try again as long as it is there."""
+        placement = Placement(pod["spec"].get("nodeName", "")) if pod["spec"].get("nodeName") else self._schedule(pod)
+        if placement.node:
+            self._configure(pod, self._next_address(), Setup())
+            return
+        if placement.reason != told:
+            self._report(pod, pod_status.unscheduled(pod, placement.reason))
+        if self._is_there(pod):
+            self._later(lambda: self._start(pod, placement.reason))
+
+    def _schedule(self, pod: Json) -> Placement:
+        with self._scheduling:  # what a pod takes of its node counts for the next one
+            there = self.api.list(_ALL_PODS) if is_choosy(pod) else ()
+            placement = place(pod, [node_manifest(name) for name in _NODES], there, next(self._turns))
+            if placement.node:
+                self._bind(pod, placement.node)
+        return placement
+
+    def _bind(self, pod: Json, node: str) -> None:
+        target = {"apiVersion": "v1", "kind": "Node", "name": node}
+        metadata = {"name": pod["metadata"]["name"]}
+        binding = {"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": target}
+        self._tolerant("POST", f"{_path(pod)}/binding", binding)
 
     def _configure(self, pod: Json, address: str, before: Setup) -> None:
         """Start its containers once what they need of ConfigMaps and Secrets is there; `before` is what was told."""

@@ -60,6 +60,11 @@ def config_maps(namespace: str) -> str:
     return collection("v1", "ConfigMap", namespace)
 
 
+def daemon_sets(namespace: str) -> str:
+    """The DaemonSets of a namespace."""
+    return collection("apps/v1", "DaemonSet", namespace)
+
+
 def replica_sets(namespace: str) -> str:
     """The ReplicaSets of a namespace."""
     return collection("apps/v1", "ReplicaSet", namespace)

@@ -2,6 +2,7 @@
 
 from gitops_bg.core.checks.adoption.onboarding import leak_to
 from gitops_bg.core.checks.hooks.queries import awaits_confirmation
+from gitops_bg.core.checks.scheduling import remedy_for, without_node
 from gitops_bg.core.checks.sizes import is_scaled_to_zero, needed_to_switch, wanted_size
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.digest import short
@@ -21,28 +22,29 @@ def candidate_available(world: World, version: Version) -> GateResult:
         return _shut(world, "its pods come up once every confirm-rollout hook has said yes")
     if leaking := _leaking(world, version):
         return leaking
+    missing = without_node(world, version)
     if version.failure:
-        return _shut(world, f"{version.failure}: its {size} pods did not become available")
+        return _shut(world, f"{version.failure}: its {size} pods did not become available", missing)
     if size == 0:
         return _shut(world, _AT_ZERO if is_scaled_to_zero(world) else "no pods of it are wanted now")
-    return _shut(world, f"waiting for its {size} pods to become available")
+    return _shut(world, f"waiting for its {size} pods to become available", missing)
 
 
 def enough_available(world: World, version: Version) -> GateResult:
     """Whether as many pods are available as live traffic needs, and no fewer than serve it now (I1)."""
     if leaking := _leaking(world, version):
         return leaking
-    needed = needed_to_switch(world)
+    needed = needed_to_switch(world, version)
     if world.replica_set(version.digest) and world.available(version.digest) >= needed:
         return _AVAILABLE
     if is_scaled_to_zero(world):
         return _shut(world, _AT_ZERO)
-    return _shut(world, f"waiting for {needed} available pods")
+    return _shut(world, f"waiting for {needed} available pods", without_node(world, version))
 
 
 def endpoints_ready(world: World, version: Version) -> GateResult:
     """Whether the preview Service shows that Kubernetes routes to the pods, before live traffic depends on it."""
-    service, needed = world.observed.preview_service, needed_to_switch(world)
+    service, needed = world.observed.preview_service, needed_to_switch(world, version)
     watched = service is not None and service.digest == short(version.digest)
     if service is None or not watched or service.ready_endpoints >= needed:
         return GateResult(GateKind.ENDPOINTS, True, "its pods are in the endpoints")
@@ -57,7 +59,8 @@ def _leaking(world: World, version: Version) -> GateResult | None:
     return _shut(world, f"its pods come up once Service {service.name} is ours and selects one version")
 
 
-def _shut(world: World, reason: str) -> GateResult:
-    app = world.spec.app
-    remedy = f"`gitops-bg tree {app}` shows its pods; `kubectl describe` them if they do not come up"
-    return GateResult(GateKind.AVAILABILITY, False, reason, remedy=remedy)
+def _shut(world: World, reason: str, missing: str = "") -> GateResult:
+    """A shut gate; ``missing`` says which pods have no node."""
+    app, known = world.spec.app, remedy_for(missing)
+    remedy = known or f"`gitops-bg tree {app}` shows its pods; `kubectl describe` them if they do not come up"
+    return GateResult(GateKind.AVAILABILITY, False, f"{reason}; {missing}" if missing else reason, remedy=remedy)
