@@ -11,6 +11,7 @@ from gitops_bg.cluster.manifests.own_pods import Labels
 from gitops_bg.cluster.manifests.patches import change_annotation, change_replicas
 from gitops_bg.cluster.manifests.render import replica_set_manifest
 from gitops_bg.cluster.observation.applied_states import AppliedStates
+from gitops_bg.cluster.observation.changed_fields import ChangedField
 from gitops_bg.cluster.observation.live_names import live_name
 from gitops_bg.cluster.observation.pods import Pods
 from gitops_bg.cluster.observation.project import replica_set_state
@@ -21,6 +22,7 @@ from gitops_bg.cluster.ports import Entries, Spare
 from gitops_bg.core import names
 from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.model.actions import CreateReplicaSet, DeleteReplicaSet, ScaleReplicaSet, SyncPodMetadata
+from gitops_bg.core.model.drift import Drift
 from gitops_bg.core.model.version import AppKey
 
 
@@ -58,6 +60,7 @@ class ReplicaSets:
             name = before.meta.name
         manifest = replica_set_manifest(app, self._guards.uid(app), name, action, worn, own)
         written = self._writer.apply(REPLICA_SETS, manifest, existing)
+        self._writer.intents.wrote(REPLICA_SETS, app.namespace, name, _size(None, action.replicas))
         state = replica_set_state(written.body)
         if not state.intact:
             self._settled.add(state, ())
@@ -68,7 +71,17 @@ class ReplicaSets:
         name = self._name(app, action.number, action.digest)
         if action.replicas < action.current and not action.serving:
             _spare(self._guards.existing(REPLICA_SETS, app, name), spare)
-        return (self._writer.json_patch(REPLICA_SETS, app.namespace, name, change_replicas(app, action)).entry,)
+        drift = self._rescaled(app, name, action)
+        entry = self._writer.json_patch(REPLICA_SETS, app.namespace, name, change_replicas(app, action)).entry
+        self._writer.intents.wrote(REPLICA_SETS, app.namespace, name, _size(action.current, action.replicas))
+        return (replace(entry, drift=drift),)
+
+    def _rescaled(self, app: AppKey, name: str, action: ScaleReplicaSet) -> Drift | None:
+        """What somebody else made of the size that was written before; asks the server only then."""
+        size = _size(action.current, action.replicas)
+        if not self._writer.intents.repeats(REPLICA_SETS, app.namespace, name, size):
+            return None
+        return self._writer.intents.drift_of(REPLICA_SETS, self._guards.existing(REPLICA_SETS, app, name), size)
 
     def sync_pod_metadata(self, app: AppKey, action: SyncPodMetadata) -> Entries:
         """Update the live pods, once the controller has seen the template and so creates no pods of the old one."""
@@ -109,6 +122,10 @@ class ReplicaSets:
     def _of_former_name(self, app: AppKey, action: CreateReplicaSet) -> Object | None:
         """The ReplicaSet that an older release created, where no cache shows it: a version never has two."""
         return self._guards.own_if_ours(REPLICA_SETS, app, names.former_replica_set_name(app, action.snapshot.digest))
+
+
+def _size(found: int | None, wanted: int) -> ChangedField:
+    return ChangedField(("spec", "replicas"), found, wanted)
 
 
 def _spare(replica_set: Object, spare: Spare) -> None:
