@@ -111,7 +111,7 @@ class Contest:
         """
         if self.count < AT_ONCE:
             return self.last
-        pause = min(FIRST_PAUSE * (1 << min(self.count - AT_ONCE, 10)), LONGEST_PAUSE)
+        pause = min(FIRST_PAUSE * (1 << min(self.count - AT_ONCE, LONGEST_PAUSE // FIRST_PAUSE)), LONGEST_PAUSE)
         return self.last + (min(pause, LIVE_PAUSE) if live else pause)
 
     def __str__(self) -> str:
