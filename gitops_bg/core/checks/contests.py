@@ -33,10 +33,7 @@ def may_rescale(world: World, name: str) -> bool:
 
 def pauses(world: World) -> Iterator[datetime]:
     """When each pause between two repairs is over."""
-    for contest in world.observed.contests:
-        moment = _next(world, contest)
-        if moment > world.now:
-            yield moment
+    return (_next(world, contest) for contest in world.observed.contests)
 
 
 def fights(world: World) -> tuple[Contest, ...]:

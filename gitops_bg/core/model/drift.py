@@ -1,7 +1,7 @@
 """What somebody else changed of a live object of ours, in words for people; and how often that happened of late.
 
 A `Contest` counts the repairs of one part of one object. When it is a fight, and how long the next repair waits, are
-the rules of docs/architecture/failures.md §10.6; they read no clock. Nothing here holds the value of a secret.
+the rules of DESIGN §10.6; they read no clock. Nothing here holds the value of a secret.
 """
 
 from dataclasses import dataclass

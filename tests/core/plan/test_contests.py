@@ -9,7 +9,8 @@ import pytest
 
 from gitops_bg.core.checks.contests import carries_traffic
 from gitops_bg.core.model.drift import GONE, REPLICAS, Contest
-from gitops_bg.core.names import replica_set_name
+from gitops_bg.core.model.version import ConfigurationRef
+from gitops_bg.core.names import configuration_name, replica_set_name
 from gitops_bg.core.status.conditions import conditions_of
 from gitops_bg.core.world import World
 from tests.core.simulation import APP
@@ -108,6 +109,28 @@ CARRIES: dict[str, tuple[str, str, bool]] = {
     "a route": ("HTTPRoute", "web", True),
     "a budget": ("PodDisruptionBudget", "web", False),
 }
+
+
+USED, UNUSED = (
+    ConfigurationRef("ConfigMap", "settings", "v1:" + "a" * 64),
+    ConfigurationRef("Secret", "keys", "v1:" + "b" * 64),
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "ref", "carries"),
+    [("ConfigMap", USED, True), ("Secret", USED, False), ("ConfigMap", UNUSED, False), ("Secret", UNUSED, False)],
+)
+def test_live_traffic_depends_on_the_configuration_of_what_serves(
+    kind: str, ref: ConfigurationRef, carries: bool
+) -> None:
+    serving = active(2)
+    using = replace(serving, snapshot=replace(serving.snapshot, configuration=(USED,)))
+    warm = legacy(1)
+    state = WARM_SET.with_version(using).with_version(
+        replace(warm, snapshot=replace(warm.snapshot, configuration=(UNUSED,)))
+    )
+    assert carries_traffic(state, kind, configuration_name(APP, ref)) is carries
 
 
 @pytest.mark.parametrize(("kind", "name", "carries"), CARRIES.values(), ids=CARRIES)
