@@ -12,7 +12,7 @@ from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.errors import Forbidden, ForeignObject, NotFound, grant_for_secrets
 from gitops_bg.cluster.api.kinds import GRPC_ROUTES, HTTP_ROUTES, SECRETS, Kind, Object
 from gitops_bg.cluster.execution.anchors import Anchors, let_go
-from gitops_bg.cluster.execution.auxiliary_kinds import AuxiliaryKinds, why_unserved
+from gitops_bg.cluster.execution.auxiliary_kinds import WATCHED, AuxiliaryKinds, why_unserved
 from gitops_bg.cluster.execution.intents import Intents
 from gitops_bg.cluster.execution.writer import entry_between, entry_of
 from gitops_bg.cluster.manifests.app_route import following, named_version_of, ports_of
@@ -176,6 +176,8 @@ class AuxiliaryObjects:
         version = given["apiVersion"] if given is not None else ""
         try:
             kind = self._kinds.kind(auxiliary_object.kind, version)
+            if kind is not None and kind.name in WATCHED:
+                self._reader.follow(kind)
             live = self._get(kind, app, auxiliary_object) if kind is not None else None
         except Refused as error:
             return AuxiliaryView(auxiliary_object, trouble=_with_remedy(app, auxiliary_object, error))

@@ -1,6 +1,7 @@
 """The watches and caches of one cluster: a `reader.Reader` that asks the server only about foreign names."""
 
 import math
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -14,6 +15,7 @@ from gitops_bg.cluster.observation.ownership import controlling_app
 from gitops_bg.cluster.observation.project import (
     CONFIGURATION_STATES,
     app_state,
+    auxiliary_state,
     replica_set_state,
     service_state,
     slice_state,
@@ -69,6 +71,10 @@ class Informers:
             kind: Informer(reduce, _owning_key, self._changed, can_do_without=True)
             for kind, reduce in CONFIGURATION_STATES.items()
         }
+        self._pace = pace
+        self._followed: set[str] = set()
+        self._lock = threading.Lock()
+        self._stopping = False
         self._watches: list[Watch] = []
         for namespace in self._namespaces:
             self._follow(client, lambda: APPS, namespace, "", self._apps, pace)
@@ -83,8 +89,26 @@ class Informers:
         for watch in self._watches:
             watch.start()
 
+    def follow(self, kind: Kind) -> None:
+        """Watch one more kind, from the first app on that has an object of it: where there is none, it costs nothing.
+
+        The agent can do without: a refused list leaves these objects to the next look at their apps.
+        """
+        with self._lock:
+            if kind.name in self._followed or self._stopping:
+                return
+            self._followed.add(kind.name)
+            cache = Informer(auxiliary_state, _owning_key, self._changed, can_do_without=True)
+            before = len(self._watches)
+            for namespace in self._namespaces:
+                self._follow(self._client, lambda: kind, namespace, OURS, cache, self._pace)
+            for watch in self._watches[before:]:
+                watch.start()
+
     def stop(self) -> None:
         """End all watches, within two seconds; one that waits for a silent server ends later."""
+        with self._lock:
+            self._stopping = True
         for watch in self._watches:
             watch.begin_stop()
         deadline = time.monotonic() + _STOP_SECONDS
