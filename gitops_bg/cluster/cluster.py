@@ -161,7 +161,7 @@ class Cluster:
     ) -> "Cluster":
         writer, settled = Writer(client, memory), AppliedStates()
         guards, pods = Guards(reader, memory, writer, us), Pods(client)
-        beside = AuxiliaryObjects(client, writer.anchors, reader)
+        beside = AuxiliaryObjects(client, writer.anchors, writer.intents, reader)
         workloads = ReplicaSets(reader, writer, guards, settled, pods)
         router, deployments = Services(reader, writer, guards, settled, workloads), partial(scale_deployment, client)
         executor = Executor(reader, writer, guards, settled, Parts(router, workloads, pods, beside, deployments), us)

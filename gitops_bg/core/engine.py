@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 
+from gitops_bg.core.checks.contests import APP, may_repair
 from gitops_bg.core.checks.gates import gates_to_show
 from gitops_bg.core.checks.identity import accepted
 from gitops_bg.core.checks.phase import flagger_phase, is_to_go, phase_of
@@ -186,7 +187,8 @@ def _needs_no_owner(world: World, action: Action) -> bool:
 
 
 def _all_actions(world: World) -> tuple[Action, ...]:
-    repair: tuple[Action, ...] = (ApplyApp(),) if world.observed.app_drifted else ()
+    is_due = world.observed.app_drifted and may_repair(world, APP, world.spec.app.name)
+    repair: tuple[Action, ...] = (ApplyApp(),) if is_due else ()
     needed, served, new = by_priority(world)
     prepared = ensure_copies(world, new)
     return (

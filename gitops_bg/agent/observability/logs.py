@@ -60,9 +60,16 @@ def fields(
 
 
 def log_decision(
-    app: AppKey, decision: Decision, commit: str, changes: ChangeSet = NOTHING, logger: logging.Logger = _log
+    app: AppKey,
+    decision: Decision,
+    commit: str,
+    changes: ChangeSet = NOTHING,
+    logger: logging.Logger = _log,
+    *,
+    quietly: bool = False,
 ) -> None:
-    """Log the one line of a decision: its sentences and its phase; at DEBUG where there is nothing to do.
+    """Log the one line of a decision: its sentences and its phase; at DEBUG where there is nothing to do, or
+    ``quietly``.
 
     ``commit`` is the commit of main that was decided on, ``changes`` the results of the actions on the cluster.
     """
@@ -79,7 +86,7 @@ def log_decision(
         wake_at=decision.wake_at and rfc3339(decision.wake_at),
     )
     sentence = "; ".join(map(str, decision.actions)) or "nothing to do"
-    logger.log(logging.INFO if decision.actions else logging.DEBUG, "%s", sentence, extra=extra)
+    logger.log(logging.INFO if decision.actions and not quietly else logging.DEBUG, "%s", sentence, extra=extra)
 
 
 def log_uncaught() -> None:

@@ -45,12 +45,12 @@ class EventRecorder:
         with quietly(f"tracing the rollout of {app}", app):
             self._tracer.saved(app, before, after, self._clock())
 
-    def acted(self, app: AppKey, result: ActionResult) -> None:
-        """Report an action that was carried out, or refused for the first time."""
+    def acted(self, app: AppKey, result: ActionResult, *, quietly: bool = False) -> None:
+        """Report an action that was carried out, or refused for the first time; ``quietly``: only count it."""
         if not result.refused:
             self.metrics.acted(app, type(result.action).__name__)
         said = event_of(result)
-        if said is not None:
+        if said is not None and not quietly:
             self.event(app, said.reason, said.message, warning=said.warning)
 
     def stands(self, app: AppKey, decision: Decision) -> None:

@@ -18,6 +18,7 @@ from gitops_bg.agent.observability.logs import fields, log_decision
 from gitops_bg.agent.reconcile.act import GIT_ACTIONS, REFUSALS, Acted, act
 from gitops_bg.agent.reconcile.background import Background
 from gitops_bg.agent.reconcile.configuration_content import contents_for
+from gitops_bg.agent.reconcile.contests import Contests
 from gitops_bg.agent.reconcile.contradiction_backoff import ContradictionBackoff
 from gitops_bg.agent.reconcile.event_recorder import EventRecorder
 from gitops_bg.agent.reconcile.facts import Facts, gather
@@ -75,6 +76,7 @@ class Reconciler:
         self._beside = beside
         self._clock = clock
         self._contradictions: ContradictionBackoff[ProcessView] = ContradictionBackoff(FIRST_SECONDS, MOST_SECONDS)
+        self._contests = Contests()
         self._refused: dict[AppKey, str] = {}
         self._bugs: dict[AppKey, InternalError] = {}
         self._on_its_way: set[AppKey] = set()
@@ -108,8 +110,11 @@ class Reconciler:
         if facts is None:
             self._forget(app)
             return False
-        refused, skew = self._refused.get(app, ""), self._clock_skew()
-        facts = replace(facts, observed=replace(facts.observed, refused=refused, clock_skew=skew))
+        for contest in self._contests.end(app, started):
+            self._recorder.event(app, Notice.CONTEST_ENDED, f"{contest}: that is over")
+        refused, skew, contests = self._refused.get(app, ""), self._clock_skew(), self._contests.of(app)
+        known = replace(facts.observed, refused=refused, clock_skew=skew, contests=contests)
+        facts = replace(facts, observed=known)
         facts = self._beside.with_results(facts, started)
         decision = self._with_trouble(app, self._decide(facts, started))
         self._note_progress(app, decision)
@@ -213,9 +218,13 @@ class Reconciler:
         return self._git.submit(facts.app, GitChange(actions, decision.record, facts.decided_from, contents))
 
     def _record_result(self, app: AppKey, result: ActionResult) -> None:
-        """Report an action that was carried out or refused; a continued refusal is reported once."""
+        """Report an action that was carried out or refused; a continued refusal, or a fight, is reported once."""
+        begun = self._contests.note(app, result.entries, self._clock())
+        for contest in begun:
+            self._recorder.event(app, Notice.CONTESTED, str(contest), warning=True)
+            LOGGER.warning("%s", contest, extra=fields(app=app, reason=Notice.CONTESTED))
         if not result.refused or app not in self._refused:
-            self._recorder.acted(app, result)
+            self._recorder.acted(app, result, quietly=self._contests.repeats(app, result))
 
     def _look_again(self, app: AppKey, acted: Acted, *, saved: bool) -> bool:
         """Whether another look is due, after the results of the actions on the cluster.
@@ -241,14 +250,20 @@ class Reconciler:
         return not is_known
 
     def _log(self, facts: Facts, decision: Decision, changes: ChangeSet, is_new_for_git: bool) -> None:
-        """Log one line for a decision, without Git changes that were requested before and are not answered yet."""
+        """Log one line for a decision, without Git changes that were requested before and are not answered yet.
+
+        In a fight, each repair is logged at DEBUG: its beginning was a warning.
+        """
         said = (action for action in decision.actions if is_new_for_git or not isinstance(action, GIT_ACTIONS))
-        log_decision(facts.app, replace(decision, actions=tuple(said)), facts.desired.commit, changes)
+        repeats = bool(changes.results) and all(self._contests.repeats(facts.app, each) for each in changes)
+        told = replace(decision, actions=tuple(said))
+        log_decision(facts.app, told, facts.desired.commit, changes, quietly=repeats)
 
     def _forget(self, app: AppKey) -> None:
         self._timers.schedule(app, None, "wake")
         self._timers.schedule(app, None, "say")
         self._contradictions.drop(app)
+        self._contests.drop(app)
         self._beside.forget(app)
         self._git.submit(app, GitChange((), Record(), ""))
         self._metrics.forget(app)

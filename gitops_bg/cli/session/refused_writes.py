@@ -1,5 +1,5 @@
-"""What only a running agent finds out, for verbs that decide as the agent does: refused writes, and whether it reads
-main. Asks no server.
+"""What only a running agent finds out, for verbs that decide as the agent does: refused writes, fights over an object,
+and whether it reads main. Asks no server.
 """
 
 from dataclasses import replace
@@ -9,7 +9,14 @@ from gitops_bg.agent.reconcile.offline import facts_without_git
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.model.git.verification import Doubt, SourceVerification, UnverifiedCommit
-from gitops_bg.core.status.conditions import LEDGER_WRITABLE, MAIN_REFUSES, OFFER_WRITABLE, PUSH_REFUSED, WRITE_REFUSED
+from gitops_bg.core.status.conditions import (
+    CHANGED_AGAIN,
+    LEDGER_WRITABLE,
+    MAIN_REFUSES,
+    OFFER_WRITABLE,
+    PUSH_REFUSED,
+    WRITE_REFUSED,
+)
 from gitops_bg.core.status.source_verified import SOURCE_VERIFIED
 
 _SKEWS = {"ApiServerAhead": 1, "ApiServerBehind": -1}
@@ -29,7 +36,9 @@ def as_the_agent_knows(facts: Facts, manifest: Object | None) -> Facts:
     )
     skew = next((_SKEWS[each["reason"]] for each in conditions if each["reason"] in _SKEWS), observed.clock_skew)
     refused = why.get(WRITE_REFUSED, observed.refused)
-    return replace(facts, observed=replace(observed, git=git, refused=refused, clock_skew=skew))
+    contested = why.get(CHANGED_AGAIN, observed.contested)
+    known = replace(observed, git=git, refused=refused, clock_skew=skew, contested=contested)
+    return replace(facts, observed=known)
 
 
 def as_far_as_the_agent_reads(facts: Facts, cluster: Cluster) -> Facts:

@@ -12,7 +12,8 @@ from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.errors import Forbidden, ForeignObject, NotFound, grant_for_secrets
 from gitops_bg.cluster.api.kinds import GRPC_ROUTES, HTTP_ROUTES, SECRETS, Kind, Object
 from gitops_bg.cluster.execution.anchors import Anchors, let_go
-from gitops_bg.cluster.execution.auxiliary_kinds import AuxiliaryKinds, why_unserved
+from gitops_bg.cluster.execution.auxiliary_kinds import WATCHED, AuxiliaryKinds, why_unserved
+from gitops_bg.cluster.execution.intents import Intents
 from gitops_bg.cluster.execution.writer import entry_between, entry_of
 from gitops_bg.cluster.manifests.app_route import following, named_version_of, ports_of
 from gitops_bg.cluster.manifests.auxiliary import (
@@ -50,10 +51,11 @@ Given = Mapping[str, Any]
 class AuxiliaryObjects:
     """The auxiliary objects of a cluster's apps. Thread-safe as long as each app has one thread at a time."""
 
-    def __init__(self, client: Client, anchors: Anchors, reader: Reader) -> None:
+    def __init__(self, client: Client, anchors: Anchors, intents: Intents, reader: Reader) -> None:
         self._client = client
         self._reader = reader
         self._anchors = anchors
+        self._intents = intents
         self._kinds = AuxiliaryKinds(client)
         self._settled: dict[tuple[AppKey, AuxiliaryObject], tuple[str, str]] = {}
         self._seen: dict[tuple[AppKey, AuxiliaryObject], AuxiliaryView | None] = {}
@@ -122,12 +124,14 @@ class AuxiliaryObjects:
             manifest = self._anchors.anchored(kind, following(made, short(action.digest), action.ports))
         else:
             manifest = auxiliary_manifest(app, app_uid, kind, auxiliary_object.name, given, scale_target)
+        drift = self._intents.drift(kind, live, manifest)
         answer = self._client.apply(kind, manifest, force=live is not None)
         extra = additions(answer, manifest)
         if extra:
             answer = self._client.merge_patch(kind, app.namespace, auxiliary_object.name, extra)
         self._settled[app, auxiliary_object] = _content(answer)
-        return entry_between(kind, live, answer)
+        self._intents.applied(kind, manifest, answer)
+        return entry_between(kind, live, answer, drift)
 
     def _scale_target(self, app: AppKey, action: ApplyAuxiliaryObject) -> str:
         return live_name(self._reader, app, action.number, action.digest) if action.number and action.digest else ""
@@ -140,6 +144,7 @@ class AuxiliaryObjects:
         if live is None:
             return ()
         self._client.delete(kind, app.namespace, auxiliary_object.name, live["metadata"]["uid"])
+        self._intents.forget(kind, app.namespace, auxiliary_object.name)
         return (entry_of(kind, live, Change.DELETED),)
 
     def _retarget(
@@ -184,6 +189,8 @@ class AuxiliaryObjects:
         version = given["apiVersion"] if given is not None else ""
         try:
             kind = self._kinds.kind(auxiliary_object.kind, version)
+            if kind is not None and kind.name in WATCHED:
+                self._reader.follow(kind)
             live = self._get(kind, app, auxiliary_object) if kind is not None else None
         except Refused as error:
             return AuxiliaryView(auxiliary_object, trouble=_with_remedy(app, auxiliary_object, error))

@@ -1,7 +1,4 @@
-"""The kinds of auxiliary objects that a cluster serves, with their versions. Asks the server once for each group.
-
-No watch: users' API versions differ, KEDA may come and go, and apps without auxiliary objects should cost nothing.
-"""
+"""The kinds of auxiliary objects that a cluster serves, with their versions. Asks the server once for each group."""
 
 from dataclasses import dataclass
 
@@ -30,6 +27,12 @@ FAMILIES = {
     "ConfigMap": Family("", "configmaps", (("v1",),)),
     "Secret": Family("", "secrets", (("v1",),)),
 }
+
+
+WATCHED = frozenset(("HorizontalPodAutoscaler", "PodDisruptionBudget"))
+"""The kinds that are watched, from the first app on that has one. ConfigMaps and Secrets are watched for every app; a
+kind of a CustomResourceDefinition may come and go, and is read at each look.
+"""
 
 
 class AuxiliaryKinds:

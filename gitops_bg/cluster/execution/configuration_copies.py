@@ -4,6 +4,7 @@ Their content comes from Git's files and goes only to the API server.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import assert_never
 
 from gitops_bg.cluster.api.errors import Forbidden, NotFound, grant_for_secrets
@@ -67,10 +68,12 @@ class Copies:
         existing = self._own(kind, app, action.name)
         if existing is not None and "deletionTimestamp" in existing["metadata"]:
             raise WorldChanged(f"{kind.name} {action.name} is still being deleted")
+        manifest = configuration_manifest(app, self._uid(app), held)
+        drift = self._writer.drift(kind, existing, manifest)
         gone: tuple[ChangeSetEntry, ...] = ()
         if existing is not None and content_of(action.ref, existing).ref != action.ref:
             gone, existing = (self._make_room(kind, existing),), None
-        return (*gone, self._writer.apply(kind, configuration_manifest(app, self._uid(app), held), existing).entry)
+        return (*gone, replace(self._writer.apply(kind, manifest, existing).entry, drift=drift))
 
     def _make_room(self, kind: Kind, existing: Object) -> ChangeSetEntry:
         deleted = self._writer.delete(kind, existing)

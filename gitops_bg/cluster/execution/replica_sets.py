@@ -11,6 +11,7 @@ from gitops_bg.cluster.manifests.own_pods import Labels
 from gitops_bg.cluster.manifests.patches import change_annotation, change_nodes, change_replicas
 from gitops_bg.cluster.manifests.render import replica_set_manifest
 from gitops_bg.cluster.observation.applied_states import AppliedStates
+from gitops_bg.cluster.observation.changed_fields import ChangedField
 from gitops_bg.cluster.observation.live_names import live_name, workload_of
 from gitops_bg.cluster.observation.pods import Pods
 from gitops_bg.cluster.observation.project import WORKLOAD_STATES
@@ -21,6 +22,7 @@ from gitops_bg.cluster.ports import Entries, Spare
 from gitops_bg.core import names
 from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.model.actions import CreateReplicaSet, DeleteReplicaSet, ScaleReplicaSet, SyncPodMetadata
+from gitops_bg.core.model.drift import Drift
 from gitops_bg.core.model.version import AppKey, WorkloadKind
 
 
@@ -61,6 +63,8 @@ class ReplicaSets:
             name = before.meta.name
         manifest = replica_set_manifest(app, self._guards.uid(app), name, action, worn, own)
         written = self._writer.apply(kind, manifest, existing)
+        if kind == REPLICA_SETS:
+            self._writer.intents.wrote(kind, app.namespace, name, _size(None, action.replicas))
         state = state_of(written.body)
         if not state.intact:
             self._settled.add(state, ())
@@ -73,7 +77,17 @@ class ReplicaSets:
             return self._put(app, name, action, spare)
         if action.replicas < action.current and not action.serving:
             _spare(self._guards.existing(REPLICA_SETS, app, name), spare)
-        return (self._writer.json_patch(REPLICA_SETS, app.namespace, name, change_replicas(app, action)).entry,)
+        drift = self._rescaled(app, name, action)
+        entry = self._writer.json_patch(REPLICA_SETS, app.namespace, name, change_replicas(app, action)).entry
+        self._writer.intents.wrote(REPLICA_SETS, app.namespace, name, _size(action.current, action.replicas))
+        return (replace(entry, drift=drift),)
+
+    def _rescaled(self, app: AppKey, name: str, action: ScaleReplicaSet) -> Drift | None:
+        """What somebody else made of the size that was written before; asks the server only then."""
+        size = _size(action.current, action.replicas)
+        if not self._writer.intents.repeats(REPLICA_SETS, app.namespace, name, size):
+            return None
+        return self._writer.intents.drift_of(REPLICA_SETS, self._guards.existing(REPLICA_SETS, app, name), size)
 
     def _put(self, app: AppKey, name: str, action: ScaleReplicaSet, spare: Spare) -> Entries:
         """Put a DaemonSet on its nodes, or take it off them."""
@@ -130,6 +144,10 @@ class ReplicaSets:
         if action.snapshot.workload is not WorkloadKind.REPLICA_SET:
             return None
         return self._guards.own_if_ours(REPLICA_SETS, app, names.former_replica_set_name(app, action.snapshot.digest))
+
+
+def _size(found: int | None, wanted: int) -> ChangedField:
+    return ChangedField(("spec", "replicas"), found, wanted)
 
 
 def _spare(replica_set: Object, spare: Spare) -> None:

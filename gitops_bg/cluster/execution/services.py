@@ -4,6 +4,7 @@ Moving a Service is a single write, and where traffic depends on it, a write ove
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from gitops_bg.cluster.api.kinds import SERVICES, Kind, Object
 from gitops_bg.cluster.execution.guards import Guards
@@ -29,6 +30,7 @@ from gitops_bg.cluster.manifests.services import (
     stable_names,
 )
 from gitops_bg.cluster.observation.applied_states import AppliedStates, intent_of
+from gitops_bg.cluster.observation.changed_fields import ChangedField
 from gitops_bg.cluster.observation.ownership import is_unclaimed
 from gitops_bg.cluster.observation.project import service_state
 from gitops_bg.cluster.observation.reader import Reader
@@ -38,9 +40,9 @@ from gitops_bg.cluster.ports import Entries, Workloads
 from gitops_bg.core import names
 from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.model.actions import ApplyService, HandBack, MarkService, PointPreview, SwitchTraffic
+from gitops_bg.core.model.change_set import ChangeSetEntry
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.spec.app.load import AppConfig
 
 
@@ -93,12 +95,9 @@ class Services:
         existing = self._guards.own(SERVICES, app, action.name)
         self._guards.refuse_if_overtaken(app, decided_on)
         if existing is not None and not git_says(config, action.name):
-            uid = self._guards.uid(app)
-            as_it_is = service_manifest(app, uid, action.name, action.digest, existing, "", action.ports)
-            as_it_is = self._writer.anchors.anchored(SERVICES, as_it_is)
-            adopted = adopt_service(existing, as_it_is)
-            return (self._writer.json_patch(SERVICES, app.namespace, action.name, adopted).entry,)
+            return (self._adopt(app, action, existing),)
         manifest, before = self._service(app, config, action), existing
+        drift = self._writer.drift(SERVICES, before, manifest)
         if existing is not None:
             existing = self._with_ports(app, existing, manifest)
             # The lock: a selector that somebody moved meanwhile is not overwritten.
@@ -109,8 +108,18 @@ class Services:
             # Kubernetes before 1.22 merges selectors by key: foreign keys would stay.
             whole = replace_selector(app, answer, manifest)
             answer = self._writer.json_patch(SERVICES, app.namespace, action.name, whole).body
+            self._writer.applied(SERVICES, manifest, answer)
         self._settle_service(answer, manifest)
-        return (entry_between(SERVICES, before, answer),)
+        return (entry_between(SERVICES, before, answer, drift),)
+
+    def _adopt(self, app: AppKey, action: ApplyService, live: Object) -> ChangeSetEntry:
+        """Repair the owner, the selector and the ports of a Service that Git does not describe."""
+        made = service_manifest(app, self._guards.uid(app), action.name, action.digest, live, "", action.ports)
+        as_it_is = self._writer.anchors.anchored(SERVICES, made)
+        drift = self._writer.drift(SERVICES, live, made)
+        written = self._writer.json_patch(SERVICES, app.namespace, action.name, adopt_service(live, as_it_is))
+        self._writer.applied(SERVICES, made, written.body)
+        return replace(written.entry, drift=drift)
 
     def _with_ports(self, app: AppKey, live: Object, manifest: Object) -> Object:
         """Return the Service with the ports and the selector of its manifest; one write where they differ."""
@@ -120,10 +129,11 @@ class Services:
 
     def point(self, app: AppKey, action: PointPreview) -> Entries:
         """Move the preview Service with its ports, in one write."""
-        state = self._reader.service(app.namespace, action.name)
-        live = reread_json(state.content)["spec"] if state is not None else {}
-        change = change_selector(app, action, live)
-        return (self._writer.json_patch(SERVICES, app.namespace, action.name, change).entry,)
+        live = self._writer.get(SERVICES, app.namespace, action.name)
+        if live is None:
+            raise WorldChanged(f"Service {app.namespace}/{action.name} is gone")
+        change = change_selector(app, action, live["spec"])
+        return (self._writer.write_field(SERVICES, live, _selector(app, action, live), change),)
 
     def switch(self, app: AppKey, config: AppConfig | None, action: SwitchTraffic, decided_on: str) -> Entries:
         """Move live traffic. The Service is read before the record, and must be unchanged when it is written.
@@ -145,7 +155,7 @@ class Services:
             return self._take_over(app, config, action, live)
         lock = unchanged(live["metadata"]["resourceVersion"])
         change = [*lock, *change_selector(app, action, live["spec"])]
-        return (self._writer.json_patch(SERVICES, app.namespace, action.name, change).entry,)
+        return (self._writer.write_field(SERVICES, live, _selector(app, action, live), change),)
 
     def _take_over(self, app: AppKey, config: AppConfig | None, action: SwitchTraffic, live: Object) -> Entries:
         """Make a Service ours, and move it, in one write over exactly the Service that was read."""
@@ -168,8 +178,9 @@ class Services:
         if live is None or not _may_be_taken(app, config, live):
             live = self._guards.existing(SERVICES, app, action.name)
         self._guards.refuse_if_overtaken(app, decided_on)
-        change = mark_service(app, action, live)
-        return (self._writer.json_patch(SERVICES, app.namespace, action.name, change).entry,)
+        found = (live["metadata"].get("annotations") or {}).get(names.WITHDRAWN)
+        mark = ChangedField(("metadata", "annotations", names.WITHDRAWN), found, action.withdrawn)
+        return (self._writer.write_field(SERVICES, live, mark, mark_service(app, action, live)),)
 
     def _active_services(self, app: AppKey, config: AppConfig | None) -> set[str]:
         live = self._reader.app(app)
@@ -195,3 +206,7 @@ def _may_be_taken(app: AppKey, config: AppConfig | None, live: Object) -> bool:
     if adopt is not None and adopt.app:
         return serves_app(service_state(live), app) == adopt.app
     return is_unclaimed(meta_of(live), app)
+
+
+def _selector(app: AppKey, action: ApplyService | PointPreview | SwitchTraffic, live: Object) -> ChangedField:
+    return ChangedField(("spec", "selector"), live["spec"].get("selector"), names.selector(app, action.digest))

@@ -4,13 +4,17 @@ Each returns what happened to its object, for the change set.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gitops_bg.cluster.api.client import Client
-from gitops_bg.cluster.api.kinds import Kind, Object, name_of
+from gitops_bg.cluster.api.kinds import APPS, Kind, Object, name_of
 from gitops_bg.cluster.execution.anchors import Anchors
+from gitops_bg.cluster.execution.intents import Intents
+from gitops_bg.cluster.observation.changed_fields import ChangedField
 from gitops_bg.cluster.observation.reader import WriteThrough
+from gitops_bg.core import names
 from gitops_bg.core.model.change_set import Change, ChangeSetEntry
+from gitops_bg.core.model.drift import Drift
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +25,15 @@ class Written:
     entry: ChangeSetEntry
 
 
-def entry_of(kind: Kind, body: Object, change: Change) -> ChangeSetEntry:
+def entry_of(kind: Kind, body: Object, change: Change, drift: Drift | None = None) -> ChangeSetEntry:
     """The change set entry of an object."""
-    return ChangeSetEntry(kind.name, *name_of(body), change)
+    return ChangeSetEntry(kind.name, *name_of(body), change, drift)
 
 
-def entry_between(kind: Kind, before: Object | None, after: Object) -> ChangeSetEntry:
+def entry_between(kind: Kind, before: Object | None, after: Object, drift: Drift | None = None) -> ChangeSetEntry:
     """The change set entry of an object between two reads; ``before`` None: there was none."""
-    return entry_of(kind, after, _change(before["metadata"]["resourceVersion"], after) if before else Change.CREATED)
+    change = _change(before["metadata"]["resourceVersion"], after) if before else Change.CREATED
+    return entry_of(kind, after, change, drift)
 
 
 def _change(before: str, after: Object) -> Change:
@@ -42,6 +47,7 @@ class Writer:
     def __init__(self, client: Client, memory: WriteThrough) -> None:
         self._client = client
         self.anchors = Anchors(client)
+        self.intents = Intents()
         self._memory = memory
 
     def get(self, kind: Kind, namespace: str, name: str) -> Object | None:
@@ -54,8 +60,18 @@ class Writer:
         ``live`` is the object as it was read just before. None: there was none, and no foreign field is taken over.
         """
         anchored, by_force = self.anchors.anchored(kind, body), live is not None if force is None else force
+        drift = self.drift(kind, live, body)
         answer = self._remembered(kind, name_of(body), lambda: self._client.apply(kind, anchored, force=by_force))
-        return Written(answer, entry_between(kind, live, answer))
+        self.applied(kind, body, answer)
+        return Written(answer, entry_between(kind, live, answer, drift))
+
+    def drift(self, kind: Kind, live: Object | None, body: Object) -> Drift | None:
+        """What somebody else changed of an object of ours, as it was read just before, see `Intents.drift`."""
+        return self.intents.drift(kind, live, self.anchors.anchored(kind, body))
+
+    def applied(self, kind: Kind, body: Object, answer: Object) -> None:
+        """Note what was applied, where that was no `apply`, or more than one write."""
+        self.intents.applied(kind, self.anchors.anchored(kind, body), answer)
 
     def json_patch(self, kind: Kind, namespace: str, name: str, operations: Sequence[Object]) -> Written:
         """JSON patch, see `Client.json_patch`."""
@@ -63,6 +79,15 @@ class Writer:
         write = lambda: self._client.json_patch(kind, namespace, name, operations)  # noqa: E731
         answer = self._remembered(kind, (namespace, name), write)
         return Written(answer, entry_of(kind, answer, _change(held, answer)))
+
+    def write_field(
+        self, kind: Kind, live: Object, field: ChangedField, operations: Sequence[Object]
+    ) -> ChangeSetEntry:
+        """JSON patch of one field of an object that was read just before, and more in the same write."""
+        drift = self.intents.drift_of(kind, live, field)
+        entry = self.json_patch(kind, *name_of(live), operations).entry
+        self.intents.wrote(kind, *name_of(live), field)
+        return replace(entry, drift=drift)
 
     def merge_patch(self, kind: Kind, namespace: str, name: str, body: Object) -> Object:
         """JSON merge patch, see `Client.merge_patch`."""
@@ -82,6 +107,9 @@ class Writer:
         """Delete exactly the object that was read."""
         metadata, (namespace, name) = body["metadata"], name_of(body)
         self._client.delete(kind, namespace, name, metadata["uid"])
+        self.intents.forget(kind, namespace, name)
+        if kind == APPS:
+            self.intents.forget_app(namespace, (metadata.get("labels") or {}).get(names.APP, ""))
         if not metadata.get("finalizers"):
             self._memory.forget(kind, namespace, name, metadata["uid"])
         return entry_of(kind, body, Change.DELETED)

@@ -87,14 +87,15 @@ def same_quantity(one: object, other: object) -> bool:
 
 
 def _list_contains(live: Sequence[Any], desired: Sequence[Any], field: str) -> bool:
-    keys = _merge_keys(desired, field)
+    keys = merge_keys(desired, field)
     if not keys:
         return len(live) == len(desired) and all(map(contains, live, desired))
-    by_key = {_key(item, keys): item for item in live if isinstance(item, Mapping)}
-    return all(contains(by_key.get(_key(item, keys)), item) for item in desired)
+    by_key = {item_key(item, keys): item for item in live if isinstance(item, Mapping)}
+    return all(contains(by_key.get(item_key(item, keys)), item) for item in desired)
 
 
-def _merge_keys(desired: Sequence[Any], field: str) -> tuple[str, ...]:
+def merge_keys(desired: Sequence[Any], field: str) -> tuple[str, ...]:
+    """The keys by which the items of a list are told apart; empty where they are told apart by their places."""
     if not all(isinstance(item, Mapping) for item in desired):
         return ()
     if field == "ports":
@@ -102,5 +103,6 @@ def _merge_keys(desired: Sequence[Any], field: str) -> tuple[str, ...]:
     return _MERGE_KEYS.get(field, ())
 
 
-def _key(item: Mapping[str, Any], keys: tuple[str, ...]) -> tuple[str, ...]:
+def item_key(item: Mapping[str, Any], keys: tuple[str, ...]) -> tuple[str, ...]:
+    """The values of these keys in an item, comparable."""
     return tuple(repr(item.get(key) or ("TCP" if key == "protocol" else None)) for key in keys)

@@ -15,6 +15,7 @@ from gitops_bg.cluster.observation.ownership import controlling_app
 from gitops_bg.cluster.observation.project import (
     CONFIGURATION_STATES,
     app_state,
+    auxiliary_state,
     daemon_set_state,
     replica_set_state,
     service_state,
@@ -74,7 +75,10 @@ class Informers:
             for kind, reduce in CONFIGURATION_STATES.items()
         }
         self._daemon_sets = Informer(daemon_set_state, _owning_key, self._changed, can_do_without=True)
-        self._beginning, self._follows_daemon_sets, self._pace = threading.Lock(), False, pace
+        self._pace = pace
+        self._followed: set[Kind] = set()
+        self._beginning = threading.Lock()
+        self._stopping = False
         self._watches: list[Watch] = []
         for namespace in self._namespaces:
             self._follow(client, lambda: APPS, namespace, "", self._apps, pace)
@@ -89,8 +93,17 @@ class Informers:
         for watch in self._watches:
             watch.start()
 
+    def follow(self, kind: Kind) -> None:
+        """Watch one more kind, from the first app on that has an object of it: where there is none, it costs nothing.
+
+        The agent can do without: a refused list leaves these objects to the next look at their apps.
+        """
+        self._begin(kind, lambda: Informer(auxiliary_state, _owning_key, self._changed, can_do_without=True))
+
     def stop(self) -> None:
         """End all watches, within two seconds; one that waits for a silent server ends later."""
+        with self._beginning:
+            self._stopping = True
         for watch in self._watches:
             watch.begin_stop()
         deadline = time.monotonic() + _STOP_SECONDS
@@ -174,14 +187,7 @@ class Informers:
 
         Raises `Refused` where they may not be listed, and `Transient` where that takes longer.
         """
-        with self._beginning:
-            if not self._follows_daemon_sets:
-                self._follows_daemon_sets = True
-                before = len(self._watches)
-                for each in self._namespaces:
-                    self._follow(self._client, lambda: DAEMON_SETS, each, OURS, self._daemon_sets, self._pace)
-                for watch in self._watches[before:]:
-                    watch.start()
+        self._begin(DAEMON_SETS, lambda: self._daemon_sets)
         deadline = time.monotonic() + _FIRST_LIST_SECONDS
         while (why := self._daemon_sets.unknown(namespace)) and time.monotonic() < deadline:
             time.sleep(_LOOK_SECONDS)
@@ -249,6 +255,18 @@ class Informers:
             else:
                 yield replica_set_state(body)
 
+    def _begin(self, kind: Kind, cache: Callable[[], Informer[Any, AppKey]]) -> None:
+        """Watch a kind from now on, once."""
+        with self._beginning:
+            if kind in self._followed or self._stopping:
+                return
+            self._followed.add(kind)
+            kept, before = cache(), len(self._watches)
+            for namespace in self._namespaces:
+                self._follow(self._client, lambda: kind, namespace, OURS, kept, self._pace)
+            for watch in self._watches[before:]:
+                watch.start()
+
     def _follow(
         self,
         client: Client,
@@ -262,7 +280,7 @@ class Informers:
         self._watches.append(Watch(client, kind, namespace, labels, scope, pace, can_do_without=spare))
 
     def _all(self) -> tuple[Informer[Any, AppKey], ...]:
-        more = (self._daemon_sets,) if self._follows_daemon_sets else ()
+        more = (self._daemon_sets,) if DAEMON_SETS in self._followed else ()
         return self._apps, self._replica_sets, self._services, self._slices, *self._configuration.values(), *more
 
     def _of_kind(self, kind: Kind) -> Informer[Any, AppKey]:

@@ -15,6 +15,7 @@ from gitops_bg.cluster.manifests.render import pod_template, version_labels
 from gitops_bg.cluster.observation.drift import contains
 from gitops_bg.cluster.observation.states import (
     AppState,
+    AuxiliaryState,
     ConfigurationState,
     ReplicaSetState,
     ServiceState,
@@ -92,7 +93,15 @@ def configuration_state(kind: Kind, body: Object, _known: ConfigurationState | N
     """The state of a ConfigMap or Secret; lists do not name the kind of their items."""
     of = (body["metadata"].get("annotations") or {}).get(names.COPY_OF, "")
     digest = configuration_of(kind.name, of, body).ref.digest if of else ""
-    return ConfigurationState(meta_of(body), kind.name, of, digest, body.get("immutable") is True)
+    content = 0 if of else hash(repr([body["metadata"].get("labels"), body.get("data"), body.get("binaryData")]))
+    return ConfigurationState(meta_of(body), kind.name, of, digest, body.get("immutable") is True, content)
+
+
+def auxiliary_state(body: Object, _known: AuxiliaryState | None = None) -> AuxiliaryState:
+    """The state of an autoscaler or a budget."""
+    metadata = body["metadata"]
+    applied = (metadata.get("annotations") or {}).get(names.APPLIED)
+    return AuxiliaryState(meta_of(body), hash(repr([metadata.get("labels"), applied, body.get("spec")])))
 
 
 CONFIGURATION_STATES = {kind: partial(configuration_state, kind) for kind in (CONFIG_MAPS, SECRETS)}

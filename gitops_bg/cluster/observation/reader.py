@@ -58,6 +58,9 @@ class Reader(Protocol):
     def slices_of(self, namespace: str, service: str) -> tuple[SliceState, ...]:
         """The EndpointSlices of a Service that is not ours, read live: no cache has them."""
 
+    def follow(self, kind: Kind) -> None:
+        """Have the apps of objects of this kind looked at when somebody changes one; called whenever one is read."""
+
 
 class WriteThrough(Protocol):
     """Learns of our own writes before a watch reports them."""
@@ -128,6 +131,9 @@ class LiveReader:
     def slices_of(self, namespace: str, service: str) -> tuple[SliceState, ...]:
         """The EndpointSlices of one Service."""
         return foreign_slices(self._client, self._slice_kind(), namespace, service)
+
+    def follow(self, kind: Kind) -> None:
+        """Do nothing: nobody looks again."""
 
     def version(self, _kind: Kind, _namespace: str, _name: str, /) -> str:
         """Return no version: nothing is cached."""

@@ -109,5 +109,6 @@ def service_drifted(state: ServiceState, manifest: Object) -> bool:
     if not ports_are(live["spec"].get("ports") or (), manifest["spec"].get("ports") or ()):
         return True
     spec = {key: value for key, value in manifest["spec"].items() if key != "selector"}
-    metadata = {key: manifest["metadata"].get(key) for key in ("labels", "annotations", "ownerReferences")}
+    ours = manifest["metadata"]
+    metadata = {key: ours[key] for key in ("labels", "annotations", "ownerReferences") if key in ours}
     return not contains(live["metadata"], metadata) or not contains(live["spec"], spec)

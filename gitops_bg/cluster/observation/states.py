@@ -99,6 +99,17 @@ class ConfigurationState:
     digest: str
     """The digest of its content under that name; empty where it is no copy."""
     immutable: bool
+    content: int = 0
+    """A hash of the content of what is no copy: somebody else's change of it wakes the agent."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuxiliaryState:
+    """An autoscaler or a budget: only whether it changed, because a pass reads it live."""
+
+    meta: Meta
+    content: int
+    """A hash of its labels and its spec; its status is others' to write."""
 
 
 @dataclass(frozen=True, slots=True)

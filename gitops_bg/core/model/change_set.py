@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from gitops_bg.core.model.actions import ClusterAction
+from gitops_bg.core.model.drift import Drift
 
 
 class Change(StrEnum):
@@ -29,6 +30,8 @@ class ChangeSetEntry:
     namespace: str
     name: str
     change: Change
+    drift: Drift | None = None
+    """What somebody else had changed, where the write repaired that."""
 
     @property
     def subject(self) -> str:
@@ -40,7 +43,7 @@ class ChangeSetEntry:
         return f"{self.kind}/{self.namespace}/{self.name}"
 
     def __str__(self) -> str:
-        return f"{self.subject} {self.change}"
+        return f"{self.subject} {self.change}" + (f": {self.drift}" if self.drift else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +55,15 @@ class ActionResult:
     refused: str = ""
     """Why, in one sentence: missing rights, somebody else's object, an invalid one. Empty where it was carried out."""
 
+    @property
+    def drifts(self) -> tuple[Drift, ...]:
+        """What the action repaired."""
+        return tuple(entry.drift for entry in self.entries if entry.drift)
+
     def __str__(self) -> str:
-        return f"{self.action}: {self.refused}" if self.refused else str(self.action)
+        if self.refused:
+            return f"{self.action}: {self.refused}"
+        return "; ".join(dict.fromkeys(map(str, (self.action, *self.drifts))))
 
 
 @dataclass(frozen=True, slots=True)

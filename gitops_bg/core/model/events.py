@@ -233,6 +233,8 @@ class Notice(StrEnum):
     WRITE_REFUSED = "WriteRefused"
     LEDGER_AHEAD = "LedgerAhead"
     CONFLICT = "Conflict"
+    CONTESTED = "Contested"
+    CONTEST_ENDED = "ContestEnded"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,11 +285,11 @@ NOTICES: Mapping[Notice, NoticeRow] = {
         when="the Deployment that an app was adopted from lost pods, after traffic had left them; or gets them back"
     ),
     Notice.SERVICE_HANDED_BACK: NoticeRow(when="a Service that was taken over got back what it had before (`release`)"),
-    Notice.SERVICE_APPLIED: NoticeRow(when="a Service was made, or its drift was repaired"),
     Notice.REPLICA_SET_CREATED: NoticeRow(
         when="a version that served before gets a ReplicaSet again; of a new one `ScalingReplicaSet` says it",
         argo="NewReplicaSetCreated",
     ),
+    Notice.SERVICE_APPLIED: NoticeRow(when="a Service was made, or what somebody changed of it was repaired"),
     Notice.REPLICA_SET_SCALED: NoticeRow(when="a version gets more pods or fewer", argo="ScalingReplicaSet"),
     Notice.REPLICA_SET_REPAIRED: NoticeRow(when="somebody deleted or changed a ReplicaSet"),
     Notice.REPLICA_SET_DELETED: NoticeRow(when="a version is beyond revisionHistoryLimit"),
@@ -306,6 +308,11 @@ NOTICES: Mapping[Notice, NoticeRow] = {
     Notice.WRITE_REFUSED: NoticeRow(when="the API server refuses any other write", severity=WARN),
     Notice.LEDGER_AHEAD: NoticeRow(when="the ledger has entries that this record never gave out", severity=WARN),
     Notice.CONFLICT: NoticeRow(when="somebody else's object has the name of the app", severity=WARN),
+    Notice.CONTESTED: NoticeRow(
+        when="somebody else changes an object again and again; until it ends, no repair of it has an Event",
+        severity=WARN,
+    ),
+    Notice.CONTEST_ENDED: NoticeRow(when="nobody has changed that object for a while"),
 }
 """Every notice, in the order of the names; docs/reference/events.md has the same table."""
 

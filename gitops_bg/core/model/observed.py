@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from gitops_bg.core.model.analysis.runs import MeasurementResult
 from gitops_bg.core.model.auxiliary import AuxiliaryObject, BackendPorts
+from gitops_bg.core.model.drift import Contest
 from gitops_bg.core.model.git.pulls import Merge, PullRequest
 from gitops_bg.core.model.git.verification import SourceVerification
 from gitops_bg.core.model.hooks import HookResponse
@@ -263,6 +264,10 @@ class Observed:
     pods_refused: str = ""
     """Why the agent may not list the pods, or empty."""
     request: Request | None = None
+    contests: tuple[Contest, ...] = ()
+    """The repairs of late, of what others changed; as far as this process made them."""
+    contested: str = ""
+    """What the agent last said of fights, for commands that only know its status."""
     refused: str = ""
     """Why a write that the app needs was refused last (missing rights, an invalid object), or empty."""
     clock_skew: int = 0

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from gitops_bg.core.checks.adoption.release import is_released
 from gitops_bg.core.checks.auxiliary import may_be_live
+from gitops_bg.core.checks.contests import may_recreate, may_repair
 from gitops_bg.core.checks.versions import live_name
 from gitops_bg.core.model.actions import ApplyAuxiliaryObject, ClusterAction, DeleteAuxiliaryObject
 from gitops_bg.core.model.auxiliary import CONFIGURATION, ROUTES, AuxiliaryObject
@@ -63,6 +64,9 @@ def _arrivals(world: World) -> Iterator[ClusterAction]:
     for one in world.record.auxiliary_objects:
         view = world.auxiliary_object(one)
         if view and (view.owner or view.trouble or view.deleting):
+            continue
+        due = may_recreate(world, one.kind, one.name) if view is None else may_repair(world, one.kind, one.name)
+        if not due:
             continue
         if world.record.autoscaler and world.record.autoscaler.copy == one and is_released(world):
             if view is not None:

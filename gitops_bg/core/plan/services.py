@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from gitops_bg.core.checks.adoption.taking_over import may_take_over
+from gitops_bg.core.checks.contests import SERVICE, may_recreate, may_repair
 from gitops_bg.core.checks.ports import ports_of
 from gitops_bg.core.checks.sizes import needed_to_switch
 from gitops_bg.core.model.actions import ApplyService, ClusterAction, MarkService, PointPreview, Role, SwitchTraffic
@@ -34,7 +35,11 @@ def mark_services(world: World) -> tuple[MarkService, ...]:
     wanted, decided, live = world.record.withdrawn, world.record.routing.switch, short(world.record.routing.traffic)
     if not wanted or (decided and not decided.withdrawn) or not (decided or live):
         return ()
-    there = ((name, view) for name, view in world.active_services if view and _may_move(world, view))
+    there = (
+        (name, view)
+        for name, view in world.active_services
+        if view and _may_move(world, view) and may_repair(world, SERVICE, name)
+    )
     return tuple(
         MarkService(name, view.selector, wanted, adopts=not view.ours)
         for name, view in there
@@ -54,7 +59,9 @@ def _switch_all(world: World, switch: Switch) -> tuple[SwitchTraffic, ...]:
         return ()
     there = short(switch.to_digest)
     return tuple(
-        _switch(world, switch, version, name, view) for name, view in services if view is None or view.digest != there
+        _switch(world, switch, version, name, view)
+        for name, view in services
+        if (view is None or view.digest != there) and _is_due(world, name, view)
     )
 
 
@@ -109,7 +116,7 @@ def _keep_preview(world: World) -> tuple[ClusterAction, ...]:
     if name is None or not digest or world.suspended:
         return ()
     moved = service is not None and service.digest not in ("", short(digest))
-    if service and moved and service.ours and must_unname(world):
+    if service and moved and service.ours and (must_unname(world) or not may_repair(world, SERVICE, name)):
         return ()
     if service and moved and service.ours and not service.drifted:
         return (PointPreview(name, service.selector, digest, _ports(world, name, digest)),)
@@ -118,7 +125,13 @@ def _keep_preview(world: World) -> tuple[ClusterAction, ...]:
 
 def _keep(world: World, role: str, name: str, service: ServiceView | None, digest: str) -> tuple[ClusterAction, ...]:
     why = _why_applied(service, digest)
+    if not _is_due(world, name, service):
+        return ()
     return (ApplyService(role, name, digest, why, _ports(world, name, digest)),) if why else ()
+
+
+def _is_due(world: World, name: str, service: ServiceView | None) -> bool:
+    return may_recreate(world, SERVICE, name) if service is None else may_repair(world, SERVICE, name)
 
 
 def _why_applied(service: ServiceView | None, digest: str) -> str:

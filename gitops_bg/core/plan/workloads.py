@@ -6,6 +6,7 @@ rollback.
 
 from gitops_bg.core.checks.adoption.onboarding import leak_to
 from gitops_bg.core.checks.adoption.release import is_released
+from gitops_bg.core.checks.contests import REPLICA_SET, may_recreate, may_repair, may_rescale
 from gitops_bg.core.checks.ephemeral_metadata import metadata_for
 from gitops_bg.core.checks.identity import has_twin
 from gitops_bg.core.checks.sizes import wanted_size
@@ -57,10 +58,11 @@ def manageable(world: World) -> tuple[Version, ...]:
 def _grow(world: World, version: Version) -> tuple[ClusterAction, ...]:
     view, size = world.replica_set(version.digest), wanted_size(world, version)
     if view is None:
-        return () if _in_the_way(world, version) else _create(world, version, size)
+        due = may_recreate(world, REPLICA_SET, live_name(world, version))
+        return _create(world, version, size) if due and not _in_the_way(world, version) else ()
     if _needs_repair(world, version, view):
         return _repair(world, version, max(size, view.replicas))
-    if view.replicas < size:
+    if view.replicas < size and may_rescale(world, view.name):
         reason = f"the {version.stage} version needs {size}"
         return (_scaled(version, view.replicas, size, reason),)
     return ()
@@ -98,9 +100,9 @@ def _anti_affinity(world: World) -> AntiAffinityTerm | None:
 
 
 def _needs_repair(world: World, version: Version, view: ReplicaSetView) -> bool:
-    """Whether the ReplicaSet differs from its version, and the snapshot to repair it is known."""
+    """Whether the ReplicaSet differs from its version, the snapshot to repair it is known, and that is due."""
     differs = view.drifted or view.min_ready_seconds != world.spec.min_ready_seconds
-    return differs and bool(world.snapshot(version).text)
+    return differs and bool(world.snapshot(version).text) and may_repair(world, REPLICA_SET, view.name)
 
 
 def _repair(world: World, version: Version, replicas: int) -> tuple[ClusterAction, ...]:
@@ -119,6 +121,8 @@ def shrink(world: World) -> tuple[ClusterAction, ...]:
 def _shrink(world: World, version: Version) -> tuple[ClusterAction, ...]:
     view, size = world.replica_set(version.digest), wanted_size(world, version)
     if view is None or view.replicas <= size or _needs_repair(world, version, view):
+        return ()
+    if not may_rescale(world, view.name):
         return ()
     serving = is_live(world, version.digest) and not (leak_to(world, version) or is_released(world))
     if serving and size < world.full_size:

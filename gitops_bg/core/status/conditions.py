@@ -2,6 +2,7 @@
 
 from gitops_bg.core.checks.adoption.release import at_rest
 from gitops_bg.core.checks.analysis import plan_of
+from gitops_bg.core.checks.contests import fights
 from gitops_bg.core.checks.gates import gates_to_show
 from gitops_bg.core.checks.hooks.queries import describe
 from gitops_bg.core.checks.ledger import ahead, behind, written_by_others
@@ -60,6 +61,14 @@ WRITE_REFUSED = "WriteRefused"
 """The reason of the condition Refused where a write that the app needs was refused; its message says which and why."""
 
 
+CHANGED_AGAIN = "ChangedAgain"
+"""The reason of the condition Contested where another writer changes an object again and again; its message says who
+changes what.
+"""
+
+
+_MOST_FIGHTS = 3
+_LEAVE_IT = "only one may own an object, see “Beside Argo CD or Flux” in the documentation"
 _AT_ZERO = "target.yaml asks for 0 replicas: nothing serves, and nothing is promoted"
 
 
@@ -88,6 +97,7 @@ def conditions_of(
         *adopting(world),
         *releasing(world),
         _foreign(world),
+        _contested(world),
         _refused(world),
         _diverged(world),
         services_in_git(world),
@@ -255,6 +265,19 @@ def _foreign(world: World) -> Condition:
     return Condition(
         "Conflict", bool(whose), "ForeignObject" if whose else "NoConflict", whose or "no object is foreign"
     )
+
+
+def _contested(world: World) -> Condition:
+    """Whether somebody else changes an object again and again.
+
+    Without times and counts: a message that changes with every repair would be one more write each time.
+    """
+    said = [str(each) for each in fights(world)]
+    if not said and not world.observed.contested:
+        return Condition("Contested", False, "NotContested", "nobody else changes an object of the app again and again")
+    more = f"; and {len(said) - _MOST_FIGHTS} more" if len(said) > _MOST_FIGHTS else ""
+    message = f"{'; '.join(said[:_MOST_FIGHTS])}{more}; {_LEAVE_IT}" if said else world.observed.contested
+    return Condition("Contested", True, CHANGED_AGAIN, message)
 
 
 def _refused(world: World) -> Condition:

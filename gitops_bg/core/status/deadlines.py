@@ -13,6 +13,7 @@ from gitops_bg.core.checks.adoption.moving import ends_at
 from gitops_bg.core.checks.adoption.release import is_releasing
 from gitops_bg.core.checks.adoption.taking_over import may_go_at, services_to_take_over, watched_deployment
 from gitops_bg.core.checks.availability import is_in_flight, progress_deadline
+from gitops_bg.core.checks.contests import fights, pauses
 from gitops_bg.core.checks.draining import drained_at, former_moments, may_still_serve
 from gitops_bg.core.checks.gates import gates_before_commit, standing_gates
 from gitops_bg.core.checks.gating.analyses import live_verdict
@@ -33,7 +34,7 @@ GIT, PROBATION, DRAINING, RESTART, SCALE_DOWN = "git", "probation", "draining", 
 """The waits besides gates that are shown."""
 
 MESSAGE, FORMER_SERVICE, MERGE, AUXILIARY = "message", "formerService", "merge", "auxiliary"
-ADOPTION = "adoption"
+ADOPTION, CONTEST = "adoption", "contest"
 """The waits of the engine alone."""
 
 LOOK_SOON = timedelta(seconds=3)
@@ -173,6 +174,8 @@ def _unseen(world: World) -> Iterator[Deadline]:
         yield Deadline(ADOPTION, None, "the old pods may go", may_go_at(world), shown=False)
     if world.desired.moved_to and (ends := ends_at(world)):
         yield _hidden(ADOPTION, "the pods of the app under its former name may go", ends)
+    for moment in (*pauses(world), *(contest.ends_at for contest in fights(world))):
+        yield _hidden(CONTEST, "what somebody else changes again and again is repaired, or that is over", moment)
     for moment in former_moments(world):
         yield _hidden(FORMER_SERVICE, "a Service that Git names no longer is not followed any more", moment)
 

@@ -235,6 +235,13 @@ MEANINGS: Meanings = {
         "hand the object over, or rename it, as the message says",
         _EXPLAIN,
     ),
+    ("Contested", "NotContested"): CALM,
+    ("Contested", "ChangedAgain"): Meaning(
+        "goes astray from a change of a live Service until its repair",
+        PLATFORM,
+        "take the object that is named out of what changes it",
+        _EXPLAIN,
+    ),
     ("Adopting", "Adopted"): CALM,
     ("Adopting", "WaitingForPods"): Meaning(
         "goes to the Deployment's pods as before",

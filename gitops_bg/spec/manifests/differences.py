@@ -55,7 +55,7 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Dif
     from deepdiff import DeepDiff
 
     marks = Marks()
-    sides = (_by_name(_without_secrets(side, marks)) for side in (before, after))
+    sides = (_by_name(without_secrets(side, marks)) for side in (before, after))
     tree = DeepDiff(*sides, view="tree", threshold_to_diff_deeper=0)
     found = [_difference(level) for levels in tree.values() for level in levels]
     return sorted(found, key=lambda each: each.path)
@@ -101,15 +101,15 @@ def looks_secret(name: str) -> bool:
     return _SECRET_NAME.search(name) is not None
 
 
-def _without_secrets(value: Any, marks: Marks) -> Any:
+def without_secrets(value: Any, marks: Marks) -> Any:
     """Replace values that are secrets by their names with marks (they belong in a Secret, but are not shown)."""
     if isinstance(value, Mapping):
         name, text = value.get("name"), value.get("value")
         if isinstance(name, str) and isinstance(text, str) and looks_secret(name):
             return {**value, "value": marks.of(text)}
-        return {key: _without_secrets(item, marks) for key, item in value.items()}
+        return {key: without_secrets(item, marks) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_without_secrets(item, marks) for item in value]
+        return [without_secrets(item, marks) for item in value]
     return value
 
 

@@ -540,6 +540,7 @@ def test_every_condition_is_there_from_the_start():
         "Suspended",
         "InvalidSpec",
         "Conflict",
+        "Contested",
         "Refused",
         "Diverged",
         "ServicesInGit",

@@ -117,10 +117,14 @@ def a_secret_of_a_measurement(scene: Scene) -> None:
 def auxiliary(scene: Scene, manifest: Json, *more: tuple[str, int]) -> None:
     """An object beside the versions: made, looked at, aimed at a version, deleted."""
     one = snapshot("v1")
-    scene.do(ApplyApp(), create(one))
     auxiliary_object = AuxiliaryObject(manifest["kind"], manifest["metadata"]["name"])
     config = replace(scene.config, auxiliary_objects=AuxiliaryObjects({auxiliary_object: manifest}))
+    scene.do(ApplyApp())
+    scene.observe(config)  # The first look begins to watch its kind.
+    scene.do(create(one))
+    woken = len(scene.woken)
     scene.do(ApplyAuxiliaryObject(auxiliary_object, "told to", *(more and (one.digest, 1))), config=config)
+    eventually(lambda: len(scene.woken) > woken or refused(scene), what="what watches it has seen it")
     troubles = [each.trouble for each in scene.observe(config).auxiliary_objects if each.trouble]
     assert not troubles
     scene.do(DeleteAuxiliaryObject(auxiliary_object, "told to"), config=config)

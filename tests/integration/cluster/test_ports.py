@@ -19,6 +19,7 @@ from gitops_bg.cluster.execution.auxiliary import AuxiliaryObjects
 from gitops_bg.cluster.execution.deployments import scale_deployment
 from gitops_bg.cluster.execution.executor import Executor, Parts
 from gitops_bg.cluster.execution.guards import Guards
+from gitops_bg.cluster.execution.intents import Intents
 from gitops_bg.cluster.execution.replica_sets import ReplicaSets
 from gitops_bg.cluster.execution.services import Services
 from gitops_bg.cluster.execution.writer import Writer
@@ -62,7 +63,7 @@ class Bench:
         return Services(self.reader, self.writer, self.guards, self.settled, workloads)
 
     def cluster(self, router: TrafficRouter, workloads: Workloads) -> Cluster:
-        beside = AuxiliaryObjects(self.client, Anchors(self.client), self.reader)
+        beside = AuxiliaryObjects(self.client, Anchors(self.client), Intents(), self.reader)
         parts = Parts(router, workloads, self.pods, beside, partial(scale_deployment, self.client))
         executor = Executor(self.reader, self.writer, self.guards, self.settled, parts, NOBODYS)
         sources = Sources(self.reader, router, workloads, self.pods, beside, self.writer.anchors, self.deployment)

@@ -111,12 +111,28 @@ def test_configuration_that_left_git_stays_until_no_version_asks_for_it(web: App
     web.wait(lambda: live(web, "ConfigMap", "flags") is None, "it is gone with the last version that used it")
 
 
-def test_what_somebody_changes_is_repaired_when_the_agent_looks_again(scaled: App) -> None:
-    scaled.scenario.cluster.patch(path(scaled, HPA, COPY), {"spec": {"maxReplicas": 3}})
-    look(scaled)
+def test_what_somebody_changes_is_repaired_within_one_watch_event(scaled: App) -> None:
+    """Nobody has the agent look again."""
+    publish(scaled, "flags", untracked(level="info"))
+    publish(scaled, "budget", budget(minAvailable="50%"))
+    scaled.wait(lambda: live(scaled, "ConfigMap", "flags") and live(scaled, BUDGET, "web"), "both are there")
+    scaled.scenario.wait_idle()
+    cluster = scaled.scenario.cluster
+    cluster.patch(path(scaled, HPA, COPY), {"spec": {"maxReplicas": 3}}, fieldManager="kubectl-edit")
     scaled.wait(lambda: live(scaled, HPA, COPY)["spec"]["maxReplicas"] == 99, "the copy is repaired")
-    because = "it differs from what Git says"
-    scaled.wait(lambda: any(because in each["message"] for each in scaled.scenario.events()), "an Event says why")
+    cluster.patch(path(scaled, BUDGET, "web"), {"spec": {"minAvailable": "0%"}}, fieldManager="kubectl-edit")
+    scaled.wait(lambda: live(scaled, BUDGET, "web")["spec"]["minAvailable"] == "50%", "the budget is repaired")
+    cluster.patch(path(scaled, "ConfigMap", "flags"), {"data": {"level": "debug"}}, fieldManager="kubectl-edit")
+    scaled.wait(lambda: live(scaled, "ConfigMap", "flags")["data"] == {"level": "info"}, "so is the ConfigMap")
+    cluster.delete(path(scaled, BUDGET, "web"))
+    scaled.wait(lambda: live(scaled, BUDGET, "web"), "what is deleted comes back")
+    for said in (
+        "it differs from what Git says; kubectl-edit changed spec.maxReplicas: 3 → 99",
+        "it differs from what Git says; kubectl-edit changed spec.minAvailable: 0% → 50%",
+        "it differs from what Git says; kubectl-edit changed data.level",
+        "it does not exist; somebody deleted it",
+    ):
+        scaled.wait(lambda said=said: any(said in each["message"] for each in scaled.scenario.events()), said)
 
 
 def test_nothing_is_deleted_while_the_folder_is_broken(scaled: App) -> None:

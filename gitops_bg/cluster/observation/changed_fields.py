@@ -1,0 +1,181 @@
+"""How a live object differs from what the agent applies, field by field, for people; and who changed it. Pure.
+
+It sees what `drift.contains` sees, and decides nothing. Values below ``data`` and the like are shown nowhere, nor those
+of environment variables whose names are those of secrets.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gitops_bg.cluster.api.kinds import REPLICA_SETS, SERVICES, Object
+from gitops_bg.cluster.observation.drift import QUANTITIES, contains, item_key, merge_keys, ports_are
+from gitops_bg.core.model.auxiliary import ROUTES
+from gitops_bg.core.model.drift import FieldChange
+from gitops_bg.core.names import FIELD_MANAGER
+from gitops_bg.core.text.foreign_json import NotJson, read_json
+from gitops_bg.core.text.masking import HOLDERS
+from gitops_bg.core.text.printable import one_line
+from gitops_bg.spec.manifests.differences import Difference, Marks, field_of, looks_secret, without_secrets
+
+_METADATA = ("labels", "annotations", "ownerReferences")
+_APART = ("apiVersion", "kind", "metadata", "status")
+_LONGEST_NAME, _LONGEST_TEXT = 60, 240
+
+
+@dataclass(frozen=True, slots=True)
+class ListItem:
+    """A step to an item of a list, by the keys that it is merged by."""
+
+    keys: tuple[str, ...]
+    item: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        return "/".join(str(self.item[key]) for key in self.keys if self.item.get(key) is not None)
+
+
+Path = tuple[str | ListItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedField:
+    """One place where a live object differs; None: nothing is there."""
+
+    path: Path
+    found: Any
+    wanted: Any
+
+    @property
+    def field(self) -> str:
+        """The path in words."""
+        text = ""
+        for step in self.path:
+            text = f"{text}[{step}]" if isinstance(step, ListItem) else field_of(text, step)
+        return text
+
+    @property
+    def change(self) -> FieldChange:
+        """The difference as it is shown."""
+        field, part = one_line(self.field), ".".join(step for step in self.path[:2] if isinstance(step, str))
+        if str(self.path[0]).lower() in HOLDERS:
+            return FieldChange(field, str(self.path[0]), field)
+        of_secret = any(isinstance(step, ListItem) and looks_secret(str(step)) for step in self.path)
+        if of_secret and self.path[-1] == "value":
+            return FieldChange(field, part, field)
+        text = one_line(Difference(field, *map(_present, (self.found, self.wanted))).sentence)
+        return FieldChange(field, part, text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…")
+
+
+def _present(side: Any) -> Any:
+    """A side as it is shown; None where nothing is there, as Kubernetes drops what is empty."""
+    return None if side in ("", {}, []) else without_secrets(side, Marks())
+
+
+def changed_fields(live: Object, manifest: Object) -> tuple[ChangedField, ...]:
+    """Where a live object is not as its manifest; fields that the manifest does not name belong to others, and the size
+    of a ReplicaSet is written by itself.
+
+    >>> live = {"metadata": {}, "spec": {"maxReplicas": 3}}
+    >>> (found,) = changed_fields(live, {"kind": "HorizontalPodAutoscaler", "metadata": {}, "spec": {"maxReplicas": 9}})
+    >>> found.change.text
+    'spec.maxReplicas: 3 → 9'
+    """
+    return (*_of_metadata(live["metadata"], manifest["metadata"]), *_of_content(live, manifest))
+
+
+def _of_metadata(live: Object, manifest: Object) -> Iterator[ChangedField]:
+    for key in _METADATA:
+        if key in manifest:
+            yield from _below(live.get(key), manifest[key], ("metadata", key))
+
+
+def _of_content(live: Object, manifest: Object) -> Iterator[ChangedField]:
+    for key in manifest:
+        if key == "spec" and manifest["kind"] == SERVICES.name:
+            yield from _of_service(live.get(key) or {}, manifest[key])
+        elif key == "spec" and manifest["kind"] == REPLICA_SETS.name:
+            kept = {each: value for each, value in manifest[key].items() if each != "replicas"}
+            yield from _below(live.get(key), kept, (key,))
+        elif key == "spec" and manifest["kind"] in ROUTES:
+            yield from _key_by_key(live, manifest, key)
+        elif key not in _APART and key.lower() not in HOLDERS:
+            yield from _below(live.get(key), manifest[key], (key,))
+    for key in sorted({*live, *manifest}):
+        if key.lower() in HOLDERS:
+            yield from _key_by_key(live, manifest, key)
+
+
+def _key_by_key(live: Object, manifest: Object, at: str) -> Iterator[ChangedField]:
+    """Where every key counts, including one that somebody added."""
+    found, wanted = live.get(at) or {}, manifest.get(at) or {}
+    for key in sorted({*found, *wanted}):
+        if (found.get(key) or None) != (wanted.get(key) or None):
+            yield ChangedField((at, key), found.get(key), wanted.get(key))
+
+
+def _of_service(live: Object, manifest: Object) -> Iterator[ChangedField]:
+    """Its selector and its ports count as a whole."""
+    if live.get("selector") != manifest["selector"]:
+        yield ChangedField(("spec", "selector"), live.get("selector"), manifest["selector"])
+    if "ports" in manifest and not ports_are(live.get("ports") or (), manifest["ports"]):
+        yield ChangedField(("spec", "ports"), live.get("ports"), manifest["ports"])
+    for key in manifest:
+        if key not in ("selector", "ports"):
+            yield from _below(live.get(key), manifest[key], ("spec", key))
+
+
+def _below(live: Any, wanted: Any, at: Path) -> Iterator[ChangedField]:
+    named = [step for step in at if isinstance(step, str)]
+    field = next((step for step in named if step in QUANTITIES), named[-1])
+    if contains(live, wanted, field):
+        return
+    keys = merge_keys(wanted, field) if isinstance(wanted, list | tuple) else ()
+    if isinstance(wanted, Mapping) and isinstance(live, Mapping):
+        for key in wanted:
+            yield from _below(live.get(key), wanted[key], (*at, key))
+    elif keys and isinstance(live, list):
+        items = {item_key(item, keys): item for item in live if isinstance(item, Mapping)}
+        for item in wanted:
+            yield from _below(items.get(item_key(item, keys)), item, (*at, ListItem(keys, item)))
+    else:
+        yield ChangedField(at, live, wanted)
+
+
+def managers_of(live: Object, path: Path) -> tuple[str, ...]:
+    """The other field managers that own a place of a live object, or something below it; of several, who wrote last.
+
+    https://kubernetes.io/docs/reference/using-api/server-side-apply/#managedfields
+
+    >>> fields = {"f:spec": {"f:selector": {}}}
+    >>> live = {"metadata": {"managedFields": [{"manager": "kubectl-edit", "fieldsV1": fields}]}}
+    >>> managers_of(live, ("spec", "selector")), managers_of(live, ("spec", "ports"))
+    (('kubectl-edit',), ())
+    """
+    entries = live["metadata"].get("managedFields") or ()
+    others = [each for each in entries if each.get("manager") not in (None, "", FIELD_MANAGER)]
+    owners = [each for each in others if _owns(each.get("fieldsV1"), path)]
+    last = max((str(each.get("time")) for each in owners), default="")
+    return tuple(
+        sorted({one_line(each["manager"])[:_LONGEST_NAME] for each in owners if str(each.get("time")) == last})
+    )
+
+
+def _owns(fields: Any, path: Sequence[str | ListItem]) -> bool:
+    """Whether a set of fields has something at a path, or the whole of what is above it."""
+    if not path:
+        return True
+    if not isinstance(fields, Mapping) or not fields:
+        return fields == {}
+    step = path[0]
+    if isinstance(step, str):
+        return f"f:{step}" in fields and _owns(fields[f"f:{step}"], path[1:])
+    return any(_owns(below, path[1:]) for key, below in fields.items() if _names(key, step))
+
+
+def _names(key: str, step: ListItem) -> bool:
+    """Whether a step in a set of fields is to this item."""
+    try:
+        said = read_json(key[2:]) if key.startswith("k:") else None
+    except NotJson:
+        return False
+    return isinstance(said, dict) and item_key(said, step.keys) == item_key(step.item, step.keys)

@@ -1,0 +1,63 @@
+"""Whether an object that somebody else changed is repaired now, or waits: another writer may change it again and again.
+
+A repair that waits holds up nothing else: the rest of the decision is as if the object were as it should be. What live
+traffic depends on waits a second at most (docs/decisions/0066).
+"""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+
+from gitops_bg.core.checks.versions import is_live, live_name
+from gitops_bg.core.model.auxiliary import ROUTES
+from gitops_bg.core.model.drift import GONE, REPLICAS, Contest
+from gitops_bg.core.names import configuration_name
+from gitops_bg.core.world import World
+
+SERVICE, REPLICA_SET, APP = "Service", "ReplicaSet", "BlueGreenDeployment"
+
+
+def may_repair(world: World, kind: str, name: str) -> bool:
+    """Whether an object that differs is repaired now."""
+    return _is_due(world, kind, name, lambda part: part not in (GONE, REPLICAS))
+
+
+def may_recreate(world: World, kind: str, name: str) -> bool:
+    """Whether an object that is missing is created now."""
+    return _is_due(world, kind, name, lambda part: part == GONE)
+
+
+def may_rescale(world: World, name: str) -> bool:
+    """Whether a ReplicaSet of another size than the record says is scaled now."""
+    return _is_due(world, REPLICA_SET, name, lambda part: part == REPLICAS)
+
+
+def pauses(world: World) -> Iterator[datetime]:
+    """When each pause between two repairs is over."""
+    return (_next(world, contest) for contest in world.observed.contests)
+
+
+def fights(world: World) -> tuple[Contest, ...]:
+    """What is changed again and again, what traffic depends on first."""
+    found = [each for each in world.observed.contests if each.is_fight]
+    found.sort(key=lambda each: (not carries_traffic(world, each.kind, each.name), each.kind, each.name, each.part))
+    return tuple(found)
+
+
+def carries_traffic(world: World, kind: str, name: str) -> bool:
+    """Whether live traffic depends on an object: where it goes, the pods that serve it, what these need to start."""
+    if kind == SERVICE:
+        return any(name == each for each, _ in world.active_services)
+    live = [version for version in world.record.versions if is_live(world, version.digest)]
+    if kind == REPLICA_SET:
+        return any(name == live_name(world, version) for version in live)
+    used = (ref for version in live for ref in version.snapshot.configuration if ref.kind == kind)
+    return kind in ROUTES or any(name == configuration_name(world.spec.app, ref) for ref in used)
+
+
+def _is_due(world: World, kind: str, name: str, concerned: Callable[[str], bool]) -> bool:
+    of_it = (each for each in world.observed.contests if (each.kind, each.name) == (kind, name))
+    return all(_next(world, each) <= world.now for each in of_it if concerned(each.part))
+
+
+def _next(world: World, contest: Contest) -> datetime:
+    return contest.next_repair(live=carries_traffic(world, contest.kind, contest.name))

@@ -1,0 +1,172 @@
+"""A repair of what is changed again and again waits; nothing else waits with it, and live traffic not for long."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gitops_bg.core.checks.contests import carries_traffic
+from gitops_bg.core.model.drift import GONE, REPLICAS, Contest
+from gitops_bg.core.model.version import ConfigurationRef
+from gitops_bg.core.names import configuration_name, replica_set_name
+from gitops_bg.core.status.conditions import conditions_of
+from gitops_bg.core.world import World
+from tests.core.simulation import APP
+from tests.core.worlds import NOW, SECOND, active, candidate, decided, digest, legacy, pods, sentences, service, world
+
+
+def contest(kind: str, name: str, part: str, seconds: float, count: int = 9) -> Contest:
+    """Repaired so long ago, and so often before."""
+    return Contest(kind, name, part, count, NOW - seconds * SECOND, SECOND, (part,), ("kustomize-controller",))
+
+
+def named(number: int) -> str:
+    return replica_set_name(APP, number, digest(number))
+
+
+def fought(state: World, *contests: Contest) -> World:
+    return replace(state, observed=replace(state.observed, contests=contests))
+
+
+LIVE_MOVED = world(active(1), candidate(2), observed={"active_service": service("web", 2)})
+LIVE_DRIFTED = world(active(1), observed={"active_service": service("web", 1, drifted=True)})
+PREVIEW_MOVED = world(active(1), candidate(2), record={"preview": digest(2)})
+LIVE_GONE = world(active(1), observed={"active_service": None})
+LIVE_SET = world(active(1), sets=(pods(1, drifted=True),))
+LIVE_SMALL = world(active(1), sets=(pods(1, 1),))
+WARM_SET = world(legacy(1), active(2), sets=(pods(1, drifted=True), pods(2)))
+WARM_GONE = world(legacy(1), active(2), sets=(pods(2),))
+WARM_BIG = world(legacy(1), active(2), sets=(pods(1, 9), pods(2)))
+
+ROWS: dict[str, tuple[World, Contest, str, float, float]] = {
+    # the world, the part that is fought over, the words of the repair; seconds after the last one: it waits, it is made
+    "the live selector waits a second": (
+        LIVE_MOVED, contest("Service", "web", "spec.selector", 0), "apply the active Service", 0.9, 1),
+    "other fields of the live Service as well": (
+        LIVE_DRIFTED, contest("Service", "web", "spec.ports", 0), "apply the active Service", 0.9, 1),
+    "a live Service that is deleted": (
+        LIVE_GONE, contest("Service", "web", GONE, 0), "apply the active Service", 0.9, 1),
+    "the preview waits two minutes": (
+        PREVIEW_MOVED, contest("Service", "web-preview", "spec.selector", 0), "point the preview Service", 119, 120),
+    "the ReplicaSet that serves": (
+        LIVE_SET, contest("ReplicaSet", named(1), "spec.template", 0), "repair the blue ReplicaSet", 0.9, 1),
+    "its size": (LIVE_SMALL, contest("ReplicaSet", named(1), REPLICAS, 0), "from 1 to 3", 0.9, 1),
+    "a warm ReplicaSet": (
+        WARM_SET, contest("ReplicaSet", named(1), "spec.template", 0), "repair the blue ReplicaSet", 119, 120),
+    "a warm ReplicaSet that is deleted": (
+        WARM_GONE, contest("ReplicaSet", named(1), GONE, 0), "create the blue ReplicaSet", 119, 120),
+    "its size, when it is too big": (WARM_BIG, contest("ReplicaSet", named(1), REPLICAS, 0), "from 9 to", 119, 120),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("state", "what", "said", "waits", "due"), ROWS.values(), ids=ROWS)
+def test_the_repair_waits_for_its_pause_and_the_engine_looks_again_then(
+    state: World, what: Contest, said: str, waits: float, due: float
+) -> None:
+    def at(seconds: float) -> World:
+        return fought(state, replace(what, last=NOW - seconds * SECOND))
+
+    assert any(said in each for each in sentences(state)), sentences(state)
+    assert not any(said in each for each in sentences(at(waits)))
+    assert decided(at(waits)).wake_at == NOW + (due - waits) * SECOND
+    assert any(said in each for each in sentences(at(due)))
+
+
+APART: dict[str, tuple[World, Contest, str]] = {
+    "the size of a ReplicaSet, where its labels are fought over": (
+        LIVE_SMALL, contest("ReplicaSet", named(1), "metadata.labels", 0), "from 1 to 3"),
+    "its template, where its size is": (
+        LIVE_SET, contest("ReplicaSet", named(1), REPLICAS, 0), "repair the blue ReplicaSet"),
+    "an object that is gone, where its labels are": (
+        LIVE_GONE, contest("Service", "web", "metadata.labels", 0), "apply the active Service"),
+    "another object": (LIVE_MOVED, contest("Service", "web-preview", "spec.selector", 0), "apply the active Service"),
+    "an object of another kind": (LIVE_MOVED, contest("ConfigMap", "web", "spec.selector", 0), "apply the active"),
+    "three repairs before": (LIVE_MOVED, contest("Service", "web", "spec.selector", 0, 3), "apply the active Service"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("state", "what", "said"), APART.values(), ids=APART)
+def test_nothing_else_waits(state: World, what: Contest, said: str) -> None:
+    assert any(said in each for each in sentences(fought(state, what)))
+
+
+def test_a_drifted_replica_set_whose_repair_waits_is_still_scaled() -> None:
+    """A way back waits for no repair (I6)."""
+    state = world(active(1), sets=(pods(1, 1, drifted=True),))
+    fight = contest("ReplicaSet", named(1), "metadata.labels", 0)
+    assert [each for each in sentences(fought(state, fight)) if "v1" in each] == [
+        each for each in sentences(LIVE_SMALL) if "v1" in each
+    ]
+
+
+CARRIES: dict[str, tuple[str, str, bool]] = {
+    "the active Service": ("Service", "web", True),
+    "the preview Service": ("Service", "web-preview", False),
+    "the ReplicaSet that serves": ("ReplicaSet", named(2), True),
+    "a warm ReplicaSet": ("ReplicaSet", named(1), False),
+    "a route": ("HTTPRoute", "web", True),
+    "a budget": ("PodDisruptionBudget", "web", False),
+}
+
+
+USED, UNUSED = (
+    ConfigurationRef("ConfigMap", "settings", "v1:" + "a" * 64),
+    ConfigurationRef("Secret", "keys", "v1:" + "b" * 64),
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "ref", "carries"),
+    [("ConfigMap", USED, True), ("Secret", USED, False), ("ConfigMap", UNUSED, False), ("Secret", UNUSED, False)],
+)
+def test_live_traffic_depends_on_the_configuration_of_what_serves(
+    kind: str, ref: ConfigurationRef, carries: bool
+) -> None:
+    serving = active(2)
+    using = replace(serving, snapshot=replace(serving.snapshot, configuration=(USED,)))
+    warm = legacy(1)
+    state = WARM_SET.with_version(using).with_version(
+        replace(warm, snapshot=replace(warm.snapshot, configuration=(UNUSED,)))
+    )
+    assert carries_traffic(state, kind, configuration_name(APP, ref)) is carries
+
+
+@pytest.mark.parametrize(("kind", "name", "carries"), CARRIES.values(), ids=CARRIES)
+def test_live_traffic_depends_on(kind: str, name: str, carries: bool) -> None:
+    assert carries_traffic(WARM_SET, kind, name) is carries
+
+
+def contested(state: World) -> Any:
+    return next(each for each in conditions_of(state) if each.type == "Contested")
+
+
+def test_the_condition_names_the_fights_what_is_live_first_and_does_not_change_with_each_repair() -> None:
+    budget = contest("PodDisruptionBudget", "web", "spec.minAvailable", 0)
+    fights = [contest("Service", "web", "spec.selector", 0), budget, *(replace(budget, name=each) for each in "xy")]
+    said = contested(fought(LIVE_MOVED, *reversed(fights)))
+    assert (said.status, said.reason) == (True, "ChangedAgain")
+    assert said.message.startswith("Service web: kustomize-controller changes spec.selector again and again; PodDis")
+    assert "; and 1 more; " in said.message
+    later = [replace(each, count=20, last=NOW - SECOND) for each in fights]
+    assert contested(fought(LIVE_MOVED, *later)) == said
+
+
+def test_what_is_no_fight_yet_is_no_condition_and_its_end_wakes_nobody() -> None:
+    state = world(active(1))
+    four = fought(state, contest("Service", "web", "spec.selector", 60, 4))
+    assert contested(four) == contested(state)
+    assert (contested(state).status, contested(state).reason) == (False, "NotContested")
+    assert decided(four).wake_at == decided(state).wake_at
+
+
+def test_the_engine_looks_again_when_a_fight_is_over() -> None:
+    fight = contest("Service", "web", "spec.selector", 60)
+    assert decided(fought(world(active(1)), fight)).wake_at == NOW + 540 * SECOND
+
+
+def test_a_command_shows_what_the_agent_said_last() -> None:
+    state = world(active(1))
+    told = contested(replace(state, observed=replace(state.observed, contested="Service web: somebody …")))
+    assert (told.status, told.message) == (True, "Service web: somebody …")

@@ -1,0 +1,216 @@
+"""Another writer changes an object of ours again and again: it is named, repaired ever more rarely, and it ends.
+
+The other writers are what docs/how-to/argo-cd-and-flux.md is about, with their field managers, by the very applies that
+they use: Argo CD's three-way one on the client, its own and Flux's on the server, with force.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from gitops_bg.core import names
+from gitops_bg.core.model.drift import QUIET
+from tests.support.cluster.clusters import TestCluster, Write
+from tests.support.cluster.paths import replica_sets, services
+from tests.support.cluster.rawapi import MERGE, Json
+from tests.support.scenario import App, scenario
+from tests.support.waiting import PATIENCE
+
+CLIENT_SIDE = ("apply", "--validate=false")
+SERVER_SIDE = ("apply", "--validate=false", "--server-side", "--force-conflicts")
+TOOLS: dict[str, tuple[str, Sequence[str]]] = {
+    "Argo CD": ("argocd-controller", CLIENT_SIDE),
+    "Argo CD with ServerSideApply": ("argocd-controller", SERVER_SIDE),
+    "Flux": ("kustomize-controller", SERVER_SIDE),
+}
+
+
+@pytest.fixture
+def web(cluster: TestCluster, tmp_path: Path) -> Iterator[App]:
+    """The app `web` with v1 live and v2 offered, on both clusters; the agent runs."""
+    with scenario(cluster, tmp_path) as world:
+        world.start()
+        app = world.app().deploy("v1")
+        app.push_image("v2")
+        app.wait_offered("v2")
+        app.wait_preview("v2")
+        world.wait_idle()
+        yield app
+
+
+def repository_of_the_other(web: App, name: str, tag: str) -> Json:
+    """The Service as the other tool's repository has it: it selects the pods of a tag."""
+    ports = [{"name": "http", "port": 8080, "protocol": "TCP"}]
+    metadata, selector = {"name": name, "namespace": web.key.namespace}, names.selector(web.key, web.digest(tag))
+    return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"selector": selector, "ports": ports}}
+
+
+def sync(web: App, tool: str, manifest: Json) -> None:
+    """What the tool does at each of its looks."""
+    manager, how = TOOLS[tool]
+    arguments = (*how, f"--field-manager={manager}", "-f", "-")
+    done = web.scenario.cluster.kubectl(*arguments, input=json.dumps(manifest))
+    assert done.returncode == 0, done.stderr
+
+
+def insist(web: App, change: Callable[[], object], is_ours: Callable[[], bool], until: Callable[[], bool]) -> None:
+    """Change it whenever the agent has put it back, until the end."""
+    deadline = time.monotonic() + PATIENCE
+    while not until():
+        assert time.monotonic() < deadline, web.status
+        if is_ours():
+            change()
+
+
+def is_contested(web: App) -> bool:
+    return bool(web.condition("Contested")["status"] == "True")
+
+
+def writes_to(web: App, name: str) -> list[Write]:
+    return [each for each in of_the_agent(web) if each.path.endswith(f"/{name}")]
+
+
+def of_the_agent(web: App) -> list[Write]:
+    """Its writes so far, but for Events."""
+    theirs = (each for each in web.scenario.writes() if not each.agent.startswith("kubectl"))
+    return [each for each in theirs if "/events" not in each.path]
+
+
+def events(web: App, reason: str) -> list[str]:
+    return [each["message"] for each in web.scenario.events() if each["reason"] == reason]
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_tool_that_holds_on_to_the_live_service_is_named_slowed_down_and_forgotten(web: App, tool: str) -> None:
+    manifest = repository_of_the_other(web, "web", "v2")
+    sync(web, tool, manifest)
+    insist(
+        web,
+        lambda: web.scenario.cluster.patch(
+            f"{services(web.key.namespace)}/web",
+            {"spec": {"selector": manifest["spec"]["selector"]}},
+            MERGE,
+            fieldManager=TOOLS[tool][0],
+        ),
+        lambda: web.live_tag() == "v1",
+        lambda: is_contested(web),
+    )
+    said = web.condition("Contested")["message"]
+    assert said.startswith(f"Service web: {TOOLS[tool][0]} changes spec."), said
+    assert "spec.selector" in said
+    assert "again and again" in said
+
+    before, begun = len(writes_to(web, "web")), time.monotonic()
+    changed = [0]
+
+    def change() -> None:
+        changed[0] += 1
+        sync(web, tool, manifest)
+
+    insist(web, change, lambda: web.live_tag() == "v1", lambda: changed[0] >= 2)
+    repairs, passed = len(writes_to(web, "web")) - before, time.monotonic() - begun
+    # A repair may be three writes: the ports, the rest, and, before Kubernetes 1.22, the selector.
+    assert repairs <= 3 * (passed + 2), "no more than one repair a second"
+    assert web.condition("Contested")["message"].startswith(said[: said.index(" changes")])
+
+    web.wait_live("v1")
+    web.scenario.wait_idle()
+    at_rest = len(of_the_agent(web))
+    web.scenario.advance(QUIET.total_seconds() - 60)
+    web.scenario.wait_idle()
+    assert is_contested(web)
+    assert len(of_the_agent(web)) == at_rest
+    web.scenario.advance(61)
+    web.wait_condition("Contested", "False")
+    web.wait(lambda: len(events(web, "Contested")) == len(events(web, "ContestEnded")) > 0, "its end is said")
+    drifts = [each for each in events(web, "ServiceApplied") if f"{TOOLS[tool][0]} changed spec.selector" in each]
+    assert drifts, "what was changed is said with the field and the manager"
+
+
+def _delete(web: App) -> Callable[[], object]:
+    return lambda: web.scenario.cluster.delete(f"{services(web.key.namespace)}/web-preview")
+
+
+def _preview(web: App) -> Callable[[], object]:
+    patch = {"spec": {"selector": names.selector(web.key, web.digest("v1"))}}
+    return lambda: web.scenario.cluster.patch(
+        f"{services(web.key.namespace)}/web-preview", patch, MERGE, fieldManager="kubectl-patch"
+    )
+
+
+def _size(web: App) -> Callable[[], object]:
+    path = f"{replica_sets(web.key.namespace)}/{_candidate(web)}"
+    return lambda: web.scenario.cluster.patch(path, {"spec": {"replicas": 7}}, MERGE, fieldManager="kubectl-patch")
+
+
+def _labels(web: App) -> Callable[[], object]:
+    path = f"{replica_sets(web.key.namespace)}/{_candidate(web)}"
+    patch = {"metadata": {"labels": {names.COLOR: "red"}}}
+    return lambda: web.scenario.cluster.patch(path, patch, MERGE, fieldManager="kubectl-patch")
+
+
+def _candidate(web: App) -> str:
+    return str(web.replica_set(web.digest("v2"))["metadata"]["name"])
+
+
+OTHERS: dict[str, tuple[Callable[[App], Callable[[], object]], str, str]] = {
+    "the preview": (
+        _preview,
+        "web-preview",
+        "Service web-preview: kubectl-patch changes spec.selector",
+    ),
+    "a deletion": (_delete, "web-preview", "Service web-preview: somebody deletes it"),
+    "the size of a candidate": (_size, "", "kubectl-patch changes spec.replicas"),
+    "the labels of a candidate": (_labels, "", "kubectl-patch changes metadata.labels"),
+}
+
+
+@pytest.mark.parametrize(("how", "name", "said"), OTHERS.values(), ids=OTHERS)
+def test_what_no_live_traffic_depends_on_waits_ever_longer(
+    web: App, how: Callable[[App], Callable[[], object]], name: str, said: str
+) -> None:
+    change, name = how(web), name or _candidate(web)
+    for number in range(1, 5):
+        before = len(writes_to(web, name))
+        change()
+        web.wait(lambda before=before: len(writes_to(web, name)) > before, f"repair {number} is made at once")
+        web.scenario.wait_idle()
+    before = len(writes_to(web, name))
+    change()
+    web.scenario.advance(5)
+    web.wait(lambda: len(writes_to(web, name)) > before, "the pause is over")
+    assert said in web.wait_condition("Contested")["message"]
+    web.scenario.wait_idle()
+    before = len(writes_to(web, name))
+    change()
+    web.scenario.advance(5)
+    web.scenario.wait_idle()
+    assert len(writes_to(web, name)) == before, "the next pause is twice as long"
+    web.scenario.advance(120)
+    web.wait(lambda: len(writes_to(web, name)) > before, "it is over as well")
+    assert web.live_tag() == "v1"
+
+
+def test_there_is_peace_with_a_tool_that_leaves_alone_what_the_recipe_says(web: App) -> None:
+    """The other tool still applies what it may: annotations and labels of its own, without selector and ports."""
+    metadata = {"name": "web", "namespace": web.key.namespace, "annotations": {"team": "shop"}}
+    rest = {"apiVersion": "v1", "kind": "Service", "metadata": metadata}
+    for tool in ("Argo CD with ServerSideApply", "Flux"):
+        sync(web, tool, rest)
+        web.scenario.wait_idle()
+        before = len(of_the_agent(web))
+        for team in range(6):
+            metadata["annotations"] = {"team": f"shop-{team}"}
+            sync(web, tool, rest)
+        web.scenario.wait_idle()
+        assert of_the_agent(web)[before:] == [], events(web, "ServiceApplied")
+    found = web.scenario.live("services", "web")
+    assert found is not None
+    assert found["metadata"]["annotations"]["team"] == "shop-5"
+    assert web.condition("Contested")["status"] == "False"
+    assert web.live_tag() == "v1"

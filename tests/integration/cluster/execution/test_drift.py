@@ -1,0 +1,238 @@
+"""What somebody else changes of each kind of object is repaired, and said field by field, with the manager who did it.
+
+On both clusters, by the ways in which other tools write: an edit, a client-side apply, a server-side apply with force.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from gitops_bg.core.model.actions import (
+    ApplyApp,
+    ApplyAuxiliaryObject,
+    ApplyConfiguration,
+    ApplyService,
+    ClusterAction,
+    PointPreview,
+    ScaleReplicaSet,
+)
+from gitops_bg.core.model.auxiliary import AuxiliaryObject
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.names import configuration_name, replica_set_name
+from gitops_bg.spec.app.load import AppConfig
+from gitops_bg.spec.manifests.auxiliary import AuxiliaryObjects
+from tests.integration.cluster.scene import PASSWORDS, SETTINGS, Scene, create, snapshot
+from tests.support.auxiliary_objects import budget, hpa, untracked
+from tests.support.cluster.paths import collection
+from tests.support.cluster.rawapi import APPLY, MERGE, Json
+
+ONE, TWO = snapshot("v1"), snapshot("v2")
+SELECTOR = {"app": "theirs"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """Somebody else writes ``change`` into the object; ``said`` is the sentence of the repair."""
+
+    kind: str
+    name: str
+    repair: ClusterAction
+    change: Json
+    said: str
+    manager: str = "kubectl-edit"
+    apply: bool = False
+    """Whether by server-side apply with force, as Argo CD and Flux do; else by a merge patch."""
+
+
+def auxiliary(manifest: Json) -> ApplyAuxiliaryObject:
+    return ApplyAuxiliaryObject(AuxiliaryObject(manifest["kind"], manifest["metadata"]["name"]), "it differs")
+
+
+SECRET = {**untracked("Secret"), "stringData": {"token": "hunter2"}}
+OBJECTS = (hpa(), budget(minAvailable="50%"), untracked(level="info"), SECRET)
+APP = "web"
+
+
+def cases(scene: Scene) -> dict[str, Case]:
+    own = short(ONE.digest)
+    replica_set = replica_set_name(scene.app, 1, ONE.digest)
+    settings, passwords = (configuration_name(scene.app, each.ref) for each in (SETTINGS, PASSWORDS))
+    service = ApplyService("active", "web", ONE.digest, "it differs")
+    preview = PointPreview("web-preview", tuple(sorted(scene.selector(TWO).items())), ONE.digest)
+    ours = f"{{gitops-bg.dev/app: {APP}, gitops-bg.dev/digest: {own}}}"
+    web = {"name": "web", "image": "theirs:v0"}
+    image = {"spec": {"template": {"spec": {"containers": [web]}}}}
+    return {
+        "the selector of a Service, by an edit": Case(
+            "services", "web", service, {"spec": {"selector": {"gitops-bg.dev/digest": "0123456789"}}},
+            f"kubectl-edit changed spec.selector: {{gitops-bg.dev/app: {APP}, gitops-bg.dev/digest: 0123456789}}"
+            f" → {ours}",
+        ),
+        "the selector of a Service, by Flux": Case(
+            "services", "web", service, {"spec": {"selector": SELECTOR}},
+            "kustomize-controller changed spec.selector: ", "kustomize-controller", apply=True,
+        ),
+        "a port of a Service": Case(
+            "services", "web", service, {"spec": {"ports": [{"name": "http", "port": 8080, "targetPort": 99}]}},
+            "argocd-controller changed spec.ports: ", "argocd-controller",
+        ),
+        "a label that somebody takes away": Case(
+            "services", "web", service, {"metadata": {"labels": {"app.kubernetes.io/managed-by": None}}},
+            "somebody changed metadata.labels[\"app.kubernetes.io/managed-by\"]: + gitops-bg",
+        ),
+        "the selector of the preview": Case(
+            "services", "web-preview", preview, {"spec": {"selector": scene.selector(TWO)}},
+            f"kubectl-edit changed spec.selector: {{gitops-bg.dev/app: {APP}, gitops-bg.dev/digest: "
+            f"{short(TWO.digest)}}} → {ours}",
+        ),
+        "the image of a ReplicaSet": Case(
+            "replicasets", replica_set, create(ONE, repair=True), image,
+            "kubectl-edit changed spec.template.spec.containers[web].image: theirs:v0 → registry.example/web:v1",
+        ),
+        "the size of a ReplicaSet": Case(
+            "replicasets", replica_set, ScaleReplicaSet(ONE.digest, 1, 0, 1, "it needs 1"), {"spec": {"replicas": 0}},
+            "kubectl-edit changed spec.replicas: 0 → 1",
+        ),
+        "the spec of the app": Case(
+            "bluegreendeployments", APP, ApplyApp(),
+            {"spec": {"strategy": {"blueGreen": {"activeService": "theirs"}}}},
+            "kubectl-edit changed spec.strategy.blueGreen.activeService: theirs → web",
+        ),
+        "an autoscaler": Case(
+            "horizontalpodautoscalers", OBJECTS[0]["metadata"]["name"], auxiliary(OBJECTS[0]),
+            {"spec": {"maxReplicas": 3}}, "kubectl-edit changed spec.maxReplicas: 3 → 99",
+        ),
+        "a budget": Case(
+            "poddisruptionbudgets", OBJECTS[1]["metadata"]["name"], auxiliary(OBJECTS[1]),
+            {"spec": {"minAvailable": "0%"}}, "kubectl-edit changed spec.minAvailable: 0% → 50%",
+        ),
+        "configuration": Case(
+            "configmaps", OBJECTS[2]["metadata"]["name"], auxiliary(OBJECTS[2]), {"data": {"level": "secret-level"}},
+            "kubectl-edit changed data.level",
+        ),
+        "a key more in a Secret": Case(
+            "secrets", OBJECTS[3]["metadata"]["name"], auxiliary(OBJECTS[3]), {"data": {"more": "aHVudGVyMw=="}},
+            "kubectl-edit changed data.more",
+        ),
+        "the copy of a ConfigMap": Case(
+            "configmaps", settings, ApplyConfiguration(SETTINGS.ref, settings, 1, repair=True),
+            {"metadata": {"labels": {"gitops-bg.dev/app": "theirs"}}},
+            f'kubectl-edit changed metadata.labels["gitops-bg.dev/app"]: theirs → {APP}',
+        ),
+        "the copy of a Secret": Case(
+            "secrets", passwords, ApplyConfiguration(PASSWORDS.ref, passwords, 1, repair=True),
+            {"metadata": {"annotations": {"gitops-bg.dev/copy-of": "theirs"}}},
+            'kubectl-edit changed metadata.annotations["gitops-bg.dev/copy-of"]: theirs → passwords',
+        ),
+    }  # fmt: skip
+
+
+NAMES = (
+    "the selector of a Service, by an edit",
+    "the selector of a Service, by Flux",
+    "a port of a Service",
+    "a label that somebody takes away",
+    "the selector of the preview",
+    "the image of a ReplicaSet",
+    "the size of a ReplicaSet",
+    "the spec of the app",
+    "an autoscaler",
+    "a budget",
+    "configuration",
+    "a key more in a Secret",
+    "the copy of a ConfigMap",
+    "the copy of a Secret",
+)
+
+
+def made(scene: Scene) -> AppConfig:
+    """An app with an object of each kind; the folder that describes it."""
+    scene.serve(ONE)
+    scene.do(ApplyService("preview", "web-preview", ONE.digest, "it does not exist"))
+    scene.copied(SETTINGS, PASSWORDS)
+    given = {AuxiliaryObject(each["kind"], each["metadata"]["name"]): each for each in OBJECTS}
+    config = replace(scene.config_with(SETTINGS, PASSWORDS), auxiliary_objects=AuxiliaryObjects(given))
+    scene.do(*map(auxiliary, OBJECTS), config=config)
+    scene.do(ApplyService("active", "web", ONE.digest, "so that it is known"), config=config)
+    return config
+
+
+def path(scene: Scene, kind: str, name: str) -> str:
+    namespace = scene.app.namespace
+    if kind in ("horizontalpodautoscalers", "poddisruptionbudgets"):
+        group, named = (
+            ("autoscaling", "HorizontalPodAutoscaler") if kind.startswith("hor") else ("policy", "PodDisruptionBudget")
+        )
+        versions = (each["version"] for each in scene.cluster.get(f"/apis/{group}")["versions"])
+        found = [collection(f"{group}/{each}", named, namespace) for each in versions]
+        return f"{found[-1] if group == 'autoscaling' else found[0]}/{name}"
+    api = {"replicasets": "/apis/apps/v1", "bluegreendeployments": "/apis/gitops-bg.dev/v1alpha1"}.get(kind, "/api/v1")
+    return f"{api}/namespaces/{namespace}/{kind}/{name}"
+
+
+def write(scene: Scene, case: Case) -> Any:
+    """What the other tool does."""
+    at = path(scene, case.kind, case.name)
+    live = scene.cluster.get(at)
+    head = {"apiVersion": live["apiVersion"], "kind": live["kind"], "metadata": {"name": case.name}}
+    if case.apply:
+        return scene.cluster.patch(at, head | case.change, APPLY, fieldManager=case.manager, force="true")
+    return scene.cluster.patch(at, case.change, MERGE, fieldManager=case.manager)
+
+
+def test_what_somebody_changed_is_repaired_and_said_with_object_field_and_manager(scene: Scene) -> None:
+    """One app for all kinds: they do not touch each other."""
+    config, told = made(scene), cases(scene)
+    assert tuple(told) == NAMES
+    wrong: list[str] = []
+    for name, case in told.items():
+        before = content(scene, case)
+        write(scene, case)
+        result = scene.subject.carry_out(scene.app, config, case.repair)
+        drifts = [str(each) for each in result.drifts]
+        if not (len(drifts) == 1 and drifts[0].startswith(case.said) and drifts[0] in str(result)):
+            wrong.append(f"{name}: {drifts}")
+        if content(scene, case) != before:
+            wrong.append(f"{name}: {content(scene, case)} instead of {before}")
+    assert not wrong, "\n".join(wrong)
+    assert not any(word in str(told) for word in ("hunter2",)), "the cases themselves name no secret"
+
+
+def content(scene: Scene, case: Case) -> Json:
+    """What a repair brings back."""
+    live = scene.cluster.get(path(scene, case.kind, case.name))
+    metadata = {key: live["metadata"].get(key) for key in ("labels", "annotations", "ownerReferences")}
+    return {**{key: each for key, each in live.items() if key not in ("metadata", "status")}, "metadata": metadata}
+
+
+@pytest.mark.parametrize("look", [lambda _: None, Scene.observe], ids=["at once", "after a look"])
+def test_an_object_that_somebody_deleted_is_made_again_and_said(scene: Scene, look: Callable[[Scene], Any]) -> None:
+    config = made(scene)
+    scene.cluster.delete(path(scene, "services", "web-preview"))
+    scene.until(lambda seen: seen.preview_service is None)
+    look(scene)
+    result = scene.subject.carry_out(
+        scene.app, config, ApplyService("preview", "web-preview", ONE.digest, "it does not exist")
+    )
+    assert [str(each) for each in result.drifts] == ["somebody deleted it"]
+
+
+def test_what_git_or_the_agent_itself_changes_is_no_drift(scene: Scene) -> None:
+    config = made(scene)
+    given = {"web": {"metadata": {"labels": {"team": "shop"}}, "spec": {"ports": [{"name": "http", "port": 80}]}}}
+    more = replace(config, services=given)
+    scene.do(create(TWO, number=2))
+    expected = tuple(sorted(scene.selector(ONE).items()))
+    own: tuple[ClusterAction, ...] = (
+        ApplyService("active", "web", ONE.digest, "Git asks for other ports"),
+        PointPreview("web-preview", expected, TWO.digest),
+        ScaleReplicaSet(TWO.digest, 2, 1, 2, "it needs 2"),
+        ScaleReplicaSet(TWO.digest, 2, 2, 0, "archived"),
+        create(TWO, number=2, min_ready_seconds=5, repair=True, replicas=0),
+    )
+    drifts = [str(each) for action in own for each in scene.subject.carry_out(scene.app, more, action).drifts]
+    assert drifts == []
