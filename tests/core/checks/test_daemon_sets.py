@@ -114,6 +114,8 @@ def test_versions_of_different_kinds_are_not_compared_by_number() -> None:
     assert (wanted_size(back, version), needed_to_switch(back, version)) == (3, 3)
     warm = said(legacy(1), everywhere(active(2)), sets=(pods(1, 3), nodes(2, 500)), record={"replicas": 3})
     assert wanted_size(warm, warm.record.versions[0]) == 3, "nor does it grow to what serves"
+    empty = world(V1, candidate(2), names_=2, sets=(nodes(1, 5), pods(2, 0)), desired={"target": target(2, 0)})
+    assert wanted_size(empty, empty.record.versions[1]) == 0, "and one of no replicas gets none"
 
 
 @pytest.mark.parametrize(
