@@ -6,8 +6,8 @@ I4, I5 and I6 concern histories, not one decision; the property tests check thos
 from collections.abc import Iterator
 
 from gitops_bg.core.checks.adoption.release import is_released
-from gitops_bg.core.checks.adoption.taking_over import pods_of_others
 from gitops_bg.core.checks.restart import PodGroup, is_up
+from gitops_bg.core.checks.sizes import serving_to_match
 from gitops_bg.core.model.actions import (
     Action,
     DeleteConfiguration,
@@ -49,7 +49,8 @@ def violations(world: World, actions: tuple[Action, ...]) -> Iterator[str]:
 
 
 def _no_worse_than_before(world: World, switch: SwitchTraffic) -> Iterator[str]:
-    serving = max(world.available(world.record.routing.traffic), pods_of_others(world))
+    version = world.record.version(switch.digest)
+    serving = serving_to_match(world, version) if version else 0
     coming = world.available(switch.digest)
     if coming < serving:
         yield f"I1: {switch} with {coming} available pods, while {serving} serve"

@@ -86,6 +86,8 @@ class World:
     @property
     def known_size(self) -> int | None:
         """The replicas that the target asks for, or last asked for; None where that is unknown. 0 is a size."""
+        if self.target and self.target.replicas is None:
+            return self.record.replicas or None
         return self.target.replicas if self.target else self.record.replicas
 
     @property
@@ -232,6 +234,11 @@ class World:
         return next(
             (view for view in self.observed.auxiliary_objects if view.auxiliary_object == auxiliary_object), None
         )
+
+    def on_every_node(self, digest: str) -> bool:
+        """Whether a DaemonSet runs a version."""
+        version = self.record.version(digest)
+        return version is not None and version.on_every_node
 
     def available(self, digest: str) -> int:
         """How many pods of a version are available (ready for ``minReadySeconds``)."""

@@ -33,6 +33,7 @@ class Section:
     scenarios: tuple[Scenario, ...]
 
 
+_DAEMON_SETS = "test_a_daemon_set_for_each_version_goes_live_goes_back_and_comes_back_from_no_node"
 _TRAFFIC = "test_no_request_fails_and_none_reaches_a_version_that_I3_forbids"
 _TRAFFIC_AND_DEATHS = "test_L6_G7_no_request_fails_and_none_goes_astray_whatever_write_the_agent_dies_after"
 _DEATHS = "test_L6_G7_crash_after_every_write_ends_in_the_same_state_and_tells_every_switch_once"
@@ -156,11 +157,7 @@ FLAGGER = Section(
         Scenario("flagger_hpa", "the HPA of the primary (test-hpa.sh)"),
         Scenario("flagger_keda", "ScaledObject pause, resume and query"),
         Scenario("flagger_config_tracking", "promotion copies ConfigMaps and Secrets; configuration tracking off"),
-        Scenario(
-            "flagger_daemonset",
-            "test-daemonset.sh",
-            reason="a DaemonSet has one pod a node and no replicas: two versions of one cannot be sized or warmed",
-        ),
+        Scenario("flagger_daemonset", "test-daemonset.sh", test=_DAEMON_SETS),
         Scenario("flagger_mirroring", "mirroring and session affinity", reason=_ROUTES),
         Scenario("flagger_weights", "weighted canary, A/B, traffic increase", reason=_ROUTES),
         Scenario(

@@ -143,8 +143,8 @@ FAULTS = (
     Fault(
         "traffic may go where no pods are",
         "checks.sizes",
-        "    full = world.full_size\n    if world.switch_kind is SwitchKind.ROLLBACK:",
-        "    return 0\n    full = world.full_size\n    if world.switch_kind is SwitchKind.ROLLBACK:",
+        "    if world.switch_kind is SwitchKind.ROLLBACK:\n        return max(min(1, full), serving)",
+        "    return 0\n    if world.switch_kind is SwitchKind.ROLLBACK:\n        return max(min(1, full), serving)",
         "v2 candidate ready",
         3,
     ),

@@ -23,7 +23,8 @@ class Version(NamedTuple):
 
 
 def version_of(found: Json) -> Version:
-    """What a user reads off a live ReplicaSet."""
+    """What a user reads off a live ReplicaSet, or DaemonSet."""
+    status = found.get("status", {})
     labels, image = found["metadata"]["labels"], found["spec"]["template"]["spec"]["containers"][0]["image"]
     return Version(
         name=found["metadata"]["name"],
@@ -32,8 +33,8 @@ def version_of(found: Json) -> Version:
         digest=labels.get(names.DIGEST, ""),
         color=labels.get(names.COLOR, ""),
         number=labels.get(names.VERSION, ""),
-        replicas=found["spec"]["replicas"],
-        available=found.get("status", {}).get("availableReplicas", 0),
+        replicas=found["spec"].get("replicas", status.get("desiredNumberScheduled", 0)),
+        available=status.get("availableReplicas", status.get("numberAvailable", 0)),
     )
 
 

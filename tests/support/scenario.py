@@ -21,7 +21,7 @@ from gitops_bg.core import names
 from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.observed import Request
 from gitops_bg.core.model.record import Record
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, WorkloadKind
 from gitops_bg.spec.codec import from_json
 from gitops_bg.spec.manifests.configuration import configuration_of, is_tracked
 from gitops_bg.spec.manifests.references import references
@@ -175,6 +175,8 @@ class App:
         self.folder = f"apps/{scenario.namespace}/{name}"
         self.promotion_branch = f"gitops-bg/promote/{scenario.namespace}/{name}"
         self.replicas = 2
+        self.workload = "ReplicaSet"
+        """What runs its pods; `DaemonSet`: the target is one."""
         self.strategy: dict[str, Any] = {"autoPromotionEnabled": False, "scaleDownDelaySeconds": 300}
         self.spec: dict[str, Any] = {}
         self.container: dict[str, Any] = {}
@@ -200,12 +202,10 @@ class App:
     def target_yaml(self, tag: str) -> str:
         """target.yaml with an image tag."""
         labels = self.pod_template(tag)["metadata"].get("labels", {})
-        return _manifest(
-            "apps/v1",
-            "Deployment",
-            self,
-            {"replicas": self.replicas, "selector": {"matchLabels": labels}, "template": self.pod_template(tag)},
-        )
+        spec = {"selector": {"matchLabels": labels}, "template": self.pod_template(tag)}
+        if self.workload == WorkloadKind.DAEMON_SET:
+            return _manifest("apps/v1", "DaemonSet", self, spec)
+        return _manifest("apps/v1", "Deployment", self, {"replicas": self.replicas, **spec})
 
     def add(self, tag: str = "v1", message: str = "") -> str:
         """Push the folder of a new app. Returns the commit."""
@@ -275,7 +275,7 @@ class App:
         template = self.pod_template(tag)
         tracked = [each for each in self.objects.values() if is_tracked(each, references(template))]
         held = (configuration_of(each["kind"], each["metadata"]["name"], each) for each in tracked)
-        return snapshot_of(template, (each.ref for each in held)).digest
+        return snapshot_of(template, (each.ref for each in held), WorkloadKind(self.workload)).digest
 
     def selected(self, service: str = "") -> str:
         """The short digest that the active Service (or another) selects; empty where there is none."""
@@ -283,9 +283,9 @@ class App:
         return str((found or {}).get("spec", {}).get("selector", {}).get(names.DIGEST, ""))
 
     def versions(self) -> dict[str, Version]:
-        """The ReplicaSets of this app by image tag."""
-        labels = f"{names.APP}={self.name}"
-        found = self.scenario.cluster.list(replica_sets(self.scenario.namespace), labelSelector=labels)
+        """The ReplicaSets, or DaemonSets, of this app by image tag."""
+        labels, place = f"{names.APP}={self.name}", collection("apps/v1", self.workload, self.scenario.namespace)
+        found = self.scenario.cluster.list(place, labelSelector=labels)
         return {version.tag: version for version in map(version_of, found)}
 
     def replica_set(self, digest: str) -> Json:

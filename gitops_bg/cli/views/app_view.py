@@ -84,6 +84,7 @@ def look(session: LiveSession, app: AppKey) -> AppView:
         raise ObjectNotFound(f"the cluster runs no app {app}")
     record, config = session.cluster.record(app), app_config_from_live(app, body)
     observed = session.cluster.observe(app, config, record)
+    on_every_node = any(each.on_every_node for each in record.versions)
     active = (observed.active_service, *observed.more_active_services)
     roles = (*(("active", view) for view in active), ("preview", observed.preview_service))
     app_view = AppView(
@@ -92,7 +93,7 @@ def look(session: LiveSession, app: AppKey) -> AppView:
         record=record,
         strategy=config.spec.strategy if config.spec else None,
         services=tuple((role, view) for role, view in roles if view is not None),
-        replica_sets=replica_sets_of(session.cluster, app),
+        replica_sets=replica_sets_of(session.cluster, app, daemon_sets=on_every_node),
         pods=tuple(pods_of(session.cluster, app)),
     )
     return replace(app_view, changes=_changes(session.cluster, app, app_view.active, app_view.newest))

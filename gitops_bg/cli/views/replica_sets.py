@@ -1,9 +1,11 @@
-"""The ReplicaSets of an app as Kubernetes counts them, read for the tree of `get`. No decision depends on them."""
+"""The ReplicaSets and DaemonSets of an app as Kubernetes counts them, for the tree of `get`. No decision depends on
+them.
+"""
 
 from dataclasses import dataclass
 from typing import Any
 
-from gitops_bg.cluster.api.kinds import REPLICA_SETS
+from gitops_bg.cluster.api.kinds import DAEMON_SETS, REPLICA_SETS
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.observation.reader import labels_of
 from gitops_bg.core import names
@@ -12,7 +14,10 @@ from gitops_bg.core.model.version import AppKey
 
 @dataclass(frozen=True, slots=True)
 class ReplicaSet:
-    """One ReplicaSet. ``digest`` is the short one of its label; the other numbers count pods."""
+    """One ReplicaSet or DaemonSet, as ``kind`` says.
+
+    ``digest`` is the short one of its label; the other numbers count pods.
+    """
 
     name: str
     digest: str
@@ -21,6 +26,7 @@ class ReplicaSet:
     ready: int
     available: int
     created: str
+    kind: str = REPLICA_SETS.name
 
     @property
     def status(self) -> str:
@@ -30,10 +36,26 @@ class ReplicaSet:
         return "Healthy" if self.available >= self.desired else "Progressing"
 
 
-def replica_sets_of(cluster: Cluster, app: AppKey) -> tuple[ReplicaSet, ...]:
-    """Return the ReplicaSets with the labels of the app, by name."""
-    found = map(_replica_set, cluster.client.list(REPLICA_SETS, app.namespace, labels_of(app)))
+def replica_sets_of(cluster: Cluster, app: AppKey, *, daemon_sets: bool = False) -> tuple[ReplicaSet, ...]:
+    """Return the ReplicaSets, and if asked for the DaemonSets, with the labels of the app, by name."""
+    found = list(map(_replica_set, cluster.client.list(REPLICA_SETS, app.namespace, labels_of(app))))
+    if daemon_sets:
+        found += map(_daemon_set, cluster.client.list(DAEMON_SETS, app.namespace, labels_of(app)))
     return tuple(sorted(found, key=lambda each: each.name))
+
+
+def _daemon_set(body: dict[str, Any]) -> ReplicaSet:
+    status, metadata = body.get("status") or {}, body["metadata"]
+    return ReplicaSet(
+        name=metadata["name"],
+        digest=(metadata.get("labels") or {}).get(names.DIGEST, ""),
+        desired=status.get("desiredNumberScheduled", 0),
+        current=status.get("currentNumberScheduled", 0),
+        ready=status.get("numberReady", 0),
+        available=status.get("numberAvailable", 0),
+        created=metadata.get("creationTimestamp") or "",
+        kind=DAEMON_SETS.name,
+    )
 
 
 def _replica_set(body: dict[str, Any]) -> ReplicaSet:

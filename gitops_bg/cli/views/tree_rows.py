@@ -97,7 +97,7 @@ def _replica_set(app_view: AppView, version: Version, each: ReplicaSet, now: dat
     about = [f"{each.available}/{each.desired} available", *_delay(version, now)]
     return Branch(
         f"⧉ {each.name}",
-        "ReplicaSet",
+        each.kind,
         "Degraded" if failed else each.status,
         age(each.created, now),
         ", ".join(about),

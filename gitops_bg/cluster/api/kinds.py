@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import quote
 
 from gitops_bg.core import names
+from gitops_bg.core.model.version import WorkloadKind
 
 Object = dict[str, Any]
 """One Kubernetes object as JSON (pitfalls.md §1.1: never a model of the client library)."""
@@ -36,6 +37,7 @@ class Kind:
 
 
 REPLICA_SETS = Kind("apps/v1", "ReplicaSet", "replicasets")
+DAEMON_SETS = Kind("apps/v1", "DaemonSet", "daemonsets")
 DEPLOYMENTS = Kind("apps/v1", "Deployment", "deployments")
 SERVICES = Kind("v1", "Service", "services")
 EVENTS = Kind("v1", "Event", "events")
@@ -55,6 +57,9 @@ GRPC_ROUTES = Kind("gateway.networking.k8s.io/v1", "GRPCRoute", "grpcroutes")
 ENDPOINT_SLICES = Kind("discovery.k8s.io/v1", "EndpointSlice", "endpointslices")
 ENDPOINT_SLICES_BETA = Kind("discovery.k8s.io/v1beta1", "EndpointSlice", "endpointslices")
 """Kubernetes before 1.21 has only this version; the fields read here are the same in both."""
+
+WORKLOADS = {WorkloadKind.REPLICA_SET: REPLICA_SETS, WorkloadKind.DAEMON_SET: DAEMON_SETS}
+"""What runs the pods of versions."""
 
 CONFIGURATION = {kind.name: kind for kind in (CONFIG_MAPS, SECRETS)}
 """The kinds that hold configuration, by name."""

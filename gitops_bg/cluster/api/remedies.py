@@ -24,12 +24,26 @@ _GRANTED_BY = {
     ("pods", "patch"): f"{_AGENTS_OWN}-app-pods",
     ("pods/eviction", "create"): f"{_AGENTS_OWN}-app-pods",
     ("serviceaccounts", "impersonate"): f"{_AGENTS_OWN}-impersonator",
+    **{
+        ("daemonsets", verb): f"{_AGENTS_OWN}-daemonsets"
+        for verb in ("get", "list", "watch", "create", "patch", "delete")
+    },
     ("deployments", "get"): f"{_AGENTS_OWN}-adopt",
     ("deployments/scale", "patch"): f"{_AGENTS_OWN}-adopt",
 }
 """The ClusterRole of a right that somebody grants the agent in a namespace, by resource and verb."""
 _VIEWED = frozenset(
-    {names.PLURAL, names.GROUP_PLURAL, "replicasets", "services", "endpointslices", "pods", "events", "configmaps"}
+    {
+        names.PLURAL,
+        names.GROUP_PLURAL,
+        "replicasets",
+        "daemonsets",
+        "services",
+        "endpointslices",
+        "pods",
+        "events",
+        "configmaps",
+    }
 )
 """What the ClusterRole `view` lets people read, ours included (deploy/rbac.yaml)."""
 

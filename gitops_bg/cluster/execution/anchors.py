@@ -17,14 +17,16 @@ from gitops_bg.cluster.api.kinds import (
     GRPC_ROUTES,
     HTTP_ROUTES,
     NAMESPACES,
-    REPLICA_SETS,
     SECRETS,
     SERVICES,
+    WORKLOADS,
     Kind,
     Object,
 )
 
-ANCHORED = frozenset(kind.name for kind in (REPLICA_SETS, SERVICES, CONFIG_MAPS, SECRETS, HTTP_ROUTES, GRPC_ROUTES))
+ANCHORED = frozenset(
+    kind.name for kind in (*WORKLOADS.values(), SERVICES, CONFIG_MAPS, SECRETS, HTTP_ROUTES, GRPC_ROUTES)
+)
 """The kinds that stay, by name. Autoscalers and budgets are recreated in a moment, and no pod depends on them."""
 
 _log = logging.getLogger(__name__)

@@ -3,25 +3,25 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gitops_bg.cluster.api.kinds import REPLICA_SETS, Kind, Object
+from gitops_bg.cluster.api.kinds import DAEMON_SETS, REPLICA_SETS, WORKLOADS, Kind, Object
 from gitops_bg.cluster.execution.guards import Guards, refuse_if_deleting
 from gitops_bg.cluster.execution.writer import Writer
 from gitops_bg.cluster.manifests import anti_affinity, ephemeral_metadata, own_pods
 from gitops_bg.cluster.manifests.own_pods import Labels
-from gitops_bg.cluster.manifests.patches import change_annotation, change_replicas
+from gitops_bg.cluster.manifests.patches import change_annotation, change_nodes, change_replicas
 from gitops_bg.cluster.manifests.render import replica_set_manifest
 from gitops_bg.cluster.observation.applied_states import AppliedStates
-from gitops_bg.cluster.observation.live_names import live_name
+from gitops_bg.cluster.observation.live_names import live_name, workload_of
 from gitops_bg.cluster.observation.pods import Pods
-from gitops_bg.cluster.observation.project import replica_set_state
+from gitops_bg.cluster.observation.project import WORKLOAD_STATES
 from gitops_bg.cluster.observation.reader import Reader
 from gitops_bg.cluster.observation.replica_set_views import SeenReplicaSets
-from gitops_bg.cluster.observation.states import State
+from gitops_bg.cluster.observation.states import ReplicaSetState, State
 from gitops_bg.cluster.ports import Entries, Spare
 from gitops_bg.core import names
 from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.model.actions import CreateReplicaSet, DeleteReplicaSet, ScaleReplicaSet, SyncPodMetadata
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, WorkloadKind
 
 
 class ReplicaSets:
@@ -40,74 +40,95 @@ class ReplicaSets:
 
     def owned(self, app: AppKey, uid: str) -> Iterator[tuple[Kind, State]]:
         """The ReplicaSets that the object with this uid owns."""
-        return ((REPLICA_SETS, each) for each in self._reader.replica_sets(app) if uid in each.meta.owners)
+        found = (each for each in self._reader.replica_sets(app) if uid in each.meta.owners)
+        return ((WORKLOADS[each.workload], each) for each in found)
 
     def create(self, app: AppKey, action: CreateReplicaSet, own: Labels, spare: Spare) -> Entries:
         """Create the ReplicaSet of a version, or repair it."""
         name = self._name(app, action.number, action.snapshot.digest)
-        existing = self._guards.own(REPLICA_SETS, app, name) or self._of_former_name(app, action)
+        workload = action.snapshot.workload
+        kind, state_of = WORKLOADS[workload], WORKLOAD_STATES[workload]
+        existing = self._guards.own(kind, app, name) or self._of_former_name(app, action)
         worn = None
         if existing is not None:
-            refuse_if_deleting(REPLICA_SETS, existing)
-            if action.replicas < existing["spec"]["replicas"]:
+            refuse_if_deleting(kind, existing)
+            before = state_of(existing)
+            if action.replicas < before.replicas:
                 _spare(existing, spare)
-            before = replica_set_state(existing)
             action = replace(action, anti_affinity=anti_affinity.read(before.anti_affinity))
             own = own_pods.read(before.own_pods)
             worn = ephemeral_metadata.read(before.worn).changed(action.metadata)
             name = before.meta.name
         manifest = replica_set_manifest(app, self._guards.uid(app), name, action, worn, own)
-        written = self._writer.apply(REPLICA_SETS, manifest, existing)
-        state = replica_set_state(written.body)
+        written = self._writer.apply(kind, manifest, existing)
+        state = state_of(written.body)
         if not state.intact:
             self._settled.add(state, ())
         return (written.entry,)
 
     def scale(self, app: AppKey, action: ScaleReplicaSet, spare: Spare) -> Entries:
-        """Set its replicas, by compare-and-swap on those seen."""
+        """Set its replicas, by compare-and-swap on those seen; of a DaemonSet, on the nodes that were read."""
         name = self._name(app, action.number, action.digest)
+        if action.workload is WorkloadKind.DAEMON_SET:
+            return self._put(app, name, action, spare)
         if action.replicas < action.current and not action.serving:
             _spare(self._guards.existing(REPLICA_SETS, app, name), spare)
         return (self._writer.json_patch(REPLICA_SETS, app.namespace, name, change_replicas(app, action)).entry,)
 
+    def _put(self, app: AppKey, name: str, action: ScaleReplicaSet, spare: Spare) -> Entries:
+        """Put a DaemonSet on its nodes, or take it off them."""
+        live = self._guards.existing(DAEMON_SETS, app, name)
+        if not action.replicas:
+            _spare(live, spare)
+        change = change_nodes(app, action, live)
+        return (self._writer.json_patch(DAEMON_SETS, app.namespace, name, change).entry,) if change else ()
+
     def sync_pod_metadata(self, app: AppKey, action: SyncPodMetadata) -> Entries:
         """Update the live pods, once the controller has seen the template and so creates no pods of the old one."""
-        body = self._guards.existing(REPLICA_SETS, app, self._name(app, action.number, action.digest))
-        state = replica_set_state(body)
+        kind, body, state = self._existing(app, action.number, action.digest)
         worn = ephemeral_metadata.read(state.worn)
         if worn.metadata != action.metadata or not state.seen:
-            raise WorldChanged(f"ReplicaSet {state.meta.name} does not give {action.metadata} to its pods yet")
+            raise WorldChanged(f"{kind.name} {state.meta.name} does not give {action.metadata} to its pods yet")
         changed = []
         for pod in self._pods.of(app, action.digest):
             change = ephemeral_metadata.change_of(pod, body["spec"]["template"], worn)
             if change is not None:
                 changed.append(self._pods.change(pod, change))
         done = change_annotation(app, names.POD_METADATA, state.worn, ephemeral_metadata.written(worn.settled()))
-        return (*changed, self._writer.json_patch(REPLICA_SETS, app.namespace, state.meta.name, done).entry)
+        return (*changed, self._writer.json_patch(kind, app.namespace, state.meta.name, done).entry)
 
     def delete(self, app: AppKey, action: DeleteReplicaSet, spare: Spare) -> Entries:
-        """Delete the ReplicaSet."""
-        body = self._guards.own(REPLICA_SETS, app, action.name)
+        """Delete the workload."""
+        kind = WORKLOADS[action.workload]
+        body = self._guards.own(kind, app, action.name)
         if body is None:
             return ()
         _spare(body, spare)
-        return (self._writer.delete(REPLICA_SETS, body),)
+        return (self._writer.delete(kind, body),)
 
     def require_available(self, app: AppKey, number: int, digest: str, needed: int) -> None:
-        """Check I1 live: the controller has seen the present ReplicaSet, and counts enough available pods."""
-        body = self._guards.existing(REPLICA_SETS, app, self._name(app, number, digest))
-        refuse_if_deleting(REPLICA_SETS, body)
-        state = replica_set_state(body)
+        """Check I1 live: the controller has seen the present object, and counts enough available pods."""
+        kind, body, state = self._existing(app, number, digest)
+        refuse_if_deleting(kind, body)
         if needed and not state.seen:
-            raise WorldChanged(f"the controller has not looked at ReplicaSet {state.meta.name} since it changed")
+            raise WorldChanged(f"the controller has not looked at {kind.name} {state.meta.name} since it changed")
         if state.available < needed:
-            raise WorldChanged(f"ReplicaSet {state.meta.name} has {state.available} available pods, not {needed}")
+            raise WorldChanged(f"{kind.name} {state.meta.name} has {state.available} available pods, not {needed}")
+
+    def _existing(self, app: AppKey, number: int, digest: str) -> tuple[Kind, Object, ReplicaSetState]:
+        """What runs a version, read live."""
+        workload = workload_of(self._reader, app, digest)
+        kind = WORKLOADS[workload]
+        body = self._guards.existing(kind, app, self._name(app, number, digest))
+        return kind, body, WORKLOAD_STATES[workload](body)
 
     def _name(self, app: AppKey, number: int, digest: str) -> str:
         return live_name(self._reader, app, number, digest)
 
     def _of_former_name(self, app: AppKey, action: CreateReplicaSet) -> Object | None:
         """The ReplicaSet that an older release created, where no cache shows it: a version never has two."""
+        if action.snapshot.workload is not WorkloadKind.REPLICA_SET:
+            return None
         return self._guards.own_if_ours(REPLICA_SETS, app, names.former_replica_set_name(app, action.snapshot.digest))
 
 

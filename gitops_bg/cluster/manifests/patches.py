@@ -18,6 +18,7 @@ from gitops_bg.core.text.foreign_json import read_json
 _SELECTOR = "/spec/selector"
 _PORTS = "/spec/ports"
 _REPLICAS = "/spec/replicas"
+_NODES = "/spec/template/spec/nodeSelector"
 
 
 def unchanged(version: str) -> list[Object]:
@@ -162,6 +163,16 @@ def change_replicas(app: AppKey, action: ScaleReplicaSet) -> list[Object]:
         {"op": "test", "path": _REPLICAS, "value": action.current},
         {"op": "replace", "path": _REPLICAS, "value": action.replicas},
     ]
+
+
+def change_nodes(app: AppKey, action: ScaleReplicaSet, live: Object) -> list[Object]:
+    """Put a DaemonSet of ours on its nodes, or take it off them, from exactly the node selector that was read."""
+    before = live["spec"]["template"]["spec"].get("nodeSelector") or {}
+    kept = {key: value for key, value in before.items() if key != names.NOWHERE}
+    after = kept if action.replicas else {**kept, names.NOWHERE: "true"}
+    change = {"op": "add", "path": _NODES, "value": after} if after else {"op": "remove", "path": _NODES}
+    test = {"op": "test", "path": _NODES, "value": before or None}
+    return [] if after == before else [*_still_ours(app), test, change]
 
 
 def change_annotation(app: AppKey, annotation: str, current: str, text: str) -> list[Object]:

@@ -11,8 +11,8 @@ from gitops_bg.cluster.api.kinds import (
     APPS,
     CONFIGURATION,
     RELEASE_GROUPS,
-    REPLICA_SETS,
     SERVICES,
+    WORKLOADS,
     Kind,
     Object,
 )
@@ -26,7 +26,7 @@ from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.actions import CreateReplicaSet
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.subject import Subject
-from gitops_bg.core.model.version import AppKey, Snapshot
+from gitops_bg.core.model.version import AppKey, Snapshot, WorkloadKind
 from gitops_bg.core.text.foreign_json import read_json
 from gitops_bg.spec.manifests.configuration import Configuration, text_of
 from gitops_bg.spec.manifests.references import redirected
@@ -50,7 +50,7 @@ def replica_set_manifest(
     worn: ephemeral_metadata.EphemeralMetadata | None = None,
     own: own_pods.Labels | None = None,
 ) -> Object:
-    """The ReplicaSet of a version: its pods are the snapshot, with our labels and those of its role added.
+    """The workload of a version: its pods are the snapshot, with our labels and those of its role added.
 
     ``worn`` is the role metadata to keep in its annotation; None for a ReplicaSet without pods yet. ``own`` are the
     labels by which the target selects its pods. The snapshot and its full digest are in annotations, so that the object
@@ -58,7 +58,7 @@ def replica_set_manifest(
     """
     digest = action.snapshot.digest
     labels = version_labels(app, digest, str(action.color), str(action.number))
-    manifest = _head(REPLICA_SETS, app, name)
+    manifest = _head(WORKLOADS[action.snapshot.workload], app, name)
     manifest["metadata"] |= {
         "labels": {names.MANAGED_BY: names.MANAGER, **labels},
         "annotations": {
@@ -77,12 +77,21 @@ def replica_set_manifest(
     narrowed = own_pods.narrow(pod_template(app, action.snapshot, labels), app, digest, own or {})
     template = ephemeral_metadata.dress(narrowed, action.metadata, labels)
     manifest["spec"] = {
-        "replicas": action.replicas,
+        **_sized(action, template),
         "minReadySeconds": action.min_ready_seconds,
         "selector": {"matchLabels": names.selector(app, digest)},
         "template": anti_affinity.add(template, app, action.anti_affinity),
     }
     return manifest
+
+
+def _sized(action: CreateReplicaSet, template: Object) -> Object:
+    """What says how many pods there are. Of a DaemonSet its template does, which a change of does not restart pods."""
+    if action.snapshot.workload is WorkloadKind.REPLICA_SET:
+        return {"replicas": action.replicas}
+    if not action.replicas:
+        template["spec"]["nodeSelector"] = {**(template["spec"].get("nodeSelector") or {}), names.NOWHERE: "true"}
+    return {"updateStrategy": {"type": "OnDelete"}}
 
 
 def _unless_empty(annotation: str, text: str) -> dict[str, str]:

@@ -90,6 +90,11 @@ class Informer(Generic[S, K]):
         scopes = (scope for scope in self._scopes if scope.namespace in {"", namespace})
         return any(scope.refused for scope in scopes)
 
+    def refusal(self, namespace: str) -> GitopsBgError | None:
+        """Why the cache is `blind` in a namespace; None where it is not."""
+        scopes = (scope for scope in self._scopes if scope.namespace in {"", namespace} and scope.refused)
+        return next((scope.refused for scope in scopes), None)
+
     def troubles(self) -> list[GitopsBgError]:
         """Why watches receive nothing at present, for kinds that the agent cannot do without."""
         errors = [scope.error for scope in self._scopes if scope.error is not None]

@@ -1,19 +1,21 @@
 """The watches and caches of one cluster: a `reader.Reader` that asks the server only about foreign names."""
 
 import math
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.endpoint_slice_version import EndpointSliceVersion
-from gitops_bg.cluster.api.kinds import APPS, OURS, REPLICA_SETS, SERVICES, Kind, Object, name_of
+from gitops_bg.cluster.api.kinds import APPS, DAEMON_SETS, OURS, REPLICA_SETS, SERVICES, Kind, Object, name_of
 from gitops_bg.cluster.api.watch import Pace, Watch
 from gitops_bg.cluster.observation.informer import Informer, Unlisted
 from gitops_bg.cluster.observation.ownership import controlling_app
 from gitops_bg.cluster.observation.project import (
     CONFIGURATION_STATES,
     app_state,
+    daemon_set_state,
     replica_set_state,
     service_state,
     slice_state,
@@ -33,6 +35,8 @@ from gitops_bg.core.errors import GitopsBgError, Refused
 from gitops_bg.core.model.version import AppKey
 
 _STOP_SECONDS = 2.0
+_FIRST_LIST_SECONDS = 10.0
+"""How long an app waits for the first list of DaemonSets."""
 _LOOK_SECONDS = 0.05
 """Seconds between two looks whether the first lists are complete, or refused."""
 
@@ -69,6 +73,8 @@ class Informers:
             kind: Informer(reduce, _owning_key, self._changed, can_do_without=True)
             for kind, reduce in CONFIGURATION_STATES.items()
         }
+        self._daemon_sets = Informer(daemon_set_state, _owning_key, self._changed, can_do_without=True)
+        self._beginning, self._follows_daemon_sets, self._pace = threading.Lock(), False, pace
         self._watches: list[Watch] = []
         for namespace in self._namespaces:
             self._follow(client, lambda: APPS, namespace, "", self._apps, pace)
@@ -154,12 +160,34 @@ class Informers:
         return self._apps.all()
 
     def replica_sets(self, app: AppKey) -> tuple[ReplicaSetState, ...]:
-        """The ReplicaSets of the app, and those that `found` named, read live until they have our labels."""
-        labelled = self._replica_sets.of(_indexed(app))
+        """The ReplicaSets and DaemonSets of the app, and ReplicaSets that `found` named, read live until they have our
+        labels.
+        """
+        labelled = self._replica_sets.of(_indexed(app)) + self._daemon_sets.of(_indexed(app))
         if app not in self._unlabelled:
             return labelled
         self._unlabelled[app] -= {state.meta.name for state in labelled}
         return labelled + tuple(self._still_unlabelled(app))
+
+    def follow_daemon_sets(self, namespace: str) -> None:
+        """Watch DaemonSets as well, from the first app on that has one; wait until those of a namespace are known.
+
+        Raises `Refused` where they may not be listed, and `Transient` where that takes longer.
+        """
+        with self._beginning:
+            if not self._follows_daemon_sets:
+                self._follows_daemon_sets = True
+                before = len(self._watches)
+                for each in self._namespaces:
+                    self._follow(self._client, lambda: DAEMON_SETS, each, OURS, self._daemon_sets, self._pace)
+                for watch in self._watches[before:]:
+                    watch.start()
+        deadline = time.monotonic() + _FIRST_LIST_SECONDS
+        while (why := self._daemon_sets.unknown(namespace)) and time.monotonic() < deadline:
+            time.sleep(_LOOK_SECONDS)
+        why = why or self._daemon_sets.refusal(namespace)
+        if why is not None:
+            raise why
 
     def copies(self, app: AppKey, *, in_use: bool) -> Copied:  # noqa: ARG002 (in a cache, all are looked at)
         """The ConfigMaps and Secrets of the app, in use or not, and the kinds that the server refuses to list."""
@@ -234,12 +262,14 @@ class Informers:
         self._watches.append(Watch(client, kind, namespace, labels, scope, pace, can_do_without=spare))
 
     def _all(self) -> tuple[Informer[Any, AppKey], ...]:
-        return self._apps, self._replica_sets, self._services, self._slices, *self._configuration.values()
+        more = (self._daemon_sets,) if self._follows_daemon_sets else ()
+        return self._apps, self._replica_sets, self._services, self._slices, *self._configuration.values(), *more
 
     def _of_kind(self, kind: Kind) -> Informer[Any, AppKey]:
         caches: dict[Kind, Informer[Any, AppKey]] = {
             APPS: self._apps,
             REPLICA_SETS: self._replica_sets,
+            DAEMON_SETS: self._daemon_sets,
             SERVICES: self._services,
             **self._configuration,
         }

@@ -43,7 +43,7 @@ from gitops_bg.core.model.observed import (
     PodView,
 )
 from gitops_bg.core.model.record import Record
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, WorkloadKind
 from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.spec.app.load import AppConfig
 
@@ -85,6 +85,8 @@ def gather(
     reader = sources.reader
     state = reader.app(app)
     names = (*service_names(config, state).all(), *former_names(config, state, record))
+    if _runs_on_every_node(config, record):
+        _follow_daemon_sets(reader, app, record)
     routes = sources.router.current(app, names, adopting=_may_take_over(config, record))
     copies = reader.copies(app, in_use=_uses_configuration(config, record))
     uid = state.meta.uid if state is not None else ""
@@ -109,6 +111,24 @@ def _may_take_over(config: AppConfig | None, record: Record) -> bool:
     if spec is None:
         return False
     return spec.release is not None or (spec.adopt is not None and not record.routing.traffic)
+
+
+def _follow_daemon_sets(reader: Reader, app: AppKey, record: Record) -> None:
+    """Have DaemonSets looked at. Where they may not be: unknown is not absent once one was up. Before, whoever creates
+    the first one is refused as well, and the app says so.
+    """
+    try:
+        reader.follow_daemon_sets(app.namespace)
+    except Refused:
+        if any(each.on_every_node and (each.available_since or each.was_active) for each in record.versions):
+            raise
+
+
+def _runs_on_every_node(config: AppConfig | None, record: Record) -> bool:
+    named = (config.target, config.primary) if config is not None else ()
+    snapshots = [each.snapshot for each in named if each]
+    snapshots += [version.snapshot for version in record.versions]
+    return any(each.workload is WorkloadKind.DAEMON_SET for each in snapshots)
 
 
 def _uses_configuration(config: AppConfig | None, record: Record) -> bool:

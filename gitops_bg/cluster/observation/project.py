@@ -24,7 +24,7 @@ from gitops_bg.cluster.observation.states import (
 )
 from gitops_bg.core import names
 from gitops_bg.core.model.digest import is_genuine, short
-from gitops_bg.core.model.version import AppKey, Snapshot
+from gitops_bg.core.model.version import AppKey, Snapshot, WorkloadKind
 from gitops_bg.spec.manifests.configuration import configuration_of, refs_in
 
 SERVICE_NAME = "kubernetes.io/service-name"
@@ -32,10 +32,14 @@ SERVICE_NAME = "kubernetes.io/service-name"
 
 def replica_set_state(body: Object, known: ReplicaSetState | None = None) -> ReplicaSetState:
     """The state of a ReplicaSet; ``known`` is the former state, which saves comparing an unchanged template."""
+    return _compared(_counted(body), known, body["spec"])
+
+
+def _counted(body: Object) -> ReplicaSetState:
     metadata, spec, status = body["metadata"], body["spec"], body.get("status") or {}
     labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
     generation = metadata.get("generation", 0)
-    state = ReplicaSetState(
+    return ReplicaSetState(
         meta=meta_of(body),
         full_digest=annotations.get(names.FULL_DIGEST, ""),
         snapshot=annotations.get(names.SNAPSHOT, ""),
@@ -55,8 +59,34 @@ def replica_set_state(body: Object, known: ReplicaSetState | None = None) -> Rep
         failure=_failure(status),
         generation=generation,
     )
+
+
+def _compared(state: ReplicaSetState, known: ReplicaSetState | None, spec: Object) -> ReplicaSetState:
     compared = known is not None and known.intact and _template_inputs(known) == _template_inputs(state)
     return state if compared else replace(state, intact=state.intact and _is_intact(state, spec.get("template") or {}))
+
+
+def daemon_set_state(body: Object, known: ReplicaSetState | None = None) -> ReplicaSetState:
+    """The state of a DaemonSet, counted as a ReplicaSet is.
+
+    All of its pods are of its template's version, because its selector is: whether they are "updated" says nothing.
+    https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/daemon-set-v1/#DaemonSetStatus
+    """
+    status, spec = body.get("status") or {}, body["spec"]
+    off = names.NOWHERE in (spec["template"]["spec"].get("nodeSelector") or {})
+    counted = {
+        "observedGeneration": status.get("observedGeneration", 0),
+        "availableReplicas": status.get("numberAvailable", 0),
+        "readyReplicas": status.get("numberReady", 0),
+        "replicas": status.get("currentNumberScheduled", 0),
+    }
+    replicas = 0 if off else max(1, status.get("desiredNumberScheduled", 0))
+    alike = {**body, "spec": {**spec, "replicas": replicas}, "status": counted}
+    return _compared(replace(_counted(alike), workload=WorkloadKind.DAEMON_SET), known, spec)
+
+
+WORKLOAD_STATES = {WorkloadKind.REPLICA_SET: replica_set_state, WorkloadKind.DAEMON_SET: daemon_set_state}
+"""The projection of each kind of workload."""
 
 
 def configuration_state(kind: Kind, body: Object, _known: ConfigurationState | None = None) -> ConfigurationState:
@@ -135,7 +165,7 @@ def _template_inputs(state: ReplicaSetState) -> tuple[object, ...]:
 
 def snapshot_in(state: ReplicaSetState) -> Snapshot:
     """The snapshot that a ReplicaSet claims to run, genuine or not."""
-    return Snapshot(state.full_digest, state.snapshot, refs_in(state.configuration))
+    return Snapshot(state.full_digest, state.snapshot, refs_in(state.configuration), state.workload)
 
 
 def _is_intact(state: ReplicaSetState, template: Object) -> bool:

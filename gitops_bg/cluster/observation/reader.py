@@ -5,12 +5,12 @@ from typing import Protocol
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.endpoint_slice_version import EndpointSliceVersion
 from gitops_bg.cluster.api.errors import Forbidden
-from gitops_bg.cluster.api.kinds import APPS, OURS, REPLICA_SETS, SERVICES, Kind, Object
+from gitops_bg.cluster.api.kinds import APPS, OURS, SERVICES, WORKLOADS, Kind, Object
 from gitops_bg.cluster.observation.project import (
     CONFIGURATION_STATES,
     SERVICE_NAME,
+    WORKLOAD_STATES,
     app_state,
-    replica_set_state,
     service_state,
     slice_state,
 )
@@ -23,7 +23,7 @@ from gitops_bg.cluster.observation.states import (
     SliceState,
 )
 from gitops_bg.core import names
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, WorkloadKind
 
 
 class Reader(Protocol):
@@ -36,7 +36,12 @@ class Reader(Protocol):
         """All BlueGreenDeployments in the watched namespaces."""
 
     def replica_sets(self, app: AppKey) -> tuple[ReplicaSetState, ...]:
-        """The ReplicaSets with the labels of the app, and foreign ones found under a name that it needs."""
+        """The ReplicaSets, and DaemonSets, with the labels of the app, and foreign ReplicaSets under a name that it
+        needs.
+        """
+
+    def follow_daemon_sets(self, namespace: str) -> None:
+        """From now on the workloads of apps may be DaemonSets, too: nobody pays for them where no app has any."""
 
     def copies(self, app: AppKey, *, in_use: bool) -> Copied:
         """The ConfigMaps and Secrets with the labels of the app, as far as they may be listed.
@@ -77,6 +82,7 @@ class LiveReader:
         self._client = client
         self._slice_kind = slice_kind
         self._namespaces = namespaces or ("",)
+        self._kinds = [WorkloadKind.REPLICA_SET]
 
     def app(self, app: AppKey) -> AppState | None:
         """The BlueGreenDeployment."""
@@ -88,8 +94,16 @@ class LiveReader:
         return [app_state(body) for namespace in self._namespaces for body in self._client.list(APPS, namespace)]
 
     def replica_sets(self, app: AppKey) -> tuple[ReplicaSetState, ...]:
-        """The ReplicaSets with the labels of the app."""
-        return tuple(map(replica_set_state, self._client.list(REPLICA_SETS, app.namespace, labels_of(app))))
+        """The ReplicaSets, and DaemonSets, with the labels of the app."""
+        return tuple(
+            WORKLOAD_STATES[each](body)
+            for each in self._kinds
+            for body in self._client.list(WORKLOADS[each], app.namespace, labels_of(app))
+        )
+
+    def follow_daemon_sets(self, _namespace: str) -> None:
+        """List DaemonSets as well."""
+        self._kinds = list(WorkloadKind)
 
     def copies(self, app: AppKey, *, in_use: bool) -> Copied:
         """The ConfigMaps and Secrets with the labels of the app; the user of a command may lack the right."""

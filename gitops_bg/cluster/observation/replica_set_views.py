@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from gitops_bg.cluster.api.kinds import REPLICA_SETS
+from gitops_bg.cluster.api.kinds import WORKLOADS
 from gitops_bg.cluster.manifests import ephemeral_metadata
 from gitops_bg.cluster.observation.look import Look
 from gitops_bg.cluster.observation.ownership import owner_of
@@ -33,7 +33,7 @@ class SeenReplicaSets:
 def _view(look: Look, state: ReplicaSetState) -> ReplicaSetView:
     version = _version(look, state)
     digest = _claimed(look.app, state) if version is None else version.digest
-    owner = owner_of(REPLICA_SETS, state.meta, look.app)
+    owner = owner_of(WORKLOADS[state.workload], state.meta, look.app)
     worn = ephemeral_metadata.read(state.worn)
     return ReplicaSetView(
         name=state.meta.name,

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.core import names
+from gitops_bg.core.model.version import WorkloadKind
 
 Pairs = tuple[tuple[str, str], ...]
 """A map of strings, sorted by key."""
@@ -55,7 +56,7 @@ class State(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ReplicaSetState:
-    """A ReplicaSet. ``generation`` is not compared: every relevant change is in the other fields."""
+    """A ReplicaSet or DaemonSet. ``generation`` is not compared: every relevant change is in the other fields."""
 
     meta: Meta
     full_digest: str
@@ -63,6 +64,7 @@ class ReplicaSetState:
     color: str
     number: str
     replicas: int
+    """Of a DaemonSet: the nodes that it is for, at least 1; 0 where it was taken off them."""
     available: int
     seen: bool
     """Whether its controller has seen the newest generation, so that ``available`` belongs to this spec."""
@@ -81,6 +83,7 @@ class ReplicaSetState:
     ready: int = 0
     failure: str = ""
     """Reason and message of its condition ReplicaFailure."""
+    workload: WorkloadKind = WorkloadKind.REPLICA_SET
     generation: int = field(compare=False, default=0)
 
 

@@ -20,12 +20,15 @@ def is_available(world: World, version: Version) -> bool:
     """Whether all pods that the version should have now are available.
 
     A candidate that was available, and that gets more pods because the load has grown, has not failed: the autoscaler's
-    minimum is enough for it. Once traffic is to move to it, it needs all of them, in time.
+    minimum is enough for it. Once traffic is to move to it, it needs all of them, in time. So with a DaemonSet: a node
+    that comes or goes takes what serves along, and has proved nothing against the candidate.
     """
     view, needed = world.replica_set(version.digest), wanted_size(world, version)
     autoscaler = world.record.autoscaler
     if autoscaler and version.available_since and version.digest != world.desired_digest:
         needed = min(needed, max(1, autoscaler.minimum))
+    if version.on_every_node and version.available_since and version.digest != world.desired_digest:
+        needed = max(1, min(needed, world.available(world.record.routing.traffic)))
     return view is not None and view.available >= needed
 
 

@@ -13,23 +13,24 @@ from gitops_bg.core.world import World, answered_once
 @answered_once
 def wanted_size(world: World, version: Version) -> int:
     """The replicas that a version should have now (DESIGN §4.1, §4.4, §4.5); 0 where live traffic would reach them
-    without a promotion.
+    without a promotion. A DaemonSet has none or its own, whose number the cluster says.
     """
-    return 0 if is_released(world) or leak_to(world, version) else _wanted(world, version)
+    wanted = 0 if is_released(world) or leak_to(world, version) else _wanted(world, version)
+    return max(1, _live(world, version.digest)) if wanted and version.on_every_node else wanted
 
 
 def _wanted(world: World, version: Version) -> int:
-    full, live = world.full_size, _live(world, version.digest)
+    full, live = 1 if version.on_every_node else world.full_size, _live(world, version.digest)
     if version.digest == world.record.routing.traffic:
         return max(full, live) if world.record.autoscaler else full
     full = _shown(world, version, full)
     held_back = not version.was_active and awaits_confirmation(world, version)
     if version.digest == world.desired_digest and not held_back:
-        return max(full, _live(world, world.record.routing.traffic), pods_of_others(world))
+        return max(full, _like(world, version), pods_of_others(world))
     if version.stage is Stage.ARCHIVED:
         return 0
     if version.was_active:
-        return live if _is_being_scaled(world, version) else _to_go_back_to(world, full, live)
+        return live if _is_being_scaled(world, version) else _to_go_back_to(world, version, full)
     if version.retiring or held_back:
         return live
     preview = world.spec.strategy.preview_replica_count
@@ -40,16 +41,24 @@ def _wanted(world: World, version: Version) -> int:
     )
 
 
-def _to_go_back_to(world: World, full: int, live: int) -> int:
+def _like(world: World, version: Version) -> int:
+    """Return the size of what serves; 0 where one of the two is a DaemonSet: the numbers are not to be compared."""
+    serving = world.record.routing.traffic
+    alike = not version.on_every_node and not world.on_every_node(serving)
+    return _live(world, serving) if alike else 0
+
+
+def _to_go_back_to(world: World, version: Version, full: int) -> int:
     """Return the full size, but do not shrink a rollback target below the size of the live version.
 
     A smaller ``replicas`` therefore reaches the live version first, and a rollback never waits for pods to come back
     (I6). The rollback target does not follow an autoscaler down either while the live version is on probation: a broken
     version asks for few pods.
     """
+    live = _live(world, version.digest)
     if world.record.autoscaler and world.active and world.active.stabilization:
         return max(full, live)
-    return max(full, min(live, _live(world, world.record.routing.traffic)))
+    return max(full, min(live, _like(world, version)))
 
 
 def _shown(world: World, version: Version, full: int) -> int:
@@ -69,17 +78,29 @@ def _is_being_scaled(world: World, version: Version) -> bool:
     return view is not None and view.scale_target == live_name(world, version)
 
 
-def needed_to_switch(world: World) -> int:
-    """How many pods must be available before traffic may move to them (I1).
+def needed_to_switch(world: World, version: Version) -> int:
+    """How many pods of a version must be available before traffic may move to it (I1).
 
     Forward: all of them, no fewer than serve now, and at least one, because 0 of 0 pods prove nothing. Back: as many as
     serve now, and at least one unless the app is at 0, where no pod has to come up first (I6).
     """
-    serving = max(world.available(world.record.routing.traffic), pods_of_others(world))
-    full = world.full_size
+    serving, full = serving_to_match(world, version), world.full_size
+    if version.on_every_node:
+        full = wanted_size(world, version)
     if world.switch_kind is SwitchKind.ROLLBACK:
         return max(min(1, full), serving)
     return max(1, full, serving)
+
+
+def serving_to_match(world: World, version: Version) -> int:
+    """How many pods serve now that a version has to match.
+
+    No more than it wants itself where one of the two is a DaemonSet: it may be for fewer nodes.
+    """
+    serving = max(world.available(world.record.routing.traffic), pods_of_others(world))
+    if version.on_every_node or world.on_every_node(world.record.routing.traffic):
+        return min(serving, wanted_size(world, version))
+    return serving
 
 
 def is_scaled_to_zero(world: World) -> bool:

@@ -19,6 +19,7 @@ from gitops_bg.core.model.version import (
     ServicePorts,
     Snapshot,
     Version,
+    WorkloadKind,
 )
 
 
@@ -58,7 +59,7 @@ class DeleteApp:
 
 @dataclass(frozen=True, slots=True)
 class CreateReplicaSet:
-    """Create or repair the ReplicaSet of a version. ``min_ready_seconds`` is the spec's.
+    """Create or repair the ReplicaSet, or DaemonSet, of a version. ``min_ready_seconds`` is the spec's.
 
     ``anti_affinity`` counts at creation only: a repair keeps the term that the live object was created with.
     """
@@ -79,12 +80,16 @@ class CreateReplicaSet:
         apart = f", apart from {short(self.anti_affinity.digest)}" if self.anti_affinity else ""
         version = label(self.number, self.snapshot.digest)
         why = f": {self.reason}" if self.reason else ""
-        return f"{verb} the {self.color} ReplicaSet of {version} at {self.replicas}{apart}{why}"
+        kind, at = self.snapshot.workload, self.replicas
+        size = f"at {at}" if kind is WorkloadKind.REPLICA_SET else "on its nodes" if at else "on no node"
+        return f"{verb} the {self.color} {kind} of {version} {size}{apart}{why}"
 
 
 @dataclass(frozen=True, slots=True)
 class ScaleReplicaSet:
-    """Set the replicas of a ReplicaSet. A scale-down is refused while the live active Service selects it (I2).
+    """Set the replicas of a ReplicaSet, or say whether a DaemonSet runs.
+
+    A scale-down is refused while the live active Service selects it (I2).
 
     A ``serving`` ReplicaSet with more replicas than the target asks for is the exception: it keeps its full size.
     """
@@ -95,8 +100,13 @@ class ScaleReplicaSet:
     replicas: int
     reason: str
     serving: bool = False
+    workload: WorkloadKind = WorkloadKind.REPLICA_SET
+    """A DaemonSet is put on its nodes, or taken off them."""
 
     def __str__(self) -> str:
+        if self.workload is WorkloadKind.DAEMON_SET:
+            where = "put {} on its nodes" if self.replicas else "take {} off its nodes"
+            return f"{where.format(label(self.number, self.digest))}: {self.reason}"
         return f"scale {label(self.number, self.digest)} from {self.current} to {self.replicas}: {self.reason}"
 
 
@@ -156,7 +166,7 @@ class DeleteConfiguration:
 
 @dataclass(frozen=True, slots=True)
 class DeleteReplicaSet:
-    """Delete the ReplicaSet of an archived version or of an unknown one.
+    """Delete the workload of an archived version or of an unknown one.
 
     Refused under the same condition as a scale-down.
     """
@@ -164,9 +174,10 @@ class DeleteReplicaSet:
     name: str
     digest: str
     reason: str
+    workload: WorkloadKind = WorkloadKind.REPLICA_SET
 
     def __str__(self) -> str:
-        return f"delete ReplicaSet {self.name}: {self.reason}"
+        return f"delete {self.workload} {self.name}: {self.reason}"
 
 
 class Role:

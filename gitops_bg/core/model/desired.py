@@ -34,10 +34,12 @@ class Missing(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """``target.yaml``: what the author wants next. ``replicas`` belongs to the app, not to the snapshot."""
+    """``target.yaml``: what the author wants next. ``replicas`` belongs to the app, not to the snapshot; None for a
+    DaemonSet.
+    """
 
     snapshot: Snapshot
-    replicas: int
+    replicas: int | None
     source: Source
 
 

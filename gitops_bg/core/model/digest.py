@@ -7,9 +7,10 @@ algorithm gets a new prefix, and snapshots with an unknown prefix are compared b
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from gitops_bg.core.model.version import ConfigurationRef, Snapshot
+from gitops_bg.core.model.version import ConfigurationRef, Snapshot, WorkloadKind
 from gitops_bg.core.text.foreign_json import read_json
 
 PREFIX = "v1:"
@@ -51,13 +52,16 @@ def canonical_json(value: Json) -> str:
     return json.dumps(without_empties(value), **_COMPACT)
 
 
-def digest_of(text: str, configuration: Sequence[ConfigurationRef] = ()) -> str:
+def digest_of(
+    text: str, configuration: Sequence[ConfigurationRef] = (), workload: WorkloadKind = WorkloadKind.REPLICA_SET
+) -> str:
     """The digest of a JSON text: ``v1:`` and the 64 hex digits of the SHA-256 of its canonical form.
 
-    With configuration, the digest covers both: the text, and kind, name and digest of each object in order. Raises
-    ``ValueError`` where the text is not JSON.
+    With configuration, the digest covers both: the text, and kind, name and digest of each object in order. What runs
+    the pods is part of it where that is no ReplicaSet. Raises ``ValueError`` where the text is not JSON.
     """
-    return _sha256({"template": read_json(text), **_listed(configuration)} if configuration else read_json(text))
+    more = {**_listed(configuration), **({} if workload is WorkloadKind.REPLICA_SET else {"workload": str(workload)})}
+    return _sha256({"template": read_json(text), **more} if more else read_json(text))
 
 
 def content_digest(content: Mapping[str, Json]) -> str:
@@ -70,17 +74,22 @@ def _sha256(value: Json) -> str:
 
 
 def _listed(configuration: Sequence[ConfigurationRef]) -> dict[str, Json]:
-    return {"configuration": [[ref.kind, ref.name, ref.digest] for ref in sorted(configuration)]}
+    listed: Json = [[ref.kind, ref.name, ref.digest] for ref in sorted(configuration)]
+    return {"configuration": listed} if configuration else {}
 
 
-def snapshot_of(template: Mapping[str, Json], configuration: Iterable[ConfigurationRef] = ()) -> Snapshot:
+def snapshot_of(
+    template: Mapping[str, Json],
+    configuration: Iterable[ConfigurationRef] = (),
+    workload: WorkloadKind = WorkloadKind.REPLICA_SET,
+) -> Snapshot:
     """The snapshot of a pod template as written in Git (never of a live, server-defaulted object).
 
     The text keeps empty maps, which mean something to Kubernetes (``namespaceSelector: {}`` is every namespace); the
     digest leaves them out (DESIGN §3.3). Both leave out nulls.
     """
     text, uses = json.dumps(_without_nulls(template), **_COMPACT), tuple(sorted(configuration))
-    return Snapshot(digest=digest_of(text, uses), text=text, configuration=uses)
+    return Snapshot(digest_of(text, uses, workload), text, uses, workload)
 
 
 def with_configuration(snapshot: Snapshot, configuration: Iterable[ConfigurationRef]) -> Snapshot:
@@ -90,7 +99,8 @@ def with_configuration(snapshot: Snapshot, configuration: Iterable[Configuration
     uses = tuple(sorted(configuration))
     if uses == snapshot.configuration:
         return snapshot
-    return Snapshot(digest_of(snapshot.text, uses), snapshot.text, uses)
+    digest = digest_of(snapshot.text, uses, snapshot.workload)
+    return replace(snapshot, digest=digest, configuration=uses)
 
 
 def _without_nulls(value: Json) -> Json:
@@ -127,7 +137,7 @@ def is_genuine(snapshot: Snapshot) -> bool:
     if fingerprint in _GENUINE:
         return True
     try:
-        genuine = digest_of(snapshot.text, snapshot.configuration) == snapshot.digest
+        genuine = digest_of(snapshot.text, snapshot.configuration, snapshot.workload) == snapshot.digest
     except ValueError:
         return False
     if genuine:
@@ -139,7 +149,9 @@ def is_genuine(snapshot: Snapshot) -> bool:
 
 def _fingerprint(snapshot: Snapshot) -> bytes:
     """A hash of text, configuration and digest: nobody can make another snapshot with the same one."""
-    named = json.dumps([snapshot.digest, [[ref.kind, ref.name, ref.digest] for ref in snapshot.configuration]])
+    named = json.dumps(
+        [snapshot.digest, snapshot.workload, [[ref.kind, ref.name, ref.digest] for ref in snapshot.configuration]]
+    )
     return hashlib.sha256(f"{named}\n{snapshot.text}".encode(errors="surrogatepass")).digest()
 
 
@@ -155,4 +167,5 @@ def same_snapshot(one: Snapshot, other: Snapshot) -> bool:
 
 def same_content(one: Snapshot, other: Snapshot) -> bool:
     """Whether two snapshots say the same, whatever their digests; False where nobody knows what they say."""
-    return bool(one.text) and one.text == other.text and one.configuration == other.configuration
+    said = (one.text, one.configuration, one.workload)
+    return bool(one.text) and said == (other.text, other.configuration, other.workload)

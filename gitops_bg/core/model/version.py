@@ -83,6 +83,15 @@ class ServicePorts:
     ports: str
 
 
+class WorkloadKind(StrEnum):
+    """What runs the pods of a version (decision 68)."""
+
+    REPLICA_SET = "ReplicaSet"
+    """As many pods as the agent says."""
+    DAEMON_SET = "DaemonSet"
+    """One pod on every node that the template chooses; the agent says only whether."""
+
+
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """One immutable pod template with the configuration it uses, and the digest of both (``core.model.digest``)."""
@@ -92,6 +101,8 @@ class Snapshot:
     """Canonical JSON of the pod template as written in Git; empty where only the digest is known."""
     configuration: tuple[ConfigurationRef, ...] = ()
     """The ConfigMaps and Secrets of the app's folder that the template refers to, sorted. Never their content."""
+    workload: WorkloadKind = WorkloadKind.REPLICA_SET
+    """What runs the pods; part of the digest where it is no ReplicaSet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +198,11 @@ class Version:
     def digest(self) -> str:
         """The full digest, which identifies the version."""
         return self.snapshot.digest
+
+    @property
+    def on_every_node(self) -> bool:
+        """Whether a DaemonSet runs it, whose size is the cluster's to say."""
+        return self.snapshot.workload is WorkloadKind.DAEMON_SET
 
     @property
     def retiring(self) -> bool:

@@ -73,7 +73,7 @@ def _switch(world: World, switch: Switch, version: Version, name: str, service: 
         number=version.number,
         digest=version.digest,
         switch_kind=switch.switch_kind,
-        needs_available=needed_to_switch(world),
+        needs_available=needed_to_switch(world, version),
         create=service is None,
         adopts=service is not None and not service.ours,
         several=len(world.active_services) > 1,

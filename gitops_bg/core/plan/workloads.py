@@ -62,7 +62,7 @@ def _grow(world: World, version: Version) -> tuple[ClusterAction, ...]:
         return _repair(world, version, max(size, view.replicas))
     if view.replicas < size:
         reason = f"the {version.stage} version needs {size}"
-        return (ScaleReplicaSet(version.digest, version.number, view.replicas, size, reason),)
+        return (_scaled(version, view.replicas, size, reason),)
     return ()
 
 
@@ -80,7 +80,12 @@ def _create(world: World, version: Version, size: int) -> tuple[ClusterAction, .
     )
     if size == 0:
         return (created,)
-    return created, ScaleReplicaSet(version.digest, version.number, 0, size, "a new candidate")
+    return created, _scaled(version, 0, size, "a new candidate")
+
+
+def _scaled(version: Version, current: int, size: int, reason: str, serving: bool = False) -> ScaleReplicaSet:
+    workload = version.snapshot.workload
+    return ScaleReplicaSet(version.digest, version.number, current, size, reason, serving, workload)
 
 
 def _anti_affinity(world: World) -> AntiAffinityTerm | None:
@@ -119,13 +124,13 @@ def _shrink(world: World, version: Version) -> tuple[ClusterAction, ...]:
     if serving and size < world.full_size:
         return ()
     reason = "archived" if version.stage is Stage.ARCHIVED else f"the {version.stage} version needs {size}"
-    return (ScaleReplicaSet(version.digest, version.number, view.replicas, size, reason, serving),)
+    return (_scaled(version, view.replicas, size, reason, serving),)
 
 
 def _delete_unknown(world: World) -> list[ClusterAction]:
     known = {version.digest for version in world.record.versions}
     return [
-        DeleteReplicaSet(view.name, view.snapshot.digest, "beyond revisionHistoryLimit")
+        DeleteReplicaSet(view.name, view.snapshot.digest, "beyond revisionHistoryLimit", view.snapshot.workload)
         for view in world.observed.replica_sets
         if view.ours
         and not view.deleting

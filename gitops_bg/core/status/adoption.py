@@ -46,7 +46,7 @@ def _before(world: World, adopt: Adoption) -> Condition:
 
 
 def _waiting(world: World, adopt: Adoption, coming: Version, services: str) -> str:
-    up, needed = world.available(coming.digest), needed_to_switch(world)
+    up, needed = world.available(coming.digest), needed_to_switch(world, coming)
     held = ", ".join(f"{key}={value}" for key, value in stand_ins(world, coming))
     apart = f"; until then they carry {held}, which no Service of Deployment {adopt.deployment} selects" if held else ""
     return f"{up} of {needed} pods of {version_name(coming)} are available to take over {services}{apart}"

@@ -11,10 +11,11 @@ from gitops_bg.core.model.desired import Primary, Problem, Target
 from gitops_bg.core.model.digest import with_configuration
 from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.spec import AppSpec
-from gitops_bg.core.model.version import AppKey, ConfigurationRef, ServicePorts, Source
+from gitops_bg.core.model.version import AppKey, ConfigurationRef, ServicePorts, Source, WorkloadKind
 from gitops_bg.spec.analysis.plans import Plans, plans_of
 from gitops_bg.spec.analysis.template_index import Library
 from gitops_bg.spec.app import models
+from gitops_bg.spec.app.daemon_set import check_app, check_beside
 from gitops_bg.spec.app.layout import (
     APP_FILE,
     DEFAULT_TARGET_FILE,
@@ -159,6 +160,8 @@ class _Folder:
         primary = self._primary(source)
         manifests, readable = self._manifests(target_file)
         usable = target_document if target else None
+        if target and target.snapshot.workload is WorkloadKind.DAEMON_SET:
+            self.problems.extend(check_beside(manifests.values()))
         auxiliary_objects = self._auxiliary_objects(Folder(self.app, app_document, model, usable, manifests, readable))
         services = {name: document for (kind, name), document in manifests.items() if kind == "Service"}
         services, problems = live_services(self.folder, services, app_document if model else None)
@@ -251,6 +254,8 @@ class _Folder:
     def _fits(self, document: Document, model: models.AppSpec, target_document: Document | None) -> bool:
         """Whether app.yaml contradicts nothing in its target; if it does, none of it is applied."""
         problems = tuple(check_pod_metadata(document, model, selected_labels(target_document)))
+        if target_document and target_document.value.get("kind") == WorkloadKind.DAEMON_SET:
+            problems += tuple(check_app(document))
         self.problems.extend(problems)
         return not problems
 

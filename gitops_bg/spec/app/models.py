@@ -267,7 +267,8 @@ class AppSpec(Model):
     target: TargetFile = Field(
         DEFAULT_TARGET_FILE,
         description="The file in the app's folder that holds the workload to run: a Deployment, or anything "
-        "else with a pod template (ReplicaSet, StatefulSet without storage of its own, PodTemplate, Rollout of Argo).",
+        "else with a pod template (ReplicaSet, DaemonSet, StatefulSet without storage of its own, PodTemplate, "
+        "Rollout of Argo).",
     )
     render: Render | None = Field(
         None,
@@ -425,6 +426,7 @@ class Primary(Model):
     version: Positive
     digest: Digest
     source: Origin
+    workload: Literal["ReplicaSet", "DaemonSet"] | None = None
     template: Annotated[dict[str, Any], Field(min_length=1)]
     services: dict[str, PrimaryService] | None = None
     configuration: list[PrimaryConfiguration] | None = None

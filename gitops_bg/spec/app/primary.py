@@ -12,7 +12,7 @@ from gitops_bg.core.checks.ports import written
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.digest import PREFIX, Json, short, snapshot_of
-from gitops_bg.core.model.version import AppKey, ConfigurationRef, ServicePorts, Snapshot, Source, Version
+from gitops_bg.core.model.version import AppKey, ConfigurationRef, ServicePorts, Snapshot, Source, Version, WorkloadKind
 from gitops_bg.core.names import API_VERSION
 from gitops_bg.core.text.foreign_json import read_json, reread_json
 from gitops_bg.spec.app import models
@@ -65,6 +65,7 @@ def render_primary(
         "version": version.number,
         "digest": version.digest,
         "source": _origin(version.source),
+        **({"workload": str(version.snapshot.workload)} if version.on_every_node else {}),
         "template": reread_json(version.snapshot.text),
     }
     ports: dict[str, Json] = {each.service: {"ports": read_json(each.ports)} for each in sorted(services)}
@@ -109,7 +110,8 @@ def read_primary(document: Document, app: AppKey) -> tuple[PrimaryFile | None, t
         contents = tuple(configuration_of(item["kind"], item["name"], item) for item in items)
     except ValueError as error:
         return None, (*problems, document.problem(("configuration",), str(error), _remedy(app)))
-    snapshot = snapshot_of(document.value["template"], (each.ref for each in contents))
+    workload = WorkloadKind(model.workload or WorkloadKind.REPLICA_SET)
+    snapshot = snapshot_of(document.value["template"], (each.ref for each in contents), workload)
     if model.digest.startswith(PREFIX) and model.digest != snapshot.digest:
         problems += (_edited_by_hand(document, app, snapshot),)
     if problems:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.version import WorkloadKind
 from gitops_bg.spec.app.layout import member_of
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.manifests.service_fields import service_fields
@@ -51,6 +52,11 @@ class AppFolder:
     target: Document | None
     others: tuple[Document, ...] = ()
     """Kubernetes' own objects beside the target."""
+
+    @property
+    def is_daemon_set(self) -> bool:
+        """Whether each version is a DaemonSet."""
+        return self.target is not None and self.target.value.get("kind") == WorkloadKind.DAEMON_SET
 
     @property
     def template(self) -> Body:

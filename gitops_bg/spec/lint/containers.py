@@ -66,7 +66,7 @@ _HOST_PORT_REMEDY = "remove it, Services lead to containerPort; or have a node f
 
 
 def _host_port(folder: AppFolder) -> Iterator[Problem]:
-    for each in folder.containers():
+    for each in () if folder.is_daemon_set else folder.containers():
         for place, port in maps(each.body.get("ports")):
             if port.get("hostPort"):
                 message = f"takes port {port['hostPort']} of its node, where the old version may have it still"

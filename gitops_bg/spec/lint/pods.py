@@ -76,7 +76,7 @@ _HOST_NETWORK_REMEDY = "remove it, Services lead to the pods; or have a node for
 
 
 def _host_network(folder: AppFolder) -> Iterator[Problem]:
-    if folder.target and folder.pod.get("hostNetwork") is True:
+    if folder.target and folder.pod.get("hostNetwork") is True and not folder.is_daemon_set:
         message = "pods take the ports of their node, where the old version may have them still"
         yield folder.target.problem((*folder.pod_path, "hostNetwork"), message, _HOST_NETWORK_REMEDY)
 
@@ -107,7 +107,30 @@ def _ignored_field(folder: AppFolder) -> Iterator[Problem]:
             yield folder.target.problem(("spec", field), "has no effect in a target", _IGNORED[field], at_key=True)
 
 
+def _on_every_node(folder: AppFolder) -> Iterator[Problem]:
+    if folder.target and folder.is_daemon_set and not any(_ports_on_every_node(folder)):
+        message = "two versions have a pod on every node while one replaces the other, and the old one stays warm"
+        remedy = "leave room for both, or lower scaleDownDelaySeconds"
+        yield folder.target.problem(("kind",), message, remedy)
+
+
+def _ports_on_every_node(folder: AppFolder) -> Iterator[Problem]:
+    if folder.target is None or not folder.is_daemon_set:
+        return
+    remedy = "remove it; a Service reaches the pods of every node"
+    if folder.pod.get("hostNetwork") is True:
+        message = "the pods of two versions of a DaemonSet never fit on one node, so no version could ever follow"
+        yield folder.target.problem((*folder.pod_path, "hostNetwork"), message, remedy)
+    for each in folder.containers():
+        for place, port in maps(each.body.get("ports")):
+            if port.get("hostPort"):
+                message = f"two versions of a DaemonSet want port {port['hostPort']} of every node: none could follow"
+                yield each.problem(("ports", place, "hostPort"), message, remedy)
+
+
 POD_RULES = (
+    note("daemon-set-twice", "Two versions of a DaemonSet need room on every node.", _on_every_node),
+    error("daemon-set-ports", "Two versions of a DaemonSet want one port of every node.", _ports_on_every_node),
     error("volume-missing", "A container mounts a volume that the pod does not have.", _missing_volume),
     error("volume-twice", "Two volumes of a pod have one name.", _volume_twice),
     note("volume-unused", "A volume that no container mounts.", _unused_volume),

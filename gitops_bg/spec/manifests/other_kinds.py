@@ -8,7 +8,7 @@ REMEDIES = {
     "ReplicaSet": "the workload of an app is its target: name this file as spec.target in app.yaml, or move it away",
     "Rollout": "the workload of an app is its target: name this file as spec.target in app.yaml, or move it away",
     "Canary": "an app.yaml takes its place: `gitops-bg import` writes it",
-    "DaemonSet": f"nothing moves traffic between two of them: {_APPLIER}",
+    "DaemonSet": "the workload of an app is its target: name this file as spec.target in app.yaml, or move it away",
     "Ingress": f"it leads to the active Service, whose name never changes: {_APPLIER}",
     "HTTPRoute": "write spec.strategy.blueGreen.routes in app.yaml, and the agent makes it",
     "GRPCRoute": "write spec.strategy.blueGreen.routes in app.yaml, and the agent makes it",

@@ -9,7 +9,7 @@ from typing import Any
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.digest import snapshot_of
-from gitops_bg.core.model.version import AppKey, Snapshot
+from gitops_bg.core.model.version import AppKey, Snapshot, WorkloadKind
 from gitops_bg.core.names import GROUP
 from gitops_bg.spec.app.layout import member_of
 from gitops_bg.spec.app.validation import nearest, validate
@@ -22,10 +22,9 @@ MAX_SNAPSHOT_BYTES = 200_000
 (apimachinery).
 """
 
-APPS_KINDS = ("Deployment", "ReplicaSet", "StatefulSet")
+APPS_KINDS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")
 POD_TEMPLATE = "PodTemplate"
 IMPOSSIBLE = {
-    "DaemonSet": "runs one pod on every node, which no second color fits beside",
     "Job": "ends, and live traffic needs pods that do not",
     "CronJob": "ends, and live traffic needs pods that do not",
 }
@@ -39,7 +38,8 @@ class TargetFile:
     """The requests of a target. ``replicas`` and ``min_ready_seconds`` are no part of the snapshot."""
 
     snapshot: Snapshot
-    replicas: int
+    replicas: int | None
+    """None for a DaemonSet."""
     min_ready_seconds: int
 
 
@@ -55,13 +55,15 @@ def read_target(document: Document, app: AppKey) -> tuple[TargetFile | None, tup
     if model is None:
         return None, problems
     spec = _spec_of(model)
-    snapshot = snapshot_of(value_at(document.value, template_path(document.value)))
+    on_every_node = document.value["kind"] == WorkloadKind.DAEMON_SET
+    workload = WorkloadKind.DAEMON_SET if on_every_node else WorkloadKind.REPLICA_SET
+    snapshot = snapshot_of(value_at(document.value, template_path(document.value)), workload=workload)
     member = member_of(document.folder)
     place = check_place(document, app, model.metadata, named=True, also=member.service if member else "")
     problems = (*place, *_check(document, spec, snapshot))
     if problems:
         return None, problems
-    return TargetFile(snapshot, spec.replicas, spec.min_ready_seconds), ()
+    return TargetFile(snapshot, None if on_every_node else spec.replicas, spec.min_ready_seconds), ()
 
 
 def template_path(manifest: Mapping[str, Any]) -> Path:
@@ -136,6 +138,7 @@ def _check_kind(document: Document) -> Iterator[Problem]:
 def _check(document: Document, spec: WorkloadSpec, snapshot: Snapshot) -> Iterator[Problem]:
     template = template_path(document.value)
     yield from _check_misspelt(document)
+    yield from _check_replicas(document)
     yield from _check_selector(document, spec)
     yield from _check_reserved(document, spec)
     yield from _check_pods(document)
@@ -144,6 +147,14 @@ def _check(document: Document, spec: WorkloadSpec, snapshot: Snapshot) -> Iterat
     if size > MAX_SNAPSHOT_BYTES:
         message = f"the pod template has {size:,} bytes; a version may have {MAX_SNAPSHOT_BYTES:,}"
         yield document.problem(template, message, "move data into a ConfigMap")
+
+
+def _check_replicas(document: Document) -> Iterator[Problem]:
+    """Refuse a number that nobody would keep: a DaemonSet has one pod on each of its nodes."""
+    if document.value["kind"] == WorkloadKind.DAEMON_SET and "replicas" in document.value["spec"]:
+        message = "a DaemonSet has one pod on each of its nodes"
+        remedy = "remove it, or write a Deployment"
+        yield document.problem(("spec", "replicas"), message, remedy, at_key=True)
 
 
 def _check_volumes(document: Document) -> Iterator[Problem]:

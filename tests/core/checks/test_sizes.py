@@ -128,7 +128,7 @@ NEEDED = {
 @pytest.mark.parametrize("name", NEEDED)
 def test_needed_to_switch(name):
     state, needed = NEEDED[name]
-    assert needed_to_switch(state) == needed
+    assert needed_to_switch(state, state.incoming or state.record.versions[-1]) == needed
 
 
 FULL = {

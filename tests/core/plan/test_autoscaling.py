@@ -176,8 +176,9 @@ def test_only_the_autoscaler_scales_what_serves_between_its_bounds(name):
 
 
 def test_traffic_waits_for_as_many_pods_as_the_load_asks_for():
-    assert needed_to_switch(scaled(active(1), candidate(2), names_=2, sets=(pods(1, 6), pods(2, 3)))) == 6
-    assert needed_to_switch(scaled(active(1), candidate(2), by=KEDA, names_=2, sets=(pods(1, 0), pods(2, 1)))) == 1
+    loaded = scaled(active(1), candidate(2), names_=2, sets=(pods(1, 6), pods(2, 3)))
+    idle = scaled(active(1), candidate(2), by=KEDA, names_=2, sets=(pods(1, 0), pods(2, 1)))
+    assert [needed_to_switch(each, candidate(2)) for each in (loaded, idle)] == [6, 1]
 
 
 def test_a_candidate_stays_available_while_the_load_grows():

@@ -12,7 +12,7 @@ import pytest
 from gitops_bg.cluster.api.lease import Lease, LeaseSettings
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.core import names
-from gitops_bg.core.errors import Refused
+from gitops_bg.core.errors import Refused, WorldChanged
 from gitops_bg.core.groups.decision import (
     ApplyGroup,
     ApplyRoute,
@@ -29,16 +29,20 @@ from gitops_bg.core.model.actions import (
     DeleteApp,
     DeleteAuxiliaryObject,
     DeleteConfiguration,
+    DeleteReplicaSet,
     EvictPod,
     ScaleDeployment,
+    ScaleReplicaSet,
     SyncPodMetadata,
 )
 from gitops_bg.core.model.analysis.runs import due
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.desired import Target
+from gitops_bg.core.model.digest import digest_of
 from gitops_bg.core.model.record import Adopted, OperatorState, Record, Restart
 from gitops_bg.core.model.spec import Adoption, ScaleDown
-from gitops_bg.core.model.version import PodMetadata
+from gitops_bg.core.model.version import PodMetadata, Source, WorkloadKind
 from gitops_bg.core.names import configuration_name
 from gitops_bg.spec.manifests.auxiliary import AuxiliaryObjects
 from gitops_bg.spec.manifests.configuration import Configuration
@@ -195,6 +199,23 @@ def pods_in_place(scene: Scene) -> None:
             scene.do(action)
 
 
+def a_daemon_set(scene: Scene) -> None:
+    """It is watched from the first look on, made, put on its nodes, and deleted."""
+    one = replace(snapshot("v1"), workload=WorkloadKind.DAEMON_SET)
+    one = replace(one, digest=digest_of(one.text, workload=one.workload))
+    scene.do(ApplyApp())
+    with suppress(Refused):
+        scene.observe(replace(scene.config, target=Target(one, None, Source("c0ffee"))))
+    name = names.replica_set_name(scene.app, 1, one.digest)
+    for action in (
+        create(one, 0),
+        ScaleReplicaSet(one.digest, 1, 0, 1, "told to", workload=one.workload),
+        DeleteReplicaSet(name, one.digest, "told to", one.workload),
+    ):
+        with suppress(Refused, WorldChanged):
+            scene.do(action)
+
+
 def an_adopted_deployment(scene: Scene) -> None:
     """It is looked at, and scaled down, after its Service was taken over."""
     scene.cluster.apply(manifests.deployment(scene.app.namespace, "old"))
@@ -211,6 +232,7 @@ SCENARIOS: dict[str, tuple[Callable[[Scene], None], ...]] = {
     "bluegreendeployments": (an_app,),
     "bluegreendeployments/status": (an_app,),
     "replicasets": (an_app,),
+    "daemonsets": (a_daemon_set,),
     "services": (an_app, release_groups),
     "endpointslices": (an_app,),
     "namespaces": (an_app,),

@@ -45,6 +45,7 @@ NEEDED = {
     ("gitops-bg.dev", "bluegreendeployments"): {"get", "list", "watch", "create", "patch", "delete"},
     ("gitops-bg.dev", "bluegreendeployments/status"): {"update", "patch"},
     ("apps", "replicasets"): {"get", "list", "watch", "create", "patch", "delete"},
+    ("apps", "daemonsets"): set(),
     ("", "namespaces"): {"get"},
     ("", "services"): {"get", "list", "watch", "create", "patch", "delete"},
     ("gitops-bg.dev", "releasegroups"): {"get", "create", "patch"},

@@ -16,6 +16,7 @@ from gitops_bg.core.checks.scheduling import LATE
 from gitops_bg.core.model.digest import short
 from tests.integration.traffic.conftest import GatewayCluster
 from tests.integration.traffic.gateway_users import Load
+from tests.integration.traffic.stage import stage
 from tests.support import manifests
 from tests.support.cluster.gateway_api import install_gateway_api, open_gateway
 from tests.support.cluster.paths import pods
@@ -227,3 +228,23 @@ def test_every_kind_is_adopted_promoted_and_rolled_back_without_a_lost_request(
     failed = [each for each in load.answers if each.status != 200]
     assert not failed
     assert len(load.answers) > 500
+
+
+def test_a_daemon_set_is_promoted_and_rolled_back_without_a_lost_request(tmp_path: Path) -> None:
+    """The seventh kind, which is not adopted: on fresh and on kept connections, also to pods that go."""
+    with stage(tmp_path) as on:
+        on.world.start()
+        on.web.workload = "DaemonSet"
+        on.web.strategy["scaleDownDelaySeconds"] = DELAY
+        on.web.deploy("v1")
+        on.load.start()
+        merge = on.web.promote("v2")
+        on.wait_used("v2")
+        on.judge("promotion", 0)
+        on.world.advance(DELAY + 1)
+        on.web.wait(lambda: not on.web.versions()["v1"].available, "v1 is taken off its nodes")
+        mark = len(on.load)
+        on.web.revert(merge)
+        on.web.wait_live("v1")
+        on.web.wait_told("rolled-back")
+        on.judge("revert to a version on no node", mark)

@@ -8,7 +8,7 @@ import pytest
 
 from gitops_bg.core.model.desired import Primary, Problem, Target
 from gitops_bg.core.model.digest import snapshot_of
-from gitops_bg.core.model.version import AppKey, Source
+from gitops_bg.core.model.version import AppKey, Source, WorkloadKind
 from gitops_bg.spec.app.load import AppConfig, load_app
 from gitops_bg.spec.yaml.edit import set_image
 from tests.spec.texts import APP, SERVICE, TARGET, WEB, app_with, source_of
@@ -136,8 +136,8 @@ WRONG_TARGET = {
     ("  replicas: 3", "  replica: 3"): "target.yaml:7: spec.replica: there is no such field (did you mean replicas?)",
     ("  replicas: 3", "  replicas: 3\n  minReadySecond: 5"): "target.yaml:8: spec.minReadySecond: there is no such "
     "field (did you mean minReadySeconds?)",
-    ("kind: Deployment", "kind: DaemonSet"): "target.yaml:2: kind: a DaemonSet runs one pod on every node, which no "
-    "second color fits beside (write a Deployment)",
+    ("kind: Deployment", "kind: DaemonSet"): "target.yaml:7: spec.replicas: a DaemonSet has one pod on each of its "
+    "nodes (remove it, or write a Deployment)",
     ("kind: Deployment", "kind: Job"): "target.yaml:2: kind: a Job ends, and live traffic needs pods that do not "
     "(write a Deployment)",
     ("apps/v1", "apps/v1beta1"): "target.yaml:1: apiVersion: a Deployment is of apps/v1, "
@@ -347,6 +347,54 @@ def test_any_workload_with_a_pod_template_may_be_the_target(name: str) -> None:
     assert (config.target.snapshot, config.target.replicas) == (deployment.snapshot, replicas)
 
 
+DAEMON_SET = TARGET.replace("kind: Deployment", "kind: DaemonSet").replace("  replicas: 3\n", "")
+
+
+def test_a_daemon_set_is_another_version_than_a_deployment_with_its_pods() -> None:
+    config, deployment = load(target=DAEMON_SET), load().target
+    assert config.problems == ()
+    assert config.target is not None
+    assert deployment is not None
+    assert config.target.snapshot.workload is WorkloadKind.DAEMON_SET
+    assert config.target.replicas is None
+    assert config.target.snapshot.text == deployment.snapshot.text
+    assert config.target.snapshot.digest != deployment.snapshot.digest
+
+
+# what is added to app.yaml's spec, or another file of the folder: the complaint
+WRONG_BESIDE_A_DAEMON_SET: dict[str, tuple[str, dict[str, str], str]] = {
+    "adoption": (
+        app_with("adopt: {deployment: web}"),
+        {},
+        "spec.adopt: only a Deployment can be adopted, by an app whose target is one",
+    ),
+    "an autoscaler": (
+        APP,
+        {
+            "hpa": "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web}\nspec:\n"
+            "  scaleTargetRef: {apiVersion: apps/v1, kind: DaemonSet, name: web}\n  maxReplicas: 5\n"
+        },
+        "hpa.yaml:2: kind: nothing scales a DaemonSet, which the target is",
+    ),
+    "anti-affinity": (
+        app_with(blue_green="antiAffinity: {required: {}}"),
+        {},
+        "antiAffinity: the target is a DaemonSet: both versions have a pod on every node",
+    ),
+    "a size of the preview": (
+        app_with(blue_green="previewReplicaCount: 1"),
+        {},
+        "previewReplicaCount: the target is a DaemonSet, which has one pod on each of its nodes",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_BESIDE_A_DAEMON_SET)
+def test_what_would_size_a_daemon_set_is_refused(name: str) -> None:
+    app, files, complaint = WRONG_BESIDE_A_DAEMON_SET[name]
+    assert any(complaint in each for each in complaints(load(app=app, target=DAEMON_SET, **files)))
+
+
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_the_image_of_any_workload_can_be_set(name: str) -> None:
     text = WORKLOADS[name][0]
@@ -359,7 +407,7 @@ def test_fields_of_a_deployment_that_have_no_meaning_here_are_passed_over() -> N
     assert load(target=TARGET.replace("replicas: 3", f"replicas: 3\n  {more}\n  ofTomorrow: 1")).problems == ()
 
 
-@pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet", "StatefulSet"])
+@pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"])
 def test_the_kinds_of_apps_need_their_selector(kind: str) -> None:
     (complaint,) = complaints(load(target=NO_SELECTOR.replace("kind: Deployment", f"kind: {kind}")))
     assert "spec.selector: is required" in complaint

@@ -13,7 +13,7 @@ from ruamel.yaml import YAML
 
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.digest import snapshot_of
-from gitops_bg.core.model.version import AppKey, Color, ServicePorts, Snapshot, Source, Stage, Version
+from gitops_bg.core.model.version import AppKey, Color, ServicePorts, Snapshot, Source, Stage, Version, WorkloadKind
 from gitops_bg.spec.app.primary import PrimaryFile, read_primary, render_primary
 from gitops_bg.spec.manifests.configuration import configuration_of
 from gitops_bg.spec.yaml.emit import scalar, to_yaml
@@ -25,6 +25,20 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 def version(snapshot: Snapshot, source: Source) -> Version:
     return Version(7, snapshot, Color.BLUE, Stage.ACTIVE, source, 7, NOW)
+
+
+def test_a_daemon_set_says_so_and_is_read_back_as_one() -> None:
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "web", "image": "web:1"}]}}
+    snapshot = snapshot_of(template, workload=WorkloadKind.DAEMON_SET)
+    text = render_primary(WEB, version(snapshot, Source("9be1" * 10)))
+    assert "\nworkload: DaemonSet\n" in text
+    document, _ = read_one("apps/shop/web/primary.yaml", text.encode())
+    assert document is not None
+    primary, problems = read_primary(document, WEB)
+    assert (primary and primary.snapshot, problems) == (snapshot, ())
+    changed, _ = read_one("apps/shop/web/primary.yaml", text.replace("workload: DaemonSet\n", "").encode())
+    assert changed is not None
+    assert "edited by hand" in str(read_primary(changed, WEB)[1][0])
 
 
 def test_the_file_reads_like_this() -> None:

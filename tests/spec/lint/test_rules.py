@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from gitops_bg.spec.lint.rules import FOLDER_RULES
-from tests.spec.lint.folder import GOOD, SERVICES, Change, changed, found
+from tests.spec.lint.folder import GOOD, SERVICES, TARGET, Change, changed, found
 
 IMAGE = "image: registry.example/shop/web:1.0.0"
+DEPLOYMENT = "kind: Deployment"
+DAEMON_SET = TARGET.replace(DEPLOYMENT, "kind: DaemonSet")
 PORTS = "ports: [{name: http, containerPort: 8080}]"
 REQUESTS = "resources: {requests: {cpu: 50m, memory: 64Mi}}"
 PROBE = "readinessProbe: {httpGet: {path: /healthz, port: http}}"
@@ -97,6 +99,27 @@ ROWS: list[tuple[str, str, Change, str]] = [
         (PORTS, "ports: [{name: http, containerPort: 8080, hostPort: 80}]"),
         C % 13 + "ports[0].hostPort: takes port 80 of its node, where the old version may have it still "
         "(remove it, Services lead to containerPort; or have a node for each pod of both versions)",
+    ),
+    (
+        "daemon-set-twice",
+        "target.yaml",
+        (DEPLOYMENT, "kind: DaemonSet"),
+        "target.yaml:2: kind: two versions have a pod on every node while one replaces the other, and the old one "
+        "stays warm (leave room for both, or lower scaleDownDelaySeconds)",
+    ),
+    (
+        "daemon-set-ports",
+        "target.yaml",
+        ("", DAEMON_SET.replace(PORTS, "ports: [{name: http, containerPort: 8080, hostPort: 80}]")),
+        C % 13 + "ports[0].hostPort: two versions of a DaemonSet want port 80 of every node: none could follow "
+        "(remove it; a Service reaches the pods of every node)",
+    ),
+    (
+        "daemon-set-ports",
+        "target.yaml",
+        ("", DAEMON_SET.replace("      containers:", "      hostNetwork: true\n      containers:")),
+        P % 10 + "hostNetwork: the pods of two versions of a DaemonSet never fit on one node, so no version could ever "
+        "follow (remove it; a Service reaches the pods of every node)",
     ),
     (
         "env-twice",

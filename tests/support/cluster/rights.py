@@ -25,7 +25,8 @@ SECRETS = "gitops-bg-secrets"
 LEASE = "gitops-bg-lease"
 IMPERSONATOR = "gitops-bg-impersonator"
 ADOPT = "gitops-bg-adopt"
-BOUND = (AGENT, IN_PLACE, APP_SECRETS, SECRETS, LEASE, ADOPT)
+DAEMON_SETS = "gitops-bg-daemonsets"
+BOUND = (AGENT, IN_PLACE, APP_SECRETS, SECRETS, LEASE, ADOPT, DAEMON_SETS)
 """The roles by which the agent acts itself."""
 
 
@@ -122,7 +123,7 @@ def as_shipped(cluster: TestCluster, namespace: str) -> Path:
     if kubeconfig is None or not has_roles or _account_uid(cluster) != known:
         kubeconfig = install(cluster)
         _accounts[cluster] = (_account_uid(cluster), kubeconfig)
-    for role in (LEASE, SECRETS, APP_SECRETS, IN_PLACE, ADOPT, AGENT):
+    for role in (LEASE, SECRETS, APP_SECRETS, IN_PLACE, ADOPT, DAEMON_SETS, AGENT):
         bind(cluster, namespace, role)
     wait_bound(kubeconfig, namespace)
     return kubeconfig

@@ -34,7 +34,7 @@ def enough_available(world: World, version: Version) -> GateResult:
     """Whether as many pods are available as live traffic needs, and no fewer than serve it now (I1)."""
     if leaking := _leaking(world, version):
         return leaking
-    needed = needed_to_switch(world)
+    needed = needed_to_switch(world, version)
     if world.replica_set(version.digest) and world.available(version.digest) >= needed:
         return _AVAILABLE
     if is_scaled_to_zero(world):
@@ -44,7 +44,7 @@ def enough_available(world: World, version: Version) -> GateResult:
 
 def endpoints_ready(world: World, version: Version) -> GateResult:
     """Whether the preview Service shows that Kubernetes routes to the pods, before live traffic depends on it."""
-    service, needed = world.observed.preview_service, needed_to_switch(world)
+    service, needed = world.observed.preview_service, needed_to_switch(world, version)
     watched = service is not None and service.digest == short(version.digest)
     if service is None or not watched or service.ready_endpoints >= needed:
         return GateResult(GateKind.ENDPOINTS, True, "its pods are in the endpoints")

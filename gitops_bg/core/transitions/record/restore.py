@@ -134,6 +134,6 @@ def _source(world: World, digest: str) -> Source:
 def remember_size(world: World) -> World:
     """Record the replicas that the target asks for, for the time when it cannot be read."""
     target, record = world.target, world.record
-    if not target or target.replicas == record.replicas:
+    if not target or target.replicas in (None, record.replicas):
         return world
     return world.with_record(replace(record, replicas=target.replicas))

@@ -196,7 +196,7 @@ def test_as_many_pods_as_serve_now_come_up_before_the_hand_over():
     state = before(rising(1), names_=1, view=foreign(ready_endpoints=5))
     version = state.record.numbered(1)
     assert pods_of_others(state) == 5
-    assert (wanted_size(state, version), needed_to_switch(state)) == (5, 5)
+    assert (wanted_size(state, version), needed_to_switch(state, version)) == (5, 5)
     spec = adopting(more_active_services=("web-grpc",))
     grpc = {"more_active_services": (foreign("web-grpc", ready_endpoints=2),)}
     both = before(rising(1), names_=1, view=foreign(ready_endpoints=5), spec=spec, observed=grpc)
