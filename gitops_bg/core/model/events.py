@@ -285,11 +285,11 @@ NOTICES: Mapping[Notice, NoticeRow] = {
         when="the Deployment that an app was adopted from lost pods, after traffic had left them; or gets them back"
     ),
     Notice.SERVICE_HANDED_BACK: NoticeRow(when="a Service that was taken over got back what it had before (`release`)"),
+    Notice.SERVICE_APPLIED: NoticeRow(when="a Service was made, or what somebody changed of it was repaired"),
     Notice.REPLICA_SET_CREATED: NoticeRow(
         when="a version that served before gets a ReplicaSet again; of a new one `ScalingReplicaSet` says it",
         argo="NewReplicaSetCreated",
     ),
-    Notice.SERVICE_APPLIED: NoticeRow(when="a Service was made, or what somebody changed of it was repaired"),
     Notice.REPLICA_SET_SCALED: NoticeRow(when="a version gets more pods or fewer", argo="ScalingReplicaSet"),
     Notice.REPLICA_SET_REPAIRED: NoticeRow(when="somebody deleted or changed a ReplicaSet"),
     Notice.REPLICA_SET_DELETED: NoticeRow(when="a version is beyond revisionHistoryLimit"),

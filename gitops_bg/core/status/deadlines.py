@@ -167,6 +167,14 @@ def _unseen(world: World) -> Iterator[Deadline]:
         yield _hidden(MERGE, "the forge is no longer asked who merged", moment)
     if world.desired.route or any(view.trouble for view in world.observed.auxiliary_objects):
         yield _hidden(AUXILIARY, "its route, and what could not be read, is looked at again", world.now + LOOK_AGAIN)
+    yield from _adoptions(world)
+    for moment in (*pauses(world), *(contest.ends_at for contest in fights(world))):
+        yield _hidden(CONTEST, "what somebody else changes again and again is repaired, or that is over", moment)
+    for moment in former_moments(world):
+        yield _hidden(FORMER_SERVICE, "a Service that Git names no longer is not followed any more", moment)
+
+
+def _adoptions(world: World) -> Iterator[Deadline]:
     if is_releasing(world):
         yield _hidden(ADOPTION, "the Deployment's pods come up, and nothing watches them", world.now + LOOK_SOON)
     if services_to_take_over(world) or watched_deployment(world) or _waits_for_the_former(world):
@@ -174,10 +182,6 @@ def _unseen(world: World) -> Iterator[Deadline]:
         yield Deadline(ADOPTION, None, "the old pods may go", may_go_at(world), shown=False)
     if world.desired.moved_to and (ends := ends_at(world)):
         yield _hidden(ADOPTION, "the pods of the app under its former name may go", ends)
-    for moment in (*pauses(world), *(contest.ends_at for contest in fights(world))):
-        yield _hidden(CONTEST, "what somebody else changes again and again is repaired, or that is over", moment)
-    for moment in former_moments(world):
-        yield _hidden(FORMER_SERVICE, "a Service that Git names no longer is not followed any more", moment)
 
 
 def _waits_for_the_former(world: World) -> bool:
