@@ -92,6 +92,18 @@ def test_is_taken_back(name):
     assert version.left_at == (NOW if served else None)
 
 
+def test_what_began_before_anybody_could_read_the_ledger_has_served_once_it_is_read():
+    """A pass without Git begins the record; a way back is only to what served."""
+    nothing = {"memory": None, "target": Missing.UNSEEN, "primary": Missing.UNSEEN}
+    begun = restore_memory(reborn(desired=nothing, sets=(pods(1), pods(4)))).record
+    assert (begun.unrecalled, [each.was_active for each in begun.versions]) == (True, [False, False])
+    recalled = restore_memory(replace(reborn(sets=(pods(1), pods(4))), record=begun)).record
+    assert [(each.number, each.was_active, each.left_at) for each in recalled.versions] == [
+        (1, True, NOW),
+        (4, False, None),
+    ]
+
+
 def test_numbers_go_on_after_those_of_what_was_taken_back():
     record = restore_memory(reborn(sets=(pods(1), pods(9)))).record
     assert record.last_version == 9

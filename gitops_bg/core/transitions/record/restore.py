@@ -88,8 +88,14 @@ def _recalled(world: World) -> World:
         holds=(*holds, *record.holds),
         past_holds=(*past, *record.past_holds),
         git=replace(record.git, primary_by=record.git.primary_by or memory.primary_by),
+        versions=tuple(_served(world, each) if each.digest in known else each for each in record.versions),
     )
     return world.with_record(record)
+
+
+def _served(world: World, version: Version) -> Version:
+    """The version as one that served before: it was given a place before anybody could read the ledger."""
+    return version if version.was_active else replace(version, activated_at=world.now, left_at=world.now)
 
 
 def _take_back(world: World, view: ReplicaSetView) -> World:
