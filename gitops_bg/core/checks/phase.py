@@ -189,7 +189,7 @@ def version_name(version: Version) -> str:
 
 
 def is_to_go(world: World) -> bool:
-    """Whether the app ends now: its folder left main on purpose, and its own policy says so (docs/decisions/0070).
+    """Whether the app ends now: its folder left main on purpose, and its own policy says so (docs/decisions/0069).
 
     With ``revertToTarget`` only once live traffic is where it was before, and no pod of the app is left. An app that
     another one of main was made of ends some time after that has taken all Services over, whatever its policy.

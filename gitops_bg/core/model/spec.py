@@ -31,7 +31,7 @@ class PromoteVia(StrEnum):
 
 
 class DeletionPolicy(StrEnum):
-    """What becomes of an app whose folder leaves main (docs/decisions/0070)."""
+    """What becomes of an app whose folder leaves main (docs/decisions/0069)."""
 
     KEEP = "keep"
     """It keeps serving, and stays the agent's."""
@@ -61,7 +61,7 @@ class Adoption:
     """The Deployment in the app's namespace whose pods serve until the hand-over."""
     scale_down: ScaleDown = ScaleDown.NEVER
     app: str = ""
-    """The app of this namespace that serves until then, under whose name this one was known (docs/decisions/0071). One
+    """The app of this namespace that serves until then, under whose name this one was known (docs/decisions/0070). One
     of the two is set.
     """
 

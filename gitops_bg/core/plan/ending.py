@@ -1,4 +1,4 @@
-"""The last action on an app whose folder left main: what goes with it, and what it lets go (docs/decisions/0070)."""
+"""The last action on an app whose folder left main: what goes with it, and what it lets go (docs/decisions/0069)."""
 
 from gitops_bg.core.model.actions import DeleteApp
 from gitops_bg.core.model.auxiliary import AuxiliaryObject

@@ -1,7 +1,7 @@
 """The files of an app under another name, for `gitops-bg move`: what is rewritten in them, and what stands in the way.
 
 The Services keep their names, and so does everything beside the versions: only the app is called otherwise, and its
-file agrees to take over from the former one (docs/decisions/0071). Reads and writes nothing.
+file agrees to take over from the former one (docs/decisions/0070). Reads and writes nothing.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,6 +1,6 @@
 """When an app that has another name by now may end: its Services are taken over, and no request is on its way to it.
 
-The app under the new name takes the Services over by the consent in its file (``taking_over``, docs/decisions/0071);
+The app under the new name takes the Services over by the consent in its file (``taking_over``, docs/decisions/0070);
 until it has, this one serves. Nothing here decides anything.
 """
 
