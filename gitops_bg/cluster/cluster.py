@@ -37,7 +37,6 @@ from gitops_bg.cluster.reporting.pruned_status import PrunedStatus
 from gitops_bg.cluster.reporting.status import (
     differs_in_process_view_only,
     load,
-    only_forgets_what_git_did,
     pull_of,
     since,
     status_of,
@@ -317,8 +316,6 @@ class Cluster:
         status = status_of(state, decision, now)
         live = reread_json(state.status)
         if app_owner_of(state, app, self._us) or self._kept.says(app, live, status):
-            return False
-        if only_forgets_what_git_did(live, status):
             return False
         if differs_in_process_view_only(live, status) and not may_report():
             return False

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -352,18 +351,7 @@ class App:
     def is_told(self) -> bool:
         """Whether the ledger has everything that the record has to tell, and no switch is on its way."""
         record = self.record
-        if record.routing.switch is not None:
-            return False
-        return not record.ledger or self._told_up_to() == (record.epoch, record.sequence)
-
-    def _told_up_to(self) -> tuple[str, int]:
-        """The epoch and the number of the last entry in the app's file on the state branch."""
-        remote = self.scenario.remote
-        if remote.head(STATE_BRANCH) is None:
-            return "", 0
-        text = remote.run("show", f"{STATE_BRANCH}:{self.key.namespace}/{self.name}.json", cwd=remote.bare)
-        told = json.loads(text)
-        return told["epoch"], told["sequence"]
+        return record.routing.switch is None and not record.ledger
 
     # --- waiting --------------------------------------------------------------------------------------------------
 

@@ -87,23 +87,6 @@ def differs_in_process_view_only(live: Object, status: Object) -> bool:
     return _in_common(live) == _in_common(status)
 
 
-def only_forgets_what_git_did(live: Object, status: Object) -> bool:
-    """Whether all that is new is that Git did what the record kept until then: it has entries of the ledger, or the
-    agent's promotion branch is gone.
-
-    That is no save of its own: each look finds it again, and the next save contains it.
-    """
-    before, after = live.get("record") or {}, status.get("record") or {}
-    forgets = all(entry in (before.get("ledger") or []) for entry in after.get("ledger") or [])
-    forgets = forgets and after.get("offered") in (None, before.get("offered"))
-    return forgets and _but_for_git(live) == _but_for_git(status)
-
-
-def _but_for_git(status: Object) -> Object:
-    record = status.get("record") or {}
-    return status | {"record": {key: value for key, value in record.items() if key not in ("ledger", "offered")}}
-
-
 def _in_common(status: Object) -> Object:
     return {key: value for key, value in status.items() if key not in FIELDS}
 

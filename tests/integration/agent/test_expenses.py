@@ -67,25 +67,6 @@ def test_a_promotion_moves_traffic_after_one_question_one_fetch_and_one_save(web
     assert before.requests() == ["PUT bluegreendeployments/web/status", *live_reads("v2", web)]
 
 
-def test_a_promotion_is_two_saves_and_a_third_where_endpoints_follow_later_and_so_is_a_rollback(
-    web: App, expenses: Expenses
-) -> None:
-    """The intent, and what came of it. What Git did meanwhile (it has the entry of the ledger, the promotion branch is
-    gone) is part of the next save, whenever that is.
-    """
-    merged = web.merge_offer()
-    web.wait_live("v2")
-    web.wait_told("promoted")
-    web.scenario.wait_idle()
-    assert len(expenses.requests(SAVE)) in (2, 3)
-    expenses.begin()
-    web.revert(merged)
-    web.wait_live("v1")
-    web.wait_told("rolled-back")
-    web.scenario.wait_idle()
-    assert len(expenses.requests(SAVE)) in (2, 3)
-
-
 def test_a_promotion_long_after_the_last_one_costs_no_more(web: App, expenses: Expenses) -> None:
     """Main has moved on a lot since `primary.yaml` changed, all of it before the eyes of the agent."""
     world, commits = web.scenario, 30

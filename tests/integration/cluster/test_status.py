@@ -12,7 +12,7 @@ import yaml
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.reporting.events import EventSink, KubernetesEvent
-from gitops_bg.cluster.reporting.status import differs_in_process_view_only, only_forgets_what_git_did
+from gitops_bg.cluster.reporting.status import differs_in_process_view_only
 from gitops_bg.core import names
 from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.model.actions import ApplyApp
@@ -354,30 +354,3 @@ def test_what_all_processes_have_in_common_is_the_record_and_what_is_counted(
     conditions = [{"type": "GitReachable", "status": "True"}, {"type": "Healthy", "status": "True"}]
     status = {"phase": "Healthy", "record": {"epoch": "e1"}, "conditions": conditions, "waits": []}
     assert differs_in_process_view_only(status | change, status) is is_view_only
-
-
-ONE, TWO, THREE = ({"sequence": number, "event": "promoted"} for number in (1, 2, 3))
-
-
-@pytest.mark.parametrize(
-    ("live", "new", "waits"),
-    [
-        pytest.param({"ledger": [ONE, TWO]}, {}, True, id="Git has all of them"),
-        pytest.param({"ledger": [ONE, TWO]}, {"ledger": [TWO]}, True, id="Git has the first"),
-        pytest.param({}, {}, True, id="there is none"),
-        pytest.param({"offered": "v1:one"}, {}, True, id="the promotion branch is gone"),
-        pytest.param({"offered": "v1:one", "ledger": [ONE]}, {"offered": "v1:one"}, True, id="it is still there"),
-        pytest.param({"offered": "v1:one"}, {"offered": "v1:two"}, False, id="another one is to be there"),
-        pytest.param({}, {"offered": "v1:one"}, False, id="it is to be there"),
-        pytest.param({"ledger": [ONE]}, {"ledger": [TWO]}, False, id="there is another one to tell"),
-        pytest.param({"ledger": [ONE]}, {"ledger": [ONE, TWO]}, False, id="there is one more to tell"),
-        pytest.param({}, {"ledger": [THREE]}, False, id="there is the first to tell"),
-        pytest.param({"ledger": [ONE], "sequence": 1}, {"sequence": 7}, False, id="and the record counts otherwise"),
-    ],
-)
-def test_that_git_did_something_is_saved_with_the_next_save(
-    live: dict[str, object], new: dict[str, object], waits: bool
-) -> None:
-    before, after = ({"phase": "Healthy", "record": {"epoch": "e1"} | each} for each in (live, new))
-    assert only_forgets_what_git_did(before, after) is waits
-    assert not only_forgets_what_git_did(before, after | {"phase": "Held"})
