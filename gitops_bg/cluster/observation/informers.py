@@ -36,8 +36,8 @@ from gitops_bg.core.errors import GitopsBgError, Refused
 from gitops_bg.core.model.version import AppKey
 
 _STOP_SECONDS = 2.0
-_FIRST_LIST_SECONDS = 10.0
-"""How long an app waits for the first list of DaemonSets."""
+_FIRST_LIST_SECONDS = 2.0
+"""How long after the watch of DaemonSets began apps wait for its first list; later none holds a worker for it."""
 _LOOK_SECONDS = 0.05
 """Seconds between two looks whether the first lists are complete, or refused."""
 
@@ -76,7 +76,8 @@ class Informers:
         }
         self._daemon_sets = Informer(daemon_set_state, _owning_key, self._changed, can_do_without=True)
         self._pace = pace
-        self._followed: set[Kind] = set()
+        self._followed: dict[Kind, float] = {}
+        """The kinds that are watched since somebody asked, and from when on."""
         self._beginning = threading.Lock()
         self._stopping = False
         self._watches: list[Watch] = []
@@ -183,12 +184,13 @@ class Informers:
         return labelled + tuple(self._still_unlabelled(app))
 
     def follow_daemon_sets(self, namespace: str) -> None:
-        """Watch DaemonSets as well, from the first app on that has one; wait until those of a namespace are known.
+        """Watch DaemonSets as well, from the first app on that has one.
 
-        Raises `Refused` where they may not be listed, and `Transient` where that takes longer.
+        Raises `Refused` where they may not be listed, and `Transient` where those of a namespace are not known yet: a
+        namespace that the server is slow to list must not take the workers from the apps of others.
         """
         self._begin(DAEMON_SETS, lambda: self._daemon_sets)
-        deadline = time.monotonic() + _FIRST_LIST_SECONDS
+        deadline = self._followed.get(DAEMON_SETS, 0.0) + _FIRST_LIST_SECONDS
         while (why := self._daemon_sets.unknown(namespace)) and time.monotonic() < deadline:
             time.sleep(_LOOK_SECONDS)
         why = why or self._daemon_sets.refusal(namespace)
@@ -260,7 +262,7 @@ class Informers:
         with self._beginning:
             if kind in self._followed or self._stopping:
                 return
-            self._followed.add(kind)
+            self._followed[kind] = time.monotonic()
             kept, before = cache(), len(self._watches)
             for namespace in self._namespaces:
                 self._follow(self._client, lambda: kind, namespace, OURS, kept, self._pace)
