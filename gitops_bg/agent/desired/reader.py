@@ -65,6 +65,8 @@ class Reader:
         self._lacking_folders: set[str] = set()
         self._hidden = Hidden()
         self._sharing = SharedDocumentUsers()
+        self._former: dict[AppKey, AppKey] = {}
+        """What apps were called before, by their present names."""
         self._policies = PolicyShelf(self._said_before)
         self._settings = default_settings()
         self._settings_problems: tuple[Problem, ...] = ()
@@ -87,6 +89,7 @@ class Reader:
             promotions=self._promotions,
             groups=self._groups.view,
             broken=dict(self._broken),
+            moved={former: app.name for app, former in sorted(self._former.items(), reverse=True)},
             hidden=self._hidden,
         )
 
@@ -234,9 +237,20 @@ class Reader:
     def _enter(self, app: AppKey, entry: Entry | None) -> None:
         """Keep what main says of an app, or that it says nothing, and what the app shares with others."""
         before = self._entries.pop(app, None)
+        self._note_former_name(app, entry)
         self._sharing.enter(app, before.config if before else None, entry.config if entry else None)
         if entry is not None:
             self._entries[app] = entry
+
+    def _note_former_name(self, app: AppKey, entry: Entry | None) -> None:
+        """Note what an app was called before. A file that cannot be read takes nothing back: the app of that name would
+        be deleted by its policy, while it serves.
+        """
+        spec = entry.config.spec if entry is not None else None
+        if spec is not None and spec.adopt is not None and spec.adopt.app:
+            self._former[app] = AppKey(app.namespace, spec.adopt.app)
+        elif entry is None or spec is not None:
+            self._former.pop(app, None)
 
     def _entry_within_limit(
         self, app: AppKey, files: Mapping[str, File], sources: Mapping[tuple[AppKey, str], Source], tree: str

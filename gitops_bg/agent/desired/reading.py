@@ -56,6 +56,8 @@ class Reading:
     """The release groups of main that this agent manages."""
     broken: Mapping[AppKey, InternalError] = field(default_factory=dict)
     """The bug that keeps the files of an app from being read; every poll tries again."""
+    moved: Mapping[AppKey, str] = field(default_factory=dict)
+    """The former names of apps, with the present ones (``adopt.app``)."""
     look: int = 0
     """The number of the look that read it (``core.model.git.looks``)."""
 
@@ -73,13 +75,6 @@ class Reading:
         known = self.entries.get(app)
         problem = None if known else self.hidden.may_hide(app)
         return unreadable(app, problem) if problem else known
-
-    def moved_to(self, app: AppKey) -> str:
-        """The app of main that is this one under a new name; empty where none is. For one that main lacks."""
-        adopts = (
-            (key.name, entry.config.spec) for key, entry in self.entries.items() if key.namespace == app.namespace
-        )
-        return next((name for name, spec in adopts if spec and spec.adopt and spec.adopt.app == app.name), "")
 
 
 def unreadable(app: AppKey, problem: Problem) -> Entry:

@@ -15,6 +15,7 @@ from gitops_bg.core.errors import Transient
 from gitops_bg.core.model.desired import Desired
 from gitops_bg.core.model.git.main import Knowledge
 from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import RepositorySettings
 from tests.fixtures.repos import texts
@@ -140,3 +141,22 @@ def test_a_folder_of_a_namespace_that_the_agent_does_not_have_is_left_out_and_na
     assert [each for each in caplog.messages if "left out" in each] == [
         "apps/pay is left out: this agent has other namespaces (gitops-bg install --watch-namespace, for each)"
     ]
+
+
+def test_a_former_name_is_known_until_a_readable_file_says_otherwise(catalog: Catalog, remote: GitRemote) -> None:
+    """Were it forgotten with a slip in the new folder, the app of that name would be deleted by its own policy."""
+    folder = f"apps/{WEB.namespace}/shop"
+    plain = texts.app(WEB.namespace, "shop").decode()
+    moved = plain.replace("spec:\n", f"spec:\n  adopt: {{app: {WEB.name}}}\n", 1)
+    target = texts.target(WEB.namespace, "shop", "v1").decode()
+
+    def known_after(app_file: str | None) -> dict[AppKey, str]:
+        remote.publish("shop", {f"{folder}/app.yaml": app_file, f"{folder}/target.yaml": app_file and target})
+        catalog.refresh()
+        return dict(catalog.reading.moved)
+
+    assert known_after(moved) == {WEB: "shop"}
+    assert known_after("spec: [") == {WEB: "shop"}
+    assert known_after(plain) == {}
+    assert known_after(moved) == {WEB: "shop"}
+    assert known_after(None) == {}
