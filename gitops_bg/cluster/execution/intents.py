@@ -4,10 +4,12 @@ An object that differs from what was applied to it before was changed by somebod
 manager owns. After a restart only the second is known. Asks no server, and decides nothing.
 """
 
-from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Any
+
+from cachetools import LRUCache
 
 from gitops_bg.cluster.api.kinds import SERVICES, Kind, Object, name_of
 from gitops_bg.cluster.observation.changed_fields import ChangedField, changed_fields, managers_of
@@ -15,7 +17,7 @@ from gitops_bg.core import names
 from gitops_bg.core.model.drift import ADMISSION, Drift
 
 _MOST = 10_000
-"""Objects that are remembered: those that were written last."""
+"""Objects that are remembered: those that were written, or looked up, last."""
 
 _Key = tuple[str, str, str, str]
 
@@ -31,58 +33,61 @@ class _Applied:
 
 
 class Intents:
-    """Thread-safe: each app has one thread at a time, and the rest are single dict operations."""
+    """Thread-safe."""
 
     def __init__(self) -> None:
-        self._applied: OrderedDict[_Key, _Applied] = OrderedDict()
+        self._lock = Lock()
+        self._applied: LRUCache[_Key, _Applied] = LRUCache(_MOST)
 
     def drift(self, kind: Kind, live: Object | None, manifest: Object) -> Drift | None:
         """What somebody else changed of an object that is about to be applied; None where nobody did."""
-        known = self._applied.get(_key(kind, *name_of(manifest)))
+        known = self._known(_key(kind, *name_of(manifest)))
         if live is None:
             return Drift() if known else None
         return _drift(live, changed_fields(live, manifest), known, _intent_of(manifest))
 
     def drift_of(self, kind: Kind, live: Object, field: ChangedField) -> Drift | None:
         """The same for one field that is written by itself."""
-        known = self._applied.get(_key(kind, *name_of(live), field.field))
+        known = self._known(_key(kind, *name_of(live), field.field))
         return _drift(live, (field,), known, _hash(field.wanted)) if field.found != field.wanted else None
 
     def repeats(self, kind: Kind, namespace: str, name: str, field: ChangedField) -> bool:
         """Whether the last write to this field was the same."""
-        known = self._applied.get(_key(kind, namespace, name, field.field))
+        known = self._known(_key(kind, namespace, name, field.field))
         return known is not None and known.intent == _hash(field.wanted)
 
     def applied(self, kind: Kind, manifest: Object, answer: Object) -> None:
         """Note what was applied, and what the server made of it."""
         stored = frozenset(each.field for each in changed_fields(answer, manifest))
         applied = _Applied(_intent_of(manifest), stored, manifest["metadata"].get("labels", {}).get(names.APP, ""))
-        self._remember(_key(kind, *name_of(manifest)), applied)
+        with self._lock:
+            self._applied[_key(kind, *name_of(manifest))] = applied
 
     def wrote(self, kind: Kind, namespace: str, name: str, field: ChangedField) -> None:
         """Note what was written to one field. A Service is not as it was applied any more; the size of a ReplicaSet is
         no part of what is.
         """
-        self._remember(_key(kind, namespace, name, field.field), _Applied(_hash(field.wanted)))
         whole = _key(kind, namespace, name)
-        if kind == SERVICES and whole in self._applied:
-            self._applied[whole] = replace(self._applied[whole], intent=0)
+        with self._lock:
+            self._applied[_key(kind, namespace, name, field.field)] = _Applied(_hash(field.wanted))
+            if kind == SERVICES and whole in self._applied:
+                self._applied[whole] = replace(self._applied[whole], intent=0)
 
     def forget(self, kind: Kind, namespace: str, name: str) -> None:
         """Note that the agent itself deleted an object."""
-        self._applied.pop(_key(kind, namespace, name), None)
+        with self._lock:
+            self._applied.pop(_key(kind, namespace, name), None)
 
     def forget_app(self, namespace: str, label: str) -> None:
         """Note that the agent itself deleted an app, with all it owns."""
-        for key, applied in list(self._applied.items()):
-            if (key[1], applied.app) == (namespace, label):
-                self._applied.pop(key, None)
+        with self._lock:
+            its = [key for key, applied in self._applied.items() if (key[1], applied.app) == (namespace, label)]
+            for key in its:
+                del self._applied[key]
 
-    def _remember(self, key: _Key, applied: _Applied) -> None:
-        self._applied[key] = applied
-        self._applied.move_to_end(key)
-        if len(self._applied) > _MOST:
-            self._applied.popitem(last=False)
+    def _known(self, key: _Key) -> _Applied | None:
+        with self._lock:
+            return self._applied.get(key)
 
 
 def _drift(live: Object, found: Iterable[ChangedField], known: _Applied | None, intent: int) -> Drift | None:
