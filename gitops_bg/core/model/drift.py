@@ -87,8 +87,8 @@ class Contest:
     count: int
     last: datetime
     """The last repair."""
-    gap: timedelta = timedelta()
-    """The time between the last two."""
+    before: datetime
+    """The one before that; of the first, the same."""
     fields: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
     """The first few fields and managers; empty where nothing says."""
@@ -101,7 +101,7 @@ class Contest:
     @property
     def ends_at(self) -> datetime:
         """When it is forgotten, unless there is another change."""
-        return self.last + (max(QUIET, 2 * self.gap) if self.is_fight else REMEMBERED)
+        return self.last + (max(QUIET, 2 * (self.last - self.before)) if self.is_fight else REMEMBERED)
 
     def next_repair(self, *, live: bool) -> datetime:
         """The earliest moment of the next repair; ``live``: traffic depends on the object.
@@ -116,7 +116,7 @@ class Contest:
 
     def __str__(self) -> str:
         who = ", ".join(self.by) or "somebody"
-        what = f"changes {', '.join(self.fields)}" if self.part is not GONE else "deletes it"
+        what = f"changes {', '.join(self.fields)}" if self.part != GONE else "deletes it"
         return f"{self.kind} {self.name}: {who} {what} again and again"
 
 
@@ -126,7 +126,9 @@ def after_repair(
     """Count one more repair, in every part that was changed."""
     concerned = [each for each in contests if (each.kind, each.name) == (kind, name) and each.part in drift.parts]
     known = {each.part: each for each in concerned}
-    counted = (_counted(known.get(part), Contest(kind, name, part, 0, now), drift, now) for part in sorted(drift.parts))
+    counted = (
+        _counted(known.get(part), Contest(kind, name, part, 0, now, now), drift, now) for part in sorted(drift.parts)
+    )
     return (*(each for each in contests if each not in concerned), *counted)
 
 
@@ -139,7 +141,7 @@ def _counted(before: Contest | None, new: Contest, drift: Drift, now: datetime) 
         known.part,
         known.count + 1,
         now,
-        now - known.last,
+        known.last,
         _with(known.fields, fields),
         _with(known.by, (drift.by,) if drift.by else ()),
     )

@@ -19,7 +19,16 @@ from tests.core.worlds import NOW, SECOND, active, candidate, decided, digest, l
 
 def contest(kind: str, name: str, part: str, seconds: float, count: int = 9) -> Contest:
     """Repaired so long ago, and so often before."""
-    return Contest(kind, name, part, count, NOW - seconds * SECOND, SECOND, (part,), ("kustomize-controller",))
+    return Contest(
+        kind,
+        name,
+        part,
+        count,
+        NOW - seconds * SECOND,
+        NOW - (seconds + 1) * SECOND,
+        (part,),
+        ("kustomize-controller",),
+    )
 
 
 def named(number: int) -> str:
