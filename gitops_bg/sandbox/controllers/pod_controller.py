@@ -1,0 +1,119 @@
+"""What the controllers of ReplicaSets and of DaemonSets have in common: they are woken by their pods, make and delete
+them, and count which are available. How many there are to be, and where, is theirs.
+
+Rules: kubernetes `pkg/controller/controller_utils.go`, `pkg/api/v1/pod/util.go: IsPodAvailable`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
+from datetime import UTC, datetime
+
+from gitops_bg.sandbox.controllers.adoption import PodOwners, owner_reference
+from gitops_bg.sandbox.controllers.label_index import SelectorIndex
+from gitops_bg.sandbox.controllers.loop import Loop
+from gitops_bg.sandbox.http.errors import ApiError
+from gitops_bg.sandbox.http.watches import DELETED, Change
+from gitops_bg.sandbox.objects.kinds import PODS, ResourceKey
+from gitops_bg.sandbox.objects.objects import (
+    Manifest,
+    controller_of,
+    copy_of,
+    is_pod_ready,
+    key_of,
+    labels_of,
+    timestamp,
+)
+from gitops_bg.sandbox.objects.store import ObjectKey
+from gitops_bg.sandbox.verbs.deleting import Deletion, delete
+from gitops_bg.sandbox.verbs.writing import Options, Writer
+
+MANAGER = "kube-controller-manager"
+
+
+class PodController(ABC):
+    """Creates and deletes the pods of the workloads of one ``resource``."""
+
+    resource: ResourceKey
+
+    def __init__(self, writer: Writer, loop: Loop) -> None:
+        self._writer = writer
+        self._store = writer.store
+        self._loop = loop
+        self._owners = PodOwners(writer)
+        self._selectors = SelectorIndex()
+        self._names: dict[str, ObjectKey] = {}
+        """The workloads that there are, by uid."""
+
+    def notice(self, resource: ResourceKey, change: Change) -> None:
+        """Queue the workload that changed, or whose pod changed."""
+        obj = change.current.obj
+        if resource == self.resource:
+            self._enter(change)
+            self._loop.put(self, key_of(obj))
+        elif resource == PODS:
+            if change.previous is not None:
+                self._owners.discard(change.previous.obj)
+            if change.type != DELETED:
+                self._owners.enter(obj)
+            self._wake_owners(obj)
+
+    @abstractmethod
+    def reconcile(self, key: Hashable) -> None:
+        """Bring one workload's pods to what it asks for, and write its status."""
+
+    def _enter(self, change: Change) -> None:
+        obj = change.current.obj
+        if change.type == DELETED:
+            del self._names[obj["metadata"]["uid"]]
+            self._selectors.discard(*key_of(obj))
+        else:
+            self._names[obj["metadata"]["uid"]] = key_of(obj)
+            self._selectors.add(*key_of(obj), obj["spec"]["selector"].get("matchLabels") or {})
+
+    def _wake_owners(self, pod: Manifest) -> None:
+        owner = controller_of(pod)
+        if owner is None:
+            namespace = key_of(pod)[0]
+            for name in self._selectors.matching(namespace, labels_of(pod)):
+                self._loop.put(self, (namespace, name))
+        elif owner["uid"] in self._names:
+            self._loop.put(self, self._names[owner["uid"]])
+
+    def _make(self, workload: Manifest, spec: Manifest, labels: Mapping[str, str]) -> Manifest:
+        """Create a pod of a workload's template, with another ``spec`` and more ``labels``; return it."""
+        template, owner = workload["spec"]["template"], workload["metadata"]
+        metadata = {k: copy_of(v) for k, v in (template.get("metadata") or {}).items() if k != "creationTimestamp"}
+        metadata["labels"] = {**labels_of(template), **labels}
+        metadata["generateName"] = f"{owner['name']}-"
+        metadata["ownerReferences"] = [owner_reference(workload)]
+        kind, body = self._writer.kinds.of(PODS), {"metadata": metadata, "spec": spec}
+        return self._writer.create(kind, owner["namespace"], body, Options(manager=MANAGER)).obj
+
+    def _delete(self, pod: Manifest) -> None:
+        try:
+            delete(self._store, self._writer.kinds.of(PODS), *key_of(pod), Deletion())
+        except ApiError as error:
+            if error.code != 404:
+                raise
+
+    def _available(self, workload: Manifest, pods: Sequence[Manifest]) -> int:
+        """How many pods are available; the workload is looked at again when the next one will be."""
+        least = workload["spec"].get("minReadySeconds", 0)
+        waits = [least - _ready_for(pod) if least else 0 for pod in pods if is_pod_ready(pod)]
+        pending = [wait for wait in waits if wait > 0]
+        if pending:
+            self._loop.put(self, key_of(workload), after=min(pending))
+        return len(waits) - len(pending)
+
+    def _report(self, workload: Manifest, status: Manifest) -> None:
+        if status != workload.get("status"):
+            self._writer.edit_status(self._writer.kinds.of(self.resource), workload, status, MANAGER)
+
+
+def _ready_for(pod: Manifest) -> float:
+    """The seconds since a pod became ready."""
+    found = (each.get("lastTransitionTime") for each in pod["status"]["conditions"] if each["type"] == "Ready")
+    since = next(found, None) or timestamp()
+    return (datetime.now(UTC) - datetime.fromisoformat(since)).total_seconds()
