@@ -45,27 +45,27 @@ def replica_sets_of(cluster: Cluster, app: AppKey, *, daemon_sets: bool = False)
 
 
 def _daemon_set(body: dict[str, Any]) -> ReplicaSet:
-    status, metadata = body.get("status") or {}, body["metadata"]
-    return ReplicaSet(
-        name=metadata["name"],
-        digest=(metadata.get("labels") or {}).get(names.DIGEST, ""),
-        desired=status.get("desiredNumberScheduled", 0),
-        current=status.get("currentNumberScheduled", 0),
-        ready=status.get("numberReady", 0),
-        available=status.get("numberAvailable", 0),
-        created=metadata.get("creationTimestamp") or "",
-        kind=DAEMON_SETS.name,
-    )
+    status = body.get("status") or {}
+    fields = ("desiredNumberScheduled", "currentNumberScheduled", "numberReady", "numberAvailable")
+    return _counted(body, *(status.get(name, 0) for name in fields), kind=DAEMON_SETS.name)
 
 
 def _replica_set(body: dict[str, Any]) -> ReplicaSet:
-    spec, status, metadata = body.get("spec") or {}, body.get("status") or {}, body["metadata"]
+    status, desired = body.get("status") or {}, (body.get("spec") or {}).get("replicas", 1)
+    fields = ("replicas", "readyReplicas", "availableReplicas")
+    return _counted(body, desired, *(status.get(name, 0) for name in fields))
+
+
+def _counted(body: dict[str, Any], *counts: int, kind: str = REPLICA_SETS.name) -> ReplicaSet:
+    """A workload with its counts: desired, current, ready, available."""
+    metadata, (desired, current, ready, available) = body["metadata"], counts
     return ReplicaSet(
         name=metadata["name"],
         digest=(metadata.get("labels") or {}).get(names.DIGEST, ""),
-        desired=spec.get("replicas", 1),
-        current=status.get("replicas", 0),
-        ready=status.get("readyReplicas", 0),
-        available=status.get("availableReplicas", 0),
+        desired=desired,
+        current=current,
+        ready=ready,
+        available=available,
         created=metadata.get("creationTimestamp") or "",
+        kind=kind,
     )
