@@ -79,10 +79,8 @@ class Cycle:
         cpu = sum(statistics.median(each.cpu) for each in costs)
         yield self._figure("… CPU of a cycle, with git's", cpu, "ms", 350, f"{len(apps)} cycles, medians")
         requests = sum(statistics.mean(each.requests) for each in costs)
-        yield self._figure(
-            "… requests of a cycle, without Events of it", requests, "", 40, f"{len(apps)} cycles, means"
-        )
-        yield self._figure("one `git push` alone", push, "ms", push, f"median of {_ALONE}")
+        detail = f"{len(apps)} cycles, means"
+        yield self._figure("… requests of a cycle, with those for Events", requests, "", 40, detail)
 
     def _one(self, app: BenchApp) -> None:
         self._agent.ask("idle")
