@@ -157,6 +157,15 @@ def test_our_own_write_is_there_at_once_and_wakes_nobody(cached: Cached) -> None
     assert cached.woken == []
 
 
+def test_our_own_write_that_gives_an_object_to_another_app_wakes_the_one_that_had_it(cached: Cached) -> None:
+    cached.list(service("1"))
+    cached.woken.clear()
+    cached.cache.remember(service("3", app="shop"), instead_of="1")
+    assert cached.woken == [WEB]
+    cached.watch.put(service("3", app="shop"))
+    assert cached.woken == [WEB]
+
+
 def test_events_from_before_our_write_do_not_bring_the_old_state_back(cached: Cached) -> None:
     cached.list(service("1"))
     cached.cache.remember(service("3", color="green"), instead_of="1")

@@ -126,8 +126,11 @@ class Informer(Generic[S, K]):
         """Store the response to our own write at once; ``instead_of`` is what `version` returned before the write.
 
         Versions are opaque: the response is newer than the cached state if the watch brought nothing meanwhile, or
-        nothing of its generation; otherwise the watch will bring it soon. Does not call ``on_change``: the writer
-        knows. Were it forgotten, the next pass would write it again, onto what is no longer there.
+        nothing of its generation; otherwise the watch will bring it soon. Were it forgotten, the next pass would write
+        it again, onto what is no longer there.
+
+        Calls ``on_change`` only for an app that lost the object by it; the writer knows, and the watch tells nothing
+        new.
         """
         metadata = body["metadata"]
         with self._lock:
@@ -137,7 +140,11 @@ class Informer(Generic[S, K]):
             is_newer = held == instead_of or (slot is not None and _has_newer_spec(slot, body))
             if not is_newer or held == version or metadata["uid"] in self._deleted:
                 return
-            self._put(body, slot.round if slot else self._round(), awaited=version)
+            before, after = self._put(body, slot.round if slot else self._round(), awaited=version)
+            loser = self._index(before) if before is not None else None
+            keeps = loser in (None, self._index(after))
+        if loser is not None and not keeps:
+            self._on_change(loser)
 
     def forget(self, namespace: str, name: str, uid: str) -> None:
         """Note that the agent deleted an object, before the watch reports it."""

@@ -112,6 +112,7 @@ def test_whatever_write_the_agent_dies_after_a_rename_loses_no_request(tmp_path:
         agents.until(lambda on=on: has_it(on), "the Service is taken over")
         on.wait_used("v2")
         agents.until(lambda on=on: on.world.app("shop").record.routing.traffic, "the record knows")
+        agents.until(lambda on=on: on.web.record.moved_at, "and that of the former app: its pods are warm from then on")
         on.world.clock.ahead += timedelta(seconds=WARM + 1)
         agents.until(lambda on=on: is_gone(on), "the former app is gone")
         eventually(lambda on=on: not left(on), what="and its pods")
