@@ -1,4 +1,4 @@
-"""What every watcher of a namespace saw: each state of its Services and ReplicaSets, in the server's order.
+"""What every watcher of a namespace saw: each state of its Services, ReplicaSets and DaemonSets, in the server's order.
 
 Judges moves of live traffic after the fact, by what was true at that moment, not by what is true when asked.
 """
@@ -14,8 +14,9 @@ import urllib3
 
 from gitops_bg.core import names
 from tests.support.cluster.clusters import TestCluster
-from tests.support.cluster.paths import replica_sets, services
+from tests.support.cluster.paths import collection, replica_sets, services
 from tests.support.cluster.rawapi import Json, Watch
+from tests.support.readings import version_of
 from tests.support.waiting import eventually
 
 
@@ -30,15 +31,25 @@ class Move(NamedTuple):
     """When a watcher heard of it, by ``time.monotonic``."""
 
 
+class _Pods(NamedTuple):
+    """The pods of a version (a short digest) of an app."""
+
+    app: str
+    digest: str
+
+
+_NOTHING = _Pods("", "")
+
+
 class Sightings:
-    """Two watches from now on; use as a context manager."""
+    """Watches from now on; use as a context manager."""
 
     def __init__(self, cluster: TestCluster, namespace: str) -> None:
         self._cluster = cluster
         self._seen: list[tuple[int, float, str, Json]] = []
         self._watches: list[Watch] = []
         self._open = threading.Semaphore(0)
-        self._paths = (services(namespace), replica_sets(namespace))
+        self._paths = (services(namespace), replica_sets(namespace), collection("apps/v1", "DaemonSet", namespace))
         self._threads = [threading.Thread(target=self._follow, args=(path,), daemon=True) for path in self._paths]
 
     def __enter__(self) -> Self:
@@ -58,20 +69,22 @@ class Sightings:
             thread.join(timeout=10)
 
     def moves(self, service: str) -> list[Move]:
-        """Every change of what the Service selects, oldest first; its creation is none."""
+        """Every change of what the Service selects, oldest first; its creation is none.
+
+        Two apps may have the same version: a change of the app alone is one, too.
+        """
         made: list[Move] = []
-        current = ""
-        available: dict[str, int] = {}
+        current = _NOTHING
+        available: dict[_Pods, int] = {}
         for seen_at, kind, event in self._in_order():
-            found, digest = event["object"], _digest(event["object"])
-            if kind == "replicasets":
-                gone = event["type"] == "DELETED"
-                available[digest] = 0 if gone else found.get("status", {}).get("availableReplicas", 0)
-            elif found["metadata"]["name"] == service and event["type"] != "DELETED" and digest != current:
-                if current:
-                    pods = available.get(current, 0), available.get(digest, 0)
-                    made.append(Move(current, digest, *pods, seen_at))
-                current = digest
+            found, selected = event["object"], _selected(event["object"])
+            if kind != "services":
+                available[selected] = 0 if event["type"] == "DELETED" else version_of(found).available
+            elif found["metadata"]["name"] == service and event["type"] != "DELETED" and selected != current:
+                if current.digest:
+                    pods = available.get(current, 0), available.get(selected, 0)
+                    made.append(Move(current.digest, selected.digest, *pods, seen_at))
+                current = selected
         return made
 
     def taken_over_at(self, service: str) -> float:
@@ -79,29 +92,33 @@ class Sightings:
         seen = (
             seen_at
             for seen_at, kind, event in self._in_order()
-            if kind == "services" and event["object"]["metadata"]["name"] == service and _digest(event["object"])
+            if kind == "services"
+            and event["object"]["metadata"]["name"] == service
+            and _selected(event["object"]).digest
         )
         return next(seen)
 
     def shrunk_while_selected(self, service: str) -> list[str]:
-        """ReplicaSets of ours that were scaled down or deleted while this Service selected their pods (I2)."""
-        wrong, selected = [], ""
-        sizes: dict[str, int] = {}
+        """Versions of ours that were scaled down or deleted while this Service selected their pods (I2)."""
+        wrong, live = [], _NOTHING
+        sizes: dict[_Pods, int] = {}
         for _, kind, event in self._in_order():
-            found, digest = event["object"], _digest(event["object"])
+            found, selected = event["object"], _selected(event["object"])
             if kind == "services":
-                selected = digest if found["metadata"]["name"] == service else selected
+                live = selected if found["metadata"]["name"] == service else live
                 continue
-            size = 0 if event["type"] == "DELETED" else found["spec"]["replicas"]
-            if digest and digest == selected and size < sizes.get(digest, 0):
-                wrong.append(f"{found['metadata']['name']} from {sizes[digest]} to {size}")
-            sizes[digest] = size
+            size = 0 if event["type"] == "DELETED" else version_of(found).replicas
+            if selected.digest and selected == live and size < sizes.get(selected, 0):
+                wrong.append(f"{found['metadata']['name']} from {sizes[selected]} to {size}")
+            sizes[selected] = size
         return wrong
 
     def fewest_available(self, digest: str) -> int:
         """The fewest pods of a version (a short digest) that its ReplicaSet ever said were available."""
         found = (event["object"] for _, kind, event in self._in_order() if kind == "replicasets")
-        return min(each.get("status", {}).get("availableReplicas", 0) for each in found if _digest(each) == digest)
+        return min(
+            each.get("status", {}).get("availableReplicas", 0) for each in found if _selected(each).digest == digest
+        )
 
     def assert_traffic_was_safe(self, service: str) -> None:
         """I1 and I2, at every moment that was seen."""
@@ -146,7 +163,7 @@ class Sightings:
             self._seen.append((int(event["object"]["metadata"]["resourceVersion"]), time.monotonic(), kind, event))
 
 
-def _digest(found: dict[str, Any]) -> str:
+def _selected(found: dict[str, Any]) -> _Pods:
     selector = found["spec"].get("selector") or {}
     labels = selector.get("matchLabels", selector)
-    return str(labels.get(names.DIGEST, ""))
+    return _Pods(str(labels.get(names.APP, "")), str(labels.get(names.DIGEST, "")))

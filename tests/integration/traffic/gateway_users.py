@@ -36,7 +36,7 @@ class Load:
 
     def __init__(self, url: str, requests: Sequence[tuple[str, str]], label: str = names.APP) -> None:
         self.url = url
-        self.requests = requests
+        self.requests = list(requests)
         self.label = label
         self.answers: list[Answer] = []
         self._stop = Event()
@@ -66,10 +66,10 @@ class Load:
             for user in users:
                 user.join()
 
-    def until_answered(self) -> None:
-        """Wait until every request is answered."""
+    def until_answered(self, *requests: tuple[str, str]) -> None:
+        """Wait until these requests, by default all that users send, are answered."""
         with urllib3.PoolManager(retries=False) as pool:
-            for path, version in self.requests:
+            for path, version in requests or self.requests:
                 what = f"{path} of {version or 'no version'}"
                 eventually(partial(self._is_answered, pool, path, version), what=what)
 

@@ -1,11 +1,12 @@
-"""The six kinds of workload that users bring: each is adopted, promoted and rolled back while people use it.
+"""The kinds of workload that users bring: each is taken over, promoted and rolled back while people use it.
 
-All six at once, through the Gateway of their namespace: the sandbox's, and Traefik in front of a real control plane.
+Six are adopted, a DaemonSet begins as an app of ours; one is given back in the end, and one gets another name. All at
+once, through the Gateway of their namespace: the sandbox's, and Traefik in front of a real control plane.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 from gitops_bg.core import names
 from gitops_bg.core.checks.scheduling import LATE
 from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.version import WorkloadKind
 from tests.integration.traffic.conftest import GatewayCluster
 from tests.integration.traffic.gateway_users import Load
 from tests.integration.traffic.stage import stage
@@ -21,6 +23,7 @@ from tests.support import manifests
 from tests.support.cluster.gateway_api import install_gateway_api, open_gateway
 from tests.support.cluster.paths import pods
 from tests.support.cluster.rawapi import Json
+from tests.support.command_line import Cli
 from tests.support.scenario import App, Scenario, scenario
 from tests.support.sightings import Sightings
 from tests.support.waiting import eventually, stretched
@@ -87,7 +90,47 @@ KINDS: dict[str, tuple[Pod, str]] = {
 """By the name of an app: its pod, and the name of the port that its Service leads to."""
 
 
-class Brought(App):
+class Routed(App):
+    """An app that people reach through the Gateway, by its name."""
+
+    service_port = 80
+
+    @property
+    def path(self) -> str:
+        return f"/{self.name}"
+
+    @property
+    def request(self) -> tuple[str, str]:
+        """What its users send."""
+        return self.path, ""
+
+    def short(self, tag: str) -> str:
+        return short(self.digest(tag))
+
+    def route(self) -> Json:
+        rule = {
+            "matches": [{"path": {"type": "PathPrefix", "value": self.path}}],
+            "backendRefs": [{"name": self.name, "port": self.service_port}],
+        }
+        return {
+            "apiVersion": "gateway.networking.k8s.io/v1",
+            "kind": "HTTPRoute",
+            "metadata": {"name": self.name, "namespace": self.scenario.namespace},
+            "spec": {"parentRefs": [{"name": "public"}], "rules": [rule]},
+        }
+
+
+class OnEveryNode(Routed):
+    """A DaemonSet; the agent makes its Service, by the port of its pods."""
+
+    service_port = 8080
+
+    def __init__(self, world: Scenario, name: str) -> None:
+        super().__init__(world, name)
+        self.workload = WorkloadKind.DAEMON_SET
+
+
+class Brought(Routed):
     """An app of one of the kinds, which is adopted from a Deployment that serves already."""
 
     def __init__(self, world: Scenario, name: str) -> None:
@@ -109,25 +152,6 @@ class Brought(App):
         made["spec"]["template"] = self.pod_template(OLD)
         return made
 
-    def route(self) -> Json:
-        rule = {
-            "matches": [{"path": {"type": "PathPrefix", "value": self.path}}],
-            "backendRefs": [{"name": self.name, "port": 80}],
-        }
-        return {
-            "apiVersion": "gateway.networking.k8s.io/v1",
-            "kind": "HTTPRoute",
-            "metadata": {"name": self.name, "namespace": self.scenario.namespace},
-            "spec": {"parentRefs": [{"name": "public"}], "rules": [rule]},
-        }
-
-    @property
-    def path(self) -> str:
-        return f"/{self.name}"
-
-    def short(self, tag: str) -> str:
-        return short(self.digest(tag))
-
 
 @contextmanager
 def serving(gateway: GatewayCluster, folder: Path) -> Iterator[tuple[Scenario, list[Brought], Load, Sightings]]:
@@ -139,36 +163,36 @@ def serving(gateway: GatewayCluster, folder: Path) -> Iterator[tuple[Scenario, l
         for app in apps:
             gateway.apply(app.deployment(), manager="kubectl")
             gateway.apply(app.service(), manager="kubectl")
-        load = Load(gateway.gateway_url(world.namespace, "public"), [(app.path, "") for app in apps], names.DIGEST)
+        load = Load(gateway.gateway_url(world.namespace, "public"), [app.request for app in apps], names.DIGEST)
         for app in apps:  # Traefik drops a whole Gateway for a route to a Service that has no pods yet.
             eventually(partial(gateway.ready_addresses, world.namespace, app.name), what=f"{app.name} has pods")
             gateway.apply(app.route(), manager="kubectl")
         load.until_answered()
         world.start()
         with Sightings(gateway, world.namespace) as seen, load.running():
-            load.expect({(app.path, ""): NOT_OURS for app in apps})
+            expect(load, apps, OLD)
             load.answers.clear()
             yield world, apps, load, seen
 
 
-def is_adopted(app: Brought) -> bool:
+def is_adopted(app: App) -> bool:
     found = app.scenario.live(names.PLURAL, app.name)
     return bool(found) and app.condition("Adopting")["reason"] == "Adopted"
 
 
-def expect(load: Load, apps: list[Brought], tag: str) -> None:
-    """From now on this version answers everybody."""
-    wanted = {(app.path, ""): app.short(tag) for app in apps}
+def expect(load: Load, apps: Sequence[Routed], tag: str) -> None:
+    """From now on this version answers everybody, or what was there before ours."""
+    wanted = {app.request: app.short(tag) if tag != OLD else NOT_OURS for app in apps}
     load.until(wanted)
     load.expect(wanted)
 
 
-def answered(load: Load, app: Brought, before: float | None = None) -> set[str]:
+def answered(load: Load, app: Routed, before: float | None = None) -> set[str]:
     """Who answered requests for an app that were sent before some moment, or ever."""
     return {each.by for each in load.answers if each.path == app.path and (before is None or each.sent < before)}
 
 
-def nodes_of(gateway: GatewayCluster, app: Brought, tag: str) -> list[str]:
+def nodes_of(gateway: GatewayCluster, app: Routed, tag: str) -> list[str]:
     labels = ",".join(f"{key}={value}" for key, value in names.selector(app.key, app.digest(tag)).items())
     return [each["spec"]["nodeName"] for each in gateway.list(pods(app.key.namespace), labelSelector=labels)]
 
@@ -182,18 +206,58 @@ def waits_for_a_node(world: Scenario, app: Brought) -> None:
     world.advance(DELAY)
 
 
-def test_every_kind_is_adopted_promoted_and_rolled_back_without_a_lost_request(
+def add_on_every_node(gateway: GatewayCluster, world: Scenario, load: Load) -> OnEveryNode:
+    """An app as a DaemonSet, with people who use it from now on."""
+    app = OnEveryNode(world, "every-node")
+    app.deploy("v1")
+    gateway.apply(app.route(), manager="kubectl")
+    load.until_answered(app.request)
+    load.requests.append(app.request)
+    expect(load, [app], "v1")
+    return app
+
+
+def give_back(load: Load, app: Brought) -> None:
+    """Live traffic goes back to the Deployment that the app was adopted from."""
+    app.spec["release"] = {"deployment": app.name}
+    app.configure()
+    app.wait(lambda: app.condition("Released")["status"] == "True", "it is released")
+    app.wait_told("released")
+    expect(load, [app], OLD)
+    app.wait(lambda: not any(each.replicas for each in app.versions().values()), "our pods have gone")
+
+
+def rename(world: Scenario, app: Brought, name: str, folder: Path) -> None:
+    """By `gitops-bg move`; the Service keeps its name, and whoever uses it notices nothing."""
+    new = world.app(name)
+    world.pull()
+    cli = Cli(world.remote, world.cluster.kubeconfig, folder)
+    cli("move", str(app.key), str(new.key), "--checkout", str(world.remote.clone))
+    world.remote.run("add", "--all", "apps")
+    world.remote.commit(f"Call {app.name} {name}")
+    world.push()
+    new.wait(partial(is_adopted, new), "the Service is taken over")
+
+    def is_over() -> bool:
+        world.advance(DELAY + 1)
+        return world.live(names.PLURAL, app.name) is None
+
+    eventually(is_over, what="the former app is gone")
+
+
+def test_every_kind_is_taken_over_promoted_rolled_back_and_moved_without_a_lost_request(
     gateway: GatewayCluster, tmp_path: Path
 ) -> None:
-    with serving(gateway, tmp_path) as (world, apps, load, seen):
-        for app in apps:
+    with serving(gateway, tmp_path) as (world, adopted, load, seen):
+        for app in adopted:
             app.add("v1")
-        for app in apps:
+        for app in adopted:
             app.wait(partial(is_adopted, app), "the adoption is over")
-        expect(load, apps, "v1")
+        expect(load, adopted, "v1")
         lag = stretched(0.5)  # of the watch that saw it move
-        for app in apps:
+        for app in adopted:
             assert answered(load, app, before=seen.taken_over_at(app.name) - lag) <= {NOT_OURS}, app.name
+        apps = [*adopted, add_on_every_node(gateway, world, load)]
 
         merges = {}
         for app in apps:
@@ -206,7 +270,7 @@ def test_every_kind_is_adopted_promoted_and_rolled_back_without_a_lost_request(
         for app in apps:
             app.wait_live("v2")
         expect(load, apps, "v2")
-        for app in apps:
+        for app in adopted:
             if app.pod in (on_the_host, spread):
                 assert len(set(nodes_of(gateway, app, "v2"))) == REPLICAS, f"{app.name} is on one node"
 
@@ -217,13 +281,20 @@ def test_every_kind_is_adopted_promoted_and_rolled_back_without_a_lost_request(
         expect(load, apps, "v1")
         for app in apps:
             app.push_image("v3")
-        for app in apps:
+        for app in adopted:
             if app.pod is on_the_host:
                 waits_for_a_node(world, app)
+        for app in apps:
             app.wait_preview("v3")
         expect(load, apps, "v1")
+
+        single_one, with_proxy, *others = adopted
+        give_back(load, single_one)
+        rename(world, with_proxy, "proxied", tmp_path)
+        expect(load, [with_proxy, *others], "v1")
         for app in apps:
-            assert answered(load, app) == {NOT_OURS, app.short("v1"), app.short("v2")}, app.name
+            before = {NOT_OURS} if app in adopted else set()
+            assert answered(load, app) == before | {app.short("v1"), app.short("v2")}, app.name
             seen.assert_traffic_was_safe(app.name)
     failed = [each for each in load.answers if each.status != 200]
     assert not failed

@@ -83,6 +83,7 @@ def test_an_app_under_a_new_name_takes_its_service_over_without_a_lost_request(t
         eventually(lambda: is_gone(on) and preview_of(on) == "shop", what="there is a preview Service again")
         on.wait_used("v2")
         assert on.load.shares(0).keys() == {"v2"}
+        on.seen.assert_traffic_was_safe("web")
         assert not [each.failure for each in on.load.failures()]
 
 
