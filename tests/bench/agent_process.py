@@ -16,6 +16,9 @@ from gitops_bg.agent.agent import Agent
 from gitops_bg.agent.settings import AgentSettings
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.connection import Answer, Call, Connection
+from gitops_bg.core.model import digest
+from gitops_bg.repo.git import mirror, remote
+from gitops_bg.repo.read import beside
 from gitops_bg.repo.settings import RepositorySettings
 from tests.bench.channel import serve, settings_of_child
 from tests.bench.resources import resources
@@ -23,6 +26,21 @@ from tests.support.scenario import Clock
 
 CLUSTER = "bench"
 _IDLE = 600.0
+
+
+_LONG_REMEMBERED = (
+    (mirror, "_REMEMBERED"),
+    (remote, "_REMEMBERED"),
+    (beside, "_REMEMBERED"),
+    (digest, "_MOST_REMEMBERED"),
+)
+"""What the agent remembers ten thousands of."""
+
+
+def remember_less() -> None:
+    """Let all that is remembered by count be full within the first rounds of a soak: what grows after that, leaks."""
+    for module, name in _LONG_REMEMBERED:
+        setattr(module, name, getattr(module, name) // 20)
 
 
 def _settings(url: str, directory: str, kubeconfig: str, namespaces: list[str]) -> AgentSettings:
@@ -88,8 +106,10 @@ class Allocations:
 
 def main() -> None:
     """Run an agent until the parent is done."""
-    counted = Counted()
-    settings, clock = _settings(**settings_of_child()), Clock()
+    counted, given = Counted(), settings_of_child()
+    if given.pop("remembers_less"):
+        remember_less()
+    settings, clock = _settings(**given), Clock()
     agent = Agent(settings, clock=clock, steady=clock.steady)
 
     def start() -> None:
@@ -115,6 +135,7 @@ def main() -> None:
         agent.wake_apps(agent.cluster.apps())
 
     def used() -> dict[str, Any]:
+        counted.taken()
         return resources(settings.repository.directory)
 
     allocations = Allocations()

@@ -87,8 +87,8 @@ class Stage:
         return app.primary(FIRST, 1, self.remote.first)
 
     @contextmanager
-    def agent(self, namespaces: tuple[str, ...] = ()) -> Iterator[Child]:
-        """An agent that has never seen the remote, not started yet."""
+    def agent(self, namespaces: tuple[str, ...] = (), *, remembers_less: bool = False) -> Iterator[Child]:
+        """An agent that has never seen the remote, not started yet; see `agent_process.remember_less`."""
         self._mirrors += 1
         directory = self.folder / f"mirror-{self._mirrors}"
         settings = {
@@ -96,6 +96,7 @@ class Stage:
             "directory": str(directory),
             "kubeconfig": str(self.cluster.kubeconfig),
             "namespaces": list(namespaces),
+            "remembers_less": remembers_less,
         }
         with Child("agent_process", self.folder / "agent.log", **settings) as agent:
             yield agent

@@ -80,6 +80,16 @@ def test_a_resource_is_flat_where_the_last_third_of_the_time_adds_nothing(memory
     assert [each.is_flat for each in verdicts(samples)] == [is_flat, True, True, True, True]
 
 
+@pytest.mark.parametrize(("shares", "is_below"), [([200.0, 490.0] * 20, True), ([200.0] * 39 + [501.0], False)])
+def test_the_mirror_may_go_up_and_down_below_its_bound(shares: list[float], is_below: bool) -> None:
+    others = dict.fromkeys(("descriptors", "threads", "memory", "packs"), 1.0)
+    samples = [Sample(number, 1.0, {**others, "mirror": each}) for number, each in enumerate(shares)]
+    assert {each.name: each.is_flat for each in verdicts(samples)} == {
+        **dict.fromkeys(others, True),
+        "mirror": is_below,
+    }
+
+
 def test_the_page_gets_the_table_between_its_marks(tmp_path: Path) -> None:
     page = tmp_path / "performance.md"
     page.write_text("before\n<!-- bench -->\nold\n<!-- /bench -->\nafter\n")
