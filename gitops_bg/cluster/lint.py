@@ -21,7 +21,6 @@ _MODELS: dict[tuple[Any, Any], str] = {
     ("apps/v1", "Deployment"): "V1Deployment",
     ("apps/v1", "ReplicaSet"): "V1ReplicaSet",
     ("apps/v1", "DaemonSet"): "V1DaemonSet",
-    ("apps/v1", "StatefulSet"): "V1StatefulSet",
     ("v1", "PodTemplate"): "V1PodTemplate",
     ("v1", "Service"): "V1Service",
     ("v1", "ConfigMap"): "V1ConfigMap",

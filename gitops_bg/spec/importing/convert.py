@@ -19,7 +19,7 @@ from gitops_bg.spec.importing import argo_rollouts, bgd_controller, deployments,
 from gitops_bg.spec.importing.beside import Beside
 from gitops_bg.spec.importing.draft import Draft
 from gitops_bg.spec.importing.flagger_metrics import METRICS_SERVER, Metrics
-from gitops_bg.spec.importing.kinds import ELSEWHERE, IMPORTED, is_known
+from gitops_bg.spec.importing.kinds import AS_BEFORE, ELSEWHERE, IMPORTED, is_known
 from gitops_bg.spec.importing.manifest import Manifest, cleaned, read_manifests, text_of
 from gitops_bg.spec.importing.outcome import problems_of
 from gitops_bg.spec.notifications.alert_providers import AlertProvider
@@ -141,7 +141,7 @@ class _Import:
 
     def _canary(self, canary: Manifest) -> None:
         ref = as_map(canary.spec.get("targetRef"))
-        workload = self._workload(canary, ref, ("spec", "targetRef"), ("Deployment",))
+        workload = self._workload(canary, ref, ("spec", "targetRef"), ("Deployment", "DaemonSet"))
         if workload is None:
             return
         draft = flagger.draft_of(canary, workload)
@@ -173,7 +173,7 @@ class _Import:
     def _copies_of_flagger(self, draft: Draft) -> None:
         """What Flagger made beside the target: it goes with the Canary."""
         apex = draft.services[0]
-        made = [("Deployment", f"{draft.app.name}-primary"), ("Service", f"{apex}-primary")]
+        made = [(draft.workload.kind, f"{draft.app.name}-primary"), ("Service", f"{apex}-primary")]
         for kind, name in made:
             copy = self._find(kind, draft.app.namespace, name)
             if copy:
@@ -239,6 +239,9 @@ class _Import:
                 )
                 remedy = "ask for gitops-bg.dev/digest (in Prometheus gitops_bg_dev_digest)"
                 self.listed.append(each.problem(("metadata", "name"), message, remedy))
+        for each in self._of("DaemonSet"):
+            if id(each) not in self.consumed:
+                self.listed.append(each.problem(("kind",), f"DaemonSet {each.name} is left out", AS_BEFORE))
         self.listed.extend(self.beside.ungiven())
 
     def _files(self) -> tuple[dict[str, str], dict[str, Manifest]]:

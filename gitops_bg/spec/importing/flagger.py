@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.importing import daemon_sets
 from gitops_bg.spec.importing.deployments import TABLE as DEPLOYMENT
 from gitops_bg.spec.importing.draft import Draft, of_other_tools, target_of
 from gitops_bg.spec.importing.fields import Table, left, left_fields, taken
@@ -118,7 +119,7 @@ TABLE: Table = {
 
 
 def draft_of(canary: Manifest, workload: Manifest) -> Draft:
-    """The app that a Canary becomes; ``workload`` is the Deployment of its targetRef. Without its metrics."""
+    """The app that a Canary becomes; ``workload`` is the Deployment or DaemonSet of its targetRef. Without metrics."""
     app = AppKey(canary.namespace, workload.name)
     draft = Draft(app, canary, workload, target_of(workload))
     service = as_map(canary.spec.get("service"))
@@ -130,7 +131,11 @@ def draft_of(canary: Manifest, workload: Manifest) -> Draft:
     draft.comments["progressDeadlineAbort"] = "as Flagger does"
     draft.say("revisionHistoryLimit", workload.spec.get("revisionHistoryLimit"))
     draft.say("autoscalerRef", canary.spec.get("autoscalerRef"))
-    if canary.spec.get("revertOnDeletion"):
+    if canary.spec.get("revertOnDeletion") and workload.kind == "DaemonSet":
+        message = "gives live traffic back to a Deployment, and the target is a DaemonSet"
+        remedy = "leave it out; to go back, lead the Service to the DaemonSet yourself"
+        draft.listed.append(canary.problem(("spec", "revertOnDeletion"), message, remedy))
+    elif canary.spec.get("revertOnDeletion"):
         draft.spec |= {
             "deletionPolicy": "revertToTarget",
             "adopt": {"deployment": workload.name, "scaleDown": "progressively"},
@@ -144,13 +149,13 @@ def draft_of(canary: Manifest, workload: Manifest) -> Draft:
         message = "is 0, as Flagger leaves it in the cluster, and the app would have no pods"
         remedy = "import the manifest from Git, or write how many pods it is to have"
         draft.problems.append(workload.problem(("spec", "replicas"), message, remedy))
+    draft.problems.extend(daemon_sets.off_its_nodes(workload))
     if workload.name != canary.name:
         message = f"is called {canary.name}, and its app is called as its target: {workload.name}"
         draft.listed.append(canary.problem(("metadata", "name"), message, "commands take the app's name"))
     draft.listed.extend(of_other_tools(canary))
     draft.listed.extend(left_fields(canary, TABLE))
-    mentioned = {key: each for key, each in DEPLOYMENT.items() if key != "progressDeadlineSeconds"}
-    draft.listed.extend(left_fields(workload, {**mentioned, **taken("progressDeadlineSeconds")}))
+    draft.listed.extend(left_fields(workload, daemon_sets.TABLE if workload.kind == "DaemonSet" else DEPLOYMENT))
     return draft
 
 

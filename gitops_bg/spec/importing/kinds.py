@@ -23,10 +23,11 @@ IMPORTED = {
     "AlertProvider": Kind(("flagger.app/v1beta1",), namespaced=False),
     "BlueGreenDeployment": Kind(("controller.google.com/", "demo.google.com/")),
     "Deployment": Kind(("apps/v1",)),
+    "DaemonSet": Kind(("apps/v1",)),
     **{kind: Kind(versions) for kind, versions in ALLOWED.items()},
 }
 
-_AS_BEFORE = "apply it as before"
+AS_BEFORE = "apply it as before"
 _OF_OTHERS = (
     "Namespace",
     "ServiceAccount",
@@ -64,13 +65,14 @@ _MADE = {
 }
 _WITHOUT_EQUAL = {
     "Experiment": "there are no experiments; measure a candidate with prePromotionAnalysis",
-    "StatefulSet": "its storage cannot be switched from one version to the next; apply it as before",
+    "StatefulSet": "the names and the storage of its pods cannot be switched from one version to the next; apply it as "
+    "before",
 }
 ELSEWHERE = {
-    **dict.fromkeys(_OF_OTHERS, _AS_BEFORE),
+    **dict.fromkeys(_OF_OTHERS, AS_BEFORE),
     **{kind: remedy for kind, remedy in REMEDIES.items() if kind not in IMPORTED},
-    **dict.fromkeys(("Ingress", "HTTPRoute", "GRPCRoute"), f"{_AS_BEFORE}: it leads to the active Service"),
-    **dict.fromkeys(("Job", "CronJob", "DaemonSet"), _AS_BEFORE),
+    **dict.fromkeys(("Ingress", "HTTPRoute", "GRPCRoute"), f"{AS_BEFORE}: it leads to the active Service"),
+    **dict.fromkeys(("Job", "CronJob"), AS_BEFORE),
     **_MADE,
     **_WITHOUT_EQUAL,
 }

@@ -165,7 +165,7 @@ class Workload(Object):
 
 
 class AppsWorkload(Workload):
-    """A Deployment, ReplicaSet or StatefulSet."""
+    """A Deployment, ReplicaSet or DaemonSet."""
 
     spec: AppsSpec
 

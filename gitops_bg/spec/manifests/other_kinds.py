@@ -4,7 +4,7 @@ _APPLIER = "gitops-bg does not apply it; move it out of apps/, to where Flux, Ar
 
 REMEDIES = {
     "Deployment": "the workload of an app is its target: name this file as spec.target in app.yaml, or move it away",
-    "StatefulSet": "the workload of an app is its target: name this file as spec.target in app.yaml, or move it away",
+    "StatefulSet": f"two versions cannot both have the names and the storage of its pods: {_APPLIER}",
     "ReplicaSet": "the workload of an app is its target: name this file as spec.target in app.yaml, or move it away",
     "Rollout": "the workload of an app is its target: name this file as spec.target in app.yaml, or move it away",
     "Canary": "an app.yaml takes its place: `gitops-bg import` writes it",

@@ -22,12 +22,18 @@ MAX_SNAPSHOT_BYTES = 200_000
 (apimachinery).
 """
 
-APPS_KINDS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")
+APPS_KINDS = ("Deployment", "ReplicaSet", "DaemonSet")
 POD_TEMPLATE = "PodTemplate"
+_ENDS = ("ends, and live traffic needs pods that do not", "write a Deployment")
 IMPOSSIBLE = {
-    "Job": "ends, and live traffic needs pods that do not",
-    "CronJob": "ends, and live traffic needs pods that do not",
+    "StatefulSet": (
+        "gives each pod a name and storage of its own that stay, and two versions cannot both have them",
+        "write a Deployment where its pods need neither; else apply it as before",
+    ),
+    "Job": _ENDS,
+    "CronJob": _ENDS,
 }
+"""Why a kind is no target, and what would be right."""
 
 _READ = ("replicas", "minReadySeconds", "selector", "template")
 """The fields of a workload's spec that are read."""
@@ -117,7 +123,8 @@ def _check_kind(document: Document) -> Iterator[Problem]:
     words = (document.value.get(key) for key in ("kind", "apiVersion"))
     kind, version = (word if isinstance(word, str) else None for word in words)
     if kind in IMPOSSIBLE:
-        yield document.problem(("kind",), f"a {kind} {IMPOSSIBLE[kind]}", "write a Deployment")
+        why, remedy = IMPOSSIBLE[kind]
+        yield document.problem(("kind",), f"a {kind} {why}", remedy)
         return
     expected = "v1" if kind == POD_TEMPLATE else "apps/v1" if kind in APPS_KINDS else version
     found = f"found {kind or 'no kind'} of {version or 'no apiVersion'}"
@@ -142,7 +149,6 @@ def _check(document: Document, spec: WorkloadSpec, snapshot: Snapshot) -> Iterat
     yield from _check_selector(document, spec)
     yield from _check_reserved(document, spec)
     yield from _check_pods(document)
-    yield from _check_volumes(document)
     size = len(snapshot.text.encode())
     if size > MAX_SNAPSHOT_BYTES:
         message = f"the pod template has {size:,} bytes; a version may have {MAX_SNAPSHOT_BYTES:,}"
@@ -155,13 +161,6 @@ def _check_replicas(document: Document) -> Iterator[Problem]:
         message = "a DaemonSet has one pod on each of its nodes"
         remedy = "remove it, or write a Deployment"
         yield document.problem(("spec", "replicas"), message, remedy, at_key=True)
-
-
-def _check_volumes(document: Document) -> Iterator[Problem]:
-    """Refuse storage for each pod, the one feature of a StatefulSet that a ReplicaSet lacks."""
-    if value_at(document.value, ("spec", "volumeClaimTemplates")):
-        message = "pods with storage of their own cannot be switched from one version to the next"
-        yield document.problem(("spec", "volumeClaimTemplates"), message, "remove it, or use volumes of the template")
 
 
 def _check_misspelt(document: Document) -> Iterator[Problem]:

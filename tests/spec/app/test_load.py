@@ -144,9 +144,9 @@ WRONG_TARGET = {
     "found Deployment of apps/v1beta1 (write apiVersion: apps/v1)",
     ("kind: Deployment", "kind: PodTemplate"): "target.yaml:1: apiVersion: a PodTemplate is of v1, "
     "found PodTemplate of apps/v1 (write apiVersion: v1)",
-    ("  replicas: 3\n", "  replicas: 3\n  volumeClaimTemplates: [{}]\n"): "target.yaml:8: spec.volumeClaimTemplates: "
-    "pods with storage of their own cannot be switched from one version to the next "
-    "(remove it, or use volumes of the template)",
+    ("kind: Deployment", "kind: StatefulSet"): "target.yaml:2: kind: a StatefulSet gives each pod a name and storage "
+    "of its own that stay, and two versions cannot both have them "
+    "(write a Deployment where its pods need neither; else apply it as before)",
     ("kind: Deployment\n", ""): "target.yaml:1: kind: the target must be a workload with a pod template, "
     "found no kind of apps/v1 (write apiVersion: apps/v1 and kind: Deployment)",
     ("namespace: shop", "namespace: pay"): "target.yaml:5: metadata.namespace: pay is not the namespace of the folder "
@@ -274,8 +274,9 @@ MANIFESTS = {
         "gitops-bg does not apply it; move it out of apps/, to where Flux, Argo CD or kubectl does)"
     ],
     CONFIG.replace("ConfigMap", "StatefulSet"): [
-        "other.yaml:2: kind: StatefulSet is not supported here (the workload of an app is its target: name this file "
-        "as spec.target in app.yaml, or move it away)"
+        "other.yaml:2: kind: StatefulSet is not supported here (two versions cannot both have the names and the "
+        "storage of its pods: gitops-bg does not apply it; move it out of apps/, to where Flux, Argo CD or kubectl "
+        "does)"
     ],
     CONFIG.replace("ConfigMap", "Gizmo"): [
         "other.yaml:2: kind: Gizmo is not supported here (allowed: Service, ConfigMap, Secret, "
@@ -323,7 +324,6 @@ template:
 NO_SELECTOR = TARGET.replace("  selector:\n    matchLabels:\n      app: web\n", "")
 WORKLOADS = {
     "ReplicaSet": (TARGET.replace("kind: Deployment", "kind: ReplicaSet"), 3),
-    "StatefulSet": (TARGET.replace("kind: Deployment", "kind: StatefulSet"), 3),
     "Rollout of Argo": (
         TARGET.replace("apps/v1", "argoproj.io/v1alpha1").replace("kind: Deployment", "kind: Rollout"),
         3,
@@ -407,7 +407,7 @@ def test_fields_of_a_deployment_that_have_no_meaning_here_are_passed_over() -> N
     assert load(target=TARGET.replace("replicas: 3", f"replicas: 3\n  {more}\n  ofTomorrow: 1")).problems == ()
 
 
-@pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"])
+@pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet", "DaemonSet"])
 def test_the_kinds_of_apps_need_their_selector(kind: str) -> None:
     (complaint,) = complaints(load(target=NO_SELECTOR.replace("kind: Deployment", f"kind: {kind}")))
     assert "spec.selector: is required" in complaint

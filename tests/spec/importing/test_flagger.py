@@ -193,8 +193,47 @@ def test_what_flagger_made_in_the_cluster_goes_with_the_canary() -> None:
     assert found.files["apps/shop/web/services.yaml"].count("kind: Service") == 2
 
 
+DAEMON_SET = DEPLOYMENT.replace("Deployment", "DaemonSet").replace("  replicas: 3\n", "")
+ON_NODES = CANARY.replace("kind: Deployment", "kind: DaemonSet")
+
+
+def test_a_canary_of_a_daemon_set_becomes_an_app_with_one_for_each_version() -> None:
+    found = imported(DAEMON_SET, ON_NODES, DAEMON_SET.replace("name: web,", "name: web-primary,"))
+    assert found.problems == ()
+    assert found.files["apps/shop/web/target.yaml"] == f"# From 0.yaml:1, DaemonSet web.\n{DAEMON_SET}"
+    assert [each.message for each in found.listed] == ["is what Flagger made of web, and goes with the Canary"]
+
+
+OFF = "nodeSelector: {flagger.app/scale-to-zero: 'true'}"
+OF_A_DAEMON_SET = {
+    "off its nodes": (
+        DAEMON_SET.replace("      containers:", f"      {OFF}\n      containers:"),
+        ON_NODES,
+        '0.yaml:9: spec.template.spec.nodeSelector["flagger.app/scale-to-zero"]: is on no node, as Flagger leaves it',
+    ),
+    "reverted on deletion": (
+        DAEMON_SET,
+        ON_NODES + "  revertOnDeletion: true\n",
+        "1.yaml:8: spec.revertOnDeletion: gives live traffic back to a Deployment, and the target is a DaemonSet",
+    ),
+    "replaced in another way": (
+        DAEMON_SET + "  updateStrategy: {type: OnDelete}\n",
+        ON_NODES,
+        "0.yaml:14: spec.updateStrategy: is of pods that are replaced node by node, and here a version comes up",
+    ),
+    "without a Canary": (DAEMON_SET, "", "0.yaml:2: kind: DaemonSet web is left out (apply it as before)"),
+}
+
+
+@pytest.mark.parametrize(("daemon_set", "canary", "said"), OF_A_DAEMON_SET.values(), ids=OF_A_DAEMON_SET)
+def test_what_a_daemon_set_cannot_have_is_said(daemon_set: str, canary: str, said: str) -> None:
+    found = imported(daemon_set, canary) if canary else imported(daemon_set)
+    assert [said in str(each) for each in (*found.problems, *found.listed)].count(True) == 1, found
+
+
 WRONG = {
-    "kind: DaemonSet, name: web": "spec.targetRef.kind: is a DaemonSet, and only a Deployment can be imported",
+    "kind: Service, name: web": "spec.targetRef.kind: is a Service, and only a Deployment or DaemonSet can be imported",
+    "kind: DaemonSet, name: web": "spec.targetRef.name: there is no DaemonSet shop/web among the files",
     "kind: Deployment, name: wep": "spec.targetRef.name: there is no Deployment shop/wep among the files",
 }
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from gitops_bg.spec.analysis.providers import ONLY_OF_ARGO
 from gitops_bg.spec.analysis.templates import TemplateSpec
-from gitops_bg.spec.importing import argo_rollouts, bgd_controller, deployments, flagger, flagger_metrics
+from gitops_bg.spec.importing import argo_rollouts, bgd_controller, daemon_sets, deployments, flagger, flagger_metrics
 from gitops_bg.spec.importing.fields import Left, Table, fate_of
 from gitops_bg.spec.notifications.alert_providers import ProviderSpec
 from tests.spec.importing.texts import CANARY, DEPLOYMENT, PEERS, ROLLOUT, fields, imported
@@ -44,6 +44,10 @@ FATES: dict[str, tuple[Table, list[str]]] = {
             "strategy",
             "template",
         ],
+    ),
+    "DaemonSet": (
+        daemon_sets.TABLE,
+        ["minReadySeconds", "revisionHistoryLimit", "selector", "template", "updateStrategy"],
     ),
 }
 
