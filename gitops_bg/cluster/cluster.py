@@ -37,7 +37,8 @@ from gitops_bg.cluster.reporting.pruned_status import PrunedStatus
 from gitops_bg.cluster.reporting.status import (
     differs_in_process_view_only,
     load,
-    pull_of,
+    pull_in,
+    record_in,
     since,
     status_of,
     with_condition,
@@ -257,7 +258,11 @@ class Cluster:
     def seen(self, app: AppKey) -> Seen:
         """The live BlueGreenDeployment, its record and its version, all of one moment."""
         state = self._reader.app(app)
-        return Seen(_manifest(app, state), load(state), state.meta.version if state else "", pull_of(state))
+        manifest = _manifest(app, state)
+        if state is None or manifest is None:
+            return Seen(None, Record(), "")
+        status = manifest["status"]
+        return Seen(manifest, record_in(status), state.meta.version, pull_in(status))
 
     def manifest(self, app: AppKey) -> Object | None:
         """The live BlueGreenDeployment as an object, for `spec.app.load.app_config_from_live`."""
@@ -313,8 +318,8 @@ class Cluster:
                 raise WorldChanged(f"{APPS.called(app.namespace, app.name)} is gone, and its record with it")
             return False
         self._decided[app] = state.meta.version
-        status = status_of(state, decision, now)
         live = reread_json(state.status)
+        status = status_of(state.meta.generation, live, decision, now)
         if app_owner_of(state, app, self._us) or self._kept.says(app, live, status):
             return False
         if differs_in_process_view_only(live, status) and not may_report():
@@ -419,6 +424,5 @@ def _locked(state: AppState, status: Object) -> Object:
         "apiVersion": APPS.api_version,
         "kind": APPS.name,
         "metadata": metadata,
-        "spec": reread_json(state.spec),
         "status": status,
     }

@@ -69,7 +69,7 @@ def test_app_that_a_bug_keeps_the_agent_from_looking_at_has_failed() -> None:
 
 def _object(phase: Phase) -> dict[str, Any]:
     decision = Decision((), Record(), phase, conditions=kstatus_of(phase, "because"))
-    return {"metadata": {"generation": 3}, "status": status_of(_state({}), decision, NOW)}
+    return {"metadata": {"generation": 3}, "status": status_of(3, {}, decision, NOW)}
 
 
 def _state(status: dict[str, Any]) -> AppState:

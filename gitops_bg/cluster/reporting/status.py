@@ -39,7 +39,11 @@ def load(state: AppState | None) -> Record:
 
     Raises `RecordUnreadable` where somebody else wrote an invalid record.
     """
-    status = reread_json(state.status) if state is not None else {}
+    return record_in(reread_json(state.status)) if state is not None else Record()
+
+
+def record_in(status: Object) -> Record:
+    """The record in a parsed status. Raises as `load`."""
     record = status.get("record")
     try:
         return from_json(Record, record) if record else Record()
@@ -47,16 +51,16 @@ def load(state: AppState | None) -> Record:
         raise RecordUnreadable(f"the record in the status of this app cannot be read: {error}") from error
 
 
-def status_of(state: AppState, decision: Decision, now: datetime) -> Object:
-    """The whole status for ``decision``; equal to the present one where nothing changed.
+def status_of(generation: int, live: Object, decision: Decision, now: datetime) -> Object:
+    """The whole status for ``decision``; equal to ``live``, the present one, where nothing changed.
 
-    ``now`` becomes the transition time of the conditions that change.
+    ``generation`` is that of the spec; ``now`` becomes the transition time of the conditions that change.
     """
     record = decision.record
     active = record.version(record.routing.traffic)
     coming = [version for version in record.versions if version.stage is Stage.CANDIDATE and not version.retiring]
     candidate = coming[-1] if coming else None
-    named, counts, generation = candidate or active, decision.counts, state.meta.generation
+    named, counts = candidate or active, decision.counts
     said = shown.Status(
         observed_generation=generation,
         phase=str(decision.phase),
@@ -75,7 +79,7 @@ def status_of(state: AppState, decision: Decision, now: datetime) -> Object:
         rollouts=tuple(_rollout(one) for one in reversed(record.rollouts)),
         analysis_runs=runs_of(record) or None,
         pull_request=pull_request(decision.pull),
-        conditions=tuple(conditions_with_times(_live_conditions(state), decision.conditions, generation, now)),
+        conditions=tuple(conditions_with_times(_live_conditions(live), decision.conditions, generation, now)),
         gates=tuple(gate_of(gate) for gate in decision.gates),
         waits=tuple(_wait(wait) for wait in decision.waits),
     )
@@ -96,7 +100,7 @@ def with_condition(state: AppState, condition: Condition, now: datetime) -> Obje
 
     It reads only the conditions of the status, and only valid ones: nothing else may be sound.
     """
-    others = _live_conditions(state)
+    others = _live_conditions(reread_json(state.status))
     implied = [replace(condition, type=kind, status=value) for kind, value in STATUS_WHILE_BROKEN.items()]
     known = {each["type"] for each in others}
     said = (condition, *(each for each in implied if each.type in known))
@@ -108,16 +112,18 @@ def with_condition(state: AppState, condition: Condition, now: datetime) -> Obje
 
 def since(state: AppState, kind: str) -> datetime | None:
     """Since when a condition of the status has its value; None where the status does not say."""
-    said = next((each for each in _live_conditions(state) if each["type"] == kind), {}).get("lastTransitionTime")
+    said = next((each for each in _live_conditions(reread_json(state.status)) if each["type"] == kind), {}).get(
+        "lastTransitionTime"
+    )
     try:
         return read_moment(said)
     except ValueError:
         return None
 
 
-def _live_conditions(state: AppState) -> list[Object]:
-    """The valid conditions in the status: somebody else may have written there."""
-    found = reread_json(state.status).get("conditions")
+def _live_conditions(status: Object) -> list[Object]:
+    """The valid conditions in a status: somebody else may have written there."""
+    found = status.get("conditions")
     return [each for each in found if _is_condition(each)] if isinstance(found, list) else []
 
 
@@ -169,13 +175,8 @@ def pull_request(pull: PullRequest | None) -> shown.PullRequest | None:
     return shown.PullRequest(number=pull.number, url=pull.url, state=state, closed_by=by)
 
 
-def pull_of(state: AppState | None) -> PullRequest | None:
-    """The pull request in the status; the forge has not been asked since."""
-    return pull_in(reread_json(state.status)) if state is not None else None
-
-
 def pull_in(status: Mapping[str, Any]) -> PullRequest | None:
-    """The pull request in a status, of an app or a group."""
+    """The pull request in a status, of an app or a group; the forge has not been asked since."""
     said = status.get("pullRequest")
     if not isinstance(said, dict) or not isinstance(said.get("number"), int) or said.get("state") not in set(PullState):
         return None
