@@ -40,9 +40,9 @@ class Measurements:
         self._forget_requests()
         self._agent.ask("start")
         seconds = self._agent.ask("idle") - started
-        memory, cpu = self._agent.ask("memory"), self._agent.ask("usage")["cpu"]
+        memory, used = self._agent.ask("memory"), self._agent.ask("usage")
         writes = f", {self._writes()} writes" if self._stage.sandbox else ""
-        detail = f"CPU of the agent {cpu:.1f} s; fresh mirror{writes}"
+        detail = f"CPU of the agent {used['cpu']:.1f} s, {used['requests']} requests; fresh mirror{writes}"
         yield self._row("cold-start", "cold start, nothing to do", seconds, "s", 30, detail)
         peak = f"at most {memory['peak']:.0f} MiB so far"
         yield self._row("cold-start", "… memory of the agent", memory["resident"], "MiB", 400, peak)

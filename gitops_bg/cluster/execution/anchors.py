@@ -7,7 +7,7 @@ Before a deletion by `deletionPolicy: delete`, the agent removes the second owne
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from threading import Lock
 
 from gitops_bg.cluster.api.client import Client
@@ -23,6 +23,7 @@ from gitops_bg.cluster.api.kinds import (
     Kind,
     Object,
 )
+from gitops_bg.core.model.version import AppKey
 
 ANCHORED = frozenset(
     kind.name for kind in (*WORKLOADS.values(), SERVICES, CONFIG_MAPS, SECRETS, HTTP_ROUTES, GRPC_ROUTES)
@@ -33,26 +34,34 @@ _log = logging.getLogger(__name__)
 
 
 class Anchors:
-    """The uids of namespaces, each read once for every life of an app's object. Thread-safe."""
+    """The uids of namespaces, each read once, and again after the namespace was recreated. Thread-safe.
 
-    def __init__(self, client: Client) -> None:
+    A recreated namespace contains no object of the former one. So a uid that was read for one app holds for another one
+    as long as the first is still there: ``is_there`` says whether a cache has an app's object of this uid.
+    """
+
+    def __init__(self, client: Client, is_there: Callable[[AppKey, str], bool]) -> None:
         self._client = client
+        self._is_there = is_there
         self._lock = Lock()
-        self._known: dict[tuple[str, str], str] = {}
+        self._read_for: dict[tuple[AppKey, str], str] = {}
+        self._latest: dict[str, tuple[AppKey, str]] = {}
+        """By namespace the app, with its uid, for which it was read the last time."""
 
-    def uid(self, namespace: str, app_uid: str) -> str:
-        """The uid of a namespace; empty where the agent may not read it, or has no object there yet.
-
-        A recreated namespace contains no object of the former one, so its uid is read again.
-        """
+    def uid(self, app: AppKey, app_uid: str) -> str:
+        """The uid of an app's namespace; empty where the agent may not read it, or the app has no object yet."""
         if not app_uid:
             return ""
         with self._lock:
-            known = self._known.get((namespace, app_uid))
+            known = self._read_for.get((app, app_uid))
+            other = self._latest.get(app.namespace)
+        if known is None and other is not None and self._is_there(*other):
+            known = self._read_for.get(other)
         if known is None:
-            known = self._read(namespace)
+            known = self._read(app.namespace)
             with self._lock:
-                self._known[namespace, app_uid] = known
+                self._read_for[app, app_uid] = known
+                self._latest[app.namespace] = (app, app_uid)
         return known
 
     def _read(self, namespace: str) -> str:
@@ -74,7 +83,7 @@ class Anchors:
         owners = metadata.get("ownerReferences")
         if kind.name not in ANCHORED or not owners:
             return body
-        uid = self.uid(metadata["namespace"], owners[0]["uid"])
+        uid = self.uid(AppKey(metadata["namespace"], owners[0]["name"]), owners[0]["uid"])
         if not uid:
             return body
         anchor = {

@@ -46,7 +46,7 @@ class Writer:
 
     def __init__(self, client: Client, memory: WriteThrough) -> None:
         self._client = client
-        self.anchors = Anchors(client)
+        self.anchors = Anchors(client, memory.holds_app)
         self.intents = Intents()
         self._memory = memory
 

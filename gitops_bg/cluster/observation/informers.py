@@ -169,6 +169,11 @@ class Informers:
         """The BlueGreenDeployment, whoever created it."""
         return self._apps.get(app.namespace, app.name)
 
+    def holds_app(self, app: AppKey, uid: str) -> bool:
+        """Whether the BlueGreenDeployment of this uid is there."""
+        state = self.app(app)
+        return state is not None and state.meta.uid == uid
+
     def apps(self) -> list[AppState]:
         """All BlueGreenDeployments."""
         return self._apps.all()

@@ -74,6 +74,9 @@ class WriteThrough(Protocol):
     def forget(self, kind: Kind, namespace: str, name: str, uid: str) -> None:
         """Note that the agent deleted an object."""
 
+    def holds_app(self, app: AppKey, uid: str) -> bool:
+        """Whether a cache has the BlueGreenDeployment of this uid; False where there is no cache."""
+
     def found(self, kind: Kind, app: AppKey, name: str) -> None:
         """Note that an object without our labels has a name that the app needs: no cache has it, so it is read live."""
 
@@ -144,6 +147,10 @@ class LiveReader:
 
     def forget(self, kind: Kind, namespace: str, name: str, uid: str) -> None:
         """Do nothing: nothing is cached."""
+
+    def holds_app(self, app: AppKey, uid: str) -> bool:  # noqa: ARG002 - the protocol's
+        """Return False: nothing is cached."""
+        return False
 
     def found(self, kind: Kind, app: AppKey, name: str) -> None:
         """Do nothing: nothing is cached."""

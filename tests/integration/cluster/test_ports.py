@@ -14,7 +14,6 @@ from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.endpoint_slice_version import EndpointSliceVersion
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.cluster.execution.anchors import Anchors
 from gitops_bg.cluster.execution.auxiliary import AuxiliaryObjects
 from gitops_bg.cluster.execution.deployments import scale_deployment
 from gitops_bg.cluster.execution.executor import Executor, Parts
@@ -63,7 +62,7 @@ class Bench:
         return Services(self.reader, self.writer, self.guards, self.settled, workloads)
 
     def cluster(self, router: TrafficRouter, workloads: Workloads) -> Cluster:
-        beside = AuxiliaryObjects(self.client, Anchors(self.client), Intents(), self.reader)
+        beside = AuxiliaryObjects(self.client, self.writer.anchors, Intents(), self.reader)
         parts = Parts(router, workloads, self.pods, beside, partial(scale_deployment, self.client))
         executor = Executor(self.reader, self.writer, self.guards, self.settled, parts, NOBODYS)
         sources = Sources(self.reader, router, workloads, self.pods, beside, self.writer.anchors, self.deployment)
