@@ -4,7 +4,7 @@ The Git thread replaces a reading as a whole, and only once everything is read. 
 for everything, so that no decision mixes the head of one main with the files of another.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gitops_bg.agent.desired.lineage import Followed
@@ -69,6 +69,10 @@ class Reading:
     def entry(self, app: AppKey) -> Entry | None:
         """The app as main has it, or None; None as well where main does not count."""
         return None if self.followed.blind else self.found(app)
+
+    def unread(self, namespace: str) -> Iterator[AppKey]:
+        """The apps of a namespace whose ``app.yaml`` cannot be read."""
+        return (app for app, entry in self.entries.items() if app.namespace == namespace and entry.config.spec is None)
 
     def found(self, app: AppKey) -> Entry | None:
         """The app as main has it, whether main counts or not."""

@@ -18,7 +18,9 @@ from gitops_bg.core.model.observed import Observed
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec, DeletionPolicy
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.status.internal_error import RecordUnreadable
 from gitops_bg.core.world import World
+from gitops_bg.spec.app.layout import folder_of
 from gitops_bg.spec.app.load import AppConfig
 
 
@@ -118,9 +120,30 @@ def gather(catalog: Catalog, cluster: Cluster, app: AppKey, now: datetime) -> Fa
         return _as_member(facts, state, in_main=reading.entry(app) is not None)
     if facts is None or reading.entry(app) or not facts.desired.knowledge.counts:
         return facts
+    if facts.spec.deletion_policy is DeletionPolicy.KEEP or not (why := _why_kept(catalog, cluster, reading, app)):
+        return facts
+    return replace(facts, spec=kept(facts.spec), desired=replace(facts.desired, kept=why))
+
+
+def _why_kept(catalog: Catalog, cluster: Cluster, reading: Reading, app: AppKey) -> str:
+    """Why an app whose folder left main may have left by accident; empty where nothing speaks for that."""
+    if not cluster.knows_all:
+        return "not all namespaces can be read, so nobody can say how many apps left"
     live = frozenset(filter(catalog.cares_for, cluster.apps()))
-    spec = _unless_too_many_left(reading, live, facts.spec) if cluster.knows_all else kept(facts.spec)
-    return replace(facts, spec=spec)
+    gone = sum(reading.found(each) is None for each in live)
+    if too_many_gone(gone, len(live), reading.settings.max_deleted_apps_percent):
+        return f"{gone} of {len(live)} apps left (maxDeletedAppsPercent)"
+    unread = (each for each in reading.unread(app.namespace) if not _serves(cluster, each))
+    other = None if app in reading.moved else min(unread, default=None)
+    return f"{folder_of(other)} cannot be read, and may say that it is this app (adopt.app)" if other else ""
+
+
+def _serves(cluster: Cluster, app: AppKey) -> bool:
+    """Whether an app has live traffic of its own, and so is no other one under a new name."""
+    try:
+        return bool(cluster.record(app).routing.traffic)
+    except RecordUnreadable:
+        return True
 
 
 def _as_member(facts: Facts, state: MemberState, *, in_main: bool) -> Facts:
@@ -131,8 +154,3 @@ def _as_member(facts: Facts, state: MemberState, *, in_main: bool) -> Facts:
         return replace(facts, desired=replace(facts.desired, in_candidate=waits_for_group))
     policy = DeletionPolicy.DELETE if state is MemberState.DELETED else DeletionPolicy.KEEP
     return replace(facts, spec=replace(facts.spec, deletion_policy=policy))
-
-
-def _unless_too_many_left(reading: Reading, live: frozenset[AppKey], spec: AppSpec) -> AppSpec:
-    gone = sum(reading.found(app) is None for app in live)
-    return kept(spec) if too_many_gone(gone, len(live), reading.settings.max_deleted_apps_percent) else spec

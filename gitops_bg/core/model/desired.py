@@ -146,6 +146,8 @@ class Desired:
     in_git: bool = True
     moved_to: str = ""
     """The app of main that is this one under a new name; only where the folder has left main."""
+    kept: str = ""
+    """Why the app is kept, whatever its ``deletionPolicy`` says; only where the folder has left main."""
     history_rewritten: str = ""
     """What was rewritten: the commit seen before that main no longer contains. Empty: nothing."""
     history_lasts: bool = True

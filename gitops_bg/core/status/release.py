@@ -33,5 +33,5 @@ def after_leaving(world: World) -> str:
     if release is not None:
         return f"live traffic goes back to Deployment {release.deployment}"
     if not world.left_main or policy is DeletionPolicy.KEEP:
-        return "it keeps serving"
+        return f"it keeps serving: {world.desired.kept}" if world.desired.kept else "it keeps serving"
     return f"it ends, as deletionPolicy: {policy} says"

@@ -206,6 +206,12 @@ def test_the_condition_says_what_becomes_of_it(policy):
     assert said["GitReachable"] == f"the app's folder has left main; {SAID[policy]}"
 
 
+def test_an_app_that_is_kept_says_why():
+    state = leaving(spec=with_policy(DeletionPolicy.KEEP), desired={**GONE, "kept": "4 of 5 apps left"})
+    said = {each.type: each.message for each in decided(state).conditions}
+    assert said["GitReachable"] == "the app's folder has left main; it keeps serving: 4 of 5 apps left"
+
+
 def test_a_suspended_app_keeps_serving_whatever_its_policy_says():
     state = leaving(spec=replace(with_policy(DeletionPolicy.ORPHAN), suspend=PAUSE))
     said = {each.type: each.message for each in decided(state).conditions}

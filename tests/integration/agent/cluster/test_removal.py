@@ -109,12 +109,46 @@ def test_many_apps_that_leave_in_one_commit_are_all_kept(world: Scenario) -> Non
     for app in apps[:4]:
         app.wait_told("orphaned")
         assert app.live_tag() == "v1"
+        said = app.condition("GitReachable")["message"]
+        assert said.endswith("it keeps serving: 4 of 5 apps left (maxDeletedAppsPercent)"), said
 
     world.pull()
     world.remote.revert("HEAD")
     world.push()
     for app in apps[:4]:
         app.wait_told("adopted")
+
+
+def test_an_app_is_kept_while_a_new_folder_that_may_be_it_cannot_be_read(web: App) -> None:
+    """Somebody renames the folder, and makes a mistake in its file: nobody knows whether it says `adopt.app`."""
+    world, shop = web.scenario, web.scenario.app("shop")
+    web.spec["deletionPolicy"] = "delete"
+    web.configure()
+    world.wait_idle()
+    files = {f"{shop.folder}/target.yaml": shop.target_yaml("v1"), f"{shop.folder}/app.yaml": "spec: ["}
+    world.publish("Rename web, nearly", {web.folder: None, **files})
+    web.wait_told("orphaned")
+    said = web.condition("GitReachable")["message"]
+    assert said.endswith(f"it keeps serving: {shop.folder} cannot be read, and may say that it is this app (adopt.app)")
+    world.restart(fresh_mirror=True)
+    world.wait_idle()
+    assert web.live_tag() == "v1"
+
+    world.publish("It is another one", {f"{shop.folder}/app.yaml": shop.app_yaml()})
+    eventually(lambda: world.advance(3600) or _is_gone(web), what="what its policy says happens now")
+
+
+def test_a_neighbour_that_serves_and_is_broken_keeps_nobody(world: Scenario) -> None:
+    world.start()
+    web, other = world.app("web"), world.app("other")
+    web.spec["deletionPolicy"] = "delete"
+    web.deploy("v1")
+    other.deploy("v1")
+    world.publish("Break other", {f"{other.folder}/app.yaml": "spec: ["})
+    other.wait_condition("InvalidSpec")
+
+    world.publish("Remove web", {web.folder: None})
+    web.wait(lambda: _is_gone(web), "everything is gone")
 
 
 def test_two_apps_may_always_leave(world: Scenario) -> None:
