@@ -170,9 +170,8 @@ def _check_misspelt(document: Document) -> Iterator[Problem]:
     """
     if document.value["kind"] not in APPS_KINDS:
         return
-    for key in document.value["spec"]:
-        meant = nearest(key, _READ, cutoff=0.8)
-        if meant and key not in _READ:
+    for key in [key for key in document.value["spec"] if key not in _READ]:
+        if meant := nearest(key, _READ, cutoff=0.8):
             yield document.problem(("spec", key), "there is no such field", f"did you mean {meant}?", at_key=True)
 
 
