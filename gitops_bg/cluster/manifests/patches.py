@@ -4,11 +4,13 @@ A JSON patch is carried out as a whole or not at all; its ``test`` makes the API
 changed since the decision (pitfalls.md §1.4, §7; RFC 6902 §4.6).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from gitops_bg.cluster.api.kinds import NAMESPACES, Object
 from gitops_bg.cluster.manifests.adoption import before_in, before_of, given_back
 from gitops_bg.cluster.manifests.render import with_protocols
+from gitops_bg.cluster.observation.changed_fields import ChangedField, ListItem
 from gitops_bg.cluster.observation.drift import ports_are
 from gitops_bg.core import names
 from gitops_bg.core.model.actions import HandBack, MarkService, PointPreview, ScaleReplicaSet, SwitchTraffic
@@ -24,6 +26,26 @@ _NODES = "/spec/template/spec/nodeSelector"
 def unchanged(version: str) -> list[Object]:
     """Only if nobody has written to the object since this version of it."""
     return [{"op": "test", "path": "/metadata/resourceVersion", "value": version}]
+
+
+def without(live: Object, fields: Iterable[ChangedField]) -> list[Object]:
+    """Remove these fields of an object that was read just before, from the last on: an item moves those behind it."""
+    found = sorted(((_pointer(live, each.path), each.found) for each in fields), key=lambda one: one[0], reverse=True)
+    paths = [("".join(f"/{_escaped(str(step))}" for step in pointer), value) for pointer, value in found]
+    return [
+        operation
+        for path, value in paths
+        for operation in ({"op": "test", "path": path, "value": value}, {"op": "remove", "path": path})
+    ]
+
+
+def _pointer(live: Any, path: Sequence[str | ListItem]) -> tuple[str | int, ...]:
+    steps: list[str | int] = []
+    for step in path:
+        at = step if isinstance(step, str) else live.index(step.item)
+        steps.append(at)
+        live = live[at]
+    return tuple(steps)
 
 
 def change_selector(app: AppKey, action: SwitchTraffic | PointPreview, live: Object) -> list[Object]:

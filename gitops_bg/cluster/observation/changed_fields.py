@@ -1,18 +1,18 @@
 """How a live object differs from what the agent applies, field by field, for people; and who changed it. Pure.
 
-It sees what `drift.contains` sees, and decides nothing. Values below ``data`` and the like are shown nowhere, nor those
-of environment variables whose names are those of secrets.
+It sees what `drift.contains` sees, and what others added to pods, and decides nothing. Values below ``data`` and the
+like are shown nowhere, nor those of environment variables whose names are those of secrets.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gitops_bg.cluster.api.kinds import REPLICA_SETS, SERVICES, Object
+from gitops_bg.cluster.api.kinds import REPLICA_SETS, SERVICES, WORKLOADS, Object
 from gitops_bg.cluster.observation.drift import QUANTITIES, contains, item_key, merge_keys, ports_are
 from gitops_bg.core.model.auxiliary import ROUTES
 from gitops_bg.core.model.drift import FieldChange
-from gitops_bg.core.names import FIELD_MANAGER
+from gitops_bg.core.names import FIELD_MANAGER, NOWHERE
 from gitops_bg.core.text.foreign_json import NotJson, read_json
 from gitops_bg.core.text.masking import HOLDERS
 from gitops_bg.core.text.printable import one_line
@@ -21,6 +21,33 @@ from gitops_bg.spec.manifests.differences import Difference, Marks, field_of, lo
 _METADATA = ("labels", "annotations", "ownerReferences")
 _APART = ("apiVersion", "kind", "metadata", "status")
 _LONGEST_NAME, _LONGEST_TEXT = 60, 240
+_TEMPLATE = ("spec", "template")
+_RUNNING = frozenset(kind.name for kind in WORKLOADS.values())
+_SAME = {"serviceAccount": "serviceAccountName"}
+"""The old names of fields: the API server fills in each from the other, so they are there, or go, together."""
+_FILLED_IN: Mapping[str, tuple[object, ...]] = {
+    "apiVersion": ("v1",),
+    "defaultMode": (420,),
+    "dnsPolicy": ("ClusterFirst",),
+    "enableServiceLinks": (True,),
+    "expirationSeconds": (3600,),
+    "failureThreshold": (3,),
+    "imagePullPolicy": ("Always", "IfNotPresent"),
+    "periodSeconds": (10,),
+    "protocol": ("TCP",),
+    "restartPolicy": ("Always",),
+    "schedulerName": ("default-scheduler",),
+    "scheme": ("HTTP",),
+    "successThreshold": (1,),
+    "terminationGracePeriodSeconds": (30,),
+    "terminationMessagePath": ("/dev/termination-log",),
+    "terminationMessagePolicy": ("File",),
+    "timeoutSeconds": (1,),
+}
+"""What the API server makes of a field of a pod template that nobody writes; who writes the same adds nothing.
+
+https://github.com/kubernetes/kubernetes/blob/v1.31.0/pkg/apis/core/v1/defaults.go
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +130,8 @@ def _of_content(live: Object, manifest: Object) -> Iterator[ChangedField]:
     for key in sorted({*live, *manifest}):
         if key.lower() in HOLDERS:
             yield from _key_by_key(live, manifest, key)
+    if manifest["kind"] in _RUNNING:
+        yield from additions(live, manifest["spec"]["template"])
 
 
 def _key_by_key(live: Object, manifest: Object, at: str) -> Iterator[ChangedField]:
@@ -139,6 +168,72 @@ def _below(live: Any, wanted: Any, at: Path) -> Iterator[ChangedField]:
             yield from _below(items.get(item_key(item, keys)), item, (*at, ListItem(keys, item)))
     else:
         yield ChangedField(at, live, wanted)
+
+
+def additions(live: Object, template: Object) -> tuple[ChangedField, ...]:
+    """What other field managers added to the pod template of a live workload, beyond ``template``.
+
+    The server's own additions are nobody's, so a comparison has to tolerate them, and cannot see these: a container, a
+    variable, a node selector, with which the pods would not be those that were checked.
+
+    >>> fields = {"f:spec": {"f:template": {"f:spec": {"f:hostNetwork": {}}}}}
+    >>> live = {"metadata": {"managedFields": [{"manager": "kubectl-edit", "fieldsV1": fields}]}}
+    >>> live["spec"] = {"template": {"spec": {"hostNetwork": True, "dnsPolicy": "ClusterFirst"}}}
+    >>> [each.change.text for each in additions(live, {"spec": {}})]
+    ['spec.template.spec.hostNetwork: - true']
+    """
+    found: dict[str, ChangedField] = {}
+    for entry in live["metadata"].get("managedFields") or ():
+        fields, there = entry.get("fieldsV1"), live
+        for step in _TEMPLATE:
+            fields = fields.get(f"f:{step}") if isinstance(fields, Mapping) else None
+            there = there.get(step) or {}
+        if entry.get("manager") != FIELD_MANAGER and isinstance(fields, Mapping):
+            for each in _beyond(fields, there, template, _TEMPLATE):
+                found.setdefault(each.field, each)
+    return tuple(found[field] for field in sorted(found))
+
+
+def _beyond(fields: Mapping[str, Any], live: Any, wanted: Any, at: Path) -> Iterator[ChangedField]:
+    """What is below ``live`` and not below ``wanted``, of a set of fields that somebody owns."""
+    if not fields:
+        yield from _beyond_whole(live, wanted, at)
+    for key, below in fields.items():
+        sort, _, name = key.partition(":")
+        if sort == "f" and isinstance(live, Mapping):
+            named = wanted if isinstance(wanted, Mapping) else {}
+            yield from _beyond(below, live.get(name), named.get(_SAME.get(name, name)), (*at, name))
+            for twin in (old for old, new in _SAME.items() if new == name):
+                yield from _beyond_whole(live.get(twin), named.get(name), (*at, twin))
+        elif sort == "k" and isinstance(live, list):
+            yield from _beyond_item(key, below, live, wanted if isinstance(wanted, list) else [], at)
+
+
+def _beyond_item(key: str, below: Any, live: list[Any], wanted: list[Any], at: Path) -> Iterator[ChangedField]:
+    try:
+        keys = tuple(read_json(key[2:]))
+    except (NotJson, TypeError):
+        return
+    steps = [ListItem(keys, item) for item in live if isinstance(item, Mapping)]
+    step = next((step for step in steps if _names(key, step)), None)
+    if step is None:
+        return
+    same = (item for item in wanted if isinstance(item, Mapping) and _names(key, ListItem(keys, item)))
+    known = next(same, None)
+    if known is None:
+        yield ChangedField((*at, step), step.item, None)
+    else:
+        yield from _beyond(below, step.item, known, (*at, step))
+
+
+def _beyond_whole(live: Any, wanted: Any, at: Path) -> Iterator[ChangedField]:
+    """Of a value that somebody owns as a whole."""
+    if isinstance(live, Mapping) and isinstance(wanted, Mapping):
+        for key in live:
+            if key not in wanted and key != NOWHERE:  # The agent's own, and part of no version.
+                yield from _beyond_whole(live[key], None, (*at, key))
+    elif wanted is None and live not in ("", 0, [], {}, None) and live not in _FILLED_IN.get(str(at[-1]), ()):
+        yield ChangedField(at, live, None)
 
 
 def managers_of(live: Object, path: Path) -> tuple[str, ...]:

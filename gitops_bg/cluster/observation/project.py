@@ -12,6 +12,7 @@ from sys import intern
 from gitops_bg.cluster.api.kinds import CONFIG_MAPS, SECRETS, Kind, Object
 from gitops_bg.cluster.manifests import anti_affinity, ephemeral_metadata, own_pods
 from gitops_bg.cluster.manifests.render import pod_template, version_labels
+from gitops_bg.cluster.observation.changed_fields import additions
 from gitops_bg.cluster.observation.drift import contains
 from gitops_bg.cluster.observation.states import (
     AppState,
@@ -33,7 +34,7 @@ SERVICE_NAME = "kubernetes.io/service-name"
 
 def replica_set_state(body: Object, known: ReplicaSetState | None = None) -> ReplicaSetState:
     """The state of a ReplicaSet; ``known`` is the former state, which saves comparing an unchanged template."""
-    return _compared(_counted(body), known, body["spec"])
+    return _compared(_counted(body), known, body)
 
 
 def _counted(body: Object) -> ReplicaSetState:
@@ -61,9 +62,9 @@ def _counted(body: Object) -> ReplicaSetState:
     )
 
 
-def _compared(state: ReplicaSetState, known: ReplicaSetState | None, spec: Object) -> ReplicaSetState:
+def _compared(state: ReplicaSetState, known: ReplicaSetState | None, body: Object) -> ReplicaSetState:
     compared = known is not None and known.intact and _template_inputs(known) == _template_inputs(state)
-    return state if compared else replace(state, intact=state.intact and _is_intact(state, spec.get("template") or {}))
+    return state if compared else replace(state, intact=state.intact and _is_intact(state, body))
 
 
 def daemon_set_state(body: Object, known: ReplicaSetState | None = None) -> ReplicaSetState:
@@ -82,7 +83,7 @@ def daemon_set_state(body: Object, known: ReplicaSetState | None = None) -> Repl
     }
     replicas = 0 if off else max(1, status.get("desiredNumberScheduled", 0))
     alike = {**body, "spec": {**spec, "replicas": replicas}, "status": counted}
-    return _compared(replace(_counted(alike), workload=WorkloadKind.DAEMON_SET), known, spec)
+    return _compared(replace(_counted(alike), workload=WorkloadKind.DAEMON_SET), known, body)
 
 
 WORKLOAD_STATES = {WorkloadKind.REPLICA_SET: replica_set_state, WorkloadKind.DAEMON_SET: daemon_set_state}
@@ -175,8 +176,8 @@ def snapshot_in(state: ReplicaSetState) -> Snapshot:
     return Snapshot(state.full_digest, state.snapshot, refs_in(state.configuration), state.workload)
 
 
-def _is_intact(state: ReplicaSetState, template: Object) -> bool:
-    """Whether the snapshot matches its digest, and the template is what the snapshot renders to."""
+def _is_intact(state: ReplicaSetState, body: Object) -> bool:
+    """Whether the snapshot matches its digest, and the template is what the snapshot renders to, and no more."""
     snapshot = snapshot_in(state)
     if not snapshot.text or not is_genuine(snapshot):
         return False
@@ -186,7 +187,8 @@ def _is_intact(state: ReplicaSetState, template: Object) -> bool:
         pod_template(app, snapshot, labels), app, state.full_digest, own_pods.read(state.own_pods)
     )
     rendered = ephemeral_metadata.dress(narrowed, ephemeral_metadata.read(state.worn).metadata, labels)
-    return contains(template, anti_affinity.add(rendered, app, anti_affinity.read(state.anti_affinity)))
+    wanted = anti_affinity.add(rendered, app, anti_affinity.read(state.anti_affinity))
+    return contains(body["spec"].get("template") or {}, wanted) and not additions(body, wanted)
 
 
 def _is_ready(endpoint: Object) -> bool:

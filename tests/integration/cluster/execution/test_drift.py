@@ -66,6 +66,17 @@ def cases(scene: Scene) -> dict[str, Case]:
     ours = f"{{gitops-bg.dev/app: {APP}, gitops-bg.dev/digest: {own}}}"
     web = {"name": "web", "image": "theirs:v0"}
     image = {"spec": {"template": {"spec": {"containers": [web]}}}}
+    beside = [
+        {"name": "web", "command": ["sh"], "env": [{"name": "DB", "value": "x"}]},
+        {"name": "other", "image": "o"},
+    ]
+    account = {"serviceAccountName": "root"}
+    more = {
+        "spec": {
+            "template": {"spec": {"containers": beside, "nodeSelector": {"disk": "ssd"}, "hostIPC": True, **account}}
+        }
+    }
+    dressed = {"spec": {"template": {"metadata": {"labels": {"tier": "front"}, "annotations": {"their.dev/x": "1"}}}}}
     return {
         "the selector of a Service, by an edit": Case(
             "services", "web", service, {"spec": {"selector": {"gitops-bg.dev/digest": "0123456789"}}},
@@ -92,6 +103,15 @@ def cases(scene: Scene) -> dict[str, Case]:
         "the image of a ReplicaSet": Case(
             "replicasets", replica_set, create(ONE, repair=True), image,
             "kubectl-edit changed spec.template.spec.containers[web].image: theirs:v0 → registry.example/web:v1",
+        ),
+        "more in the pods of a ReplicaSet, by a server-side apply": Case(
+            "replicasets", replica_set, create(ONE, repair=True), more,
+            "argocd-controller changed spec.template.spec.", "argocd-controller", apply=True,
+        ),
+        "more metadata of the pods of a ReplicaSet": Case(
+            "replicasets", replica_set, create(ONE, repair=True), dressed,
+            'kubectl-edit changed spec.template.metadata.annotations["their.dev/x"]: - 1, '
+            "spec.template.metadata.labels.tier: - front",
         ),
         "the size of a ReplicaSet": Case(
             "replicasets", replica_set, ScaleReplicaSet(ONE.digest, 1, 0, 1, "it needs 1"), {"spec": {"replicas": 0}},
@@ -138,6 +158,8 @@ NAMES = (
     "a label that somebody takes away",
     "the selector of the preview",
     "the image of a ReplicaSet",
+    "more in the pods of a ReplicaSet, by a server-side apply",
+    "more metadata of the pods of a ReplicaSet",
     "the size of a ReplicaSet",
     "the spec of the app",
     "an autoscaler",
@@ -206,7 +228,15 @@ def content(scene: Scene, case: Case) -> Json:
     """What a repair brings back."""
     live = scene.cluster.get(path(scene, case.kind, case.name))
     metadata = {key: live["metadata"].get(key) for key in ("labels", "annotations", "ownerReferences")}
-    return {**{key: each for key, each in live.items() if key not in ("metadata", "status")}, "metadata": metadata}
+    rest = {key: each for key, each in live.items() if key not in ("metadata", "status")}
+    return _without_empties({**rest, "metadata": metadata})
+
+
+def _without_empties(value: Any) -> Any:
+    """A real server leaves out what became empty; the sandbox keeps it."""
+    if isinstance(value, dict):
+        return {key: kept for key, each in value.items() if (kept := _without_empties(each)) not in ({}, [], None)}
+    return [_without_empties(each) for each in value] if isinstance(value, list) else value
 
 
 @pytest.mark.parametrize("look", [lambda _: None, Scene.observe], ids=["at once", "after a look"])
