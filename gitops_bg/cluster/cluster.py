@@ -158,7 +158,8 @@ class Cluster:
     def _of(
         cls, client: Client, reader: Reader, memory: WriteThrough, jobs: Jobs | None = None, us: Allegiance = NOBODYS
     ) -> "Cluster":
-        writer, settled = Writer(client, memory), AppliedStates()
+        known_apps = reader.apps if isinstance(reader, Informers) else tuple
+        writer, settled = Writer(client, memory, known_apps), AppliedStates()
         guards, pods = Guards(reader, memory, writer, us), Pods(client)
         beside = AuxiliaryObjects(client, writer.anchors, writer.intents, reader)
         workloads = ReplicaSets(reader, writer, guards, settled, pods)

@@ -7,7 +7,8 @@ Before a deletion by `deletionPolicy: delete`, the agent removes the second owne
 """
 
 import logging
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Lock
 
 from gitops_bg.cluster.api.client import Client
@@ -23,6 +24,7 @@ from gitops_bg.cluster.api.kinds import (
     Kind,
     Object,
 )
+from gitops_bg.cluster.observation.states import AppState
 
 ANCHORED = frozenset(
     kind.name for kind in (*WORKLOADS.values(), SERVICES, CONFIG_MAPS, SECRETS, HTTP_ROUTES, GRPC_ROUTES)
@@ -33,12 +35,19 @@ _log = logging.getLogger(__name__)
 
 
 class Anchors:
-    """The uids of namespaces, each read once for every life of an app's object. Thread-safe."""
+    """The uids of namespaces, each read once for every life of an app's object. Thread-safe.
 
-    def __init__(self, client: Client) -> None:
+    One read counts for all apps of the namespace that were known before the first question: while an object exists, its
+    namespace was not recreated. ``known_apps`` gives them without asking the server.
+    """
+
+    def __init__(self, client: Client, known_apps: Callable[[], Iterable[AppState]] = tuple) -> None:
         self._client = client
+        self._known_apps = known_apps
         self._lock = Lock()
         self._known: dict[tuple[str, str], str] = {}
+        self._waiting: dict[str, list[str]] | None = None
+        """The uids of the apps that were known at the first question, by namespace, until theirs is read."""
 
     def uid(self, namespace: str, app_uid: str) -> str:
         """The uid of a namespace; empty where the agent may not read it, or has no object there yet.
@@ -49,11 +58,25 @@ class Anchors:
             return ""
         with self._lock:
             known = self._known.get((namespace, app_uid))
+            others = self._known_before(namespace) if known is None else ()
         if known is None:
             known = self._read(namespace)
             with self._lock:
-                self._known[namespace, app_uid] = known
+                self._note(namespace, [app_uid, *others] if known else [app_uid], known)
         return known
+
+    def _known_before(self, namespace: str) -> Sequence[str]:
+        if self._waiting is None:
+            self._waiting = defaultdict(list)
+            for state in self._known_apps():
+                self._waiting[state.meta.namespace].append(state.meta.uid)
+        return self._waiting.get(namespace, ())
+
+    def _note(self, namespace: str, apps: Iterable[str], uid: str) -> None:
+        for app in apps:
+            self._known.setdefault((namespace, app), uid)
+        if uid and self._waiting is not None:
+            self._waiting.pop(namespace, None)
 
     def _read(self, namespace: str) -> str:
         try:

@@ -3,7 +3,7 @@
 Each returns what happened to its object, for the change set.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from gitops_bg.cluster.api.client import Client
@@ -12,6 +12,7 @@ from gitops_bg.cluster.execution.anchors import Anchors
 from gitops_bg.cluster.execution.intents import Intents
 from gitops_bg.cluster.observation.changed_fields import ChangedField
 from gitops_bg.cluster.observation.reader import WriteThrough
+from gitops_bg.cluster.observation.states import AppState
 from gitops_bg.core import names
 from gitops_bg.core.model.change_set import Change, ChangeSetEntry
 from gitops_bg.core.model.drift import Drift
@@ -42,11 +43,13 @@ def _change(before: str, after: Object) -> Change:
 
 
 class Writer:
-    """The verbs that write, and the live read before them."""
+    """The verbs that write, and the live read before them. ``known_apps``: see `Anchors`."""
 
-    def __init__(self, client: Client, memory: WriteThrough) -> None:
+    def __init__(
+        self, client: Client, memory: WriteThrough, known_apps: Callable[[], Iterable[AppState]] = tuple
+    ) -> None:
         self._client = client
-        self.anchors = Anchors(client)
+        self.anchors = Anchors(client, known_apps)
         self.intents = Intents()
         self._memory = memory
 
