@@ -44,8 +44,8 @@ class Meta:
     manager: str = ""
     controller: Controller | None = None
     deleting: bool = False
-    owners: frozenset[str] = frozenset()
-    """The uids of all its owners."""
+    owners: tuple[str, ...] = ()
+    """The uids of all its owners, sorted: they are few, and a set would take four times the memory."""
 
 
 class State(Protocol):
@@ -176,7 +176,7 @@ def meta_of(body: Object) -> Meta:
         manager=intern(labels.get(names.MANAGED_BY, "")),
         controller=_controller(metadata),
         deleting="deletionTimestamp" in metadata,
-        owners=frozenset(intern(owner["uid"]) for owner in metadata.get("ownerReferences") or ()),
+        owners=tuple(sorted({intern(owner["uid"]) for owner in metadata.get("ownerReferences") or ()})),
     )
 
 
@@ -192,5 +192,5 @@ def pairs(values: Mapping[str, str] | None) -> Pairs:
 def _controller(metadata: Object) -> Controller | None:
     for owner in metadata.get("ownerReferences") or ():
         if owner.get("controller"):
-            return Controller(intern(owner["apiVersion"]), intern(owner["kind"]), owner["name"], owner["uid"])
+            return Controller(*(intern(owner[name]) for name in ("apiVersion", "kind", "name", "uid")))
     return None
