@@ -12,6 +12,7 @@ from typing import Protocol
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.core import names
 from gitops_bg.core.model.version import WorkloadKind
+from gitops_bg.core.text.packed_json import PackedJson
 
 Pairs = tuple[tuple[str, str], ...]
 """A map of strings, sorted by key."""
@@ -146,11 +147,11 @@ class SliceState:
 
 @dataclass(frozen=True, slots=True)
 class AppState:
-    """A BlueGreenDeployment; ``spec`` and ``status`` are JSON texts, read when needed."""
+    """A BlueGreenDeployment; ``spec`` is a JSON text, and ``status`` packed: it is most of what is kept of an app."""
 
     meta: Meta
     spec: str
-    status: str
+    status: PackedJson
     recorded: bool
     """Whether the status holds a record of ours."""
     request: str

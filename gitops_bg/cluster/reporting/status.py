@@ -18,7 +18,7 @@ from gitops_bg.core.model.record import Record, Rollout
 from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.status.internal_error import STATUS_WHILE_BROKEN, RecordUnreadable
 from gitops_bg.core.status.process_view import FIELDS
-from gitops_bg.core.text.foreign_json import read_json, reread_json
+from gitops_bg.core.text.foreign_json import read_json
 from gitops_bg.core.text.moments import read_moment
 from gitops_bg.spec import status as shown
 from gitops_bg.spec.codec import from_json, to_json
@@ -39,7 +39,7 @@ def load(state: AppState | None) -> Record:
 
     Raises `RecordUnreadable` where somebody else wrote an invalid record.
     """
-    status = reread_json(state.status) if state is not None else {}
+    status = state.status.read() if state is not None else {}
     record = status.get("record")
     try:
         return from_json(Record, record) if record else Record()
@@ -117,7 +117,7 @@ def since(state: AppState, kind: str) -> datetime | None:
 
 def _live_conditions(state: AppState) -> list[Object]:
     """The valid conditions in the status: somebody else may have written there."""
-    found = reread_json(state.status).get("conditions")
+    found = state.status.read().get("conditions")
     return [each for each in found if _is_condition(each)] if isinstance(found, list) else []
 
 
@@ -171,7 +171,7 @@ def pull_request(pull: PullRequest | None) -> shown.PullRequest | None:
 
 def pull_of(state: AppState | None) -> PullRequest | None:
     """The pull request in the status; the forge has not been asked since."""
-    return pull_in(reread_json(state.status)) if state is not None else None
+    return pull_in(state.status.read()) if state is not None else None
 
 
 def pull_in(status: Mapping[str, Any]) -> PullRequest | None:

@@ -29,7 +29,11 @@ class Part:
 
 
 PARTS = (
-    Part("status", 9, "the record and the conditions as the API server has them: what the next save is compared with"),
+    Part(
+        "status",
+        3,
+        "the record and the conditions, packed: each look begins with them, and each save is compared",
+    ),
     Part("live objects", 10, "the informers: a few fields of the app's object, ReplicaSets, Services, EndpointSlices"),
     Part("files", 9, "`app.yaml`, `target.yaml` and `primary.yaml` as types of the core: every look decides with them"),
     Part("ledger", 1, "how far it got, to append and never to write twice"),
