@@ -32,10 +32,11 @@ CHANGE_MS = 250.0
 
 @dataclass(frozen=True)
 class ColdStart:
-    """What a start took until nothing was left to do: seconds, of CPU as well; MiB then, and at most until then."""
+    """What a start took until nothing was left to do: seconds, of CPU as well, and requests; MiB then, and at most."""
 
     seconds: float
     cpu: float
+    requests: int
     resident: float
     peak: float
 
@@ -64,14 +65,14 @@ class Measurements:
         self._forget_requests()
         self._agent.ask("start")
         seconds = self._agent.ask("idle") - started
-        memory, cpu = self._agent.ask("memory"), self._agent.ask("usage")["cpu"]
-        return ColdStart(seconds, cpu, memory["resident"], memory["peak"])
+        memory, used = self._agent.ask("memory"), self._agent.ask("usage")
+        return ColdStart(seconds, used["cpu"], used["requests"], memory["resident"], memory["peak"])
 
     def cold_start(self, started: float) -> Iterator[Row]:
         """A start; nothing may be written."""
         took = self.start(started)
         writes = f", {self._writes()} writes" if self._stage.sandbox else ""
-        detail = f"CPU of the agent {took.cpu:.1f} s; fresh mirror{writes}"
+        detail = f"CPU of the agent {took.cpu:.1f} s; {took.requests} requests; fresh mirror{writes}"
         yield self._row("cold-start", "cold start, nothing to do", took.seconds, "s", COLD_START_S, detail)
         peak = f"at most {took.peak:.0f} MiB so far"
         yield self._row("cold-start", "… memory of the agent", took.resident, "MiB", MEMORY_MIB, peak)
