@@ -171,8 +171,8 @@ def _check_misspelt(document: Document) -> Iterator[Problem]:
     if document.value["kind"] not in APPS_KINDS:
         return
     for key in document.value["spec"]:
-        meant = nearest(key, _READ, cutoff=0.8)
-        if meant and key not in _READ:
+        meant = "" if key in _READ else nearest(key, _READ, cutoff=0.8)
+        if meant:
             yield document.problem(("spec", key), "there is no such field", f"did you mean {meant}?", at_key=True)
 
 
