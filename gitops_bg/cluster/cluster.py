@@ -318,7 +318,7 @@ class Cluster:
                 raise WorldChanged(f"{APPS.called(app.namespace, app.name)} is gone, and its record with it")
             return False
         self._decided[app] = state.meta.version
-        live = reread_json(state.status)
+        live = state.status.read()
         status = status_of(state.meta.generation, live, decision, now)
         if app_owner_of(state, app, self._us) or self._kept.says(app, live, status):
             return False
@@ -338,7 +338,7 @@ class Cluster:
         if state is None or app_owner_of(state, app, self._us):
             return False
         status = with_condition(state, condition, now)
-        if status["conditions"] == reread_json(state.status).get("conditions"):
+        if status["conditions"] == state.status.read().get("conditions"):
             return False
         lock = {"resourceVersion": state.meta.version}
         self._writer.patch_status(APPS, app.namespace, app.name, {"metadata": lock, "status": status})
@@ -413,7 +413,7 @@ def _manifest(app: AppKey, state: AppState | None) -> Object | None:
         return None
     metadata = {"namespace": app.namespace, "name": app.name, "uid": state.meta.uid}
     head = {"apiVersion": APPS.api_version, "kind": APPS.name, "metadata": metadata}
-    return {**head, "spec": reread_json(state.spec), "status": reread_json(state.status)}
+    return {**head, "spec": reread_json(state.spec), "status": state.status.read()}
 
 
 def _locked(state: AppState, status: Object) -> Object:

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 
 from rich.console import Console
 
@@ -18,17 +19,19 @@ from tests.bench.deciding import measure_decide
 from tests.bench.measure import Measurements
 from tests.bench.pull_requests import measure_pull_requests
 from tests.bench.rows import KEYS, Row
+from tests.bench.scale.page import write_scale
+from tests.bench.scale.rows import GROWTH, measure_scale
 from tests.bench.stage import QUICK, Size, Stage, control_plane_stage, sandbox_stage, watching
 from tests.support.cluster.control_plane import HOW_TO_GET_THEM, assets
 
 _Make = Callable[[Size], AbstractContextManager[Stage]]
 _ALONE = frozenset(("decide", "forge", "command-line"))
 """They need no cluster that was filled for them."""
-_ON_A_CLUSTER = frozenset(KEYS) - _ALONE - {"unchanged"}
+_ON_A_CLUSTER = frozenset(KEYS) - _ALONE - {"unchanged", "scale"}
+_ON_ONE_STAGE = frozenset(KEYS) - _ALONE - {"scale"}
+"""They share a stage with other rows; `scale` makes one for each number of apps."""
 _CONTROL_PLANE_APPS = 1_200
 """The real one is filled by an agent, app by app: ten thousand would take most of an hour."""
-_GROWTH = 1.5
-"""The cost of a change counts as independent of the other apps up to this factor; the rest is noise."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -41,8 +44,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         report.print_table(rows, Console(width=max(console.width, 160)))
     if options.write_docs:
-        report.write_page(rows)
+        _write_docs(rows)
     return 0
+
+
+def _write_docs(rows: Sequence[Row]) -> None:
+    """Put each table into the page that has rows: the others stay as they are."""
+    scale = [row for row in rows if row.key == "scale"]
+    others = [row for row in rows if row.key != "scale"]
+    if scale:
+        write_scale(scale, report.PAGE)
+    if others:
+        report.write_page(others)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -51,7 +64,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--apps", type=int, help="how many apps, instead of 10,000 and 1,200 on a control plane")
     parser.add_argument("--cluster", choices=("sandbox", "control-plane", "both"), default="both")
     parser.add_argument("--quick", action="store_true", help="few apps, few repeats: to see that it works")
-    parser.add_argument("--write-docs", action="store_true", help="put the table into docs/reference/performance.md")
+    parser.add_argument("--write-docs", action="store_true", help="put all of it into docs/reference/performance.md")
     parser.add_argument("-o", "--output", choices=("table", "json"), default="table")
     return parser.parse_args(arguments)
 
@@ -66,7 +79,11 @@ def _measure(options: argparse.Namespace, console: Console) -> Iterator[Row]:
     if "command-line" in only:
         yield from measure_command_line(1 if options.quick else 5)
     if options.cluster != "control-plane" and only - _ALONE:
-        yield from _on_sandbox(size.with_apps(options.apps or size.apps, only), only, console)
+        apps = options.apps or size.apps
+        if only & _ON_ONE_STAGE:
+            yield from _on_sandbox(size.with_apps(apps, only), only, console)
+        if "scale" in only:
+            yield from measure_scale(sandbox_stage, replace(size, apps=apps))
     if options.cluster != "sandbox" and only & _ON_A_CLUSTER:
         if assets() is None:
             console.print(f"no control plane: {HOW_TO_GET_THEM}", style="yellow")
@@ -89,7 +106,7 @@ def _on_sandbox(size: Size, only: frozenset[str], console: Console) -> Iterator[
         detail = ", ".join(f"{cpu[apps]:.1f} ms with {apps:,} apps" for apps in sorted(cpu))
         work = f"cost of one change: {most:,} apps against {least:,}"
         yield Row(
-            "unchanged", work, cpu[most] / cpu[least], "×", _GROWTH, "sandbox", most, f"CPU of the agent: {detail}"
+            "unchanged", work, cpu[most] / cpu[least], "×", GROWTH, "sandbox", most, f"CPU of the agent: {detail}"
         )
 
 

@@ -22,6 +22,7 @@ from gitops_bg.repo.read import beside
 from gitops_bg.repo.settings import RepositorySettings
 from tests.bench.channel import serve, settings_of_child
 from tests.bench.resources import resources
+from tests.bench.scale.held import held
 from tests.support.scenario import Clock
 
 CLUSTER = "bench"
@@ -143,9 +144,20 @@ def main() -> None:
     def grown(most: int) -> list[str]:
         return allocations.grown(most)
 
-    handlers = {"grown": grown, "start": start, "wake": wake, "idle": idle, "usage": usage, "memory": memory}
+    def weighed() -> dict[str, float]:
+        return held(agent)
+
+    handlers = {
+        "grown": grown,
+        "held": weighed,
+        "start": start,
+        "wake": wake,
+        "idle": idle,
+        "usage": usage,
+        "memory": memory,
+    }
     try:
-        serve({**handlers, "advance": advance, "resources": used})
+        serve({**handlers, "advance": advance, "resources": used, "held": weighed})
     finally:
         agent.stop()
 

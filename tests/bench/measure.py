@@ -9,6 +9,7 @@ import statistics
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from gitops_bg.core import names
 from gitops_bg.core.model.digest import short
@@ -23,6 +24,30 @@ from tests.support.cluster.paths import pods
 from tests.support.cluster.rawapi import STRATEGIC, Json
 
 _MS = 1000.0
+COLD_START_S = 30.0
+MEMORY_MIB = 400.0
+IDLE_MS = 10.0
+CHANGE_MS = 250.0
+
+
+@dataclass(frozen=True)
+class ColdStart:
+    """What a start took until nothing was left to do: seconds, of CPU as well, and requests; MiB then, and at most."""
+
+    seconds: float
+    cpu: float
+    requests: int
+    resident: float
+    peak: float
+
+
+@dataclass(frozen=True)
+class Ticks:
+    """What a poll that finds nothing takes: ms of CPU in the agent and in git, and the processes of all of them."""
+
+    cpu: float
+    git: float
+    commands: list[str]
 
 
 class Measurements:
@@ -35,33 +60,43 @@ class Measurements:
         self._seen = seen
         self._switched: list[tuple[BenchApp, str]] = []
 
-    def cold_start(self, started: float) -> Iterator[Row]:
-        """From the start of the process until it has looked at every app; nothing may be written."""
+    def start(self, started: float) -> ColdStart:
+        """From the start of the process until it has looked at every app."""
         self._forget_requests()
         self._agent.ask("start")
         seconds = self._agent.ask("idle") - started
         memory, used = self._agent.ask("memory"), self._agent.ask("usage")
-        writes = f", {self._writes()} writes" if self._stage.sandbox else ""
-        detail = f"CPU of the agent {used['cpu']:.1f} s, {used['requests']} requests; fresh mirror{writes}"
-        yield self._row("cold-start", "cold start, nothing to do", seconds, "s", 30, detail)
-        peak = f"at most {memory['peak']:.0f} MiB so far"
-        yield self._row("cold-start", "… memory of the agent", memory["resident"], "MiB", 400, peak)
+        return ColdStart(seconds, used["cpu"], used["requests"], memory["resident"], memory["peak"])
 
-    def idle(self) -> Iterator[Row]:
-        """Polls that find nothing."""
+    def cold_start(self, started: float) -> Iterator[Row]:
+        """A start; nothing may be written."""
+        took = self.start(started)
+        writes = f", {self._writes()} writes" if self._stage.sandbox else ""
+        detail = f"CPU of the agent {took.cpu:.1f} s; {took.requests} requests; fresh mirror{writes}"
+        yield self._row("cold-start", "cold start, nothing to do", took.seconds, "s", COLD_START_S, detail)
+        peak = f"at most {took.peak:.0f} MiB so far"
+        yield self._row("cold-start", "… memory of the agent", took.resident, "MiB", MEMORY_MIB, peak)
+
+    def ticks(self) -> Ticks:
+        """Polls that find nothing; the mean of them."""
         self._settle()
-        before, first = self._stage.remote.heads(), self._agent.ask("usage")
+        first = self._agent.ask("usage")
         for _ in range(self._size.ticks):
             self._agent.ask("wake")
             self._agent.ask("idle")
         last, ticks = self._agent.ask("usage"), self._size.ticks
-        cpu = (last["cpu"] - first["cpu"]) * _MS / ticks
-        git = (last["git"] - first["git"]) * _MS / ticks
-        commands = ", ".join(f"{count / ticks:g} {name}" for name, count in Counter(last["commands"]).items())
-        yield self._row(
-            "idle", "idle tick: CPU in the agent", cpu, "ms", 10, f"mean of {ticks}; git itself {git:.1f} ms"
-        )
-        yield self._row("idle", "… commands started", len(last["commands"]) / ticks, "", 1, commands)
+        cpu, git = ((last[name] - first[name]) * _MS / ticks for name in ("cpu", "git"))
+        return Ticks(cpu, git, last["commands"])
+
+    def idle(self) -> Iterator[Row]:
+        """Polls that find nothing, and what they leave alone."""
+        self._settle()
+        before, ticks = self._stage.remote.heads(), self._size.ticks
+        each = self.ticks()
+        detail = f"mean of {ticks}; git itself {each.git:.1f} ms"
+        yield self._row("idle", "idle tick: CPU in the agent", each.cpu, "ms", IDLE_MS, detail)
+        commands = ", ".join(f"{count / ticks:g} {name}" for name, count in Counter(each.commands).items())
+        yield self._row("idle", "… commands started", len(each.commands) / ticks, "", 1, commands)
         if self._stage.sandbox:
             asked = len(self._requests())
             yield self._row("idle", "… requests to the API server", asked, "", 0, f"in {ticks} ticks")
@@ -70,20 +105,21 @@ class Measurements:
 
     def change(self) -> tuple[Row, list[float]]:
         """A new tag of one app, pushed: from the wake to its ReplicaSet; the row, and the agent's CPU ms of each."""
-        times, cpu = [], []
-        for app in self._stage.unchanged(self._size.changes):
-            self._settle()
-            self._stage.remote.commit(f"{app.name} {NEXT}", app.target(NEXT))
-            spent = self._agent.ask("usage")
-            woken = self._agent.ask("wake")
-            created = self._seen.first(replica_set_of(app, NEXT))
-            times.append((created - woken) * _MS)
-            self._agent.ask("idle")
-            done = self._agent.ask("usage")
-            cpu.append((done["cpu"] - spent["cpu"]) * _MS)
+        taken = [self.one_change(app, NEXT) for app in self._stage.unchanged(self._size.changes)]
+        times, cpu = [time for time, _ in taken], [cpu for _, cpu in taken]
         detail = f"{spread(times)}; CPU of the agent {statistics.median(cpu):.0f} ms"
         work = "one app changed: commit seen → candidate created"
-        return self._row("change", work, statistics.median(times), "ms", 250, detail), cpu
+        return self._row("change", work, statistics.median(times), "ms", CHANGE_MS, detail), cpu
+
+    def one_change(self, app: BenchApp, tag: str) -> tuple[float, float]:
+        """The ms from the wake to the ReplicaSet of a tag, and the agent's ms of CPU until nothing is left to do."""
+        self._settle()
+        self._stage.remote.commit(f"{app.name} {tag}", app.target(tag))
+        spent = self._agent.ask("usage")
+        woken = self._agent.ask("wake")
+        created = self._seen.first(replica_set_of(app, tag))
+        self._agent.ask("idle")
+        return (created - woken) * _MS, (self._agent.ask("usage")["cpu"] - spent["cpu"]) * _MS
 
     def switch(self) -> Iterator[Row]:
         """All gates open but availability: primary.yaml names the version already, only its pods are awaited."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 KEYS = (
     *("cold-start", "idle", "change", "cycle", "switch", "revert", "thousand"),
-    *("decide", "forge", "command-line", "unchanged"),
+    *("decide", "forge", "command-line", "unchanged", "scale"),
 )
 """What `--only` takes."""
 

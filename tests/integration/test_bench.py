@@ -19,12 +19,16 @@ ROOT = Path(__file__).parents[2]
 def test_a_quick_bench_on_the_sandbox_has_every_row() -> None:
     command = [sys.executable, "-m", "tests.bench", "--quick", "--apps", "24", "--cluster", "sandbox", "-o", "json"]
     keys = ["cold-start", "idle", "change", "cycle", "switch", "revert", "thousand", "decide", "forge", "command-line"]
+    keys.append("scale")
     command += ["--only", *keys]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)["rows"]
     assert sorted({row["key"] for row in rows}) == sorted(keys)
-    assert all(row["value"] >= 0 for row in rows)
+    assert all(row["value"] >= 0 for row in rows if row["unit"] != "KiB")
+    scale = [row for row in rows if row["key"] == "scale"]
+    assert [row["apps"] for row in scale if row["work"] == "cold start"] == [1, 10, 24]
+    assert {part["work"]: part["value"] for part in scale if part["unit"] == "KiB"}["… status"] > 1
     facts = {row["work"]: row for row in rows}
     assert facts["… commands started"]["detail"] == "1 ls-remote"
     assert facts["… requests to the API server"]["value"] == 0

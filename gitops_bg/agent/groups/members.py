@@ -8,7 +8,6 @@ from gitops_bg.core.groups.observed import Member
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.decision import Phase
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.spec.status import Status
 
 
@@ -36,14 +35,14 @@ def observed_members(
 def has_pods(cluster: Cluster, app: AppKey) -> bool:
     """Whether a member is there and has available pods."""
     state = cluster.bgd(app)
-    return state is not None and bool(Status.read(reread_json(state.status)).available_replicas)
+    return state is not None and bool(Status.read(state.status.read()).available_replicas)
 
 
 def _member(cluster: Cluster, app: AppKey, entry: Entry | None) -> Member:
     state = cluster.bgd(app)
     if state is None:
         return Member(reason="is not there yet")
-    status = Status.read(reread_json(state.status))
+    status = Status.read(state.status.read())
     available = bool(status.available_replicas)
     target = entry.config.target if entry else None
     if target is None:

@@ -74,6 +74,7 @@ class Client:
             page = self.read(f"list {kind.called(namespace)}", kind.path(namespace), query)
             yield page
             token = next_of(page)
+            del page  # a page is large: not two at once
             if not token:
                 return
             query["continue"] = token

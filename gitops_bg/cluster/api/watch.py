@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from gitops_bg.cluster.api.answers import BOOKMARK, DELETED, ERROR, items_of, read_event, version_of
-from gitops_bg.cluster.api.client import PAGE, Client
+from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.connection import Stream
 from gitops_bg.cluster.api.errors import Forbidden, Gone, Silent
 from gitops_bg.cluster.api.kinds import Kind, Object
@@ -44,7 +44,8 @@ class Pace:
     longest_pause: float = 30.0
     longest_refusal: float = 300.0
     """The longest pause where the right is missing, and the agent can do without."""
-    page: int = PAGE
+    page: int = 100
+    """Objects in one answer to a list: decoded, each is many times as large as what a cache keeps of it."""
     random: Callable[[], float] = random.random
     clock: Callable[[], float] = time.monotonic
 
@@ -198,12 +199,16 @@ class Watch:
         self._sink.begin()
         for page in self._client.pages(kind, self.namespace, self._labels, self._pace.page):
             version = version or version_of(page)
-            for body in items_of(page):
-                self._sink.put(body)
+            self._put(page)
+            del page  # before the next one is read: each is many times as large as what the sink keeps of it
             if self._stopping.is_set():
                 return version
         self._sink.end()
         return version
+
+    def _put(self, page: Object) -> None:
+        for body in items_of(page):
+            self._sink.put(body)
 
     def _newest(self, kind: Kind) -> str:
         """The present version of the cluster, from a list of one object."""

@@ -27,6 +27,7 @@ from gitops_bg.cluster.observation.states import (
 from gitops_bg.core import names
 from gitops_bg.core.model.digest import is_genuine, short
 from gitops_bg.core.model.version import AppKey, Snapshot, WorkloadKind
+from gitops_bg.core.text.packed_json import PackedJson
 from gitops_bg.spec.manifests.configuration import configuration_of, refs_in
 
 SERVICE_NAME = "kubernetes.io/service-name"
@@ -143,7 +144,7 @@ def app_state(body: Object, _known: AppState | None = None) -> AppState:
     return AppState(
         meta=meta_of(body),
         spec=_compact(body.get("spec") or {}),
-        status=_compact(status),
+        status=PackedJson.of(status),
         recorded="record" in status,
         request=annotations.get(names.REQUEST, ""),
         reconcile=annotations.get(names.RECONCILE, ""),

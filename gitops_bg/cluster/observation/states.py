@@ -12,6 +12,7 @@ from typing import Protocol
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.core import names
 from gitops_bg.core.model.version import WorkloadKind
+from gitops_bg.core.text.packed_json import PackedJson
 
 Pairs = tuple[tuple[str, str], ...]
 """A map of strings, sorted by key."""
@@ -44,8 +45,8 @@ class Meta:
     manager: str = ""
     controller: Controller | None = None
     deleting: bool = False
-    owners: frozenset[str] = frozenset()
-    """The uids of all its owners."""
+    owners: tuple[str, ...] = ()
+    """The uids of all its owners, sorted: they are few, and a set would take four times the memory."""
 
 
 class State(Protocol):
@@ -146,11 +147,11 @@ class SliceState:
 
 @dataclass(frozen=True, slots=True)
 class AppState:
-    """A BlueGreenDeployment; ``spec`` and ``status`` are JSON texts, read when needed."""
+    """A BlueGreenDeployment; ``spec`` is a JSON text, and ``status`` packed: it is most of what is kept of an app."""
 
     meta: Meta
     spec: str
-    status: str
+    status: PackedJson
     recorded: bool
     """Whether the status holds a record of ours."""
     request: str
@@ -176,7 +177,7 @@ def meta_of(body: Object) -> Meta:
         manager=intern(labels.get(names.MANAGED_BY, "")),
         controller=_controller(metadata),
         deleting="deletionTimestamp" in metadata,
-        owners=frozenset(intern(owner["uid"]) for owner in metadata.get("ownerReferences") or ()),
+        owners=tuple(sorted({intern(owner["uid"]) for owner in metadata.get("ownerReferences") or ()})),
     )
 
 
@@ -192,5 +193,5 @@ def pairs(values: Mapping[str, str] | None) -> Pairs:
 def _controller(metadata: Object) -> Controller | None:
     for owner in metadata.get("ownerReferences") or ():
         if owner.get("controller"):
-            return Controller(intern(owner["apiVersion"]), intern(owner["kind"]), owner["name"], owner["uid"])
+            return Controller(*(intern(owner[name]) for name in ("apiVersion", "kind", "name", "uid")))
     return None

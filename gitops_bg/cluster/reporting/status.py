@@ -18,7 +18,7 @@ from gitops_bg.core.model.record import Record, Rollout
 from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.status.internal_error import STATUS_WHILE_BROKEN, RecordUnreadable
 from gitops_bg.core.status.process_view import FIELDS
-from gitops_bg.core.text.foreign_json import read_json, reread_json
+from gitops_bg.core.text.foreign_json import read_json
 from gitops_bg.core.text.moments import read_moment
 from gitops_bg.spec import status as shown
 from gitops_bg.spec.codec import from_json, to_json
@@ -39,7 +39,7 @@ def load(state: AppState | None) -> Record:
 
     Raises `RecordUnreadable` where somebody else wrote an invalid record.
     """
-    return record_in(reread_json(state.status)) if state is not None else Record()
+    return record_in(state.status.read()) if state is not None else Record()
 
 
 def record_in(status: Object) -> Record:
@@ -100,7 +100,7 @@ def with_condition(state: AppState, condition: Condition, now: datetime) -> Obje
 
     It reads only the conditions of the status, and only valid ones: nothing else may be sound.
     """
-    others = _live_conditions(reread_json(state.status))
+    others = _live_conditions(state.status.read())
     implied = [replace(condition, type=kind, status=value) for kind, value in STATUS_WHILE_BROKEN.items()]
     known = {each["type"] for each in others}
     said = (condition, *(each for each in implied if each.type in known))
@@ -112,7 +112,7 @@ def with_condition(state: AppState, condition: Condition, now: datetime) -> Obje
 
 def since(state: AppState, kind: str) -> datetime | None:
     """Since when a condition of the status has its value; None where the status does not say."""
-    said = next((each for each in _live_conditions(reread_json(state.status)) if each["type"] == kind), {}).get(
+    said = next((each for each in _live_conditions(state.status.read()) if each["type"] == kind), {}).get(
         "lastTransitionTime"
     )
     try:
