@@ -13,12 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from gitops_bg.agent.agent import Agent
+from gitops_bg.agent.desired import reader
 from gitops_bg.agent.settings import AgentSettings
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.connection import Answer, Call, Connection
+from gitops_bg.cluster.execution import intents
 from gitops_bg.core.model import digest
-from gitops_bg.repo.git import mirror, remote
+from gitops_bg.repo.git import commit_objects, mirror, remote
 from gitops_bg.repo.read import beside
+from gitops_bg.repo.read.index import walked_main
 from gitops_bg.repo.settings import RepositorySettings
 from tests.bench.channel import serve, settings_of_child
 from tests.bench.resources import resources
@@ -33,6 +36,10 @@ _LONG_REMEMBERED = (
     (mirror, "_REMEMBERED"),
     (remote, "_REMEMBERED"),
     (beside, "_REMEMBERED"),
+    (walked_main, "_MOST_STEPS"),
+    (commit_objects, "_REMEMBERED_BYTES"),
+    (intents, "_MOST"),
+    (reader, "_OFFERS"),
     (digest, "_MOST_REMEMBERED"),
 )
 """What the agent remembers ten thousands of."""

@@ -8,6 +8,8 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from cachetools import LRUCache
+
 from gitops_bg.agent.desired.group_shelf import GroupShelf
 from gitops_bg.agent.desired.policy_shelf import PolicyShelf
 from gitops_bg.agent.desired.reading import Entry, Reading, too_costly, unreadable
@@ -46,6 +48,8 @@ _Offered = tuple[str, tuple[ServicePorts, ...]]
 """The digest and the ports that a ``primary.yaml`` names."""
 _NOTHING: _Offered = ("", ())
 _CONFIGURATION = (b"ConfigMap", b"Secret")
+_OFFERS = 20_000
+"""How many files of promotion branches, and of what they began from, are remembered."""
 _NO_POLL = Poll("", 0, moved=False)
 
 
@@ -75,7 +79,7 @@ class Reader:
         self._approvals: Mapping[AppOrGroup, str] = {}
         self._groups = GroupShelf(self._files_below, self._folder_before)
         self._promotions: Mapping[AppKey, PromotionBranch] = {}
-        self._parsed_offers: dict[tuple[AppKey, str], _Offered] = {}
+        self._parsed_offers: LRUCache[tuple[AppKey, str], _Offered] = LRUCache(_OFFERS)
 
     def reading(self, before: Reading) -> Reading:
         """Return a copy of ``before`` with everything read so far."""
@@ -330,12 +334,12 @@ class Reader:
         """What a ``primary.yaml`` names; nothing where the file is absent or broken."""
         if file is None or not isinstance(file.content, bytes):
             return _NOTHING
-        key = (app, file.blob)
-        if key not in self._parsed_offers:
-            content = file.content
+        content, known = file.content, self._parsed_offers.get((app, file.blob))
+        if known is None:
             primary = cpu_limited(f"reading {PRIMARY_FILE} of {app}", lambda: _primary_in(content, app))
-            self._parsed_offers[key] = (primary.snapshot.digest, primary.services) if primary else _NOTHING
-        return self._parsed_offers[key]
+            known = (primary.snapshot.digest, primary.services) if primary else _NOTHING
+            self._parsed_offers[app, file.blob] = known
+        return known
 
 
 def _primary_in(content: bytes, app: AppKey) -> PrimaryFile | None:

@@ -12,6 +12,7 @@ import pytest
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
+from gitops_bg.repo.read.index import walked_main
 from gitops_bg.repo.read.index.touched import promoted_between
 from gitops_bg.repo.read.index.walked_main import Step, WalkedMain
 from gitops_bg.repo.read.mainline import Mainline
@@ -80,6 +81,19 @@ def test_after_main_went_another_way_nothing_is_known():
     made = walked(AB, BC)
     made.forget()
     assert made.changes(WEB, "a", "c") is None
+
+
+@pytest.mark.parametrize(
+    ("steps", "changes", "kept"),
+    [(3, 100, ["b", "c", "d"]), (2, 100, ["c", "d"]), (9, 3, ["c", "d"]), (9, 2, ["d"]), (9, 1, ["d"])],
+)
+def test_so_many_steps_and_changes_are_known_and_the_oldest_go_first(
+    monkeypatch: pytest.MonkeyPatch, steps: int, changes: int, kept: list[str]
+) -> None:
+    monkeypatch.setattr(walked_main, "_MOST_STEPS", steps)
+    monkeypatch.setattr(walked_main, "_MOST_CHANGES", changes)
+    made = walked(AB, BC, AB, BC, CD)
+    assert [head for head in "bcd" if made.changes(WEB, {"b": "a", "c": "b", "d": "c"}[head], "d") is not None] == kept
 
 
 @pytest.fixture

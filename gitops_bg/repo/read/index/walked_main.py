@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from gitops_bg.core.model.version import AppKey
 
-_MOST = 1000
-"""How many steps are remembered; what is older is asked of git."""
+_MOST_STEPS, _MOST_CHANGES = 1000, 20_000
+"""How many steps are remembered, and changes of an app in all of them; what is older is asked of git."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +28,22 @@ class WalkedMain:
     """The last steps, each beginning where the one before it ends."""
 
     def __init__(self) -> None:
-        self._steps: deque[Step] = deque(maxlen=_MOST)
+        self._steps: deque[Step] = deque()
+        self._changes = 0
 
     def add(self, step: Step) -> None:
         """Add the newest step. A step that begins earlier replaces those since then: its reader could not use them."""
         while self._steps and self._steps[-1].head != step.before:
-            self._steps.pop()
+            self._changes -= len(self._steps.pop().promoted)
         self._steps.append(step)
+        self._changes += len(step.promoted)
+        while len(self._steps) > _MOST_STEPS or (self._changes > _MOST_CHANGES and len(self._steps) > 1):
+            self._changes -= len(self._steps.popleft().promoted)
 
     def forget(self) -> None:
         """Forget all: main went another way."""
         self._steps.clear()
+        self._changes = 0
 
     def changes(
         self, app: AppKey, since: str, head: str, follows: Callable[[str, str], bool] = lambda *_: False
