@@ -224,6 +224,15 @@ class ControlPlaneCluster(TestCluster):
             and each["verb"] not in ("list", "watch")
         }
 
+    def requests(self, user: str, namespace: str) -> int:
+        """How many requests a ServiceAccount has made about what is in a namespace; its watches are none."""
+        return sum(
+            each["verb"] != "watch"
+            and each["user"]["username"] == user
+            and each.get("objectRef", {}).get("namespace") == namespace
+            for each in self._audited()
+        )
+
     def _audited(self) -> list[Json]:
         self._audit.extend(map(json.loads, self._audit_log.lines()))
         return self._audit
