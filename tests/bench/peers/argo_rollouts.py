@@ -13,8 +13,8 @@ from typing import Self
 
 from tests.bench.apps import FIRST, BenchApp
 from tests.bench.peers.contender import Moments, at_once
-from tests.bench.peers.given import ARGO_ROLLOUTS, definitions, version
-from tests.bench.peers.process import account, controller, wait_for_quiet
+from tests.bench.peers.given import ARGO_ROLLOUTS, version
+from tests.bench.peers.process import account, controller, install, wait_for_quiet
 from tests.bench.watching import Seen, Watching, image_of
 from tests.fixtures.repos import texts
 from tests.support.cluster.clusters import ControlPlaneCluster
@@ -50,8 +50,7 @@ class ArgoRollouts:
     @contextmanager
     def run(cls, cluster: ControlPlaneCluster, folder: Path, *, cycles: int, crowd: int) -> Iterator[Self]:
         """Install its kinds, and run it."""
-        for each in definitions(folder):
-            cluster.install_crd(each)
+        install(cluster, folder)
         for namespace in (_CYCLES, _CROWD):
             cluster.create("/api/v1/namespaces", {"metadata": {"name": namespace}})
         with Watching(cluster, labels="") as seen:
@@ -76,7 +75,8 @@ class ArgoRollouts:
         return Moments(asked, self._seen.first(lambda seen: _is_candidate(seen, app, tag)))
 
     def await_offer(self, app: BenchApp, tag: str) -> None:
-        eventually(lambda: self._status(app).get("pauseConditions"), what=f"{app.name} is paused")
+        eventually(lambda: self._status(app).get("phase") == "Paused", what=f"{app.name} is paused")
+        wait_for_quiet(self._cluster, self.user, app.namespace)  # a pass on what it knew before would pause it again
 
     def promote(self, app: BenchApp, tag: str) -> Moments:
         is_live = self._is_live([app], tag)

@@ -1,8 +1,8 @@
-"""Flagger with the provider `kubernetes`: its Blue/Green, which replaces the pods that serve by those of the new version.
+"""Flagger with the provider `kubernetes`: its Blue/Green, which replaces the pods that serve by those of the new one.
 
-It works at ticks of 10 s, the least that it takes. A promotion is its user's word at a `confirm-promotion` webhook after
-one iteration of an analysis without metrics; live traffic has moved when all pods of its primary are of the new version.
-The fastest way back is the old image together with `skipAnalysis`, and a crowd goes live that way, too. It knows no Git.
+It works at ticks of 10 s, the least that it takes. A promotion is its user's word at a `confirm-promotion` webhook,
+after one iteration of an analysis without metrics. Live traffic has moved when all pods of its primary are of the new
+version. The fastest way back is the old image together with `skipAnalysis`; a crowd goes live that way, too. No Git.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any, Self
 
 from tests.bench.apps import FIRST, BenchApp
 from tests.bench.peers.contender import Moments, at_once
-from tests.bench.peers.given import FLAGGER, definitions, version
-from tests.bench.peers.process import account, controller
+from tests.bench.peers.given import FLAGGER, version
+from tests.bench.peers.process import account, controller, install
 from tests.bench.watching import Seen, Watching
 from tests.fixtures.repos import texts
 from tests.support.cluster.clusters import ControlPlaneCluster
@@ -52,8 +52,7 @@ class Flagger:
     @contextmanager
     def run(cls, cluster: ControlPlaneCluster, folder: Path, *, cycles: int, crowd: int) -> Iterator[Self]:
         """Install its kinds, and run it."""
-        for each in definitions(folder):
-            cluster.install_crd(each)
+        install(cluster, folder)
         for namespace in (_CYCLES, _CROWD):
             cluster.create("/api/v1/namespaces", {"metadata": {"name": namespace}})
         with Watching(cluster, _KINDS, labels="") as seen, _Gate() as gate:
@@ -174,7 +173,12 @@ def _deployment(app: BenchApp) -> Json:
 
 def _canary(app: BenchApp, gate: str) -> Json:
     approval = {"name": "approval", "type": "confirm-promotion", "url": gate}
-    analysis = {"interval": f"{_TICK:.0f}s", "threshold": 2, "iterations": 1, "webhooks": [] if app.auto else [approval]}
+    analysis = {
+        "interval": f"{_TICK:.0f}s",
+        "threshold": 2,
+        "iterations": 1,
+        "webhooks": [] if app.auto else [approval],
+    }
     spec = {
         "provider": "kubernetes",
         "targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": app.name},

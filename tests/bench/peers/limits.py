@@ -5,7 +5,6 @@ from __future__ import annotations
 import resource
 import statistics
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from tests.bench.apps import FIRST, BenchApp
@@ -35,7 +34,7 @@ class Limits:
     question: float
     """An `ls-remote` with a `fetch` of what was pushed."""
     crowd: float
-    """Seconds for as many new ReplicaSets and switched Services, by eight threads, until a watch shows the last."""
+    """Seconds for as many new ReplicaSets and switched Services, eight at a time, until a watch shows the last."""
     cpu_of_writes: float
     """What one new ReplicaSet and two switches take of their client."""
     cpu_of_git: float

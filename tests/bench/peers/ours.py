@@ -1,4 +1,4 @@
-"""gitops-bg itself, in the same words. Its user pushes to Git, and a webhook wakes the agent when the push has ended."""
+"""gitops-bg itself, in the same words. Its user pushes to Git, and a webhook wakes the agent after the push."""
 
 from __future__ import annotations
 
@@ -86,7 +86,8 @@ class GitopsBg:
 
     def change_crowd(self, tag: str) -> tuple[Moments, str]:
         wanted = {(app.namespace, app.name): short(texts.digest(app.name, tag)) for app in self.crowd}
-        self._clone.commit(f"{len(wanted)} apps", {path: text for app in self.crowd for path, text in app.target(tag).items()})
+        files = {path: text for app in self.crowd for path, text in app.target(tag).items()}
+        self._clone.commit(f"{len(wanted)} apps", files)
 
         def is_live(seen: Seen) -> bool:
             return seen.kind == "Service" and wanted.get(seen.key) == seen.digest

@@ -1,4 +1,4 @@
-"""A controller in a process of its own, with all rights, as a ServiceAccount of its own; and what a process has used."""
+"""A controller in a process of its own, with all rights, as a ServiceAccount of its own; and what it has used."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.bench.peers.given import definitions
 from tests.support.agent.leash import leashed
 from tests.support.cluster.clusters import ControlPlaneCluster
-from tests.support.cluster.paths import collection
+from tests.support.cluster.paths import collection, custom_resource_definitions
 
 NAMESPACE = "controllers"
 _RBAC = "rbac.authorization.k8s.io/v1"
@@ -29,6 +30,18 @@ def account(cluster: ControlPlaneCluster, name: str) -> tuple[Path, str]:
     binding = {"metadata": {"name": name}, "roleRef": role, "subjects": [subject]}
     cluster.create(collection(_RBAC, "ClusterRoleBinding"), binding)
     return kubeconfig, f"system:serviceaccount:{NAMESPACE}:{name}"
+
+
+def install(cluster: ControlPlaneCluster, folder: Path) -> None:
+    """Install the kinds of a peer's folder.
+
+    Created, not applied: the 1.20 of the tests drops what it does not know of a newer definition, but applies no such.
+    """
+    found = definitions(folder)
+    for each in found:
+        cluster.create(custom_resource_definitions(), each)
+    for each in found:
+        cluster.await_crd(each)
 
 
 @contextmanager

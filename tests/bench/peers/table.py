@@ -1,4 +1,4 @@
-"""The rows of the comparison, beside what nobody can be faster than; for a terminal, as JSON, and in the documentation."""
+"""The rows of the comparison, beside what nobody can be faster than: for terminals, as JSON, for the documentation."""
 
 from __future__ import annotations
 
@@ -57,7 +57,11 @@ class Comparison:
             Row("rollback", "roll back → live traffic", "ms", at.request + at.switch, asked + at.switch, switch),
             Row(
                 *("crowd", f"{self.crowd:,} apps at once → live traffic of the last", "s"),
-                *(at.crowd, at.crowd + asked / 1000, "as many new ReplicaSets and writes to Services, by eight threads"),
+                *(
+                    at.crowd,
+                    at.crowd + asked / 1000,
+                    "as many new ReplicaSets and writes to Services, eight at a time",
+                ),
             ),
             Row(
                 *("requests", "requests of a cycle", ""),
@@ -84,8 +88,8 @@ class Comparison:
         """What belongs to the table: what the limits are made of, and what is missing."""
         at = self.limits
         return [
-            f"Alone: a write to a Service {_number(at.request)} ms, {_number(at.switch)} ms until a watch shows it; a new "
-            f"ReplicaSet {_number(at.creation)} ms; a git push {_number(at.push)} ms; ls-remote and fetch "
+            f"Alone: a write to a Service {_number(at.request)} ms, {_number(at.switch)} ms until a watch shows it; a "
+            f"new ReplicaSet {_number(at.creation)} ms; a git push {_number(at.push)} ms; ls-remote and fetch "
             f"{_number(at.question)} ms. A limit without Git is the user's write and the agent's; with Git a push, a "
             "fetch and the agent's.",
             *self.missing,

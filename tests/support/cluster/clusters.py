@@ -106,6 +106,10 @@ class TestCluster(RawApi):
     def install_crd(self, manifest: Json) -> None:
         """Apply a CustomResourceDefinition and wait until the API server serves it."""
         self.apply(manifest)
+        self.await_crd(manifest)
+
+    def await_crd(self, manifest: Json) -> None:
+        """Wait until the API server serves the kind of a CustomResourceDefinition that is there."""
         path, spec = path_of(manifest), manifest["spec"]
 
         def is_served() -> bool:
