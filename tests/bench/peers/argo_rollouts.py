@@ -65,7 +65,7 @@ class ArgoRollouts:
     def app(self, number: int) -> BenchApp:
         return self._apps[number]
 
-    def pause(self, part: float) -> None:
+    def pause(self, action: str, part: float) -> None:
         pass
 
     def change(self, app: BenchApp, tag: str) -> Moments:
@@ -94,6 +94,7 @@ class ArgoRollouts:
 
     def rest(self, app: BenchApp) -> None:
         self._await_health([app])
+        wait_for_quiet(self._cluster, self.user, app.namespace)
 
     def deploy_crowd(self) -> None:
         self._deploy(self.crowd)

@@ -47,8 +47,8 @@ class Contender(Protocol):
     def app(self, number: int) -> BenchApp:
         """The app of a cycle."""
 
-    def pause(self, part: float) -> None:
-        """Where it does nothing but at its ticks: wait for this part of the time between two, as people would."""
+    def pause(self, action: str, part: float) -> None:
+        """Where it looks only now and then whether its user wants this: wait for this part of the time between."""
 
     def change(self, app: BenchApp, tag: str) -> Moments:
         """A new image; there when the ReplicaSet of the candidate is asked for pods."""

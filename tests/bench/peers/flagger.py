@@ -29,6 +29,8 @@ from tests.support.waiting import eventually
 
 _VERSION = "flagger.app/v1beta1"
 _TICK = 10.0
+_TICKS_BETWEEN = {"promotion": 2}
+"""Its webhook is asked at every second tick."""
 _KINDS = (("apps/v1", "ReplicaSet"), ("apps/v1", "Deployment"))
 _CYCLES, _CROWD = "flagger-cycles", "flagger-crowd"
 _LONG = 900.0
@@ -75,8 +77,8 @@ class Flagger:
     def app(self, number: int) -> BenchApp:
         return self._app
 
-    def pause(self, part: float) -> None:
-        time.sleep(part * _TICK)
+    def pause(self, action: str, part: float) -> None:
+        time.sleep(part * _TICK * _TICKS_BETWEEN.get(action, 1))
 
     def change(self, app: BenchApp, tag: str) -> Moments:
         self._gate.is_open = False

@@ -45,15 +45,15 @@ def measure(contender: Contender, cluster: ControlPlaneCluster) -> dict[str, Fig
 
 
 def _cycle(contender: Contender, number: int) -> Iterator[tuple[str, Moments]]:
-    """Each action begins in another part of the time between two ticks of whoever has ticks, evenly."""
+    """Each action begins in another part of the time between two looks of whoever looks now and then, evenly."""
     app, tag, part = contender.app(number), f"1.{number + 1}.0", (number + 0.5) / contender.cycles
-    contender.pause(part)
+    contender.pause("change", part)
     yield "change", contender.change(app, tag)
     contender.await_offer(app, tag)
-    contender.pause(part)
+    contender.pause("promotion", part)
     yield "promotion", contender.promote(app, tag)
     contender.rest(app)
-    contender.pause(part)
+    contender.pause("rollback", part)
     yield "rollback", contender.roll_back(app)
     contender.rest(app)
 
@@ -61,6 +61,7 @@ def _cycle(contender: Contender, number: int) -> Iterator[tuple[str, Moments]]:
 def _crowd(contender: Contender, cluster: ControlPlaneCluster) -> Figure:
     contender.deploy_crowd()
     wait_for_quiet(cluster, contender.user, contender.crowd[0].namespace)
+    contender.pause("crowd", 0.5)
     moments, note = contender.change_crowd(_CROWD_TAG)
     seconds = moments.there - moments.asked
     return Figure(seconds, 1, note or _woken([moments], 1.0, "s"))

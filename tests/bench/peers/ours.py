@@ -56,7 +56,7 @@ class GitopsBg:
     def app(self, number: int) -> BenchApp:
         return self._apps[number]
 
-    def pause(self, part: float) -> None:
+    def pause(self, action: str, part: float) -> None:
         pass
 
     def change(self, app: BenchApp, tag: str) -> Moments:

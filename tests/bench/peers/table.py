@@ -18,6 +18,8 @@ from tests.bench.report import PAGE
 
 _LEAST_REQUESTS = 3
 """One new ReplicaSet, two switches."""
+_A_SECOND = 1000
+"""ms, from which on they are said as seconds."""
 _LIMITS = ("Limit", "Limit with Git")
 
 
@@ -59,7 +61,7 @@ class Comparison:
                 *("crowd", f"{self.crowd:,} apps at once → live traffic of the last", "s"),
                 *(
                     at.crowd,
-                    at.crowd + asked / 1000,
+                    at.crowd + asked / _A_SECOND,
                     "as many new ReplicaSets and writes to Services, eight at a time",
                 ),
             ),
@@ -134,6 +136,8 @@ def _cell(figure: Figure | None, unit: str) -> str:
 
 
 def _amount(value: float, unit: str) -> str:
+    if unit == "ms" and value >= _A_SECOND:
+        return _amount(value / _A_SECOND, "s")
     return f"{_number(value)} {unit}".strip()
 
 
