@@ -122,7 +122,7 @@ def test_the_cpu_of_a_process_includes_that_of_what_it_started_whether_it_lives_
 def test_the_page_has_a_column_for_each_and_says_what_is_missing(tmp_path: Path) -> None:
     page = tmp_path / "performance.md"
     page.write_text("before\n<!-- peers -->\nold\n<!-- /peers -->\nafter\n")
-    limits = Limits(2.0, 3.0, 4.0, 18.0, 10.0, 0.5, 6.0, 12.0)
+    limits = Limits(2.0, 3.0, 4.0, 18.0, 10.0, 0.5, 0.4, 6.0, 12.0)
     ours = {"change": Figure(60.0, 20, "40 ms from the webhook"), "requests": Figure(40.0, 20)}
     table.write_page(
         table.Comparison({"Flagger": {}, "gitops-bg 1": ours}, limits, 100, ["Flagger is not given"]), page

@@ -34,7 +34,9 @@ class Limits:
     question: float
     """An `ls-remote` with a `fetch` of what was pushed."""
     crowd: float
-    """Seconds for as many new ReplicaSets and switched Services, eight at a time, until a watch shows the last."""
+    """Seconds for as many users' writes, new ReplicaSets and switches, eight at a time, until a watch has shown it."""
+    crowd_from_git: float
+    """The same without the users' writes."""
     cpu_of_writes: float
     """What one new ReplicaSet and two switches take of their client."""
     cpu_of_git: float
@@ -49,9 +51,10 @@ def measure_limits(stage: Stage, *, times: int, crowd: int) -> Limits:
         alone = _Alone(stage, seen)
         requests, switches, creations = alone.writes(times)
         pushes, questions, cpu = alone.git(times)
-        together = alone.crowd(crowd)
+        asked = alone.crowd(crowd, "asked")
+        fetched = alone.crowd(crowd, "fetched")
     medians = [statistics.median(each) for each in (requests, switches, creations, pushes, questions)]
-    return Limits(*medians, crowd=together, cpu_of_writes=alone.cpu_of_writes, cpu_of_git=cpu)
+    return Limits(*medians, asked, fetched, alone.cpu_of_writes, cpu)
 
 
 class _Alone:
@@ -96,20 +99,21 @@ class _Alone:
             spent += _cpu_of_children() - before
         return pushes, questions, 3 * spent / times * _MS
 
-    def crowd(self, count: int) -> float:
-        """Seconds."""
-        apps = [BenchApp(_NAMESPACE, f"app-{number}") for number in range(count)]
+    def crowd(self, count: int, version: str) -> float:
+        """Seconds; with the writes of users where the apps are asked for."""
+        apps = [BenchApp(_NAMESPACE, f"{version}-{number}") for number in range(count)]
+
+        def bring_live(app: BenchApp) -> None:
+            if version == "asked":
+                self._switch(app, "wanted")
+            self._create_replica_set(app)
+            self._switch(app, version)
+
         at_once(self._create_service, apps)
         self._seen.forget()
         began = time.monotonic()
-        at_once(self._bring_live, apps)
-        names = {app.name for app in apps}
-        last = self._seen.each(lambda seen: seen.key[1] in names and _selected(seen.object) == "live", count)[-1]
-        return last - began
-
-    def _bring_live(self, app: BenchApp) -> None:
-        self._create_replica_set(app)
-        self._switch(app, "live")
+        at_once(bring_live, apps)
+        return self._seen.each(lambda seen: _selected(seen.object) == version, count)[-1] - began
 
     def _create_service(self, app: BenchApp) -> None:
         spec = {"selector": {"app": app.name}, "ports": [{"port": 80}]}
