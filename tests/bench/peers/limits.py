@@ -51,10 +51,17 @@ def measure_limits(stage: Stage, *, times: int, crowd: int) -> Limits:
         alone = _Alone(stage, seen)
         requests, switches, creations = alone.writes(times)
         pushes, questions, cpu = alone.git(times)
-        asked = alone.crowd(crowd, "asked")
-        fetched = alone.crowd(crowd, "fetched")
-    medians = [statistics.median(each) for each in (requests, switches, creations, pushes, questions)]
-    return Limits(*medians, asked, fetched, alone.cpu_of_writes, cpu)
+        return Limits(
+            request=statistics.median(requests),
+            switch=statistics.median(switches),
+            creation=statistics.median(creations),
+            push=statistics.median(pushes),
+            question=statistics.median(questions),
+            crowd=alone.crowd(crowd, "asked"),
+            crowd_from_git=alone.crowd(crowd, "fetched"),
+            cpu_of_writes=alone.cpu_of_writes,
+            cpu_of_git=cpu,
+        )
 
 
 class _Alone:

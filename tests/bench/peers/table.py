@@ -50,16 +50,10 @@ class Comparison:
         at, fetched = self.limits, self.limits.push + self.limits.question
         created, switched, crowd = at.request + at.creation, at.request + at.switch, at.crowd_from_git
         fetches = at.cpu_of_writes + at.cpu_of_git
+        asked_for_pods = "change → candidate's ReplicaSet asked for pods"
         crowded = "as many new ReplicaSets and writes to Services, eight at a time"
         lines = (
-            (
-                "change",
-                "change → candidate's ReplicaSet asked for pods",
-                "ms",
-                created,
-                fetched + at.creation,
-                _CREATION,
-            ),
+            ("change", asked_for_pods, "ms", created, fetched + at.creation, _CREATION),
             ("promotion", "promote → live traffic", "ms", switched, fetched + at.switch, _SWITCH),
             ("rollback", "roll back → live traffic", "ms", switched, fetched + at.switch, _SWITCH),
             ("crowd", f"{self.crowd:,} apps at once", "s", at.crowd, crowd + fetched / _A_SECOND, crowded),
