@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.bench.peers import table
-from tests.bench.peers.given import ARGO_ROLLOUTS, FLAGGER, Peer, definitions, version
+from tests.bench.peers.given import ARGO_ROLLOUTS, FLAGGER, Peer, definitions
 from tests.bench.peers.limits import Limits
 from tests.bench.peers.measuring import Figure
 from tests.bench.peers.process import controller, cpu_seconds
@@ -90,20 +90,20 @@ def test_only_definitions_are_installed_of_what_is_in_the_folder(tmp_path: Path)
 @pytest.mark.parametrize(
     ("printed", "file", "expected"),
     [
-        ("Flagger version 1.44.0 revision unknown", None, "1.44.0"),
-        ("v99.99.99+unknown", None, ""),
-        ("v99.99.99+unknown", "1.9.1\n", "1.9.1"),
+        ("Flagger version 1.44.0 revision unknown", None, "Flagger 1.44.0"),
+        ("v99.99.99+unknown", None, "Flagger"),
+        ("v99.99.99+unknown", "1.9.1\n", "Flagger 1.9.1"),
     ],
 )
 def test_the_version_is_that_of_the_binary_or_of_the_file_beside_it(
     printed: str, file: str | None, expected: str, tmp_path: Path
 ) -> None:
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "peer").write_text(f"#!/bin/sh\necho {printed}\n")
-    (tmp_path / "bin" / "peer").chmod(0o755)
+    (tmp_path / "bin" / "flagger").write_text(f"#!/bin/sh\necho {printed}\n")
+    (tmp_path / "bin" / "flagger").chmod(0o755)
     if file is not None:
         (tmp_path / "version").write_text(file)
-    assert version(tmp_path, "peer") == expected
+    assert FLAGGER.with_version(tmp_path) == expected
 
 
 def test_the_cpu_of_a_process_includes_that_of_what_it_started_whether_it_lives_or_not(tmp_path: Path) -> None:

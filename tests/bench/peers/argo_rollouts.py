@@ -13,7 +13,7 @@ from typing import Self
 
 from tests.bench.apps import FIRST, BenchApp
 from tests.bench.peers.contender import Moments, at_once
-from tests.bench.peers.given import ARGO_ROLLOUTS, version
+from tests.bench.peers.given import ARGO_ROLLOUTS
 from tests.bench.peers.process import account, controller, install, wait_for_quiet
 from tests.bench.watching import Seen, Watching, image_of
 from tests.fixtures.repos import texts
@@ -35,7 +35,7 @@ class ArgoRollouts:
     """See `Contender`."""
 
     def __init__(self, cluster: ControlPlaneCluster, seen: Watching, folder: Path, *, cycles: int, crowd: int) -> None:
-        self.name = f"{ARGO_ROLLOUTS.name} {version(folder, ARGO_ROLLOUTS.binary)}".strip()
+        self.name = ARGO_ROLLOUTS.with_version(folder)
         self.cycles = cycles
         self.crowd: Sequence[BenchApp] = [BenchApp(_CROWD, f"app-{n:03}", auto=True) for n in range(crowd)]
         self.pid = 0

@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from tests.bench.apps import FIRST, BenchApp
 from tests.bench.peers.contender import Moments, at_once
-from tests.bench.peers.given import FLAGGER, version
+from tests.bench.peers.given import FLAGGER
 from tests.bench.peers.process import account, controller, install
 from tests.bench.watching import Seen, Watching
 from tests.fixtures.repos import texts
@@ -39,8 +39,10 @@ _LONG = 900.0
 class Flagger:
     """See `Contender`. One app goes through all cycles: every other one would add its ticks to what they cost."""
 
-    def __init__(self, cluster: ControlPlaneCluster, seen: Watching, gate: _Gate, *, cycles: int, crowd: int) -> None:
-        self.name = FLAGGER.name
+    def __init__(
+        self, cluster: ControlPlaneCluster, seen: Watching, gate: _Gate, name: str, cycles: int, crowd: int
+    ) -> None:
+        self.name = name
         self.cycles = cycles
         self.crowd: Sequence[BenchApp] = [BenchApp(_CROWD, f"app-{n:03}", auto=True) for n in range(crowd)]
         self.pid = 0
@@ -58,8 +60,7 @@ class Flagger:
         for namespace in (_CYCLES, _CROWD):
             cluster.create("/api/v1/namespaces", {"metadata": {"name": namespace}})
         with Watching(cluster, _KINDS, labels="") as seen, _Gate() as gate:
-            contender = cls(cluster, seen, gate, cycles=cycles, crowd=crowd)
-            contender.name = f"{FLAGGER.name} {version(folder, FLAGGER.binary)}".strip()
+            contender = cls(cluster, seen, gate, FLAGGER.with_version(folder), cycles, crowd)
             command = [
                 str(folder / "bin" / FLAGGER.binary),
                 f"-kubeconfig={contender._kubeconfig}",

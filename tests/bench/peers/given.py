@@ -42,6 +42,16 @@ class Peer:
         is_whole = os.access(folder / "bin" / self.binary, os.X_OK) and any((folder / "crds").glob("*.yaml"))
         return folder if is_whole else None
 
+    def with_version(self, folder: Path) -> str:
+        """Its name with what the file `version` in its folder says, or else the binary itself, where one knows."""
+        file = folder / "version"
+        if file.exists():
+            return f"{self.name} {file.read_text(encoding='utf-8').strip()}"
+        command = [folder / "bin" / self.binary, "--version"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30)
+        found = re.search(r"\d+\.\d+\.\d+", done.stdout + done.stderr)
+        return f"{self.name} {found[0]}" if found and found[0] != _OF_NO_RELEASE else self.name
+
 
 ARGO_ROLLOUTS = Peer(
     "Argo Rollouts",
@@ -64,13 +74,3 @@ def definitions(folder: Path) -> list[Json]:
     texts = (file.read_text(encoding="utf-8") for file in sorted((folder / "crds").glob("*.yaml")))
     found = [each for text in texts for each in yaml.load_all(text, yaml.CSafeLoader) if each]
     return [each for each in found if each.get("kind") == "CustomResourceDefinition"]
-
-
-def version(folder: Path, binary: str) -> str:
-    """What the file `version` beside its folders says, or else the binary itself; empty where neither knows."""
-    file = folder / "version"
-    if file.exists():
-        return file.read_text(encoding="utf-8").strip()
-    done = subprocess.run([folder / "bin" / binary, "--version"], capture_output=True, text=True, timeout=30)
-    found = re.search(r"\d+\.\d+\.\d+", done.stdout + done.stderr)
-    return found[0] if found and found[0] != _OF_NO_RELEASE else ""
