@@ -87,14 +87,16 @@ class Stage:
         return app.primary(FIRST, 1, self.remote.first)
 
     @contextmanager
-    def agent(self, namespaces: tuple[str, ...] = (), *, remembers_less: bool = False) -> Iterator[Child]:
+    def agent(
+        self, namespaces: tuple[str, ...] = (), *, remembers_less: bool = False, kubeconfig: Path | None = None
+    ) -> Iterator[Child]:
         """An agent that has never seen the remote, not started yet; see `agent_process.remember_less`."""
         self._mirrors += 1
         directory = self.folder / f"mirror-{self._mirrors}"
         settings = {
             "url": self.remote.url,
             "directory": str(directory),
-            "kubeconfig": str(self.cluster.kubeconfig),
+            "kubeconfig": str(kubeconfig or self.cluster.kubeconfig),
             "namespaces": list(namespaces),
             "remembers_less": remembers_less,
         }

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Self
 
 import urllib3
@@ -23,6 +23,7 @@ from tests.support.cluster.rawapi import Json, RawApi, Watch
 
 _OURS = f"{names.MANAGED_BY}={names.MANAGER}"
 _HOURS = 3600.0
+_KINDS = (("apps/v1", "ReplicaSet"), ("v1", "Service"))
 
 
 class Seen(NamedTuple):
@@ -38,6 +39,11 @@ class Seen(NamedTuple):
         return self.object["metadata"]["namespace"], self.object["metadata"]["name"]
 
     @property
+    def image(self) -> str:
+        """The first image of its pods."""
+        return image_of(self.object)
+
+    @property
     def digest(self) -> str:
         """The short digest it selects."""
         selector = self.object["spec"].get("selector") or {}
@@ -45,17 +51,20 @@ class Seen(NamedTuple):
 
 
 class Watching:
-    """Watches the agent's ReplicaSets and Services from now on. Use as a context manager."""
+    """Watches the agent's ReplicaSets and Services, or what is named, from now on. Use as a context manager."""
 
-    def __init__(self, cluster: RawApi | TestCluster) -> None:
+    def __init__(
+        self, cluster: RawApi | TestCluster, kinds: Sequence[tuple[str, str]] = _KINDS, labels: str = _OURS
+    ) -> None:
         self._cluster = cluster
+        self._labels = labels
         self._news = threading.Condition()
         self._seen: list[Seen] = []
         self._watches: list[Watch] = []
         self._open = threading.Semaphore(0)
         self._threads = [
             threading.Thread(target=self._follow, args=(kind, collection(version, kind)), daemon=True)
-            for version, kind in (("apps/v1", "ReplicaSet"), ("v1", "Service"))
+            for version, kind in kinds
         ]
 
     def __enter__(self) -> Self:
@@ -99,10 +108,10 @@ class Watching:
                     raise TimeoutError(f"{len(found)} of {count} within {timeout:g} s")
 
     def _follow(self, kind: str, path: str) -> None:
-        version = self._cluster.get(path, labelSelector=_OURS, limit="1")["metadata"]["resourceVersion"]
+        version = self._cluster.get(path, labelSelector=self._labels, limit="1")["metadata"]["resourceVersion"]
         with (
             contextlib.suppress(urllib3.exceptions.HTTPError, OSError),
-            self._cluster.watch(path, seconds=_HOURS, resourceVersion=version, labelSelector=_OURS) as watch,
+            self._cluster.watch(path, seconds=_HOURS, resourceVersion=version, labelSelector=self._labels) as watch,
         ):
             self._watches.append(watch)
             self._open.release()
@@ -110,6 +119,11 @@ class Watching:
                 with self._news:
                     self._seen.append(Seen(time.monotonic(), kind, event["object"]))
                     self._news.notify_all()
+
+
+def image_of(workload: Json) -> str:
+    """The first image of the pods of a ReplicaSet or a Deployment."""
+    return str(workload["spec"]["template"]["spec"]["containers"][0]["image"])
 
 
 def replicas(seen: Seen) -> int:
@@ -121,6 +135,12 @@ def replica_set_of(app: BenchApp, tag: str) -> Callable[[Seen], bool]:
     """The ReplicaSet of a version."""
     wanted = short(texts.digest(app.name, tag))
     return lambda seen: seen.kind == "ReplicaSet" and seen.digest == wanted
+
+
+def asked_for_pods(app: BenchApp, tag: str) -> Callable[[Seen], bool]:
+    """The ReplicaSet of a version, once it is to have pods."""
+    is_its = replica_set_of(app, tag)
+    return lambda seen: is_its(seen) and seen.object["spec"]["replicas"] > 0
 
 
 def available(app: BenchApp, tag: str) -> Callable[[Seen], bool]:

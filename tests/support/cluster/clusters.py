@@ -106,6 +106,10 @@ class TestCluster(RawApi):
     def install_crd(self, manifest: Json) -> None:
         """Apply a CustomResourceDefinition and wait until the API server serves it."""
         self.apply(manifest)
+        self.await_crd(manifest)
+
+    def await_crd(self, manifest: Json) -> None:
+        """Wait until the API server serves the kind of a CustomResourceDefinition that is there."""
         path, spec = path_of(manifest), manifest["spec"]
 
         def is_served() -> bool:
@@ -223,6 +227,15 @@ class ControlPlaneCluster(TestCluster):
             and each.get("objectRef", {}).get("namespace") == namespace
             and each["verb"] not in ("list", "watch")
         }
+
+    def requests(self, user: str, namespace: str) -> int:
+        """How many requests a ServiceAccount has made about what is in a namespace; its watches are none."""
+        return sum(
+            each["verb"] != "watch"
+            and each["user"]["username"] == user
+            and each.get("objectRef", {}).get("namespace") == namespace
+            for each in self._audited()
+        )
 
     def _audited(self) -> list[Json]:
         self._audit.extend(map(json.loads, self._audit_log.lines()))

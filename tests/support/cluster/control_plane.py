@@ -50,8 +50,8 @@ _CONTROLLERS = (
 _LESS_COLLECTING = {"GOGC": "400"}  # A tenth of what a story costs was the collector's; there is memory enough.
 _FEATURES = "--feature-gates=TTLAfterFinished=true"  # of Jobs; without the gate from 1.21 on
 
-# What people and the agent wrote, for `writes`, and all that ServiceAccounts asked for, for `refusals`; reads of others
-# and the cluster's own machinery are left out.
+# What people and the agent wrote, for `writes`, and all that ServiceAccounts asked for, for `refusals` and `requests`;
+# reads of others and the cluster's own machinery are left out.
 _AUDIT_POLICY = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-_PLURALS = {"Ingress": "ingresses", "NetworkPolicy": "networkpolicies", "GatewayClass": "gatewayclasses"}
+_PLURALS = {
+    "Ingress": "ingresses",
+    "NetworkPolicy": "networkpolicies",
+    "GatewayClass": "gatewayclasses",
+    "Canary": "canaries",
+}
 
 # The kinds that live outside namespaces, of those that tests touch.
 _CLUSTER_WIDE = {
