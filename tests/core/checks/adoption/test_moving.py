@@ -164,6 +164,22 @@ def test_until_then_it_says_so_and_is_in_no_conflict():
     assert [each.event for each in decided(state).record.ledger] == []
 
 
+LOST = {
+    "which the new name has": THEIRS,
+    "which the new name gave back, and nobody has": replace(THEIRS, app="", selector=(("app", "old"),), unclaimed=True),
+    "which somebody else has": replace(THEIRS, app="", selector=(), owner="it is X's"),
+}
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_it_wants_no_service_back_that_it_lost(name):
+    assert foreign_object(former(LOST[name], record={"moved_at": NOW})) == ""
+
+
+def test_one_that_leads_to_it_still_is_in_conflict_where_somebody_took_its_labels():
+    assert foreign_object(former(replace(service("web", 1), ours=False, owner="it is X's"))) == "it is X's"
+
+
 def test_with_its_folder_back_it_begins_again():
     record = decided(former(desired={}, record={"moved_at": EARLIER})).record
     assert (record.moved_at, record.routing.traffic) == (None, "")
