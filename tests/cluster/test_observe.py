@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,6 +22,7 @@ from gitops_bg.core import names
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import Observed, OperatorCommand, Request, SelectedPods
 from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.spec import Adoption
 from gitops_bg.core.model.version import AppKey, Color, Source, Stage, Version
 from tests.integration.cluster.scene import BODY, config, create, snapshot
 
@@ -241,6 +243,26 @@ def test_endpoints_of_a_service_that_was_handed_back_are_told_by_their_pods(name
     assert seen is not None
     assert seen.other_endpoints is others
     assert seen.selected == SelectedPods(selected.apps, selected.trouble)
+
+
+FORMER = {
+    "its file does not say so": (None, "; if shop/web is shop/was under a new name, put its folder back, and then:"),
+    "its file says so": ("was", ", the former name of shop/web, which takes over what leads to one version of it"),
+    "its file says another": ("else", "; if shop/web is shop/was under a new name, put its folder back, and then:"),
+}
+
+
+@pytest.mark.parametrize("name", FORMER)
+def test_the_advice_about_a_service_of_another_app_where(name: str) -> None:
+    was, advice = FORMER[name]
+    body, given = service(), config(APP)
+    body["metadata"]["ownerReferences"][0] |= {"name": "was"}
+    assert given.spec is not None
+    spec = replace(given.spec, adopt=Adoption(app=was) if was else None)
+    contents = Contents(app_state(app()), routes=ServiceRoutes({"web": service_state(body)}))
+    seen = observe(APP, contents, replace(given, spec=spec), Record()).active_service
+    assert seen is not None
+    assert seen.owner.startswith(f"Service shop/web is controlled by BlueGreenDeployment was{advice}")
 
 
 WITHOUT_US = {

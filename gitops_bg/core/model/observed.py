@@ -146,6 +146,8 @@ class AuxiliaryView:
     auxiliary_object: AuxiliaryObject
     owner: str = ""
     """The owner where it is not ours."""
+    former: bool = False
+    """It is that of the app that this one was before (``spec.adopt.app``), and becomes ours with live traffic."""
     drifted: bool = False
     """It differs from what Git says; a scale target, and the version and the ports of a route are not compared."""
     scale_target: str = ""

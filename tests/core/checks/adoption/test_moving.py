@@ -8,8 +8,14 @@ import pytest
 from gitops_bg.core.checks.adoption.moving import NEVER_MEANS, ends_at
 from gitops_bg.core.checks.adoption.taking_over import may_take_over, stand_ins
 from gitops_bg.core.checks.phase import foreign_object, is_to_go
-from gitops_bg.core.model.actions import DeleteApp, ScaleReplicaSet, SwitchTraffic
-from gitops_bg.core.model.auxiliary import AuxiliaryObject
+from gitops_bg.core.model.actions import (
+    ApplyAuxiliaryObject,
+    DeleteApp,
+    DeleteAuxiliaryObject,
+    ScaleReplicaSet,
+    SwitchTraffic,
+)
+from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.observed import AuxiliaryView
 from gitops_bg.core.model.record import Event, Switch, SwitchKind
@@ -75,8 +81,62 @@ def test_a_preview_service_of_somebody_else_is_in_conflict_all_the_same():
 
 
 BUDGET = AuxiliaryObject("PodDisruptionBudget", "web")
+COPY = AuxiliaryObject("HorizontalPodAutoscaler", "web-primary")
+FORMERS = AuxiliaryView(BUDGET, former=True, drifted=True)
+SCALER = AuxiliaryView(COPY, former=True, scale_target="old-v1-0123456789")
+
+
+def beside(*versions, desired=None, **more):
+    """A world with a budget and an autoscaler in its folder that are still the former app's."""
+    return world(
+        *versions,
+        spec=more.pop("spec", RENAMED),
+        observed={"auxiliary_objects": (FORMERS, SCALER), **more.pop("observed", {})},
+        desired={"auxiliary_objects": (BUDGET, COPY), "autoscaler": Autoscaler(COPY, 2, 5), **(desired or {})},
+        **more,
+    )
+
+
+def applied(state):
+    return [str(each) for each in decided(state).actions if isinstance(each, ApplyAuxiliaryObject)]
+
+
+def test_what_is_beside_the_versions_is_taken_over_with_live_traffic_and_not_before():
+    before = beside(candidate(1), names_=1, observed={"active_service": BEFORE, "preview_service": PREVIEW})
+    assert (applied(before), foreign_object(before)) == ([], "")
+    after = beside(active(1), observed={"preview_service": PREVIEW})
+    assert foreign_object(after) == ""
+    assert applied(after) == [
+        "apply HorizontalPodAutoscaler web-primary -> v1 (ea1e0b8cad): live traffic goes there now",
+        "apply PodDisruptionBudget web: it goes along with live traffic, which was taken over",
+    ]
+    said = {each.type: each.status for each in decided(after).conditions}
+    assert (said["Conflict"], said["Stalled"]) == (False, False)
+
+
+def test_an_app_without_a_folder_takes_nothing_over():
+    """It was renamed, and renamed back: its own `adopt` names the app that it is again."""
+    state = beside(active(1), desired={**GONE, "whole": False}, record={"auxiliary_objects": (BUDGET, COPY)})
+    assert applied(state) == []
+
+
+def test_what_the_former_app_has_is_not_deleted_by_this_one():
+    state = beside(
+        active(1), desired={"auxiliary_objects": (), "autoscaler": None}, record={"auxiliary_objects": (BUDGET,)}
+    )
+    assert not [each for each in decided(state).actions if isinstance(each, DeleteAuxiliaryObject)]
+
+
+def test_the_former_app_is_in_no_conflict_about_what_was_taken_over():
+    theirs = AuxiliaryView(BUDGET, "PodDisruptionBudget shop/web is controlled by BlueGreenDeployment new")
+    state = former(record={"moved_at": NOW, "auxiliary_objects": (BUDGET,)}, observed={"auxiliary_objects": (theirs,)})
+    assert foreign_object(state) == ""
+    assert applied(state) == []
+
+
 LOOKS = {
-    "the budget is still the former one's": renamed(observed={"auxiliary_objects": (AuxiliaryView(BUDGET, "old's"),)}),
+    "the budget is still the former one's": renamed(observed={"auxiliary_objects": (FORMERS,)}),
+    "it is somebody else's": renamed(observed={"auxiliary_objects": (AuxiliaryView(BUDGET, "X's"),)}),
     "so is the preview Service": world(active(1), spec=RENAMED, observed={"preview_service": PREVIEW}),
 }
 
@@ -96,7 +156,7 @@ DELAY = timedelta(seconds=manual().strategy.scale_down_delay_seconds)
 def former(view=THEIRS, spec=None, desired=None, **more):
     more.setdefault("record", {"moved_at": NOW - DELAY})
     versions = more.pop("versions", (active(1),))
-    seen = {"active_service": view}
+    seen = {"active_service": view, **more.pop("observed", {})}
     wanted = GONE if desired is None else desired
     return world(*versions, spec=spec or manual(), desired=wanted, observed=seen, **more)
 
