@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from gitops_bg.core import names
-from tests.support.auxiliary_objects import BUDGET, budget, live
+from tests.support.auxiliary_objects import BUDGET, HPA, budget, hpa, live
 from tests.support.command_line import Cli
 from tests.support.configuration import config_map
 from tests.support.scenario import App, Scenario
@@ -20,12 +20,13 @@ WARM = 600
 
 @pytest.fixture
 def tree(web: App) -> Path:
-    """A clone in which `web` was promoted; it has a budget, and a ConfigMap that is no part of a version."""
+    """A clone in which `web` was promoted; it has a budget, an autoscaler, and a ConfigMap of no version."""
     web.strategy["scaleDownDelaySeconds"] = WARM
     web.spec["restartAt"] = "2026-01-01T00:00:00Z"
     web.configure()
     web.push_object("flags.yaml", config_map("flags", beta="on"))
     web.push_object("budget.yaml", budget())
+    web.push_object("hpa.yaml", hpa())
     web.promote("v2")
     web.wait_told("promoted")
     web.scenario.pull()
@@ -44,14 +45,16 @@ def test_the_folder_gets_another_name_and_the_agent_takes_over(cli: Cli, web: Ap
     said = cli.json("move", str(web.key), str(shop.key), "--checkout", str(tree), "--dry-run")
     assert files_below(tree / "apps") == before
     assert (said["written"], said["named"]) == (False, ["policies/note.yaml"])
-    assert said["changed"] == [f"{shop.folder}/{name}" for name in ("app.yaml", "primary.yaml", "target.yaml")]
+    named = {"app.yaml", "hpa.yaml", "primary.yaml", "target.yaml"}
+    assert said["changed"] == sorted(f"{shop.folder}/{name}" for name in named)
 
     shown = cli("move", str(web.key), str(shop.key), "--checkout", str(tree))
     assert f"{web.key} serves on" in shown
     assert not (tree / web.folder).exists()
     after = files_below(tree / shop.folder)
     former = {name.rpartition("/")[2] for name in before if f"/{web.name}/" in f"/{name}"}
-    assert after.keys() == former >= {"app.yaml", "budget.yaml", "flags.yaml", "primary.yaml", "target.yaml"}
+    assert after.keys() == former >= {"budget.yaml", "flags.yaml", *named}
+    assert yaml.safe_load(after["hpa.yaml"])["spec"]["scaleTargetRef"]["name"] == "shop"
     app = yaml.safe_load(after["app.yaml"])
     assert (app["metadata"]["name"], app["spec"]["adopt"]) == ("shop", {"app": "web"})
     assert "restartAt" not in app["spec"]
@@ -66,7 +69,8 @@ def test_the_folder_gets_another_name_and_the_agent_takes_over(cli: Cli, web: Ap
     def whose(kind: str, name: str) -> str:
         return str(live(shop, kind, name)["metadata"]["labels"].get(names.APP))
 
-    shop.wait(lambda: {whose("ConfigMap", "flags"), whose(BUDGET, "web")} == {"shop"}, "what is beside it goes along")
+    beside = (("ConfigMap", "flags"), (BUDGET, "web"), (HPA, "web-primary"))
+    shop.wait(lambda: {whose(*each) for each in beside} == {"shop"}, "what is beside it goes along")
     world.wait_idle()
     for each in (shop, web):
         cli("status", str(each.key), code=0)
