@@ -19,7 +19,7 @@ from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.observed import AuxiliaryView
 from gitops_bg.core.model.record import Event, Switch, SwitchKind
-from gitops_bg.core.model.spec import Adoption, DeletionPolicy, Suspension
+from gitops_bg.core.model.spec import Adoption, DeletionPolicy, Release, Suspension
 from gitops_bg.core.plan.ending import end_of
 from tests.core.simulation import manual
 from tests.core.worlds import EARLIER, NOW, SECOND, active, candidate, decided, digest, pods, service, world
@@ -124,6 +124,13 @@ def test_what_the_former_app_has_is_not_deleted_by_this_one():
     state = beside(
         active(1), desired={"auxiliary_objects": (), "autoscaler": None}, record={"auxiliary_objects": (BUDGET,)}
     )
+    assert not [each for each in decided(state).actions if isinstance(each, DeleteAuxiliaryObject)]
+
+
+def test_a_released_app_leaves_the_autoscaler_that_the_former_one_has():
+    spec = replace(RENAMED, release=Release("old"))
+    given_back = {"active_service": replace(service("web", 0), ours=False, unclaimed=True)}
+    state = beside(active(1), spec=spec, observed=given_back, record={"released": True, "auxiliary_objects": (COPY,)})
     assert not [each for each in decided(state).actions if isinstance(each, DeleteAuxiliaryObject)]
 
 
