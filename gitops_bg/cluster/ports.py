@@ -51,10 +51,11 @@ class TrafficRouter(Protocol):
     `core.errors`; foreign objects are never changed (``ForeignObject``).
     """
 
-    def current(self, app: AppKey, names: Iterable[str], *, adopting: bool = False) -> Routes:
+    def current(self, app: AppKey, names: Iterable[str], *, adopting: bool = False, returning: bool = False) -> Routes:
         """Where the routes of these names send traffic, from the caches.
 
         ``adopting``: ask the server as well how many pods serve through the routes that are not ours yet.
+        ``returning``: ask it as well whose pods the routes lead to once they are handed back.
         """
 
     def serving(self, app: AppKey, config: AppConfig | None, labels: Mapping[str, str]) -> str:
@@ -78,7 +79,10 @@ class TrafficRouter(Protocol):
         """Write a mark that makes every switch fail that read the route before it."""
 
     def hand_back(self, app: AppKey, action: HandBack, decided_on: str) -> Entries:
-        """Give a route that was taken over back what it had before, by the same compare-and-swap."""
+        """Give a route that was taken over back what it had before, by the same compare-and-swap.
+
+        Raises `WorldChanged`, and hands nothing back, while it would lead to pods of an app.
+        """
 
     def owned(self, app: AppKey, uid: str, former: Sequence[str] = ()) -> Iterable[tuple[Kind, State]]:
         """The live objects of routes that the object with this uid owns: those that it names, and ``former`` ones."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,13 +14,15 @@ from gitops_bg.cluster.manifests.render import app_manifest, replica_set_manifes
 from gitops_bg.cluster.observation.applied_states import AppliedStates
 from gitops_bg.cluster.observation.drift import contains, same_quantity
 from gitops_bg.cluster.observation.observe import Contents, observe
+from gitops_bg.cluster.observation.pods import Selected
 from gitops_bg.cluster.observation.project import app_state, replica_set_state, service_state, slice_state
 from gitops_bg.cluster.observation.replica_set_views import SeenReplicaSets
-from gitops_bg.cluster.observation.service_routes import ServiceRoutes
+from gitops_bg.cluster.observation.service_routes import ServiceRoutes, selector_without_us
 from gitops_bg.core import names
 from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.observed import Observed, OperatorCommand, Request
+from gitops_bg.core.model.observed import Observed, OperatorCommand, Request, SelectedPods
 from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.spec import Adoption
 from gitops_bg.core.model.version import AppKey, Color, Source, Stage, Version
 from tests.integration.cluster.scene import BODY, config, create, snapshot
 
@@ -217,6 +220,65 @@ def test_endpoints_of_another_version_are_told_from_those_of_the_selected_one() 
         service_view = look(services=(service(),), slices=(slice_with(*pods),)).active_service
         assert service_view is not None
         assert service_view.other_endpoints is others, pods
+
+
+BACK = {
+    "the old pods alone": (("old-1", "old-2"), Selected(others=frozenset({"old-1", "old-2", "old-3"})), False),
+    "our own pods still": (("ours-1", "ours-2"), Selected(others=frozenset({"old-1", "old-2"})), True),
+    "one of a former app as well": (("old-1", "was-1"), Selected(("was",), frozenset({"old-1"})), True),
+    "a pod that is no more": (("old-1",), Selected(), True),
+    "none": ((), Selected(trouble="no right"), False),
+}
+
+
+@pytest.mark.parametrize("name", BACK)
+def test_endpoints_of_a_service_that_was_handed_back_are_told_by_their_pods(name: str) -> None:
+    uids, selected, others = BACK[name]
+    body, made = service(), slice_of("web", *(True for _ in uids))
+    body["spec"]["selector"] = {"app": "web"}
+    for endpoint, uid in zip(made["endpoints"], uids, strict=True):
+        endpoint["targetRef"] |= {"uid": uid}
+    routes = ServiceRoutes({"web": service_state(body)}, (slice_state(made),), {"web": selected})
+    seen = observe(APP, Contents(app_state(app()), routes=routes), config(APP), Record()).active_service
+    assert seen is not None
+    assert seen.other_endpoints is others
+    assert seen.selected == SelectedPods(selected.apps, selected.trouble)
+
+
+FORMER = {
+    "its file does not say so": (None, "; if shop/web is shop/was under a new name, put its folder back, and then:"),
+    "its file says so": ("was", ", the former name of shop/web, which takes over what leads to one version of it"),
+    "its file says another": ("else", "; if shop/web is shop/was under a new name, put its folder back, and then:"),
+}
+
+
+@pytest.mark.parametrize("name", FORMER)
+def test_the_advice_about_a_service_of_another_app_where(name: str) -> None:
+    was, advice = FORMER[name]
+    body, given = service(), config(APP)
+    body["metadata"]["ownerReferences"][0] |= {"name": "was"}
+    assert given.spec is not None
+    spec = replace(given.spec, adopt=Adoption(app=was) if was else None)
+    contents = Contents(app_state(app()), routes=ServiceRoutes({"web": service_state(body)}))
+    seen = observe(APP, contents, replace(given, spec=spec), Record()).active_service
+    assert seen is not None
+    assert seen.owner.startswith(f"Service shop/web is controlled by BlueGreenDeployment was{advice}")
+
+
+WITHOUT_US = {
+    "what it had before": (names.selector(APP, ONE.digest), '{"selector": {"app": "old"}}', (("app", "old"),)),
+    "what it selects, once it was handed back": ({"app": "web"}, "", (("app", "web"),)),
+    "nothing that is known, where it was not taken over": (names.selector(APP, ONE.digest), "", ()),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_US)
+def test_a_service_without_us_selects(name: str) -> None:
+    selector, before, expected = WITHOUT_US[name]
+    body = service()
+    body["spec"]["selector"] = selector
+    body["metadata"]["annotations"] = {names.BEFORE_ADOPTION: before} if before else {}
+    assert selector_without_us(service_state(body), APP) == expected
 
 
 def test_an_app_whose_folder_left_main_is_known_by_its_live_spec() -> None:

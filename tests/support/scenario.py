@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import deepcopy
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -255,6 +256,25 @@ class App:
         self.wait_live(tag)
         self.wait_told()
         return commit
+
+    def rename(self, name: str) -> App:
+        """What `gitops-bg move` writes, in one commit: the app under another name, with its Services as they are."""
+        new = App(self.scenario, name)
+        services = {"activeService": self.name, "previewService": f"{self.name}-preview"}
+        new.strategy, new.objects = services | self.strategy, deepcopy(self.objects)
+        for manifest in new.objects.values():
+            if "scaleTargetRef" in manifest.get("spec", {}):
+                manifest["spec"]["scaleTargetRef"]["name"] = name
+        new.spec = {**self.spec, "adopt": {"app": self.name}}
+        self.scenario.pull()
+        files: dict[str, str | None] = {self.folder: None, f"{new.folder}/app.yaml": new.app_yaml()}
+        for file in ("target.yaml", "primary.yaml"):
+            content = yaml.safe_load(self.scenario.remote.read(f"{self.folder}/{file}"))
+            content["metadata"]["name"] = name
+            files[f"{new.folder}/{file}"] = yaml.safe_dump(content)
+        files |= {f"{new.folder}/{file}": yaml.safe_dump(each) for file, each in new.objects.items()}
+        self.scenario.publish(f"Rename {self.name}", files)
+        return new
 
     def revert(self, *commits: str) -> str:
         """`git revert` commits, in this order, in one push. Returns the head."""

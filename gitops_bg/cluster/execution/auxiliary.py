@@ -30,7 +30,7 @@ from gitops_bg.cluster.manifests.auxiliary import (
 from gitops_bg.cluster.manifests.patches import disown
 from gitops_bg.cluster.observation.gateways import refusal_of
 from gitops_bg.cluster.observation.live_names import live_name
-from gitops_bg.cluster.observation.ownership import is_unclaimed, owner_of
+from gitops_bg.cluster.observation.ownership import controlling_app, is_unclaimed, owner_of
 from gitops_bg.cluster.observation.reader import Reader
 from gitops_bg.cluster.observation.states import Meta, meta_of
 from gitops_bg.core.errors import Refused, Transient, WorldChanged
@@ -201,10 +201,12 @@ class AuxiliaryObjects:
             return None
         meta = meta_of(live)
         owner = _owner_of(kind, meta, app, config)
+        former = _is_of_former(meta, app, config)
         drifted = given is not None and not owner and self._drifted(app, app_uid, kind, auxiliary_object, given, live)
         return AuxiliaryView(
             auxiliary_object,
             owner,
+            former,
             drifted,
             scale_target_of(live),
             meta.deleting,
@@ -247,14 +249,22 @@ class AuxiliaryObjects:
 
 def _owner_of(kind: Kind, meta: Meta, app: AppKey, config: AppConfig | None) -> str:
     """`owner_of`; empty for a disruption budget that the app's file agrees to take over (docs/decisions/0064), and for
-    whatever the app that it was before has let go.
+    whatever the app that it was before has, or has let go (0070).
 
     A second budget beside it would not do: Kubernetes evicts no pod that two budgets select.
     """
+    if _is_of_former(meta, app, config):
+        return ""
     adopt = config.spec.adopt if config is not None and config.spec is not None else None
     covered = adopt is not None and (kind.name == BUDGET or bool(adopt.app))
     agreed = covered and is_unclaimed(meta, app)
     return "" if agreed else owner_of(kind, meta, app)
+
+
+def _is_of_former(meta: Meta, app: AppKey, config: AppConfig | None) -> bool:
+    """Whether an object is that of the app that this one was before, as its own file says."""
+    adopt = config.spec.adopt if config is not None and config.spec is not None else None
+    return adopt is not None and bool(adopt.app) and controlling_app(meta) == AppKey(app.namespace, adopt.app)
 
 
 def _with_remedy(app: AppKey, auxiliary_object: AuxiliaryObject, error: Refused) -> str:

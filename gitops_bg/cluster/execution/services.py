@@ -32,9 +32,15 @@ from gitops_bg.cluster.manifests.services import (
 from gitops_bg.cluster.observation.applied_states import AppliedStates, intent_of
 from gitops_bg.cluster.observation.changed_fields import ChangedField
 from gitops_bg.cluster.observation.ownership import is_unclaimed
+from gitops_bg.cluster.observation.pods import Pods, Selected
 from gitops_bg.cluster.observation.project import service_state
 from gitops_bg.cluster.observation.reader import Reader
-from gitops_bg.cluster.observation.service_routes import ServiceRoutes, serves_app, service_drifted
+from gitops_bg.cluster.observation.service_routes import (
+    ServiceRoutes,
+    selector_without_us,
+    serves_app,
+    service_drifted,
+)
 from gitops_bg.cluster.observation.states import ServiceState, SliceState, State, meta_of
 from gitops_bg.cluster.ports import Entries, Workloads
 from gitops_bg.core import names
@@ -50,19 +56,28 @@ class Services:
     """The Services of one cluster's apps. Thread-safe as long as each app has one thread at a time."""
 
     def __init__(
-        self, reader: Reader, writer: Writer, guards: Guards, settled: AppliedStates, workloads: Workloads
+        self, reader: Reader, writer: Writer, guards: Guards, settled: AppliedStates, workloads: Workloads, pods: Pods
     ) -> None:
         self._reader = reader
         self._writer = writer
         self._guards = guards
         self._settled = settled
         self._workloads = workloads
+        self._pods = pods
 
-    def current(self, app: AppKey, names: Iterable[str], *, adopting: bool = False) -> ServiceRoutes:
+    def current(
+        self, app: AppKey, names: Iterable[str], *, adopting: bool = False, returning: bool = False
+    ) -> ServiceRoutes:
         """The Services of these names and their EndpointSlices, from the caches."""
         found = {name: self._reader.service(app.namespace, name) for name in names}
         services = {name: state for name, state in found.items() if state is not None}
-        return ServiceRoutes(services, (*self._reader.slices(app), *self._of_others(app, services, adopting)))
+        slices = (*self._reader.slices(app), *self._of_others(app, services, adopting))
+        return ServiceRoutes(services, slices, self._selected(app, services) if returning else {})
+
+    def _selected(self, app: AppKey, services: Mapping[str, ServiceState]) -> dict[str, Selected]:
+        selectors = {name: selector_without_us(state, app) for name, state in services.items()}
+        namespace = app.namespace
+        return {name: self._pods.selected_by(namespace, one) for name, one in selectors.items() if one}
 
     def _of_others(self, app: AppKey, services: Mapping[str, ServiceState], adopting: bool) -> Iterator[SliceState]:
         """The EndpointSlices of Services that are to be taken over: no cache has them, because nothing of them is
@@ -166,8 +181,15 @@ class Services:
         return (self._writer.json_patch(SERVICES, app.namespace, action.name, change).entry,)
 
     def hand_back(self, app: AppKey, action: HandBack, decided_on: str) -> Entries:
-        """Give a Service back what it had before, over exactly the Service that was read."""
+        """Give a Service back what it had before, over exactly the Service that was read.
+
+        Not while the selector that it gets back matches pods of an app: those may have come since that was decided.
+        """
         live = self._guards.existing(SERVICES, app, action.name)
+        selected = self._pods.selected_by(app.namespace, action.selector)
+        if selected.apps or selected.trouble:
+            why = selected.trouble or f"it has pods of {', '.join(selected.apps)} now"
+            raise WorldChanged(f"the selector that Service {app.namespace}/{action.name} had before: {why}")
         self._guards.refuse_if_overtaken(app, decided_on)
         change = hand_back(app, action, live, self._guards.uid(app))
         return (self._writer.json_patch(SERVICES, app.namespace, action.name, change).entry,)

@@ -40,6 +40,12 @@ class Look:
         """Whether somebody is deleting the BlueGreenDeployment: it must not become an owner then."""
         return self.state is not None and self.state.meta.deleting
 
+    @property
+    def was(self) -> str:
+        """The former name of the app, where its file says one; empty for none."""
+        adopt = self.config.spec.adopt if self.config is not None and self.config.spec is not None else None
+        return adopt.app if adopt is not None else ""
+
     def labelled(self, meta: Meta) -> bool:
         """Whether an object has our labels."""
         return (meta.manager, meta.app) == (names.MANAGER, names.app_label(self.app))

@@ -87,7 +87,8 @@ def gather(
     names = (*service_names(config, state).all(), *former_names(config, state, record))
     if _runs_on_every_node(config, record):
         _follow_daemon_sets(reader, app, record)
-    routes = sources.router.current(app, names, adopting=_may_take_over(config, record))
+    adopting, returning = _may_take_over(config, record), _goes_back(config, record)
+    routes = sources.router.current(app, names, adopting=adopting, returning=returning)
     copies = reader.copies(app, in_use=_uses_configuration(config, record))
     uid = state.meta.uid if state is not None else ""
     beside, anchor = sources.auxiliary_objects.views(app, uid, config, record), sources.anchors.uid(app, uid)
@@ -111,6 +112,11 @@ def _may_take_over(config: AppConfig | None, record: Record) -> bool:
     if spec is None:
         return False
     return bool(gives_back_to(config, record)) or (spec.adopt is not None and not record.routing.traffic)
+
+
+def _goes_back(config: AppConfig | None, record: Record) -> bool:
+    """Whether Services are handed back, or were, and our pods have not gone yet."""
+    return bool(record.routing.traffic and gives_back_to(config, record)) and not record.released
 
 
 def _follow_daemon_sets(reader: Reader, app: AppKey, record: Record) -> None:

@@ -35,23 +35,25 @@ NOBODYS = Allegiance()
 """For commands that act on the cluster alone (`rollback --offline`): no repository is foreign."""
 
 
-def owner_of(kind: Kind, meta: Meta, app: AppKey) -> str:
+def owner_of(kind: Kind, meta: Meta, app: AppKey, was: str = "") -> str:
     """The owner of an object under a name of ours, and how to hand it over, in one sentence; empty where it is ours.
+
+    ``was`` is the former name of the app, where its file says one (``spec.adopt.app``).
 
     >>> from gitops_bg.cluster.api.kinds import SERVICES
     >>> meta = Meta("shop", "web", "uid", "1", manager="Helm")
     >>> print(owner_of(SERVICES, meta, AppKey("shop", "web")).partition(" app.kubernetes.io")[0])
     Service shop/web is managed by Helm; to hand it over: kubectl label service web -n shop
     """
-    reason = _reason(kind, meta, app)
+    reason = _reason(kind, meta, app, was)
     return f"{kind.called(meta.namespace, meta.name)} is {reason}" if reason else ""
 
 
-def _reason(kind: Kind, meta: Meta, app: AppKey) -> str:
+def _reason(kind: Kind, meta: Meta, app: AppKey, was: str) -> str:
     if meta.controller is not None:
         theirs = controlling_app(meta)
         whose = f"controlled by {meta.controller.kind} {meta.controller.name}"
-        return "" if theirs == app else f"{whose}{_or_moved(theirs, app)}"
+        return "" if theirs == app else f"{whose}{_or_moved(theirs, app, was)}"
     if meta.manager != names.MANAGER:
         manager = f"managed by {meta.manager}" if meta.manager else "made by somebody else"
         return f"{manager}; {_hand_over(kind, meta, app)}"
@@ -61,10 +63,12 @@ def _reason(kind: Kind, meta: Meta, app: AppKey) -> str:
     return ""
 
 
-def _or_moved(theirs: AppKey | None, app: AppKey) -> str:
+def _or_moved(theirs: AppKey | None, app: AppKey, was: str) -> str:
     """What to do where an app has a Service or a copy that another one of the namespace is to have."""
     if theirs is None:
         return ""
+    if theirs.name == was:
+        return f", the former name of {app}, which takes over what leads to one version of it"
     return f"; if {app} is {theirs} under a new name, put its folder back, and then: gitops-bg move {theirs} {app}"
 
 

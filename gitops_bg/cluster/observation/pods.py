@@ -1,11 +1,14 @@
 """The pods of an app, read on demand: nothing watches them, so idle apps cost nothing (DESIGN §8)."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import PODS, Object
+from gitops_bg.cluster.observation.states import Pairs
 from gitops_bg.core import names
+from gitops_bg.core.errors import Refused
 from gitops_bg.core.model.change_set import Change, ChangeSetEntry
 from gitops_bg.core.model.observed import PodView
 from gitops_bg.core.model.version import AppKey
@@ -15,6 +18,18 @@ _EVICTION = "pods/eviction"
 _ENDED = ("Succeeded", "Failed")
 _LONGEST = 300
 """Of what the scheduler says: with many kinds of nodes it is a long list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The pods with the labels of a selector."""
+
+    apps: tuple[str, ...] = ()
+    """The apps that have some of them, by label, sorted."""
+    others: frozenset[str] = frozenset()
+    """The uids of the pods that no app has."""
+    trouble: str = ""
+    """Why they cannot be listed; empty where they were."""
 
 
 class Pods:
@@ -50,6 +65,20 @@ class Pods:
             found = next(each for each in resources if each["name"] == _EVICTION)
             self._eviction_version = found["version"]
         return self._eviction_version
+
+    def selected_by(self, namespace: str, selector: Pairs) -> Selected:
+        """Whose the pods are that have not ended and carry the labels of a selector; a quorum read, so that none is
+        missing. One that is being deleted counts: where nothing else is ready, it may still get requests
+        (https://kubernetes.io/docs/concepts/services-networking/service/#terminating-endpoints).
+        """
+        try:
+            found = self._client.list(PODS, namespace, ",".join(f"{key}={value}" for key, value in selector))
+        except Refused as error:
+            return Selected(trouble=str(error))
+        there = [pod["metadata"] for pod in found if (pod.get("status") or {}).get("phase") not in _ENDED]
+        whose = [((each.get("labels") or {}).get(names.APP, ""), each["uid"]) for each in there]
+        apps = {app for app, _ in whose if app}
+        return Selected(tuple(sorted(apps)), frozenset(uid for app, uid in whose if not app))
 
     def of(self, app: AppKey, digest: str) -> list[Object]:
         """The present pods of a version that are not being deleted."""

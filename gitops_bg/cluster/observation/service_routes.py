@@ -10,12 +10,13 @@ from gitops_bg.cluster.manifests.services import at_hand, desired_service_if_kno
 from gitops_bg.cluster.observation.drift import contains, ports_are
 from gitops_bg.cluster.observation.look import Look
 from gitops_bg.cluster.observation.ownership import controlling_app, is_unclaimed, owner_of
-from gitops_bg.cluster.observation.states import ServiceState, SliceState
+from gitops_bg.cluster.observation.pods import Selected
+from gitops_bg.cluster.observation.states import Pairs, ServiceState, SliceState
 from gitops_bg.core import names
 from gitops_bg.core.checks.ports import choose, sources_of, written
 from gitops_bg.core.model.desired import Desired, Missing
 from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.observed import ServiceView
+from gitops_bg.core.model.observed import SelectedPods, ServiceView
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.text.foreign_json import reread_json
 
@@ -26,13 +27,15 @@ class ServiceRoutes:
 
     services: Mapping[str, ServiceState] = field(default_factory=dict)
     slices: tuple[SliceState, ...] = ()
+    selected: Mapping[str, Selected] = field(default_factory=dict)
+    """On the way back: the pods that carry the labels that each Service then selects by, or does already."""
 
     def view(self, look: Look, name: str) -> ServiceView | None:
         """The view of a Service, compared with Git."""
         state = self.services.get(name)
         if state is None:
             return None
-        owner = owner_of(SERVICES, state.meta, look.app)
+        owner = owner_of(SERVICES, state.meta, look.app, look.was)
         digest = digest_in(look.app, dict(state.selector))
         content = reread_json(state.content)
         ports, annotations = content["spec"].get("ports") or [], content["metadata"].get("annotations") or {}
@@ -44,6 +47,7 @@ class ServiceRoutes:
             owner=owner,
             ready_endpoints=self._ready(state.meta.name, ports),
             other_endpoints=self._has_others(look.app, state.meta.name, digest),
+            selected=self._selected(state.meta.name),
             ports=written(ports),
             withdrawn=annotations.get(names.WITHDRAWN, ""),
             unclaimed=bool(owner) and is_unclaimed(state.meta, look.app),
@@ -67,8 +71,14 @@ class ServiceRoutes:
         return wanted is not None and look.unsettled(state, wanted, service_drifted)
 
     def _has_others(self, app: AppKey, service: str, digest: str) -> bool:
-        bases = (base for each in self.slices if each.service == service for base in each.bases)
-        return not all(names.is_of_version(app, digest, base) for base in bases)
+        slices, known = [each for each in self.slices if each.service == service], self.selected.get(service)
+        if known is not None and not digest:
+            return not {pod for each in slices for pod in each.ready} <= known.others
+        return not all(names.is_of_version(app, digest, base) for each in slices for base in each.bases)
+
+    def _selected(self, service: str) -> SelectedPods | None:
+        known = self.selected.get(service)
+        return None if known is None else SelectedPods(known.apps, known.trouble)
 
     def _ready(self, service: str, ports: list[Object]) -> int:
         """The number of pods that receive the traffic of every port: that of the worst port."""
@@ -101,6 +111,13 @@ def serves_app(state: ServiceState, us: AppKey) -> str:
         return ""
     theirs = controlling_app(state.meta) == other or (state.meta.controller is None and state.meta.app in ("", named))
     return named if theirs else ""
+
+
+def selector_without_us(state: ServiceState, app: AppKey) -> Pairs:
+    """What a Service selects by once it is handed back; empty where that is unknown, or it would select a version."""
+    if not digest_in(app, dict(state.selector)):
+        return state.selector
+    return before_in(reread_json(state.content)["metadata"].get("annotations") or {}).selector
 
 
 def service_drifted(state: ServiceState, manifest: Object) -> bool:

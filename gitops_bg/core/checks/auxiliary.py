@@ -12,4 +12,12 @@ def auxiliary_trouble(world: World) -> str:
 
 def may_be_live(view: AuxiliaryView | None) -> bool:
     """Whether the object is ours and stays, as far as the agent can see."""
-    return view is not None and not (view.owner or view.deleting)
+    return view is not None and not (view.owner or view.former or view.deleting)
+
+
+def is_of_another(world: World, view: AuxiliaryView) -> bool:
+    """Whether an object is not the app's to write: somebody else's, or of the app that this one was before and as long
+    as that serves. An app without a folder takes nothing over: it may be the former one itself.
+    """
+    takes_over = bool(world.record.routing.traffic) and world.desired.in_git
+    return bool(view.owner) or (view.former and not takes_over)

@@ -153,14 +153,15 @@ def unreached(world: World) -> str:
 def foreign_object(world: World) -> str:
     """The foreign objects that block the agent, all of them, and how to hand each over; empty where there is none.
 
-    Not the Services that the app's file agrees to take over.
+    Not the Services that the app's file agrees to take over, nor what an app with another name by now has lost: whose
+    that is then is not its to say.
     """
     observed = world.observed
     if observed.app_foreign:
         return observed.app_foreign
     agreed = services_to_take_over(world)
-    if moved_to := world.desired.moved_to:
-        agreed = tuple(view for _, view in world.active_services if view is not None and view.app == moved_to)
+    if world.desired.moved_to:
+        agreed = tuple(view for _, view in world.active_services if view is not None and not view.digest)
     if world.release is not None:
         agreed = tuple(view for _, view in world.active_services if view is not None and is_handed_back(view))
     services = (observed.active_service, *observed.more_active_services, _preview(world))
@@ -168,7 +169,7 @@ def foreign_object(world: World) -> str:
     whose = [
         view.owner or f"{view.name} is not ours" for view in views if view and not view.ours and view not in agreed
     ]
-    beside = (view.owner for view in observed.auxiliary_objects if view.owner)
+    beside = (view.owner for view in observed.auxiliary_objects if view.owner and not world.desired.moved_to)
     return "; ".join(filter(None, (*whose, leaks(world) if whose else "", *beside)))
 
 

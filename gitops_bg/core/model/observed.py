@@ -81,6 +81,16 @@ class PodView:
 
 
 @dataclass(frozen=True, slots=True)
+class SelectedPods:
+    """The pods that a Service selects once it is handed back, whether it does already or not."""
+
+    apps: tuple[str, ...] = ()
+    """The apps that have pods among them, sorted: live traffic that nobody gave these would reach them."""
+    trouble: str = ""
+    """Why the pods cannot be listed; empty where they were."""
+
+
+@dataclass(frozen=True, slots=True)
 class ServiceView:
     """A live Service. ``digest`` is the short digest of its selector, or empty where that is none of ours."""
 
@@ -94,7 +104,9 @@ class ServiceView:
     ready_endpoints: int = 0
     """The ready addresses in its EndpointSlices that every one of its ports leads to."""
     other_endpoints: bool = False
-    """Some ready addresses are not pods of the version that it selects."""
+    """Some ready addresses are not pods of the version that it selects; of one that was handed back: they are pods of
+    an app, or no pods that are there.
+    """
     ports: str = ""
     """The JSON of its ports."""
     withdrawn: str = ""
@@ -105,6 +117,8 @@ class ServiceView:
     """The other app of the namespace whose pods alone it selects, and that controls it, or nobody does; else empty."""
     before: tuple[tuple[str, str], ...] = ()
     """The selector that it had before it was taken over; empty where it was not."""
+    selected: SelectedPods | None = None
+    """Who gets its traffic once it is handed back; None: nobody looked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +146,8 @@ class AuxiliaryView:
     auxiliary_object: AuxiliaryObject
     owner: str = ""
     """The owner where it is not ours."""
+    former: bool = False
+    """It is that of the app that this one was before (``spec.adopt.app``), and becomes ours with live traffic."""
     drifted: bool = False
     """It differs from what Git says; a scale target, and the version and the ports of a route are not compared."""
     scale_target: str = ""

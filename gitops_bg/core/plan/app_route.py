@@ -6,6 +6,7 @@ Live traffic moves by its Service; the route leads to both Services all the time
 from collections.abc import Iterator
 from datetime import timedelta
 
+from gitops_bg.core.checks.auxiliary import is_of_another
 from gitops_bg.core.checks.ports import service_ports
 from gitops_bg.core.model.actions import ApplyAuxiliaryObject
 from gitops_bg.core.model.auxiliary import AppRoute, BackendPorts
@@ -43,7 +44,9 @@ def must_unname(world: World) -> bool:
     """
     route = world.desired.route
     view = world.auxiliary_object(route.live) if route else None
-    if route is None or view is None or world.observed.refused or view.owner or view.trouble or view.deleting:
+    if route is None or view is None or world.observed.refused or view.trouble or view.deleting:
+        return False
+    if is_of_another(world, view):
         return False
     is_stale = view.names_version not in ("", short(world.record.routing.preview))
     return is_stale and not _waited_long(world) and _ports(world, route, view) is not None

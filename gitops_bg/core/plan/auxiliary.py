@@ -8,7 +8,7 @@ follows a switch or a rollback, and never leads one.
 from collections.abc import Iterator
 
 from gitops_bg.core.checks.adoption.release import is_released
-from gitops_bg.core.checks.auxiliary import may_be_live
+from gitops_bg.core.checks.auxiliary import is_of_another, may_be_live
 from gitops_bg.core.checks.contests import may_recreate, may_repair
 from gitops_bg.core.checks.versions import live_name
 from gitops_bg.core.model.actions import ApplyAuxiliaryObject, ClusterAction, DeleteAuxiliaryObject
@@ -50,7 +50,11 @@ def _leads_until_another_does(world: World, auxiliary_object: AuxiliaryObject) -
     """Whether it is the route of before, and the one of another kind that takes its place is not live yet."""
     route = world.desired.route
     view = world.auxiliary_object(route.live) if route else None
-    return route is not None and auxiliary_object.kind in ROUTES and (view is None or bool(view.trouble or view.owner))
+    return route is not None and auxiliary_object.kind in ROUTES and _leads_not(world, view)
+
+
+def _leads_not(world: World, view: AuxiliaryView | None) -> bool:
+    return view is None or bool(view.trouble) or is_of_another(world, view)
 
 
 def _refers(snapshot: Snapshot, auxiliary_object: AuxiliaryObject) -> bool:
@@ -63,13 +67,13 @@ def _refers(snapshot: Snapshot, auxiliary_object: AuxiliaryObject) -> bool:
 def _arrivals(world: World) -> Iterator[ClusterAction]:
     for one in world.record.auxiliary_objects:
         view = world.auxiliary_object(one)
-        if view and (view.owner or view.trouble or view.deleting):
+        if view and (is_of_another(world, view) or view.trouble or view.deleting):
             continue
         due = may_recreate(world, one.kind, one.name) if view is None else may_repair(world, one.kind, one.name)
         if not due:
             continue
         if world.record.autoscaler and world.record.autoscaler.copy == one and is_released(world):
-            if view is not None:
+            if view is not None and not view.former:
                 yield DeleteAuxiliaryObject(one, "no version serves: the app was released")
         elif world.record.autoscaler and world.record.autoscaler.copy == one:
             yield from _scaling_what_serves(world, one, view)
@@ -102,4 +106,6 @@ def _aims_at(world: World, view: AuxiliaryView, version: Version) -> bool:
 def _difference(view: AuxiliaryView | None) -> str:
     if view is None:
         return "it does not exist"
+    if view.former:
+        return "it goes along with live traffic, which was taken over"
     return "it differs from what Git says" if view.drifted else ""

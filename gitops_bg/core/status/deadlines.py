@@ -189,7 +189,7 @@ def _waits_for_the_former(world: World) -> bool:
     adopt, preview = world.spec.adopt, world.observed.preview_service
     if adopt is None or not adopt.app:
         return False
-    return bool(preview and preview.app) or any(view.owner for view in world.observed.auxiliary_objects)
+    return bool(preview and preview.app) or any(view.owner or view.former for view in world.observed.auxiliary_objects)
 
 
 def _calls(world: World) -> Iterator[Deadline]:

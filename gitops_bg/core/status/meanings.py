@@ -278,7 +278,12 @@ MEANINGS: Meanings = {
         "delete the app's folder; or remove spec.release, and the app is adopted anew",
         _EXPLAIN,
     ),
-    ("Released", "WaitingForPods"): Meaning(STAYS, NOBODY, "wait: the Deployment's pods come up", _EXPLAIN),
+    ("Released", "WaitingForPods"): Meaning(
+        STAYS,
+        NOBODY,
+        "wait: the Deployment's pods come up, or pods of another app that the Services would select go",
+        _EXPLAIN,
+    ),
     ("Released", "HandingBack"): Meaning(
         "moves to the Deployment's pods", NOBODY, "wait: the Services follow", _EXPLAIN
     ),

@@ -1,6 +1,12 @@
 """The condition of an app that gives live traffic back to what it was adopted from: what is missing for that."""
 
-from gitops_bg.core.checks.adoption.release import has_arrived, is_releasing, never_released, still_missing
+from gitops_bg.core.checks.adoption.release import (
+    has_arrived,
+    is_releasing,
+    never_released,
+    selecting,
+    still_missing,
+)
 from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.world import World
@@ -21,8 +27,16 @@ def releasing(world: World) -> tuple[Condition, ...]:
         return (Condition(RELEASED, False, "Conflict", "; ".join(never)),)
     if missing := still_missing(world):
         return (Condition(RELEASED, False, "WaitingForPods", "; ".join(missing)),)
-    what = "live traffic is there" if has_arrived(world) else "the endpoints of the Services follow"
-    return (Condition(RELEASED, False, "HandingBack", f"the Services go back to {name}: {what}"),)
+    return (Condition(RELEASED, False, "HandingBack", f"the Services go back to {name}: {_on_its_way(world)}"),)
+
+
+def _on_its_way(world: World) -> str:
+    """What becomes of live traffic once no Service waits any more."""
+    if has_arrived(world):
+        return "live traffic is there"
+    views = (view for _, view in world.active_services if view is not None)
+    others = "; ".join(filter(None, (selecting(world, view, "selects") for view in views)))
+    return others or "the endpoints of the Services follow"
 
 
 def after_leaving(world: World) -> str:

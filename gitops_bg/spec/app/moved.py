@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.spec.app.layout import APP_FILE, PRIMARY_FILE, folder_of
+from gitops_bg.spec.app.layout import APP_FILE, MANIFEST_SUFFIXES, PRIMARY_FILE, folder_of
 from gitops_bg.spec.app.load import AppConfig
+from gitops_bg.spec.manifests.autoscaling import AUTOSCALERS
 from gitops_bg.spec.yaml.edit import set_field
 from gitops_bg.spec.yaml.reader import Document, read_one
 from gitops_bg.spec.yaml.values import as_map
@@ -21,6 +22,8 @@ _ENDS = {
     "revision": "a version is pinned, by what may be known under the former name only: remove the pin first",
 }
 """What an app must not have while it gets another name."""
+_AIM = ("scaleTargetRef", "name")
+"""Where an autoscaler names the target, in its spec."""
 _ANSWERED = ("adopt", "retry", "restartAt")
 """What was asked for under the former name, and carried out."""
 
@@ -43,7 +46,9 @@ def in_the_way(config: AppConfig, document: Document, to: AppKey) -> Iterator[Pr
 
 
 def moved(config: AppConfig, files: Mapping[str, bytes], to: AppKey) -> dict[str, bytes]:
-    """Return the files of the folder, by name, that change with the name of the app. Raises `InvalidInput`."""
+    """Return the files of the folder, by name, that change with the name of the app: also autoscalers, which name the
+    target. Raises `InvalidInput`.
+    """
     app = set_field(files[APP_FILE], ("metadata", "name"), to.name, APP_FILE)
     spec = as_map(as_map(_read(APP_FILE, app).value).get("spec"))
     for key in _ANSWERED:
@@ -51,7 +56,20 @@ def moved(config: AppConfig, files: Mapping[str, bytes], to: AppKey) -> dict[str
     changed = {APP_FILE: set_field(app, ("spec", "adopt"), {"app": config.app.name}, APP_FILE)}
     for name in (config.target_file, PRIMARY_FILE):
         changed[name] = set_field(files[name], ("metadata", "name"), to.name, name)
+    target = as_map(as_map(_read(config.target_file, files[config.target_file]).value).get("metadata")).get("name")
+    for name in sorted(files.keys() - changed.keys()):
+        if _scales(name, files[name]) == target:
+            changed[name] = set_field(files[name], ("spec", *_AIM), to.name, name)
     return changed
+
+
+def _scales(file: str, data: bytes) -> object:
+    """The name of the target in a file with an autoscaler; None in any other one."""
+    document, _ = read_one(file, data) if file.endswith(MANIFEST_SUFFIXES) else (None, ())
+    value = as_map(document.value) if document is not None else {}
+    if value.get("kind") not in AUTOSCALERS:
+        return None
+    return as_map(as_map(value.get("spec")).get(_AIM[0])).get(_AIM[1])
 
 
 def _read(file: str, data: bytes) -> Document:

@@ -49,7 +49,9 @@ class MemoryRouter:
     live: tuple[str, ...] = ("web",)
     routes: dict[str, ServiceView] = field(default_factory=dict)
 
-    def current(self, app: AppKey, names: Iterable[str], *, adopting: bool = False) -> MemoryRoutes:
+    def current(
+        self, app: AppKey, names: Iterable[str], *, adopting: bool = False, returning: bool = False
+    ) -> MemoryRoutes:
         return MemoryRoutes({name: self.routes[name] for name in names if name in self.routes})
 
     def serving(self, app: AppKey, config: AppConfig | None, labels: Mapping[str, str]) -> str:

@@ -59,7 +59,7 @@ class Bench:
         self.services = self.services_beside(self.replica_sets)
 
     def services_beside(self, workloads: Workloads) -> Services:
-        return Services(self.reader, self.writer, self.guards, self.settled, workloads)
+        return Services(self.reader, self.writer, self.guards, self.settled, workloads, self.pods)
 
     def cluster(self, router: TrafficRouter, workloads: Workloads) -> Cluster:
         beside = AuxiliaryObjects(self.client, self.writer.anchors, Intents(), self.reader)

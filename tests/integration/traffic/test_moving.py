@@ -6,13 +6,11 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-import yaml
 
 from gitops_bg.core import names
 from tests.integration.traffic.adopted import each_death
 from tests.integration.traffic.stage import Stage, stage
 from tests.support.cluster.paths import replica_sets, services
-from tests.support.scenario import App
 from tests.support.waiting import eventually
 
 WARM = 60
@@ -26,21 +24,6 @@ def serving(on: Stage) -> None:
     on.web.deploy("v1")
     on.web.promote("v2")
     on.web.wait_told("promoted")
-
-
-def rename(on: Stage) -> App:
-    """What `gitops-bg move` writes, in one commit."""
-    new = on.world.app("shop")
-    new.strategy |= {**on.web.strategy, "activeService": "web", "previewService": "web-preview"}
-    new.spec["adopt"] = {"app": "web"}
-    on.world.pull()
-    files = {}
-    for file in ("target.yaml", "primary.yaml"):
-        content = yaml.safe_load(on.world.remote.read(f"{on.web.folder}/{file}"))
-        content["metadata"]["name"] = "shop"
-        files[f"{new.folder}/{file}"] = yaml.safe_dump(content)
-    on.world.publish("Rename web", {on.web.folder: None, f"{new.folder}/app.yaml": new.app_yaml(), **files})
-    return new
 
 
 def has_it(on: Stage) -> bool:
@@ -71,7 +54,7 @@ def test_an_app_under_a_new_name_takes_its_service_over_without_a_lost_request(t
     with stage(tmp_path) as on:
         serving(on)
         on.load.start()
-        new = rename(on)
+        new = on.web.rename("shop")
         on.web.wait(lambda: has_it(on), "the Service is taken over", 60)
         new.wait(lambda: new.condition("Adopting")["reason"] == "Adopted", "the adoption is over")
         on.wait_used("v2")
@@ -109,7 +92,7 @@ def test_a_folder_that_is_renamed_without_a_word_changes_nothing_and_says_so(tmp
 @pytest.mark.slow
 def test_whatever_write_the_agent_dies_after_a_rename_loses_no_request(tmp_path: Path) -> None:
     for on, agents, death in each_death(tmp_path, fewest=5, begin=serving):
-        rename(on)
+        on.web.rename("shop")
         agents.until(lambda on=on: has_it(on), "the Service is taken over")
         on.wait_used("v2")
         agents.until(lambda on=on: on.world.app("shop").record.routing.traffic, "the record knows")

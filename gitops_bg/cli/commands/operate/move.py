@@ -123,8 +123,9 @@ def _plan(of: AppKey, to: AppKey) -> tuple[str, ...]:
     return (
         f"{of} serves on: its folder is gone, and {to} says that it is the same app",
         f"the pods of {to} come up beside it, from the primary.yaml of before",
-        f"when as many are available as serve now, {to} takes the active Services over, each in one write",
-        f"after scaleDownDelaySeconds {of} is deleted with its pods; what is beside the versions goes over to {to}",
+        f"when as many are available as serve now, {to} takes the active Services over, each in one write, and with"
+        " them what is beside the versions: autoscaler, budgets, ConfigMaps",
+        f"after scaleDownDelaySeconds {of} is deleted with its pods",
     )
 
 

@@ -2,9 +2,12 @@
 
 ``spec.release`` asks for it. The order is that of the adoption, mirrored: the Deployment has as many available pods as
 serve, our pods carry stand-ins so that the former selectors do not select them, each Service gets back what it had in
-one write, the endpoints show the Deployment's pods, and only then ours go (docs/decisions/0065). Nothing here decides.
+one write, the endpoints show the Deployment's pods, and only then ours go (docs/decisions/0065). A former selector may
+match pods of another app, such as the one that this one was before: no Service goes back while it does (0070). Nothing
+here decides.
 """
 
+from gitops_bg.core import names
 from gitops_bg.core.checks.adoption.taking_over import is_what_served, stand_ins
 from gitops_bg.core.model.observed import DeploymentView, ServiceView
 from gitops_bg.core.world import World
@@ -103,7 +106,27 @@ def still_missing(world: World) -> tuple[str, ...]:
     missing = missing if view.available < needed else []
     if without := versions_without_stand_ins(world):
         missing.append(f"pods of {', '.join(without)} do not carry their stand-in labels yet")
+    missing += filter(None, (_who_else(world, each) for each in services_to_hand_back(world)))
     return tuple(missing)
+
+
+def _who_else(world: World, view: ServiceView) -> str:
+    """Why a Service must not get its selector back: it would select pods of an app, or nobody knows; empty for none."""
+    if view.selected is None:
+        return f"the pods that Service {view.name} would select are looked at next"
+    if view.selected.trouble:
+        return f"the pods that Service {view.name} would select are unknown: {view.selected.trouble}"
+    return selecting(world, view, "would select")
+
+
+def selecting(world: World, view: ServiceView, does: str) -> str:
+    """The apps whose pods a Service selects, or would, in a sentence; empty where there is none."""
+    if view.selected is None or not view.selected.apps:
+        return ""
+    apps, adopt = view.selected.apps, world.spec.adopt
+    was = adopt.app if adopt and names.fit(adopt.app) in apps else ""
+    ends = f", until {was}, which this app was before, has ended" if was else ""
+    return f"Service {view.name} {does} pods of {'app' if len(apps) == 1 else 'the apps'} {', '.join(apps)}{ends}"
 
 
 def versions_without_stand_ins(world: World) -> tuple[str, ...]:
@@ -118,9 +141,13 @@ def versions_without_stand_ins(world: World) -> tuple[str, ...]:
 
 
 def has_arrived(world: World) -> bool:
-    """Whether every Service is handed back, and its endpoints are the Deployment's pods, all that are needed."""
+    """Whether every Service is handed back, and its endpoints are as many pods as the Deployment has, and none of an
+    app. Endpoints follow a moment later: until then they are still our own, and as many.
+    """
     view = world.observed.deployment
     services = [service for _, service in world.active_services]
     if view is None or view.available < 1 or not all(map(is_handed_back, services)):
         return False
-    return all(each is not None and each.ready_endpoints >= view.available for each in services)
+    return all(
+        each is not None and not each.other_endpoints and each.ready_endpoints >= view.available for each in services
+    )

@@ -9,6 +9,7 @@ from gitops_bg.core.model.actions import DeleteApp, HandBack, ScaleDeployment, S
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.git.main import Knowledge
+from gitops_bg.core.model.observed import SelectedPods
 from gitops_bg.core.model.record import Adopted, Event
 from gitops_bg.core.model.spec import DeletionPolicy, Release, Suspension
 from gitops_bg.core.plan.ending import end_of
@@ -75,7 +76,7 @@ def test_a_service_that_cannot_go_back_keeps_serving_and_nothing_is_deleted():
 
 
 TWO = replace(REVERT, strategy=replace(REVERT.strategy, more_active_services=("web-grpc",)))
-HALF = {"more_active_services": (service("web-grpc", 2, before=(("app", "web"),)),)}
+HALF = {"more_active_services": (service("web-grpc", 2, before=(("app", "web"),), selected=SelectedPods()),)}
 BACK = {}
 """The folder is in main again."""
 

@@ -8,12 +8,18 @@ import pytest
 from gitops_bg.core.checks.adoption.moving import NEVER_MEANS, ends_at
 from gitops_bg.core.checks.adoption.taking_over import may_take_over, stand_ins
 from gitops_bg.core.checks.phase import foreign_object, is_to_go
-from gitops_bg.core.model.actions import DeleteApp, ScaleReplicaSet, SwitchTraffic
-from gitops_bg.core.model.auxiliary import AuxiliaryObject
+from gitops_bg.core.model.actions import (
+    ApplyAuxiliaryObject,
+    DeleteApp,
+    DeleteAuxiliaryObject,
+    ScaleReplicaSet,
+    SwitchTraffic,
+)
+from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.observed import AuxiliaryView
 from gitops_bg.core.model.record import Event, Switch, SwitchKind
-from gitops_bg.core.model.spec import Adoption, DeletionPolicy, Suspension
+from gitops_bg.core.model.spec import Adoption, DeletionPolicy, Release, Suspension
 from gitops_bg.core.plan.ending import end_of
 from tests.core.simulation import manual
 from tests.core.worlds import EARLIER, NOW, SECOND, active, candidate, decided, digest, pods, service, world
@@ -75,8 +81,69 @@ def test_a_preview_service_of_somebody_else_is_in_conflict_all_the_same():
 
 
 BUDGET = AuxiliaryObject("PodDisruptionBudget", "web")
+COPY = AuxiliaryObject("HorizontalPodAutoscaler", "web-primary")
+FORMERS = AuxiliaryView(BUDGET, former=True, drifted=True)
+SCALER = AuxiliaryView(COPY, former=True, scale_target="old-v1-0123456789")
+
+
+def beside(*versions, desired=None, **more):
+    """A world with a budget and an autoscaler in its folder that are still the former app's."""
+    return world(
+        *versions,
+        spec=more.pop("spec", RENAMED),
+        observed={"auxiliary_objects": (FORMERS, SCALER), **more.pop("observed", {})},
+        desired={"auxiliary_objects": (BUDGET, COPY), "autoscaler": Autoscaler(COPY, 2, 5), **(desired or {})},
+        **more,
+    )
+
+
+def applied(state):
+    return [str(each) for each in decided(state).actions if isinstance(each, ApplyAuxiliaryObject)]
+
+
+def test_what_is_beside_the_versions_is_taken_over_with_live_traffic_and_not_before():
+    before = beside(candidate(1), names_=1, observed={"active_service": BEFORE, "preview_service": PREVIEW})
+    assert (applied(before), foreign_object(before)) == ([], "")
+    after = beside(active(1), observed={"preview_service": PREVIEW})
+    assert foreign_object(after) == ""
+    assert applied(after) == [
+        "apply HorizontalPodAutoscaler web-primary -> v1 (ea1e0b8cad): live traffic goes there now",
+        "apply PodDisruptionBudget web: it goes along with live traffic, which was taken over",
+    ]
+    said = {each.type: each.status for each in decided(after).conditions}
+    assert (said["Conflict"], said["Stalled"]) == (False, False)
+
+
+def test_an_app_without_a_folder_takes_nothing_over():
+    """It was renamed, and renamed back: its own `adopt` names the app that it is again."""
+    state = beside(active(1), desired={**GONE, "whole": False}, record={"auxiliary_objects": (BUDGET, COPY)})
+    assert applied(state) == []
+
+
+def test_what_the_former_app_has_is_not_deleted_by_this_one():
+    state = beside(
+        active(1), desired={"auxiliary_objects": (), "autoscaler": None}, record={"auxiliary_objects": (BUDGET,)}
+    )
+    assert not [each for each in decided(state).actions if isinstance(each, DeleteAuxiliaryObject)]
+
+
+def test_a_released_app_leaves_the_autoscaler_that_the_former_one_has():
+    spec = replace(RENAMED, release=Release("old"))
+    given_back = {"active_service": replace(service("web", 0), ours=False, unclaimed=True)}
+    state = beside(active(1), spec=spec, observed=given_back, record={"released": True, "auxiliary_objects": (COPY,)})
+    assert not [each for each in decided(state).actions if isinstance(each, DeleteAuxiliaryObject)]
+
+
+def test_the_former_app_is_in_no_conflict_about_what_was_taken_over():
+    theirs = AuxiliaryView(BUDGET, "PodDisruptionBudget shop/web is controlled by BlueGreenDeployment new")
+    state = former(record={"moved_at": NOW, "auxiliary_objects": (BUDGET,)}, observed={"auxiliary_objects": (theirs,)})
+    assert foreign_object(state) == ""
+    assert applied(state) == []
+
+
 LOOKS = {
-    "the budget is still the former one's": renamed(observed={"auxiliary_objects": (AuxiliaryView(BUDGET, "old's"),)}),
+    "the budget is still the former one's": renamed(observed={"auxiliary_objects": (FORMERS,)}),
+    "it is somebody else's": renamed(observed={"auxiliary_objects": (AuxiliaryView(BUDGET, "X's"),)}),
     "so is the preview Service": world(active(1), spec=RENAMED, observed={"preview_service": PREVIEW}),
 }
 
@@ -96,7 +163,7 @@ DELAY = timedelta(seconds=manual().strategy.scale_down_delay_seconds)
 def former(view=THEIRS, spec=None, desired=None, **more):
     more.setdefault("record", {"moved_at": NOW - DELAY})
     versions = more.pop("versions", (active(1),))
-    seen = {"active_service": view}
+    seen = {"active_service": view, **more.pop("observed", {})}
     wanted = GONE if desired is None else desired
     return world(*versions, spec=spec or manual(), desired=wanted, observed=seen, **more)
 
@@ -162,6 +229,22 @@ def test_until_then_it_says_so_and_is_in_no_conflict():
     )
     assert not said["Conflict"].status
     assert [each.event for each in decided(state).record.ledger] == []
+
+
+LOST = {
+    "which the new name has": THEIRS,
+    "which the new name gave back, and nobody has": replace(THEIRS, app="", selector=(("app", "old"),), unclaimed=True),
+    "which somebody else has": replace(THEIRS, app="", selector=(), owner="it is X's"),
+}
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_it_wants_no_service_back_that_it_lost(name):
+    assert foreign_object(former(LOST[name], record={"moved_at": NOW})) == ""
+
+
+def test_one_that_leads_to_it_still_is_in_conflict_where_somebody_took_its_labels():
+    assert foreign_object(former(replace(service("web", 1), ours=False, owner="it is X's"))) == "it is X's"
 
 
 def test_with_its_folder_back_it_begins_again():

@@ -32,7 +32,7 @@ from gitops_bg.core.model.actions import (
 )
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.decision import Phase
-from gitops_bg.core.model.observed import AuxiliaryView, DeploymentView
+from gitops_bg.core.model.observed import AuxiliaryView, DeploymentView, SelectedPods
 from gitops_bg.core.model.record import Adopted, Event, Switch, SwitchKind
 from gitops_bg.core.model.spec import Adoption, Release, ScaleDown
 from gitops_bg.core.model.version import PodMetadata
@@ -43,7 +43,7 @@ APP_WEB = (("app", "web"),)
 HELD = PodMetadata((("app", STAND_IN),))
 SPEC = replace(manual(), adopt=Adoption("old", ScaleDown.PROGRESSIVELY), release=Release("old"))
 DEPLOYMENT = DeploymentView("old", 3, APP_WEB, available=3)
-OURS = service("web", 2, before=APP_WEB)
+OURS = service("web", 2, before=APP_WEB, selected=SelectedPods())
 THEIRS = replace(service("web", 0), ours=False, owner="somebody's", unclaimed=True)
 
 
@@ -109,6 +109,12 @@ def test_every_version_with_pods_gets_the_stand_in_before_a_service_goes_back():
     assert [(each.number, each.metadata.labels) for each in written] == [(n, HELD.labels) for n in (1, 2, 3)]
 
 
+def selecting_pods(*apps, **more):
+    """Pods of these apps would get the traffic of the Service."""
+    return releasing(replace(OURS, selected=SelectedPods(apps)), **more)
+
+
+RENAMED = replace(SPEC, adopt=Adoption(app="pay"))
 WAITS = {
     "pods of the Deployment": (releasing(deployment=replace(DEPLOYMENT, available=2)), "2 of 3 pods of Deployment old"),
     "pods whose labels are being changed": (
@@ -130,13 +136,38 @@ WAITS = {
         "live traffic moves between versions",
     ),
     "a promotion that has not begun to move traffic": (releasing(names_=3), "live traffic moves between versions"),
+    "the end of the app that it was before, whose pods its Service would select": (
+        selecting_pods("pay", spec=RENAMED),
+        "Service web would select pods of app pay, until pay, which this app was before, has ended",
+    ),
+    "pods of other apps to go": (
+        selecting_pods("cart", "pay", spec=SPEC),
+        "Service web would select pods of the apps cart, pay",
+    ),
+    "pods of an app that it never was": (
+        selecting_pods("cart", spec=RENAMED),
+        "Service web would select pods of app cart",
+    ),
+    "its own pods": (selecting_pods("web"), "Service web would select pods of app web"),
+    "a look at the pods": (
+        releasing(replace(OURS, selected=None)),
+        "the pods that Service web would select are looked at next",
+    ),
+    "the right to list pods": (
+        releasing(replace(OURS, selected=SelectedPods(trouble="no right"))),
+        "the pods that Service web would select are unknown: no right",
+    ),
 }
+
+
+def _says(missing, said):
+    return missing == said if "would select pods" in said else missing.startswith(said)
 
 
 @pytest.mark.parametrize("name", WAITS)
 def test_no_service_goes_back_before(name):
     state, said = WAITS[name]
-    assert any(each.startswith(said) for each in still_missing(state)), still_missing(state)
+    assert any(_says(each, said) for each in still_missing(state)), still_missing(state)
     assert did(state, HandBack) == []
 
 
@@ -178,7 +209,7 @@ def test_nothing_is_in_the_way_of_what_nobody_asks_for():
 def test_each_service_goes_back_in_one_write_to_what_it_selected():
     assert did(releasing(), HandBack) == ["hand Service web back, to app=web"]
     spec = replace(SPEC, strategy=replace(SPEC.strategy, more_active_services=("web-grpc",)))
-    half = {"more_active_services": (service("web-grpc", 2, before=APP_WEB),)}
+    half = {"more_active_services": (service("web-grpc", 2, before=APP_WEB, selected=SelectedPods()),)}
     assert did(releasing(THEIRS, spec=spec, observed=half), HandBack) == ["hand Service web-grpc back, to app=web"]
 
 
@@ -191,19 +222,45 @@ def test_our_pods_stay_until_the_endpoints_are_the_deployments():
 
 
 ARRIVED = {
-    "one pod, and the endpoints are that pod": (1, 1, True),
-    "one pod that the endpoints do not have yet": (1, 0, False),
-    "no pod: no endpoints prove nothing": (0, 0, False),
-    "three pods, of which the endpoints have two": (3, 2, False),
-    "the endpoints have more than are available now": (3, 4, True),
+    "one pod, and the endpoints are that pod": (1, 1, False, True),
+    "one pod that the endpoints do not have yet": (1, 0, False, False),
+    "no pod: no endpoints prove nothing": (0, 0, False, False),
+    "three pods, of which the endpoints have two": (3, 2, False, False),
+    "the endpoints have more than are available now": (3, 4, False, True),
+    "enough, of which one is ours still, or another app's": (3, 4, True, False),
 }
 
 
 @pytest.mark.parametrize("name", ARRIVED)
 def test_live_traffic_has_arrived_at(name):
-    available, endpoints, arrived = ARRIVED[name]
-    state = releasing(replace(THEIRS, ready_endpoints=endpoints), replace(DEPLOYMENT, available=available))
-    assert has_arrived(state) is arrived
+    available, endpoints, others, arrived = ARRIVED[name]
+    view = replace(THEIRS, ready_endpoints=endpoints, other_endpoints=others)
+    assert has_arrived(releasing(view, replace(DEPLOYMENT, available=available))) is arrived
+
+
+def test_no_service_of_several_goes_back_while_one_of_them_would_select_pods_of_an_app():
+    spec = replace(SPEC, strategy=replace(SPEC.strategy, more_active_services=("web-grpc",)))
+    other = service("web-grpc", 2, before=APP_WEB, selected=SelectedPods(("pay",)))
+    state = releasing(spec=spec, observed={"more_active_services": (other,)})
+    assert still_missing(state) == ("Service web-grpc would select pods of app pay",)
+    assert did(state, HandBack) == []
+    assert decided(state).record.release == ""
+
+
+ON_ITS_WAY = {
+    "the endpoints follow": (replace(THEIRS, ready_endpoints=2), "the endpoints of the Services follow"),
+    "pods of an app have come meanwhile": (
+        replace(THEIRS, ready_endpoints=4, other_endpoints=True, selected=SelectedPods(("pay",))),
+        "Service web selects pods of app pay",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ON_ITS_WAY)
+def test_until_the_endpoints_are_right_it_says(name):
+    view, said = ON_ITS_WAY[name]
+    [condition] = [each for each in decided(releasing(view)).conditions if each.type == "Released"]
+    assert (condition.reason, condition.message) == ("HandingBack", f"the Services go back to Deployment old: {said}")
 
 
 def test_then_the_record_says_so_once_and_every_version_goes_to_0():

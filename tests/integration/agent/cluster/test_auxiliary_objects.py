@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 import yaml
 
+from gitops_bg.core import names
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from tests.conformance.steps import sizes, wait_sizes
 from tests.support.agent.mortality import Mortals
@@ -28,7 +32,8 @@ from tests.support.auxiliary_objects import (
     untracked,
     wait_aim,
 )
-from tests.support.cluster.clusters import SandboxCluster
+from tests.support.cluster.clusters import SandboxCluster, TestCluster
+from tests.support.cluster.paths import collection
 from tests.support.cluster.rawapi import Json
 from tests.support.scenario import App, Scenario, scenario
 
@@ -321,3 +326,67 @@ def test_agents_that_die_after_every_write_end_with_the_autoscaler_at_what_serve
 
 def _yaml(manifest: Json) -> str:
     return str(yaml.safe_dump(manifest))
+
+
+# --- under another name ---
+
+
+@contextmanager
+def conditions_of(world: Scenario, *kinds: str) -> Iterator[set[tuple[str, str, str]]]:
+    """App, condition and message of every condition of these kinds that is ever true, from now on."""
+    seen: set[tuple[str, str, str]] = set()
+    with world.cluster.watch(collection(names.API_VERSION, names.KIND, world.namespace)) as events:
+
+        def follow() -> None:
+            with contextlib.suppress(Exception):  # the watch ends in the middle of a read
+                for event in events:
+                    body = event["object"]
+                    for each in (body.get("status") or {}).get("conditions") or ():
+                        if (each["type"] in kinds) and each["status"] == "True":
+                            seen.add((body["metadata"]["name"], each["type"], each["message"]))
+
+        thread = threading.Thread(target=follow, daemon=True)
+        thread.start()
+        try:
+            yield seen
+        finally:
+            events.stop()
+            thread.join(10)
+
+
+BESIDE = ((HPA, COPY), (BUDGET, "web"), ("ConfigMap", "flags"))
+
+
+def test_they_go_along_with_live_traffic_where_their_app_gets_another_name(
+    cluster: TestCluster, tmp_path: Path
+) -> None:
+    """The autoscaler scales what serves, and nobody is in conflict, while the former app is warm."""
+    with scenario(cluster, tmp_path) as world:
+        web = world.app()
+        evictions = {**budget(), "apiVersion": cluster.preferred("policy")}
+        web.objects = {"hpa.yaml": hpa(), "budget.yaml": evictions, "flags.yaml": untracked(level="info")}
+        world.start()
+        web.deploy("v1")
+        wait_aim(web, "v1")
+        web.wait(lambda: all(live(web, *each) for each in BESIDE), "all are there")
+        before = [live(web, *each)["metadata"]["uid"] for each in BESIDE]
+
+        def are_of_shop() -> bool:
+            shown = [live(shop, *each)["metadata"] for each in BESIDE]
+            owners = {owner["name"] for each in shown for owner in each["ownerReferences"]}
+            return owners == {"shop"} and {each["labels"][names.APP] for each in shown} == {"shop"}
+
+        with conditions_of(world, "Conflict", "Stalled") as seen:
+            shop = web.rename("shop")
+            shop.wait(lambda: shop.condition("Adopting")["reason"] == "Adopted", "the Service is taken over")
+            shop.wait(are_of_shop, "so are they")
+            world.wait_idle()
+            assert world.live(names.PLURAL, "web"), "the former app is warm"
+            (serving,) = shop.versions().values()
+            assert live(shop, HPA, COPY)["spec"]["scaleTargetRef"]["name"] == serving.name
+            assert (shop.phase(), web.phase()) == ("Healthy", "Healthy")
+            world.advance(301)
+            shop.wait(lambda: world.live(names.PLURAL, "web") is None, "the former app is gone")
+            shop.wait(lambda: not web.versions(), "and its pods")
+            assert [live(shop, *each)["metadata"]["uid"] for each in BESIDE] == before
+        assert not seen

@@ -8,19 +8,25 @@ import pytest
 import yaml
 
 from gitops_bg.core import names
+from tests.support.auxiliary_objects import BUDGET, HPA, budget, hpa, live
 from tests.support.command_line import Cli
 from tests.support.configuration import config_map
 from tests.support.scenario import App, Scenario
 from tests.support.waiting import eventually
 
+WARM = 600
+"""``scaleDownDelaySeconds`` of the app, by default."""
+
 
 @pytest.fixture
 def tree(web: App) -> Path:
-    """A clone in which `web` was promoted; it has a ConfigMap that is no part of a version."""
-    web.strategy["scaleDownDelaySeconds"] = 0
+    """A clone in which `web` was promoted; it has a budget, an autoscaler, and a ConfigMap of no version."""
+    web.strategy["scaleDownDelaySeconds"] = WARM
     web.spec["restartAt"] = "2026-01-01T00:00:00Z"
     web.configure()
     web.push_object("flags.yaml", config_map("flags", beta="on"))
+    web.push_object("budget.yaml", budget())
+    web.push_object("hpa.yaml", hpa())
     web.promote("v2")
     web.wait_told("promoted")
     web.scenario.pull()
@@ -39,14 +45,16 @@ def test_the_folder_gets_another_name_and_the_agent_takes_over(cli: Cli, web: Ap
     said = cli.json("move", str(web.key), str(shop.key), "--checkout", str(tree), "--dry-run")
     assert files_below(tree / "apps") == before
     assert (said["written"], said["named"]) == (False, ["policies/note.yaml"])
-    assert said["changed"] == [f"{shop.folder}/{name}" for name in ("app.yaml", "primary.yaml", "target.yaml")]
+    named = {"app.yaml", "hpa.yaml", "primary.yaml", "target.yaml"}
+    assert said["changed"] == sorted(f"{shop.folder}/{name}" for name in named)
 
     shown = cli("move", str(web.key), str(shop.key), "--checkout", str(tree))
     assert f"{web.key} serves on" in shown
     assert not (tree / web.folder).exists()
     after = files_below(tree / shop.folder)
     former = {name.rpartition("/")[2] for name in before if f"/{web.name}/" in f"/{name}"}
-    assert after.keys() == former >= {"app.yaml", "flags.yaml", "primary.yaml", "target.yaml"}
+    assert after.keys() == former >= {"budget.yaml", "flags.yaml", *named}
+    assert yaml.safe_load(after["hpa.yaml"])["spec"]["scaleTargetRef"]["name"] == "shop"
     app = yaml.safe_load(after["app.yaml"])
     assert (app["metadata"]["name"], app["spec"]["adopt"]) == ("shop", {"app": "web"})
     assert "restartAt" not in app["spec"]
@@ -58,13 +66,20 @@ def test_the_folder_gets_another_name_and_the_agent_takes_over(cli: Cli, web: Ap
     world.push()
     shop.wait(lambda: shop.condition("Adopting")["reason"] == "Adopted", "the Service is taken over")
 
-    def is_over() -> bool:
-        world.advance(61)
-        flags = world.cluster.find(f"/api/v1/namespaces/{world.namespace}/configmaps/flags")
-        has_flags = flags and (flags["metadata"].get("labels") or {}).get(names.APP) == "shop"
-        return bool(world.live(names.PLURAL, "web") is None and has_flags)
+    def whose(kind: str, name: str) -> str:
+        return str(live(shop, kind, name)["metadata"]["labels"].get(names.APP))
 
-    eventually(is_over, what="the former app is gone, and what was beside its versions is the new one's")
+    beside = (("ConfigMap", "flags"), (BUDGET, "web"), (HPA, "web-primary"))
+    shop.wait(lambda: {whose(*each) for each in beside} == {"shop"}, "what is beside it goes along")
+    world.wait_idle()
+    for each in (shop, web):
+        cli("status", str(each.key), code=0)
+
+    def is_over() -> bool:
+        world.advance(WARM + 1)
+        return world.live(names.PLURAL, "web") is None
+
+    eventually(is_over, what="the former app is gone")
     assert shop.versions()["v2"].available == 2
     assert shop.condition("Conflict")["status"] == "False"
 

@@ -14,6 +14,7 @@ from gitops_bg.core.model.actions import (
     ApplyService,
     DeleteApp,
     DeleteReplicaSet,
+    HandBack,
     MarkService,
     PointPreview,
     ScaleReplicaSet,
@@ -427,3 +428,14 @@ def test_our_own_objects_without_their_labels_are_repaired_not_disowned(scene: S
     scene.do(create(ONE))
     assert scene.live("services", "web")["spec"]["selector"] == scene.selector(ONE)
     scene.until(lambda seen: [each.drifted for each in seen.replica_sets] == [False])
+
+
+def test_a_service_is_not_handed_back_while_that_would_select_pods_of_an_app(scene: Scene) -> None:
+    """They may have come since it was decided, and no cache shows them."""
+    scene.serve(ONE)
+    ours = tuple(sorted(scene.selector(ONE).items()))
+    with pytest.raises(WorldChanged, match="it has pods of web now"):
+        scene.do(HandBack("web", ours, ((names.APP, "web"),)))
+    assert scene.live("services", "web")["spec"]["selector"] == dict(ours)
+    scene.do(HandBack("web", ours, (("app", "nobody"),)))
+    assert scene.live("services", "web")["spec"]["selector"] == {"app": "nobody"}
