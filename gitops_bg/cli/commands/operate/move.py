@@ -5,6 +5,7 @@ The agent takes the Services over after the push, without losing a request (docs
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import mkdtemp
@@ -52,7 +53,7 @@ def move(
         raise InvalidInput(*reasons)
     changed = moved(config, {name: data for name, data in own.items() if isinstance(data, bytes)}, to)
     after = {f"{folder_of(to)}/{name}": data for name, data in {**own, **changed}.items()}
-    _demand_sound(before, {path: data for path, data in before.items() if not _is_below(path, of)} | after)
+    _demand_sound(before, {path: data for path, data in before.items() if not _is_below(path, of)} | after, of, to)
     if not dry_run:
         _write(checkout, of, to, changed)
     _tell(output, of, to, sorted(changed), tuple(_named_in(before, of)), written=not dry_run)
@@ -84,13 +85,19 @@ def _document(data: bytes | Problem | None, app: AppKey) -> Document:
     return document
 
 
-def _demand_sound(before: dict[str, bytes | Problem], after: dict[str, bytes | Problem]) -> None:
-    """Raise `InvalidInput` with every problem that the work tree would have then, and has not now."""
+def _demand_sound(
+    before: dict[str, bytes | Problem], after: dict[str, bytes | Problem], of: AppKey, to: AppKey
+) -> None:
+    """Raise `InvalidInput` with every problem that the work tree would have then, and has not now.
+
+    Each names the file that is there now.
+    """
     now = datetime.now(UTC)
     known = set(check_repository(before.items(), lint, now).problems)
     new = [each for each in check_repository(after.items(), lint, now).problems if each not in known]
     if new:
-        raise InvalidInput(*new)
+        there = (each.file.replace(f"{folder_of(to)}/", f"{folder_of(of)}/", 1) for each in new)
+        raise InvalidInput(*(replace(each, file=file) for each, file in zip(new, there, strict=True)))
 
 
 def _write(checkout: Path, of: AppKey, to: AppKey, changed: dict[str, bytes]) -> None:

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from gitops_bg.core import names
+from tests.support.auxiliary_objects import HPA, hpa, live
 from tests.support.command_line import Cli
 from tests.support.configuration import config_map
 from tests.support.scenario import App, Scenario
@@ -16,11 +17,12 @@ from tests.support.waiting import eventually
 
 @pytest.fixture
 def tree(web: App) -> Path:
-    """A clone in which `web` was promoted; it has a ConfigMap that is no part of a version."""
+    """A clone in which `web` was promoted; it has an autoscaler, and a ConfigMap that is no part of a version."""
     web.strategy["scaleDownDelaySeconds"] = 0
     web.spec["restartAt"] = "2026-01-01T00:00:00Z"
     web.configure()
     web.push_object("flags.yaml", config_map("flags", beta="on"))
+    web.push_object("scaler.yaml", hpa())
     web.promote("v2")
     web.wait_told("promoted")
     web.scenario.pull()
@@ -39,7 +41,8 @@ def test_the_folder_gets_another_name_and_the_agent_takes_over(cli: Cli, web: Ap
     said = cli.json("move", str(web.key), str(shop.key), "--checkout", str(tree), "--dry-run")
     assert files_below(tree / "apps") == before
     assert (said["written"], said["named"]) == (False, ["policies/note.yaml"])
-    assert said["changed"] == [f"{shop.folder}/{name}" for name in ("app.yaml", "primary.yaml", "target.yaml")]
+    renamed = ("app.yaml", "primary.yaml", "scaler.yaml", "target.yaml")
+    assert said["changed"] == [f"{shop.folder}/{name}" for name in renamed]
 
     shown = cli("move", str(web.key), str(shop.key), "--checkout", str(tree))
     assert f"{web.key} serves on" in shown
@@ -60,9 +63,9 @@ def test_the_folder_gets_another_name_and_the_agent_takes_over(cli: Cli, web: Ap
 
     def is_over() -> bool:
         world.advance(61)
-        flags = world.cluster.find(f"/api/v1/namespaces/{world.namespace}/configmaps/flags")
-        has_flags = flags and (flags["metadata"].get("labels") or {}).get(names.APP) == "shop"
-        return bool(world.live(names.PLURAL, "web") is None and has_flags)
+        beside = (live(shop, "ConfigMap", "flags"), live(shop, HPA, "web-primary"))
+        owners = [(each["metadata"].get("labels") or {}).get(names.APP) for each in beside if each]
+        return world.live(names.PLURAL, "web") is None and owners == ["shop", "shop"]
 
     eventually(is_over, what="the former app is gone, and what was beside its versions is the new one's")
     assert shop.versions()["v2"].available == 2
@@ -74,6 +77,11 @@ REFUSED = {
     "a release under way": ({"release": {"deployment": "old"}}, "shop", "spec.release: its live traffic goes back"),
     "a suspension": ({"suspend": {"reason": "x"}}, "shop", "spec.suspend: a suspended app takes nothing over"),
     "a pin": ({"revision": 1}, "shop", "spec.revision: a version is pinned"),
+    "a rendered target": (
+        {"render": {"kustomize": "overlay"}},
+        "shop",
+        "spec.render: what it renders has a workload called web, and would have one after the move (call the workload",
+    ),
     "a name that is taken": ({}, "web", "is there already"),
 }
 
