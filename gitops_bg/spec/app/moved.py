@@ -43,6 +43,10 @@ def in_the_way(config: AppConfig, document: Document, to: AppKey) -> Iterator[Pr
     yield from config.problems
     spec = as_map(as_map(document.value).get("spec"))
     yield from (document.problem(("spec", key), why) for key, why in _ENDS.items() if spec.get(key) is not None)
+    if spec.get("deletionPolicy") == "revertToTarget":
+        message = "gives live traffic back to the Deployment it was adopted from; under the new name nothing says which"
+        remedy = f"write another policy; `gitops-bg release {to} --deployment NAME` still is a way back"
+        yield document.problem(("spec", "deletionPolicy"), message, remedy)
     if spec.get("render") is not None:
         message = f"what it renders has a workload called {config.app.name}, and would have one after the move"
         remedy = (

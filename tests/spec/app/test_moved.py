@@ -113,15 +113,26 @@ def test_the_autoscaler_and_its_query_mean_what_they_meant() -> None:
 def test_a_name_that_other_fields_share_is_refused_with_its_place() -> None:
     aim = "scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: &name web}"
     files = folder(beside=hpa("maxReplicas: 5", "behavior: {x: *name}", aim=aim))
-    with pytest.raises(InvalidInput, match="beside.yaml:5.*without changing more than spec.scaleTargetRef.name"):
+    with pytest.raises(InvalidInput, match=r"beside\.yaml:5.*without changing more than spec\.scaleTargetRef\.name"):
         moved(read_as(WEB, files), files, FRONT)
 
 
-def test_a_rendered_app_is_refused_with_the_steps() -> None:
-    files = folder(app_with("render: {kustomize: web/overlay}"))
+def reasons(app: str) -> list[str]:
+    files = folder(app)
     document, _ = read_one("apps/shop/web/app.yaml", files["app.yaml"])
     assert document
-    (reason,) = map(str, in_the_way(read_as(WEB, files), document, FRONT))
+    return [str(each) for each in in_the_way(read_as(WEB, files), document, FRONT)]
+
+
+def test_an_app_that_would_revert_to_its_target_is_refused_since_its_new_name_has_none() -> None:
+    (reason,) = reasons(app_with("deletionPolicy: revertToTarget", "adopt: {deployment: web}"))
+    assert reason.startswith("apps/shop/web/app.yaml:8: spec.deletionPolicy: gives live traffic back to the Deployment")
+    assert "`gitops-bg release shop/front --deployment NAME` still is a way back" in reason
+    assert reasons(app_with("deletionPolicy: delete", "adopt: {deployment: web}")) == []
+
+
+def test_a_rendered_app_is_refused_with_the_steps() -> None:
+    (reason,) = reasons(app_with("render: {kustomize: web/overlay}"))
     assert reason.startswith("apps/shop/web/app.yaml:8: spec.render: what it renders has a workload called web")
     assert "call the workload front in what it is rendered from, but no Service otherwise" in reason
     assert "run `gitops-bg render shop/front`" in reason
