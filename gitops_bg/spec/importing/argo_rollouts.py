@@ -7,6 +7,7 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.importing.draft import Draft, deployment_of, of_other_tools, target_of
 from gitops_bg.spec.importing.fields import Table, left, left_fields, taken
 from gitops_bg.spec.importing.manifest import Manifest, cleaned
+from gitops_bg.spec.importing.tool_marks import without_marks
 from gitops_bg.spec.yaml.values import as_map, as_maps
 
 API = "argoproj.io/"
@@ -94,7 +95,8 @@ def draft_of(rollout: Manifest, workload: Manifest | None) -> Draft:
     else:
         draft.blue_green.update(as_map(strategy["blueGreen"]))
     _as_argo_means_it(rollout, draft, is_canary="blueGreen" not in strategy)
-    draft.listed.extend(of_other_tools(rollout))
+    for each in (rollout, workload) if workload else (rollout,):
+        draft.listed.extend(of_other_tools(each))
     draft.listed.extend(left_fields(rollout, TABLE))
     return draft
 
@@ -102,7 +104,7 @@ def draft_of(rollout: Manifest, workload: Manifest | None) -> Draft:
 def _with_template(rollout: Manifest) -> Draft:
     spec = as_map(cleaned(rollout.value).get("spec"))
     taken_over = {key: spec[key] for key in ("replicas", "selector", "template") if spec.get(key) is not None}
-    labels = as_map(as_map(rollout.value.get("metadata")).get("labels"))
+    labels = as_map(without_marks(as_map(rollout.value.get("metadata"))).get("labels"))
     target = deployment_of(rollout.name, rollout.namespace, taken_over, labels)
     draft = Draft(AppKey(rollout.namespace, rollout.name), rollout, rollout, target)
     if "template" not in spec:

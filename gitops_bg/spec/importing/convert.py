@@ -174,6 +174,8 @@ class _Import:
         """What Flagger made beside the target: it goes with the Canary."""
         apex = draft.services[0]
         made = [(draft.workload.kind, f"{draft.app.name}-primary"), ("Service", f"{apex}-primary")]
+        scaler = as_map(draft.origin.spec.get("autoscalerRef"))
+        made += [(str(scaler.get("kind")), f"{scaler.get('name')}-primary")] if scaler else []
         for kind, name in made:
             copy = self._find(kind, draft.app.namespace, name)
             if copy:

@@ -153,7 +153,7 @@ def draft_of(canary: Manifest, workload: Manifest) -> Draft:
     if workload.name != canary.name:
         message = f"is called {canary.name}, and its app is called as its target: {workload.name}"
         draft.listed.append(canary.problem(("metadata", "name"), message, "commands take the app's name"))
-    draft.listed.extend(of_other_tools(canary))
+    draft.listed.extend((*of_other_tools(canary), *of_other_tools(workload)))
     draft.listed.extend(left_fields(canary, TABLE))
     draft.listed.extend(left_fields(workload, daemon_sets.TABLE if workload.kind == "DaemonSet" else DEPLOYMENT))
     return draft
