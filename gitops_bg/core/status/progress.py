@@ -30,9 +30,7 @@ def progress_conditions(world: World, gates: tuple[GateResult, ...]) -> tuple[Co
 def _progressing(world: World, paused: Condition) -> Condition:
     """True while the rollout goes on by itself and when it has arrived, False where it cannot go on, else Unknown."""
     coming = world.incoming or world.candidate
-    if elsewhere := at_rest(world):
-        return Condition("Progressing", None, "Released", elsewhere)
-    if coming is None:
+    if coming is None or at_rest(world):
         return _arrived(world)
     missing = without_node(world, coming)
     if coming.failure:
@@ -48,6 +46,8 @@ def _progressing(world: World, paused: Condition) -> Condition:
 
 
 def _arrived(world: World) -> Condition:
+    if elsewhere := at_rest(world):
+        return Condition("Progressing", None, "Released", elsewhere)
     hold = world.record.held(world.target_digest)
     if hold and world.target_digest != world.record.routing.traffic:
         return Condition("Progressing", False, "RolloutAborted", hold.reason)
