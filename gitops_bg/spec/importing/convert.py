@@ -169,6 +169,8 @@ class _Import:
             ]
         made = [each for each in flagger.services_of(canary, draft) if each["metadata"]["name"] not in existing]
         draft.parts.extend(("Service", each, canary) for each in made)
+        services = [value for kind, value, _ in draft.parts if kind == "Service"]
+        draft.listed.extend(flagger.left_of_services(canary, draft, services))
 
     def _copies_of_flagger(self, draft: Draft) -> None:
         """What Flagger made beside the target: it goes with the Canary."""
