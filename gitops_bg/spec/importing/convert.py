@@ -62,7 +62,7 @@ class _Import:
     ) -> None:
         manifests, problems = read_manifests(sources, namespace)
         self.repository = repository
-        self.problems = problems
+        self.problems = problems if manifests or problems else [_nothing_in(name) for name, _ in sources]
         self.listed: list[Problem] = []
         self.drafts: list[Draft] = []
         self.manifests = list(self._usable(manifests))
@@ -293,6 +293,11 @@ class _Import:
             else:
                 message = f"becomes {path}, which the repository has already, and which says something else"
                 yield origins[path].problem(("metadata", "name"), message, "remove it first, or leave this out")
+
+
+def _nothing_in(file: str) -> Problem:
+    remedy = "name a file with a Rollout, a Canary, a BlueGreenDeployment or a Deployment"
+    return Problem(file, "nothing was found to import: it has no object", remedy=remedy)
 
 
 _MODELS: Mapping[str, type[BaseModel]] = {**TEMPLATES, "AlertProvider": AlertProvider}
