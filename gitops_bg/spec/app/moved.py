@@ -5,17 +5,21 @@ it as its workload follows, and its file agrees to take over from the former one
 nothing.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gitops_bg.core.checks.policies.match import matches
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.policies.rules import After, Policy
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.names import APP, app_label
-from gitops_bg.spec.app.layout import APP_FILE, PRIMARY_FILE, folder_of, is_manifest
+from gitops_bg.spec.app.layout import APP_FILE, APPS_FOLDER, PRIMARY_FILE, folder_of, is_manifest
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.manifests.autoscaling import AUTOSCALERS, what_runs_here
 from gitops_bg.spec.manifests.auxiliary import BUDGET
+from gitops_bg.spec.policies.load import load_policies
 from gitops_bg.spec.yaml.edit import set_field, set_text
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document, read, read_one
@@ -57,6 +61,34 @@ def in_the_way(config: AppConfig, document: Document, to: AppKey) -> Iterator[Pr
     if config.primary is None:
         message = "nothing of it was promoted yet"
         yield Problem(f"{folder_of(config.app)}/{PRIMARY_FILE}", message, remedy="rename the folder: nothing serves")
+
+
+def naming(config: AppConfig, files: Mapping[str, bytes | Problem], to: AppKey) -> Iterator[str]:
+    """The other files of a tree, by path, that name the app, and are left as they are: a policy whose ``match`` has the
+    one name and not the other, and any text that says NAMESPACE/NAME, or its folder. No path of anything else does, and
+    no image.
+    """
+    said, policies = _said(config.app), load_policies(files).files
+    for path, data in sorted(files.items()):
+        written = policies[path].policies if path in policies else ()
+        named = isinstance(data, bytes) and bool(said.search(data.decode(errors="replace")))
+        is_other = not path.startswith(f"{APPS_FOLDER}/")
+        if is_other and (named or any(_is_for_one(each.policy, config, to) for each in written)):
+            yield path
+
+
+def _said(app: AppKey) -> re.Pattern[str]:
+    """What a text that names an app has: it as a whole word, or its folder."""
+    name = re.escape(str(app))
+    word = rf"(?<![\w./@:-])(?<!image: )(?<!newName: ){name}(?![\w/@-]|[.:]\S)"
+    return re.compile(rf"{word}|(?<![\w-]){APPS_FOLDER}/{name}(?![\w.@:-])", re.ASCII)
+
+
+def _is_for_one(policy: Policy, config: AppConfig, to: AppKey) -> bool:
+    """Whether a policy is for one of the two names alone, or waits for the app by its name."""
+    of, labels = config.app, config.labels
+    waits = any(isinstance(rule, After) and rule.of(of) == of for rule in policy.rules)
+    return waits or matches(policy.match, of, labels) != matches(policy.match, to, labels)
 
 
 def moved(config: AppConfig, files: Mapping[str, bytes], to: AppKey) -> dict[str, bytes]:

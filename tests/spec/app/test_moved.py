@@ -14,7 +14,7 @@ from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.version import AppKey, Color, Source, Stage, Version
 from gitops_bg.spec.app.load import AppConfig, load_app
-from gitops_bg.spec.app.moved import in_the_way, moved
+from gitops_bg.spec.app.moved import in_the_way, moved, naming
 from gitops_bg.spec.app.primary import render_primary
 from gitops_bg.spec.yaml.reader import read_one
 from tests.spec.manifests.test_auxiliary_objects import budget, config_map, hpa, scaled_object
@@ -115,6 +115,55 @@ def test_a_name_that_other_fields_share_is_refused_with_its_place() -> None:
     files = folder(beside=hpa("maxReplicas: 5", "behavior: {x: *name}", aim=aim))
     with pytest.raises(InvalidInput, match=r"beside\.yaml:5.*without changing more than spec\.scaleTargetRef\.name"):
         moved(read_as(WEB, files), files, FRONT)
+
+
+NAMES = {
+    "# about shop/web\n": True,
+    "apps: [shop/web]\n": True,
+    "cel: {expression: \"apps['shop/web'].healthy\"}\n": True,
+    "shop/web: a\n": True,
+    "It is shop/web.\n": True,
+    "paths: ['apps/shop/web/**']\n": True,
+    "path: ./apps/shop/web\n": True,
+    "image: registry.example/shop/web:1.0.0\n": False,
+    "image: shop/web:1.0.0\n": False,
+    "image: shop/web\n": False,
+    "images: [{name: a, newName: shop/web}]\n": False,
+    "image: shop/web@sha256:00\n": False,
+    "path: src/shop/web\n": False,
+    "path: shop/web/app.py\n": False,
+    "shop/web-admin, myshop/web, shop/web.old, apps/shop/web-admin\n": False,
+}
+
+
+@pytest.mark.parametrize("text", NAMES)
+def test_a_file_names_an_app_by_a_whole_word_and_not_by_a_path_or_an_image(text: str) -> None:
+    config = read_as(WEB, folder())
+    assert list(naming(config, {"web/x.yaml": text.encode()}, FRONT)) == (["web/x.yaml"] if NAMES[text] else [])
+
+
+def policy(spec: str) -> bytes:
+    return (
+        f"apiVersion: gitops-bg.dev/v1alpha1\nkind: PromotionPolicy\nmetadata: {{name: calm}}\nspec: {spec}\n".encode()
+    )
+
+
+POLICIES = {
+    "{match: {apps: [web]}, rules: [{soak: {for: 1h}}]}": True,
+    "{match: {apps: [w*]}, rules: [{soak: {for: 1h}}]}": True,
+    "{match: {apps: [front]}, rules: [{soak: {for: 1h}}]}": True,
+    "{rules: [{after: {app: web}}], match: {apps: [cart]}}": True,
+    "{match: {apps: [web], namespaces: [other]}, rules: [{soak: {for: 1h}}]}": False,
+    "{match: {namespaces: [shop]}, rules: [{soak: {for: 1h}}]}": False,
+    "{rules: [{soak: {for: 1h}}]}": False,
+}
+
+
+@pytest.mark.parametrize("spec", POLICIES)
+def test_a_policy_that_is_for_one_of_the_names_alone_is_named(spec: str) -> None:
+    """It would stop to count, or begin to, without a word."""
+    files = {"policies/calm.yaml": policy(spec)}
+    assert bool(list(naming(read_as(WEB, folder()), files, FRONT))) is POLICIES[spec]
 
 
 def reasons(app: str) -> list[str]:

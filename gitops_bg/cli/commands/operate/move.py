@@ -4,7 +4,6 @@ The agent takes the Services over after the push, without losing a request (docs
 """
 
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,7 +25,7 @@ from gitops_bg.spec.analysis.template_index import load_templates
 from gitops_bg.spec.app.check import check_repository
 from gitops_bg.spec.app.layout import APP_FILE, folder_of
 from gitops_bg.spec.app.load import load_app
-from gitops_bg.spec.app.moved import in_the_way, moved
+from gitops_bg.spec.app.moved import in_the_way, moved, naming
 from gitops_bg.spec.yaml.reader import Document, read_one
 
 
@@ -56,7 +55,7 @@ def move(
     _demand_sound(before, {path: data for path, data in before.items() if not _is_below(path, of)} | after, of, to)
     if not dry_run:
         _write(checkout, of, to, changed)
-    _tell(output, of, to, sorted(changed), tuple(_named_in(before, of)), written=not dry_run)
+    _tell(output, of, to, sorted(changed), tuple(naming(config, before, to)), written=not dry_run)
 
 
 def _app(text: str) -> AppKey:
@@ -117,13 +116,6 @@ def _write(checkout: Path, of: AppKey, to: AppKey, changed: dict[str, bytes]) ->
         shutil.rmtree(source)
     except OSError as error:
         raise CommandFailed(f"{place} cannot be written: {error.strerror}") from error
-
-
-def _named_in(before: dict[str, bytes | Problem], of: AppKey) -> Iterator[str]:
-    """The other files that name the app: policies and alerts choose apps by their names."""
-    for path, data in sorted(before.items()):
-        if isinstance(data, bytes) and not path.startswith("apps/") and str(of).encode() in data:
-            yield path
 
 
 def _plan(of: AppKey, to: AppKey) -> tuple[str, ...]:
