@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.cli.adoption.choice import Wanted, choose, tool_of
+from gitops_bg.cli.adoption.choice import Wanted, choose
 from gitops_bg.cli.adoption.folder import folder_of
 from gitops_bg.cli.adoption.outlook import notes_of, plan_of
 from gitops_bg.cluster.observation.live_workload import LivePod, LiveWorkload
@@ -45,6 +45,10 @@ def scaler(name: str, of: str = "web") -> Json:
     spec = {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": of}, "maxReplicas": 5}
     metadata = {"name": name, "namespace": "shop"}
     return {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": metadata, "spec": spec}
+
+
+def keda(name: str) -> Json:
+    return {**scaler(name, of="cart"), "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject"}
 
 
 def budget(selector: Json) -> Json:
@@ -211,6 +215,15 @@ PREVENTS: dict[str, tuple[LiveWorkload, tuple[str, ...], list[str]]] = {
             for each in ("web", "web-too")
         ],
     ),
+    "an autoscaler where the copy's is to be": (
+        live(autoscalers=(scaler("web"), scaler("web-primary", "web-primary"), keda("web-primary"))),
+        (),
+        [
+            "HorizontalPodAutoscaler shop/web-primary: metadata.name: exists already, and the copy of "
+            "HorizontalPodAutoscaler web that scales what is live has this name (delete it, or call "
+            "HorizontalPodAutoscaler web otherwise)"
+        ],
+    ),
     "a ConfigMap that there is not": (
         live(deployment=with_config_map(), config_maps={"settings": None}),
         (),
@@ -235,20 +248,6 @@ def test_every_reason_is_said_at_once() -> None:
     assert len(reasons(found)) == 5
 
 
-@pytest.mark.parametrize(
-    ("labels", "annotations", "tool"),
-    [
-        ({}, {}, ""),
-        ({"app.kubernetes.io/managed-by": "Helm"}, {}, "Helm"),
-        ({"app.kubernetes.io/managed-by": "gitops-bg"}, {}, ""),
-        ({}, {"argocd.argoproj.io/tracking-id": "x"}, "Argo CD"),
-        ({"kustomize.toolkit.fluxcd.io/name": "x"}, {}, "Flux"),
-    ],
-)
-def test_the_tool_that_applies_an_object(labels: Json, annotations: Json, tool: str) -> None:
-    assert tool_of({"metadata": {"labels": labels, "annotations": annotations}}) == tool
-
-
 def test_the_plan_says_what_happens_in_order_and_which_label_is_held_back() -> None:
     chosen, _ = choose(live(services=(service(tier="front", app="web"),)), Wanted(WEB))
     chosen = replace(chosen, services=(service(tier="front", app="web"),))
@@ -269,6 +268,39 @@ def test_notes_name_tools_policies_secrets_and_the_right() -> None:
     assert policies.startswith("NetworkPolicy allow-web selects these pods: if it does by app,")
     assert secrets.endswith("registry")
     assert "--clusterrole=gitops-bg-adopt" in right
+
+
+ARGO_CD, FLUX = {"argocd.argoproj.io/instance": "shop"}, {"kustomize.toolkit.fluxcd.io/name": "shop"}
+
+
+def marked(body: Json, labels: Json, annotations: Json | None = None) -> Json:
+    own = {**(body["metadata"].get("labels") or {}), **labels}
+    return {**body, "metadata": {**body["metadata"], "labels": own, "annotations": annotations or {}}}
+
+
+def test_every_object_that_another_tool_applies_is_named_and_no_file_has_its_mark() -> None:
+    tracked = {"argocd.argoproj.io/tracking-id": "shop:apps/Deployment:shop/web", "owner": "ada"}
+    found = live(
+        deployment=marked(with_config_map(), {"team": "web"}, tracked),
+        services=(marked(service(), ARGO_CD),),
+        autoscalers=(marked(scaler("web"), ARGO_CD, {"argocd.argoproj.io/sync-wave": "1"}),),
+        budgets=(
+            marked(budget({"matchLabels": {"app": "web"}}), FLUX, {"kustomize.toolkit.fluxcd.io/prune": "disabled"}),
+        ),
+        config_maps={"settings": marked(manifests.config_map("shop", "settings", a="b"), ARGO_CD)},
+    )
+    chosen, problems = choose(found, Wanted(WEB))
+    assert problems == ()
+    argo_cd, flux, *_ = notes_of(chosen)
+    assert argo_cd.startswith(
+        "Argo CD applies Deployment web, Service web, HorizontalPodAutoscaler web, ConfigMap settings: take them out"
+    )
+    assert flux.startswith("Flux applies PodDisruptionBudget web: take them out")
+    files = folder_of(chosen, ScaleDown.NEVER)
+    assert len(files) == 6
+    assert [name for name, text in files.items() if "argocd" in text or "fluxcd" in text] == []
+    assert "team: web" in files["target.yaml"]
+    assert "owner: ada" in files["target.yaml"]
 
 
 def test_the_files_say_where_they_came_from_and_no_secret() -> None:

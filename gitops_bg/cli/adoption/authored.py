@@ -7,6 +7,8 @@ stays. Defaults: kubernetes `pkg/apis/{core,apps,autoscaling,policy}/v1/defaults
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from gitops_bg.spec.importing.tool_marks import without_marks
+
 Json = dict[str, Any]
 
 _METADATA = ("name", "namespace", "labels", "annotations")
@@ -15,13 +17,8 @@ _NOT_AUTHORED = (
     "deployment.kubernetes.io/",
     "autoscaling.alpha.kubernetes.io/",
     "endpoints.kubernetes.io/",
-    "meta.helm.sh/",
-    "argocd.argoproj.io/",
 )
-"""Annotations, or their prefixes, that tools keep about an object: of no use in a file, and wrong for another tool."""
-
-_NOT_AUTHORED_LABELS = ("app.kubernetes.io/managed-by", "kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/")
-"""Labels by which a tool marks an object as its own: it is another's from now on."""
+"""Annotations, or their prefixes, that kubectl and controllers keep about an object; of other tools: `tool_marks`."""
 
 _DEPLOYMENT: Mapping[str, Any] = {
     "revisionHistoryLimit": 10,
@@ -71,11 +68,10 @@ def authored(live: Mapping[str, Any]) -> Json:
 
 
 def _metadata(live: Mapping[str, Any]) -> Json:
-    kept = {key: live[key] for key in _METADATA if live.get(key)}
-    for field, foreign in (("labels", _NOT_AUTHORED_LABELS), ("annotations", _NOT_AUTHORED)):
-        written = {key: text for key, text in (kept.pop(field, None) or {}).items() if not key.startswith(foreign)}
-        kept |= {field: written} if written else {}
-    return kept
+    ours = without_marks(live)
+    kept = {key: ours[key] for key in _METADATA if ours.get(key)}
+    annotations = {key: text for key, text in kept.pop("annotations", {}).items() if not key.startswith(_NOT_AUTHORED)}
+    return kept | ({"annotations": annotations} if annotations else {})
 
 
 def _deployment(spec: Json) -> Json:

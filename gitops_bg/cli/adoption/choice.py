@@ -11,6 +11,7 @@ from gitops_bg.cluster.observation.live_workload import LiveWorkload
 from gitops_bg.core import names
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.manifests.autoscaling import copy_name
 from gitops_bg.spec.manifests.references import SECRET, references
 
 Object = Mapping[str, Any]
@@ -43,6 +44,12 @@ class Chosen:
     concerned: tuple[str, ...]
     """The NetworkPolicies that select the pods."""
 
+    @property
+    def objects(self) -> tuple[Object, ...]:
+        """Every object that the app's folder is to have."""
+        scaler = (self.autoscaler,) if self.autoscaler is not None else ()
+        return (self.deployment, *self.services, *self.budgets, *scaler, *self.config_maps)
+
 
 def choose(live: LiveWorkload, wanted: Wanted) -> tuple[Chosen, tuple[Problem, ...]]:
     """The objects of the app, and every reason why it cannot be adopted as a whole."""
@@ -69,7 +76,7 @@ def choose(live: LiveWorkload, wanted: Wanted) -> tuple[Chosen, tuple[Problem, .
         *_of_the_deployment(live.deployment),
         *_of_services(live, wanted, selecting, services),
         *_of_preview(live, preview, wanted),
-        *_of_autoscalers(autoscalers),
+        *_of_autoscalers(live, autoscalers),
         *(reason for each in budgets for reason in _of_what_selects(live, each, "spec.selector", _budget_selector)),
         *_of_config_maps(live),
     )
@@ -138,7 +145,7 @@ def _of_preview(live: LiveWorkload, preview: str, wanted: Wanted) -> Iterator[Pr
         )
 
 
-def _of_autoscalers(autoscalers: Sequence[Object]) -> Iterator[Problem]:
+def _of_autoscalers(live: LiveWorkload, autoscalers: Sequence[Object]) -> Iterator[Problem]:
     if len(autoscalers) > 1:
         for each in autoscalers:
             yield Problem(
@@ -146,6 +153,15 @@ def _of_autoscalers(autoscalers: Sequence[Object]) -> Iterator[Problem]:
                 "several autoscalers scale the Deployment",
                 field="spec.scaleTargetRef",
                 remedy="keep one",
+            )
+    taken = {(each["kind"], copy_name(_name(each))): each for each in autoscalers}
+    for each in live.autoscalers:
+        if own := taken.get((each["kind"], _name(each))):
+            yield Problem(
+                _called(each),
+                f"exists already, and the copy of {own['kind']} {_name(own)} that scales what is live has this name",
+                field="metadata.name",
+                remedy=f"delete it, or call {own['kind']} {_name(own)} otherwise",
             )
 
 
@@ -176,22 +192,6 @@ def _of_owners(body: Object) -> Iterator[Problem]:
     app = (body["metadata"].get("labels") or {}).get(names.APP)
     if app:
         yield Problem(_called(body), f"is part of the app {app}", field=f"metadata.labels[{names.APP}]")
-
-
-def tool_of(body: Object) -> str:
-    """The tool that applies an object, as far as its marks say; empty where none does.
-
-    >>> tool_of({"metadata": {"labels": {"app.kubernetes.io/managed-by": "Helm"}}})
-    'Helm'
-    """
-    metadata = body["metadata"]
-    labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
-    if any(key.startswith("argocd.argoproj.io/") for key in {**labels, **annotations}):
-        return "Argo CD"
-    if any("toolkit.fluxcd.io/" in key for key in labels):
-        return "Flux"
-    manager = str(labels.get(names.MANAGED_BY, ""))
-    return "" if manager == names.MANAGER else manager
 
 
 def _optional(pod: Object) -> frozenset[str]:

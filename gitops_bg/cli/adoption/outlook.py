@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from gitops_bg.cli.adoption.choice import Chosen, tool_of
+from gitops_bg.cli.adoption.choice import Chosen
 from gitops_bg.core.checks.adoption.taking_over import STAND_IN, key_to_hold_back
 from gitops_bg.core.model.spec import ScaleDown
+from gitops_bg.spec.importing.tool_marks import tool_of
 
 _LEFT = {
     ScaleDown.NEVER: "it leaves the pods of Deployment {name} as they are; delete them when you like",
@@ -34,8 +35,8 @@ def plan_of(chosen: Chosen, scale_down: ScaleDown) -> tuple[str, ...]:
 def notes_of(chosen: Chosen) -> Iterator[str]:
     """What may stand in the way, and is not the agent's to judge."""
     tools: dict[str, list[str]] = {}
-    for each in (chosen.deployment, *chosen.services, *chosen.budgets):
-        if tool := tool_of(each):
+    for each in chosen.objects:
+        if tool := tool_of(each["metadata"]):
             tools.setdefault(tool, []).append(f"{each['kind']} {each['metadata']['name']}")
     for tool, found in tools.items():
         yield (

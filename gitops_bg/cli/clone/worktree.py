@@ -6,18 +6,18 @@ from pathlib import Path
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.repo.git.blobs import LARGEST_BYTES
-from gitops_bg.spec.app.layout import SIGNERS_FILE, is_manifest
+from gitops_bg.spec.app.layout import SIGNERS_FILE, is_read
 
 
 def files_of(root: Path) -> Iterator[tuple[str, bytes | Problem]]:
-    """Yield every YAML file below ``root``, by its relative path, except those in hidden folders."""
+    """Yield every YAML file and kustomization below ``root``, by its relative path, except those in hidden folders."""
     for folder, subfolders, files in os.walk(root, followlinks=False):
         links = [name for name in subfolders if (Path(folder) / name).is_symlink()]
         subfolders[:] = sorted(name for name in subfolders if not name.startswith(".") and name not in links)
         for name in sorted([*links, *files]):
             file = Path(folder) / name
             path = file.relative_to(root).as_posix()
-            if name in files and not is_manifest(name) and path != SIGNERS_FILE:
+            if name in files and not is_read(name) and path != SIGNERS_FILE:
                 continue
             yield path, _content(file, path)
 

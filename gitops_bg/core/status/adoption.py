@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from gitops_bg.core.checks.adoption.release import at_rest
 from gitops_bg.core.checks.adoption.taking_over import (
     deployment_size,
     may_go_at,
@@ -27,6 +28,8 @@ def adopting(world: World) -> tuple[Condition, ...]:
     if adopt is None:
         return ()
     active = world.active
+    if elsewhere := at_rest(world):
+        return (Condition(ADOPTING, False, "Released", elsewhere),)
     return (_before(world, adopt) if active is None else _after(world, adopt, active),)
 
 

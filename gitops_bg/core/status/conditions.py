@@ -114,8 +114,10 @@ def conditions_of(
 
 def _available(world: World) -> Condition:
     active = world.active
-    if active is None or at_rest(world):
-        return Condition("Available", False, "NothingServes", at_rest(world) or "no version was deployed yet")
+    if elsewhere := at_rest(world):
+        return Condition("Available", False, "Released", elsewhere)
+    if active is None:
+        return Condition("Available", False, "NothingServes", "no version was deployed yet")
     if unavailable(world):
         return Condition("Available", False, "NoPodAvailable", unavailable(world))
     if is_scaled_to_zero(world):
@@ -148,6 +150,8 @@ def _story(world: World) -> str:
 
 def _candidate_ready(world: World) -> Condition:
     candidate = world.candidate
+    if elsewhere := at_rest(world):
+        return Condition("CandidateReady", False, "Released", elsewhere)
     if candidate is None:
         return Condition("CandidateReady", False, "NoCandidate", "the target is live, or on hold")
     if candidate.available_since:

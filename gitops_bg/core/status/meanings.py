@@ -110,7 +110,12 @@ _PHASES: Mapping[Phase, Meaning] = {
     Phase.DEPLOYING: _NOTHING,
     Phase.ROLLING_BACK: Meaning("goes back once the pods there are available", NOBODY, "wait", _TREE),
     Phase.DEGRADED: Meaning(STAYS, OPERATOR, "mend what the message names", _EXPLAIN),
-    Phase.SCALED_TO_ZERO: _AT_ZERO,
+    Phase.SCALED_TO_ZERO: Meaning(
+        "reaches no pod of the app; the condition Available says why",
+        AUTHOR,
+        "set spec.replicas of target.yaml; after a release, nothing",
+        _EXPLAIN,
+    ),
     Phase.WAITING: _CONFIRM,
     Phase.PAUSED: _UNCLEAR,
     Phase.PROMOTING: Meaning(
@@ -128,6 +133,8 @@ Meanings = Mapping[tuple[str, str], Meaning]
 MEANINGS: Meanings = {
     ("Available", "Serving"): CALM,
     ("Available", "NothingServes"): _NOTHING,
+    # What it means is said of the condition Released.
+    **{(kind, "Released"): CALM for kind in ("Available", "Progressing", "Completed", "CandidateReady", "Adopting")},
     ("Available", "NoPodAvailable"): _DOWN,
     ("Available", "NoEndpoint"): _NO_ENDPOINT,
     ("Available", "ScaledToZero"): _AT_ZERO,

@@ -3,6 +3,7 @@
 Reasons are those of Argo Rollouts where it has one (argo-rollouts.md §4). Nothing here decides anything.
 """
 
+from gitops_bg.core.checks.adoption.release import at_rest
 from gitops_bg.core.checks.hooks.queries import awaits_confirmation
 from gitops_bg.core.checks.scheduling import without_node
 from gitops_bg.core.model.actions import label
@@ -29,8 +30,8 @@ def progress_conditions(world: World, gates: tuple[GateResult, ...]) -> tuple[Co
 def _progressing(world: World, paused: Condition) -> Condition:
     """True while the rollout goes on by itself and when it has arrived, False where it cannot go on, else Unknown."""
     coming = world.incoming or world.candidate
-    if coming is None:
-        return _at_rest(world)
+    if coming is None or at_rest(world):
+        return _arrived(world)
     missing = without_node(world, coming)
     if coming.failure:
         said = f"{_name(coming)} did not become available"
@@ -44,7 +45,9 @@ def _progressing(world: World, paused: Condition) -> Condition:
     return Condition("Progressing", True, "RolloutProgressing", f"{_name(coming)} is on its way")
 
 
-def _at_rest(world: World) -> Condition:
+def _arrived(world: World) -> Condition:
+    if elsewhere := at_rest(world):
+        return Condition("Progressing", None, "Released", elsewhere)
     hold = world.record.held(world.target_digest)
     if hold and world.target_digest != world.record.routing.traffic:
         return Condition("Progressing", False, "RolloutAborted", hold.reason)
@@ -55,6 +58,8 @@ def _at_rest(world: World) -> Condition:
 
 def _completed(world: World) -> Condition:
     active, run = world.active, world.record.run(AnalysisStage.POST)
+    if elsewhere := at_rest(world):
+        return Condition("Completed", False, "Released", elsewhere)
     if active is None:
         return Condition("Completed", False, "NothingServes", "no version was deployed yet")
     if world.incoming or world.target_digest != active.digest:

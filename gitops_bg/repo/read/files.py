@@ -17,6 +17,7 @@ from gitops_bg.spec.app.layout import (
     DEFAULT_TARGET_FILE,
     PRIMARY_FILE,
     is_manifest,
+    is_read,
 )
 
 MOST_FILES = 1000
@@ -81,7 +82,7 @@ class Files:
             elif node.mode in (LINK, SUBMODULE):
                 found[app].replaced(Entry(found[app].path, node.mode, node.id))
         for tree, name, node in self._trees.listed(by_tree):
-            if not node.folder and (is_manifest(name) or node.mode == SUBMODULE):
+            if not node.folder and (is_read(name) or node.mode == SUBMODULE):
                 for folder in by_tree[tree]:
                     folder.add(name, Entry(f"{folder.path}/{name}", node.mode, node.id))
         return {app: folder.entries() for app, folder in found.items()}

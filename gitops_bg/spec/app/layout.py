@@ -20,6 +20,8 @@ APP_FILE = "app.yaml"
 PRIMARY_FILE = "primary.yaml"
 DEFAULT_TARGET_FILE = "target.yaml"
 MANIFEST_SUFFIXES = (".yaml", ".yml")
+KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+"""The names under which kustomize looks for its file."""
 
 # Kubernetes: subdomains of RFC 1123, labels of RFC 1035 (concepts/overview/working-with-objects/names).
 SERVICE_NAME = r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?"
@@ -142,8 +144,17 @@ class Places:
         return f"{self.folder(app)}/{filename}"
 
 
+def is_read(filename: str) -> bool:
+    """Whether a file of an app's folder is looked at: manifests, and the one name of a kustomization that is none.
+
+    >>> is_read("service.yaml"), is_read("Kustomization"), is_read("README.md")
+    (True, True, False)
+    """
+    return is_manifest(filename) or filename in KUSTOMIZATIONS
+
+
 def is_manifest(filename: str) -> bool:
-    """Whether a file is read at all; a README or OWNERS beside the manifests is ignored.
+    """Whether a file may have objects; a README or OWNERS beside the manifests is ignored.
 
     >>> is_manifest("service.yaml"), is_manifest("README.md")
     (True, False)

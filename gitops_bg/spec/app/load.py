@@ -21,7 +21,7 @@ from gitops_bg.spec.app.layout import (
     DEFAULT_TARGET_FILE,
     PRIMARY_FILE,
     folder_of,
-    is_manifest,
+    is_read,
     member_of,
 )
 from gitops_bg.spec.app.primary import read_primary
@@ -304,7 +304,7 @@ class _Folder:
         known = len(self.problems)
         manifests: dict[Named, Document] = {}
         for filename in sorted(self.files):
-            if is_manifest(filename) and filename not in (APP_FILE, PRIMARY_FILE, target_file):
+            if is_read(filename) and filename not in (APP_FILE, PRIMARY_FILE, target_file):
                 for document, found in self._objects(filename):
                     self._check_once(manifests, document, found)
                     manifests.setdefault((found.kind, found.metadata.name), document)

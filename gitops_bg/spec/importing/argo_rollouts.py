@@ -1,12 +1,14 @@
 """A Rollout of Argo Rollouts becomes an app (argo-rollouts.md §1). Reads nothing; Services come later (`beside`)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.importing.draft import Draft, deployment_of, of_other_tools, target_of
 from gitops_bg.spec.importing.fields import Table, left, left_fields, taken
 from gitops_bg.spec.importing.manifest import Manifest, cleaned
+from gitops_bg.spec.importing.tool_marks import without_marks
 from gitops_bg.spec.yaml.values import as_map, as_maps
 
 API = "argoproj.io/"
@@ -89,20 +91,32 @@ def draft_of(rollout: Manifest, workload: Manifest | None) -> Draft:
         draft.suspend(f"spec.paused of the Rollout {rollout.name}")
     strategy = as_map(spec.get("strategy"))
     canary = as_map(strategy.get("canary"))
-    if "blueGreen" not in strategy:
+    is_canary = strategy.get("blueGreen") is None
+    if is_canary:
         draft.blue_green.update({ours: canary[name] for name, ours in _OF_CANARY.items() if name in canary})
     else:
         draft.blue_green.update(as_map(strategy["blueGreen"]))
-    _as_argo_means_it(rollout, draft, is_canary="blueGreen" not in strategy)
-    draft.listed.extend(of_other_tools(rollout))
+        draft.listed.extend(_beside_blue_green(rollout, canary))
+    _as_argo_means_it(rollout, draft, is_canary=is_canary)
+    for each in (rollout, workload) if workload else (rollout,):
+        draft.listed.extend(of_other_tools(each))
     draft.listed.extend(left_fields(rollout, TABLE))
     return draft
+
+
+def _beside_blue_green(rollout: Manifest, canary: Mapping[str, Any]) -> Iterator[Problem]:
+    """The fields of a canary that would be taken over, if blueGreen did not count in its place."""
+    for name, ours in _OF_CANARY.items():
+        if canary.get(name) is not None:
+            remedy = f"leave it out, or write {ours} into strategy.blueGreen"
+            place = ("spec", "strategy", "canary", name)
+            yield rollout.problem(place, "stands beside strategy.blueGreen, which counts", remedy, at_key=True)
 
 
 def _with_template(rollout: Manifest) -> Draft:
     spec = as_map(cleaned(rollout.value).get("spec"))
     taken_over = {key: spec[key] for key in ("replicas", "selector", "template") if spec.get(key) is not None}
-    labels = as_map(as_map(rollout.value.get("metadata")).get("labels"))
+    labels = as_map(without_marks(as_map(rollout.value.get("metadata"))).get("labels"))
     target = deployment_of(rollout.name, rollout.namespace, taken_over, labels)
     draft = Draft(AppKey(rollout.namespace, rollout.name), rollout, rollout, target)
     if "template" not in spec:

@@ -7,8 +7,8 @@ from pydantic import ValidationError
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.app.layout import APP_FILE
-from gitops_bg.spec.importing.draft import Draft
-from gitops_bg.spec.importing.manifest import Manifest, cleaned
+from gitops_bg.spec.importing.draft import Draft, of_other_tools
+from gitops_bg.spec.importing.manifest import Manifest, handed_over
 from gitops_bg.spec.manifests.autoscaling import AUTOSCALERS
 from gitops_bg.spec.manifests.objects import MatchExpression
 from gitops_bg.spec.yaml.values import as_map, as_maps
@@ -36,11 +36,11 @@ class Beside:
         self._services(draft, [each for each in near if each.kind == "Service"], is_chosen=is_chosen)
         for each in near:
             if each.kind == "ConfigMap" and ("ConfigMap", each.name) in draft.uses:
-                self._take(draft, each, cleaned(each.value))
+                self._take(draft, each, handed_over(each.value))
             elif each.kind in AUTOSCALERS and _scales(each, draft):
                 self._take(draft, each, _aimed_at(draft, each))
             elif each.kind == BUDGET and _selects(as_map(each.spec.get("selector")), draft.labels):
-                self._take(draft, each, cleaned(each.value))
+                self._take(draft, each, handed_over(each.value))
 
     def ungiven(self) -> Iterable[Problem]:
         """What belongs to none of the apps."""
@@ -90,12 +90,13 @@ class Beside:
 
     def _take(self, draft: Draft, manifest: Manifest, value: Mapping[str, Any]) -> None:
         self.mark(manifest)
+        draft.listed.extend(of_other_tools(manifest))
         draft.parts.append((manifest.kind, value, manifest))
 
 
 def _service(manifest: Manifest) -> dict[str, Any]:
     """A Service without its selector, which the agent sets, and without what the API server assigns."""
-    value = cleaned(manifest.value)
+    value = handed_over(manifest.value)
     spec = {
         key: each
         for key, each in as_map(value.get("spec")).items()
@@ -138,7 +139,7 @@ def _scales(scaler: Manifest, draft: Draft) -> bool:
 
 def _aimed_at(draft: Draft, scaler: Manifest) -> dict[str, Any]:
     """The autoscaler, aimed at the Deployment in target.yaml."""
-    value = cleaned(scaler.value)
+    value = handed_over(scaler.value)
     aim = as_map(as_map(value.get("spec")).get("scaleTargetRef"))
     if (aim.get("kind", "Deployment"), aim.get("name")) == ("Deployment", draft.app.name):
         return value

@@ -62,7 +62,7 @@ class _Import:
     ) -> None:
         manifests, problems = read_manifests(sources, namespace)
         self.repository = repository
-        self.problems = problems
+        self.problems = problems if manifests or problems else [_nothing_in(name) for name, _ in sources]
         self.listed: list[Problem] = []
         self.drafts: list[Draft] = []
         self.manifests = list(self._usable(manifests))
@@ -169,11 +169,15 @@ class _Import:
             ]
         made = [each for each in flagger.services_of(canary, draft) if each["metadata"]["name"] not in existing]
         draft.parts.extend(("Service", each, canary) for each in made)
+        services = [value for kind, value, _ in draft.parts if kind == "Service"]
+        draft.listed.extend(flagger.left_of_services(canary, draft, services))
 
     def _copies_of_flagger(self, draft: Draft) -> None:
         """What Flagger made beside the target: it goes with the Canary."""
         apex = draft.services[0]
         made = [(draft.workload.kind, f"{draft.app.name}-primary"), ("Service", f"{apex}-primary")]
+        scaler = as_map(draft.origin.spec.get("autoscalerRef"))
+        made += [(str(scaler.get("kind")), f"{scaler.get('name')}-primary")] if scaler else []
         for kind, name in made:
             copy = self._find(kind, draft.app.namespace, name)
             if copy:
@@ -289,6 +293,11 @@ class _Import:
             else:
                 message = f"becomes {path}, which the repository has already, and which says something else"
                 yield origins[path].problem(("metadata", "name"), message, "remove it first, or leave this out")
+
+
+def _nothing_in(file: str) -> Problem:
+    remedy = "name a file with a Rollout, a Canary, a BlueGreenDeployment or a Deployment"
+    return Problem(file, "nothing was found to import: it has no object", remedy=remedy)
 
 
 _MODELS: Mapping[str, type[BaseModel]] = {**TEMPLATES, "AlertProvider": AlertProvider}

@@ -1,6 +1,6 @@
 """What an import writes: the files of one app, as they take shape, and their texts. Reads nothing."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,7 +8,8 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.names import API_VERSION
 from gitops_bg.spec.app.layout import APP_FILE, DEFAULT_TARGET_FILE, app_file
-from gitops_bg.spec.importing.manifest import Manifest, authored, cleaned, text_of
+from gitops_bg.spec.importing.manifest import Manifest, authored, handed_over, text_of
+from gitops_bg.spec.importing.tool_marks import marks_of, without_marks
 from gitops_bg.spec.manifests.references import references
 from gitops_bg.spec.yaml.edit import set_field
 from gitops_bg.spec.yaml.emit import to_yaml
@@ -110,8 +111,8 @@ class Draft:
 
     def _app_file(self) -> str:
         metadata: dict[str, Any] = {"name": self.app.name, "namespace": self.app.namespace}
-        own = as_map(self.origin.value.get("metadata"))
-        annotations = {key: each for key, each in authored(as_map(own.get("annotations"))).items() if not _of_tool(key)}
+        own = without_marks(as_map(self.origin.value.get("metadata")))
+        annotations = authored(as_map(own.get("annotations")))
         metadata |= {key: each for key, each in (("labels", own.get("labels")), ("annotations", annotations)) if each}
         value: dict[str, Any] = {
             "apiVersion": API_VERSION,
@@ -143,29 +144,20 @@ def deployment_of(name: str, namespace: str, spec: Mapping[str, Any], labels: Ma
 
 
 def target_of(manifest: Manifest) -> Mapping[str, Any]:
-    """A Deployment as a target: itself, without what the API server wrote."""
-    value = cleaned(manifest.value)
+    """A Deployment as a target: itself, without what the API server and other tools wrote."""
+    value = handed_over(manifest.value)
     return manifest.value if value == manifest.value else value
 
 
-TOOLS = ("notifications.argoproj.io/", "argocd.argoproj.io/", "kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/")
-"""The beginnings of annotations that speak to another tool about the object they are on."""
-
-
-def of_other_tools(manifest: Manifest) -> Iterable[Problem]:
-    """The annotations that speak to another tool about an object that ends with the import."""
-    annotations = as_map(as_map(manifest.value.get("metadata")).get("annotations"))
-    for key in annotations:
+def of_other_tools(manifest: Manifest) -> Iterator[Problem]:
+    """The labels and annotations that are another tool's, on an object that it does not apply any more."""
+    for where, key in marks_of(as_map(manifest.value.get("metadata"))):
+        does = "is how another tool knows" if where == "labels" else "tells another tool what to do with"
+        message, remedy = f"{does} this object, which it does not apply any more", "leave it out"
         if key.startswith("notifications.argoproj.io/"):
+            message = "subscribes at Argo"
             remedy = "add spec.analysis.alerts to app.yaml, and an AlertProvider to alerts/"
-            yield manifest.problem(("metadata", "annotations", key), "subscribes at Argo", remedy, at_key=True)
-        elif _of_tool(key):
-            message = "tells another tool what to do with this object, which it does not apply any more"
-            yield manifest.problem(("metadata", "annotations", key), message, "leave it out", at_key=True)
-
-
-def _of_tool(key: str) -> bool:
-    return key.startswith(TOOLS)
+        yield manifest.problem(("metadata", where, key), message, remedy, at_key=True)
 
 
 _FIRST = ("suspend", "strategy", "promotion", "analysis", "autoscalerRef")

@@ -1,9 +1,10 @@
 """A Canary of Flagger becomes an app (flagger.md §1, §3). Reads nothing; metrics are those of `flagger_metrics`."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.importing import daemon_sets
 from gitops_bg.spec.importing.deployments import TABLE as DEPLOYMENT
@@ -153,7 +154,7 @@ def draft_of(canary: Manifest, workload: Manifest) -> Draft:
     if workload.name != canary.name:
         message = f"is called {canary.name}, and its app is called as its target: {workload.name}"
         draft.listed.append(canary.problem(("metadata", "name"), message, "commands take the app's name"))
-    draft.listed.extend(of_other_tools(canary))
+    draft.listed.extend((*of_other_tools(canary), *of_other_tools(workload)))
     draft.listed.extend(left_fields(canary, TABLE))
     draft.listed.extend(left_fields(workload, daemon_sets.TABLE if workload.kind == "DaemonSet" else DEPLOYMENT))
     return draft
@@ -222,6 +223,26 @@ def services_of(canary: Manifest, draft: Draft) -> list[dict[str, Any]]:
     if as_map(service.get("canary")):
         made.append(_service(preview, draft.app.namespace, service, as_map(service["canary"]), ports))
     return made
+
+
+def left_of_services(canary: Manifest, draft: Draft, services: Iterable[Mapping[str, Any]]) -> Iterator[Problem]:
+    """What a Canary says of its Services beside their ports, and the Services of the folder do not have: a Service of
+    the files stays as it is.
+    """
+    service = as_map(canary.spec.get("service"))
+    found = {str(as_map(each.get("metadata")).get("name")): each for each in services}
+    for name, field in ((draft.blue_green["activeService"], "apex"), (draft.blue_green["previewService"], "canary")):
+        own = as_map(service.get(field))
+        wanted = _service(name, draft.app.namespace, service, own, [])
+        there, why = found.get(name, {}), f"is not what the Service {name} has"
+        metadata, spec = as_map(there.get("metadata")), as_map(there.get("spec"))
+        for key in ("labels", "annotations"):
+            if not as_map(own.get(key)).items() <= as_map(metadata.get(key)).items():
+                yield canary.problem(("spec", "service", field, key), why, f"write {key} into its file", at_key=True)
+        for key, ours in (("headless", "clusterIP"), ("trafficDistribution", "trafficDistribution")):
+            if ours in wanted["spec"] and (there or field == "apex") and spec.get(ours) != wanted["spec"][ours]:
+                remedy = f"write {ours}: {wanted['spec'][ours]} into its file"
+                yield canary.problem(("spec", "service", key), why, remedy, at_key=True)
 
 
 def ports_of(canary: Manifest, draft: Draft) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from typing import Any
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.text.printable import printable
+from gitops_bg.spec.importing.tool_marks import without_marks
 from gitops_bg.spec.yaml.documents import pieces
 from gitops_bg.spec.yaml.emit import to_yaml
 from gitops_bg.spec.yaml.paths import Path
@@ -128,6 +129,11 @@ def cleaned(value: Mapping[str, Any]) -> dict[str, Any]:
         metadata["annotations"] = authored(as_map(metadata["annotations"]))
     result["metadata"] = {key: each for key, each in metadata.items() if each or key not in ("annotations", "labels")}
     return result
+
+
+def handed_over(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The object `cleaned`, and without the marks of the tool that applied it until now."""
+    return cleaned({**value, "metadata": without_marks(as_map(value.get("metadata")))})
 
 
 def _without_nulls(value: Any) -> Any:

@@ -145,7 +145,7 @@ def copy_of(
     ``service`` carries live traffic; ``live_name`` makes names of the folder those that they have in the cluster.
     """
     made = {key: copy.deepcopy(written[key]) for key in ("apiVersion", "kind", "metadata", "spec")}
-    name = fit(f"{live_name(scaler.metadata.name)}-primary")
+    name = copy_name(live_name(scaler.metadata.name))
     made["metadata"] = {**made["metadata"], "name": name}
     replicas = ref.primary_scaler_replicas if ref else None
     for field, bound in zip(_FIELDS[scaler.kind], _own_bounds(replicas), strict=True):
@@ -155,6 +155,15 @@ def copy_of(
         _rewrite(made["spec"], scaler, (ref and ref.primary_scaler_queries) or {}, service)
         _rename_hpa(made["spec"], live_name)
     return Autoscaler(AuxiliaryObject(scaler.kind, name), *bounds_of(scaler, written, ref)), made
+
+
+def copy_name(name: str) -> str:
+    """The name of the copy of an autoscaler, and of the HPA that KEDA makes of it, as Flagger's.
+
+    >>> copy_name("web")
+    'web-primary'
+    """
+    return fit(f"{name}-primary")
 
 
 def bounds_of(scaler: Scaler, written: Mapping[str, Any], ref: AutoscalerRef | None) -> tuple[int, int]:
@@ -206,7 +215,7 @@ def _rename_hpa(spec: dict[str, Any], live_name: Callable[[str], str]) -> None:
     """Name the HPA that KEDA creates from the copy."""
     config = (spec.get("advanced") or {}).get("horizontalPodAutoscalerConfig") or {}
     if config.get("name"):
-        config["name"] = fit(f"{live_name(config['name'])}-primary")
+        config["name"] = copy_name(live_name(config["name"]))
 
 
 def what_runs_here(query: str, target: str, service: str) -> str:

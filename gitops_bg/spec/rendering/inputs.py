@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.app.layout import KUSTOMIZATIONS
 from gitops_bg.spec.app.render import Render
 from gitops_bg.spec.yaml.reader import read
 
-KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 Below = Callable[[str], Mapping[str, bytes]]
 """Returns the files at or below a path of the repository, by path; none where it is not there."""
 

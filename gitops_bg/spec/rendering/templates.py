@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.spec.rendering.inputs import KUSTOMIZATIONS
+from gitops_bg.spec.app.layout import KUSTOMIZATIONS
 
 HOW = "name it as spec.render in app.yaml, and run `gitops-bg render`: docs/how-to/rendered-manifests.md"
 UNRENDERED_FILES = {

@@ -19,7 +19,7 @@ from gitops_bg.spec.manifests.target import template_path, value_at
 from gitops_bg.spec.yaml.emit import double_quoted, scalar, to_yaml
 from gitops_bg.spec.yaml.parser import Node
 from gitops_bg.spec.yaml.paths import Path, written
-from gitops_bg.spec.yaml.reader import Document, read_one
+from gitops_bg.spec.yaml.reader import Document, Reading, read, read_one
 from gitops_bg.spec.yaml.text import Text
 
 
@@ -28,14 +28,20 @@ def set_image(data: bytes, container: str, image: str, file: str = DEFAULT_TARGE
 
     Raises `InvalidInput` where that is unsafe.
     """
-    text = Text(data)
     document = _document(file, data)
-    path = _image_path(document, container)
+    return set_text(document, _image_path(document, container), image)
+
+
+def set_text(document: Document, path: Path, value: str) -> bytes:
+    """Return the file of a document with another text at ``path``, where there is one; the file may have several.
+
+    Raises `InvalidInput` where that is unsafe.
+    """
+    text = Text(document.data, document.number)
     node = text.node(path)
     _refuse_what_is_shared(document, path, node)
     start, end = node.start + text.property_length(node), text.content_end(node)
-    changed = text.replaced(start, end, _in_style(image, node.style))
-    return _verified(document, changed, path, image)
+    return _verified(document, text.replaced(start, end, _in_style(value, node.style)), path, value)
 
 
 def set_template(data: bytes, template: Mapping[str, Any], file: str = DEFAULT_TARGET_FILE, like: bytes = b"") -> bytes:
@@ -197,21 +203,29 @@ def _in_style(text: str, style: str | None) -> str:
 
 
 def _verified(document: Document, changed: bytes, path: Path, value: Any) -> bytes:
-    """Return ``changed`` if it differs from the document in exactly the one field; else raise."""
-    result, problems = read_one(document.file, changed)
-    if result is None or result.value != _with(document.value, path, value):
-        why = f" ({problems[0].message})" if problems else ""
+    """Return ``changed`` if it differs from the document's file in exactly the one field; else raise."""
+    result = read(document.file, changed)
+    wanted = _values(read(document.file, document.data)) | {document.number: _with(document.value, path, value)}
+    if result.problems or _values(result) != wanted:
+        why = f" ({result.problems[0].message})" if result.problems else ""
         message = f"it cannot be changed without changing more than {written(path)}{why}"
         raise _refusal(document, path, message, "edit the file by hand, or remove anchors around it")
     return changed
 
 
+def _values(reading: Reading) -> dict[int, Any]:
+    """The documents of a file by number."""
+    return {each.number: each.value for each in reading.documents}
+
+
 def _with(value: Any, path: Path, item: Any) -> Any:
     """Return a copy of ``value`` with the field at ``path`` replaced, or removed for None."""
-    part, *rest = path
+    if not path:
+        return item
+    part, rest = path[0], path[1:]
     if isinstance(part, int):
-        return [_with(each, tuple(rest), item) if index == part else each for index, each in enumerate(value)]
+        return [_with(each, rest, item) if index == part else each for index, each in enumerate(value)]
     if rest:
-        return {**value, part: _with(value[part], tuple(rest), item)}
+        return {**value, part: _with(value[part], rest, item)}
     others = {key: each for key, each in value.items() if key != part}
     return others if item is None else {**others, part: item}

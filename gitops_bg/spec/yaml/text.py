@@ -16,13 +16,13 @@ _SPACE = " \t"
 
 
 class Text:
-    """One file, read once. All changes return the bytes of a new file."""
+    """One file, read once, with the places in its document ``number``. All changes return the bytes of a new file."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, number: int = 0) -> None:
         decoded = data.decode()
         self._mark = _MARK if decoded.startswith(_MARK) else ""
         self._text = decoded.removeprefix(_MARK)
-        self._nodes = locate(data)
+        self._nodes = locate(data, number)
 
     def find(self, path: Path) -> Node | None:
         """The place of a field; None where it does not exist."""

@@ -30,10 +30,13 @@ def test_files_come_byte_for_byte_with_their_blob_ids(repository: Repository, re
     assert files["odd.yaml"].blob == remote.run("rev-parse", "HEAD:apps/shop/web/odd.yaml")
 
 
-def test_only_manifests_of_the_folder_itself_are_read(repository: Repository, remote: GitRemote) -> None:
+def test_only_manifests_and_the_kustomization_of_the_folder_itself_are_read(
+    repository: Repository, remote: GitRemote
+) -> None:
     remote.publish("More", {"apps/shop/web/README.md": "hello", "apps/shop/web/deep/x.yaml": "a: 1", "x.yml": "b: 1"})
+    remote.publish("A kustomization", {"apps/shop/web/Kustomization": "resources: []\n"})
     repository.poll()
-    assert set(repository.files(WEB)) == {"app.yaml", "primary.yaml", "target.yaml"}
+    assert set(repository.files(WEB)) == {"app.yaml", "primary.yaml", "target.yaml", "Kustomization"}
 
 
 def test_an_absent_app_has_no_files(repository: Repository) -> None:

@@ -230,6 +230,26 @@ def test_a_canary_becomes_blue_green_and_waits_for_a_person_where_a_step_did(str
     assert ("spec.strategy.canary.steps" in [each.field for each in found.listed]) == ("steps" in strategy)
 
 
+def test_a_canary_beside_blue_green_counts_for_nothing_and_each_field_of_it_is_listed() -> None:
+    canary = "canary: {stableService: web-old, canaryService: web-new, maxUnavailable: 1, antiAffinity: , maxSurge: 1}"
+    both = f"blueGreen: {{activeService: web}}, {canary}"
+    found = imported(rollout(strategy=both), SERVICE)
+    assert app(found)["strategy"]["blueGreen"]["activeService"] == "web"
+    assert "maxUnavailable" not in app(found)["strategy"]["blueGreen"]
+    assert sorted(each.field.rpartition(".")[2] for each in found.listed) == [
+        "canaryService",
+        "maxSurge",
+        "maxUnavailable",
+        "stableService",
+    ]
+    assert str(found.listed[0]).endswith(
+        "spec.strategy.canary.stableService: stands beside strategy.blueGreen, which counts (leave it out, or write "
+        "activeService into strategy.blueGreen)"
+    )
+    alone = imported(rollout(strategy="blueGreen: , canary: {stableService: web, canaryService: web-new}"), SERVICE)
+    assert app(alone)["strategy"]["blueGreen"]["previewService"] == "web-new", "a blueGreen that says nothing is none"
+
+
 def test_what_the_api_server_wrote_is_no_part_of_it_and_what_speaks_to_other_tools_is_listed() -> None:
     live = (
         ", labels: {team: web}, uid: a, resourceVersion: '7', generation: 3, creationTimestamp: '2026-01-01T00:00:00Z',"

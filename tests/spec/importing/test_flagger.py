@@ -49,6 +49,47 @@ def test_an_existing_service_keeps_all_but_its_ports() -> None:
     assert service["spec"] == {"ports": [{"name": "http", "port": 80, "targetPort": "http"}]}
 
 
+WANTED = (
+    ", headless: true, trafficDistribution: PreferClose, apex: {labels: {team: web}, annotations: {a: b}},"
+    " canary: {labels: {role: new}}"
+)
+OF_THEIRS = {
+    "nothing of it": ("", "", ["headless", "trafficDistribution", "apex.labels", "apex.annotations"]),
+    "some of it": ("labels: {team: web, more: x}", "clusterIP: None", ["trafficDistribution", "apex.annotations"]),
+    "other values": (
+        "labels: {team: shop}, annotations: {a: b}",
+        "trafficDistribution: PreferSameNode",
+        ["headless", "trafficDistribution", "apex.labels"],
+    ),
+    "all of it": (
+        "labels: {team: web}, annotations: {a: b}",
+        "{clusterIP: None, trafficDistribution: PreferClose}",
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OF_THEIRS)
+def test_what_a_canary_says_of_a_service_that_is_there_already_is_listed_where_it_has_it_not(name: str) -> None:
+    metadata, spec, said = OF_THEIRS[name]
+    theirs = SERVICE.replace("{name: web,", f"{{name: web, {metadata}," if metadata else "{name: web,")
+    theirs += "".join(f"  {line}\n" for line in spec.strip("{}").split(", ") if line)
+    found = imported(DEPLOYMENT, canary(service=WANTED), theirs)
+    assert not found.problems
+    assert sorted(each.field for each in found.listed) == sorted(f"spec.service.{each}" for each in said)
+    assert "role: new" in found.files["apps/shop/web/services.yaml"]
+
+
+def test_what_a_canary_says_of_its_preview_service_is_listed_too() -> None:
+    theirs = SERVICE.replace("name: web,", "name: web-canary,")
+    found = imported(DEPLOYMENT, canary(service=", headless: true, canary: {annotations: {a: b}}"), theirs)
+    assert [str(each) for each in found.listed] == [
+        "1.yaml:6: spec.service.headless: is not what the Service web-canary has (write clusterIP: None into its file)",
+        "1.yaml:6: spec.service.canary.annotations: is not what the Service web-canary has "
+        "(write annotations into its file)",
+    ]
+
+
 SERVICES: dict[str, Any] = {
     ", portName: grpc, appProtocol: kubernetes.io/h2c": {
         "ports": [{"name": "grpc", "port": 80, "targetPort": "http", "appProtocol": "kubernetes.io/h2c"}]

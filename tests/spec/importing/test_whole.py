@@ -13,6 +13,9 @@ UNKNOWN = manifest("Spaceship", "example.com/v1", "a: b\n")
 WRONG = {
     "not YAML": ("a: [", "0.yaml:2: a: this is not YAML"),
     "no object": ("- a\n", "0.yaml:1: expected an object of Kubernetes, found a list"),
+    "nothing at all": ("", "0.yaml: nothing was found to import: it has no object (name a file with a Rollout,"),
+    "comments": ("# later\n---\n", "0.yaml: nothing was found to import"),
+    "an empty List": ("apiVersion: v1\nkind: List\nitems: []\n", "0.yaml: nothing was found to import"),
     "no kind": ("apiVersion: v1\n", "0.yaml:1: kind: is required"),
     "no name": (NAMELESS, "0.yaml:3: metadata.name: is required (add name)"),
     "an unknown kind": (UNKNOWN, "0.yaml:2: kind: a Spaceship of example.com/v1 is nothing that can be imported"),
@@ -68,6 +71,11 @@ def test_what_keeps_an_import_from_being_whole(case: str) -> None:
     found = imported(text)
     assert found.files == {}
     assert [str(each)[: len(said)] for each in found.problems] == [said]
+
+
+def test_an_empty_file_beside_others_is_none_of_their_business() -> None:
+    assert imported("", DEPLOYMENT, SERVICE).problems == ()
+    assert [each.file for each in imported("", "# nothing\n").problems] == ["0.yaml", "1.yaml"]
 
 
 def test_every_reason_is_said_at_once_in_the_order_of_the_files() -> None:

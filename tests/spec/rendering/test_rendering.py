@@ -208,6 +208,7 @@ TEMPLATES = {
         "service.yaml:3: holds {{ }}",
     ),
     "a kustomization": ("kustomization.yaml", "resources: [deployment.yaml]\n", "kustomization.yaml:1: is not run"),
+    "a kustomization without a suffix": ("Kustomization", "resources: []\n", "Kustomization:1: is not run"),
     "values": ("values.yaml", "image: a\n", "values.yaml:1: is not run"),
 }
 

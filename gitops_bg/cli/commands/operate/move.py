@@ -4,7 +4,7 @@ The agent takes the Services over after the push, without losing a request (docs
 """
 
 import shutil
-from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import mkdtemp
@@ -25,7 +25,7 @@ from gitops_bg.spec.analysis.template_index import load_templates
 from gitops_bg.spec.app.check import check_repository
 from gitops_bg.spec.app.layout import APP_FILE, folder_of
 from gitops_bg.spec.app.load import load_app
-from gitops_bg.spec.app.moved import in_the_way, moved
+from gitops_bg.spec.app.moved import in_the_way, moved, naming
 from gitops_bg.spec.yaml.reader import Document, read_one
 
 
@@ -52,10 +52,10 @@ def move(
         raise InvalidInput(*reasons)
     changed = moved(config, {name: data for name, data in own.items() if isinstance(data, bytes)}, to)
     after = {f"{folder_of(to)}/{name}": data for name, data in {**own, **changed}.items()}
-    _demand_sound(before, {path: data for path, data in before.items() if not _is_below(path, of)} | after)
+    _demand_sound(before, {path: data for path, data in before.items() if not _is_below(path, of)} | after, of, to)
     if not dry_run:
         _write(checkout, of, to, changed)
-    _tell(output, of, to, sorted(changed), tuple(_named_in(before, of)), written=not dry_run)
+    _tell(output, of, to, sorted(changed), tuple(naming(config, before, to)), written=not dry_run)
 
 
 def _app(text: str) -> AppKey:
@@ -84,13 +84,19 @@ def _document(data: bytes | Problem | None, app: AppKey) -> Document:
     return document
 
 
-def _demand_sound(before: dict[str, bytes | Problem], after: dict[str, bytes | Problem]) -> None:
-    """Raise `InvalidInput` with every problem that the work tree would have then, and has not now."""
+def _demand_sound(
+    before: dict[str, bytes | Problem], after: dict[str, bytes | Problem], of: AppKey, to: AppKey
+) -> None:
+    """Raise `InvalidInput` with every problem that the work tree would have then, and has not now.
+
+    Each names the file that is there now.
+    """
     now = datetime.now(UTC)
     known = set(check_repository(before.items(), lint, now).problems)
     new = [each for each in check_repository(after.items(), lint, now).problems if each not in known]
     if new:
-        raise InvalidInput(*new)
+        there = (each.file.replace(f"{folder_of(to)}/", f"{folder_of(of)}/", 1) for each in new)
+        raise InvalidInput(*(replace(each, file=file) for each, file in zip(new, there, strict=True)))
 
 
 def _write(checkout: Path, of: AppKey, to: AppKey, changed: dict[str, bytes]) -> None:
@@ -110,13 +116,6 @@ def _write(checkout: Path, of: AppKey, to: AppKey, changed: dict[str, bytes]) ->
         shutil.rmtree(source)
     except OSError as error:
         raise CommandFailed(f"{place} cannot be written: {error.strerror}") from error
-
-
-def _named_in(before: dict[str, bytes | Problem], of: AppKey) -> Iterator[str]:
-    """The other files that name the app: policies and alerts choose apps by their names."""
-    for path, data in sorted(before.items()):
-        if isinstance(data, bytes) and not path.startswith("apps/") and str(of).encode() in data:
-            yield path
 
 
 def _plan(of: AppKey, to: AppKey) -> tuple[str, ...]:

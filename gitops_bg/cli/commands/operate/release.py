@@ -7,6 +7,7 @@ import typer
 
 from gitops_bg.cli.clone.user_git import author
 from gitops_bg.cli.edits.commits import commit_to_apps
+from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options.options import App, AppOptions, AuthorOptions
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
@@ -15,6 +16,7 @@ from gitops_bg.cluster.api.kinds import DEPLOYMENTS, SERVICES
 from gitops_bg.cluster.manifests.adoption import before_in
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.write.edits import Edit
 from gitops_bg.spec.yaml.edit import set_release
@@ -27,7 +29,9 @@ def release(
     deployment: Annotated[
         str,
         typer.Option(
-            "--deployment", metavar="NAME", help="Whose pods are to serve. Default: what the app was adopted from."
+            "--deployment",
+            metavar="NAME",
+            help="Whose pods are to serve. Default: what the app was adopted from. An app that was moved needs it.",
         ),
     ] = "",
     reason: Annotated[str, typer.Option("--reason", "-r", "--message", "-m", help="Why.")] = "released by hand",
@@ -40,7 +44,7 @@ def release(
     with Session(at.git, at.kube, at.place, author(person.author)) as session:
         key = session.app_in_git(app)
         spec = session.facts(key).spec
-        name = deployment or (spec.adopt.deployment if spec.adopt else key.name)
+        name = deployment or _adopted_from(key, spec)
         is_asked = spec.release is not None and spec.release.deployment == name
         reasons = () if is_asked else tuple(_in_the_way(session.client, key, name, spec.strategy.active_services))
         if reasons:
@@ -51,6 +55,17 @@ def release(
     said = f"{key}: live traffic goes back to Deployment {name} by commit {made[:10]}; `gitops-bg explain {key}`"
     sentence = said if made else f"{key}: it is being released to Deployment {name} already"
     output.both({"app": str(key), "deployment": name, "commit": made, "changed": bool(made)}, sentence)
+
+
+def _adopted_from(app: AppKey, spec: AppSpec) -> str:
+    """The Deployment that a release is meant for. Raises `UsageError` where the app has its Services from an app."""
+    if spec.adopt is None:
+        return app.name
+    if spec.adopt.app:
+        raise UsageError(
+            f"{app} has its Services from the app {spec.adopt.app}: to which Deployment? --deployment NAME"
+        )
+    return spec.adopt.deployment
 
 
 def _releasing(file: str, deployment: str) -> Edit:

@@ -36,6 +36,7 @@ from gitops_bg.core.model.observed import AuxiliaryView, DeploymentView, Selecte
 from gitops_bg.core.model.record import Adopted, Event, Switch, SwitchKind
 from gitops_bg.core.model.spec import Adoption, Release, ScaleDown
 from gitops_bg.core.model.version import PodMetadata
+from gitops_bg.core.status.meanings import troubles
 from tests.core.simulation import manual
 from tests.core.worlds import EARLIER, NOW, active, candidate, decided, digest, legacy, pods, service, world
 
@@ -288,7 +289,9 @@ def test_a_released_app_rests_and_says_where_traffic_goes():
     assert not [each for each in decision.actions if not str(each).startswith("delete the promotion branch")]
     assert decision.phase is Phase.SCALED_TO_ZERO
     said = {each.type: each.message for each in decision.conditions}
-    assert said["Available"] == said["Healthy"] == "it was released: live traffic goes to Deployment old"
+    elsewhere = ("Available", "Healthy", "Progressing", "Completed", "CandidateReady", "Adopting")
+    assert {said[each] for each in elsewhere} == {"it was released: live traffic goes to Deployment old"}
+    assert [each.type for each in troubles(decision.conditions)] == ["Released"], "nothing on a screen contradicts it"
     assert "the app's folder may go" in said["Released"]
     assert at_rest(releasing()) == "", "what still serves is not at rest"
     assert deployment_size(released()) is None

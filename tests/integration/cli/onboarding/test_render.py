@@ -13,6 +13,7 @@ import yaml
 from typer.testing import CliRunner, Result
 
 from gitops_bg.cli.main import app
+from tests.spec.app.test_moved import primary
 from tests.spec.texts import APP, SERVICE, SOUND_TARGET
 from tests.support.cluster.helm import HOW_TO_GET_IT, helm_at_hand
 from tests.support.printed import demand_documented
@@ -170,3 +171,25 @@ def test_links_are_not_followed(repository: Repository, tmp_path: Path) -> None:
     (root / "apps/shop/web/target.yaml").symlink_to(outside)
     assert "symbolic link" in run("render", "--into", str(root), code=1).stderr
     assert outside.read_text() == "mine"
+
+
+def test_a_rendered_app_is_moved_by_the_steps_that_its_refusal_names(repository: Repository) -> None:
+    root = repository(BY_KUSTOMIZE)
+    run("render", "--into", str(root))
+    folder, moved = root / "apps/shop/web", root / "apps/shop/front"
+    (folder / "primary.yaml").write_text(primary())
+    move = ("move", "shop/web", "shop/front", "--checkout", str(root))
+    assert "take render out of app.yaml; move; put render back" in " ".join(run(*move, code=1).stderr.split())
+
+    workload = root / "web/base/deployment.yaml"
+    workload.write_text(workload.read_text().replace("name: web\n", "name: front\n", 1))
+    (folder / "app.yaml").write_text(APP)
+    run(*move)
+    template = yaml.safe_load((moved / "target.yaml").read_text())["spec"]["template"]
+    with (moved / "app.yaml").open("a") as file:
+        file.write(f"  render: {BY_KUSTOMIZE}\n")
+    run("render", "shop/front", "--into", str(root))
+    run("check", str(root))
+    target = yaml.safe_load((moved / "target.yaml").read_text())
+    assert (target["metadata"]["name"], target["spec"]["template"]) == ("front", template), "it is no new version"
+    assert yaml.safe_load((moved / "rendered.yaml").read_text())["metadata"]["name"] == "web", "the Service stays"

@@ -83,12 +83,22 @@ def test_the_folder_gets_another_name_and_the_agent_takes_over(cli: Cli, web: Ap
     assert shop.versions()["v2"].available == 2
     assert shop.condition("Conflict")["status"] == "False"
 
+    asked = " ".join(cli("release", str(shop.key), code=2).split())
+    assert f"{shop.key} has its Services from the app web: to which Deployment? --deployment NAME" in asked
+    refused = cli("release", str(shop.key), "--deployment", "old", code=1)
+    assert f"Deployment {world.namespace}/old: does not exist" in refused
+
 
 REFUSED = {
     "another namespace": ({}, "other/shop", "cannot be taken over from other"),
     "a release under way": ({"release": {"deployment": "old"}}, "shop", "spec.release: its live traffic goes back"),
     "a suspension": ({"suspend": {"reason": "x"}}, "shop", "spec.suspend: a suspended app takes nothing over"),
     "a pin": ({"revision": 1}, "shop", "spec.revision: a version is pinned"),
+    "a rendered target": (
+        {"render": {"kustomize": "overlay"}},
+        "shop",
+        "spec.render: what it renders has a workload called web, and would have one after the move (call the workload",
+    ),
     "a name that is taken": ({}, "web", "is there already"),
 }
 
