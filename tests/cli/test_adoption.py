@@ -10,7 +10,7 @@ import pytest
 from gitops_bg.cli.adoption.choice import Wanted, choose, tool_of
 from gitops_bg.cli.adoption.folder import folder_of
 from gitops_bg.cli.adoption.outlook import notes_of, plan_of
-from gitops_bg.cluster.observation.live_workload import LivePod, LiveWorkload
+from gitops_bg.cluster.observation.on_demand.live_workload import LivePod, LiveWorkload
 from gitops_bg.core.model.spec import ScaleDown
 from gitops_bg.core.model.version import AppKey
 from tests.support import manifests

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gitops_bg.cluster.observation.live_workload import LiveWorkload
+from gitops_bg.cluster.observation.on_demand.live_workload import LiveWorkload
 from gitops_bg.core import names
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey

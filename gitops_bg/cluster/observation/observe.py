@@ -18,11 +18,11 @@ from gitops_bg.cluster.manifests.services import (
     service_names,
 )
 from gitops_bg.cluster.observation.applied_states import AppliedStates
-from gitops_bg.cluster.observation.deployments import adopted_from, gives_back_to
 from gitops_bg.cluster.observation.drift import contains
 from gitops_bg.cluster.observation.look import Look
+from gitops_bg.cluster.observation.on_demand.deployments import adopted_from, gives_back_to
+from gitops_bg.cluster.observation.on_demand.pods import Pods
 from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance, app_owner_of, claim_on, owner_of
-from gitops_bg.cluster.observation.pods import Pods
 from gitops_bg.cluster.observation.reader import Reader
 from gitops_bg.cluster.observation.replica_set_views import SeenReplicaSets
 from gitops_bg.cluster.observation.service_routes import ServiceRoutes

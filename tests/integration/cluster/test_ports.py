@@ -23,11 +23,11 @@ from gitops_bg.cluster.execution.replica_sets import ReplicaSets
 from gitops_bg.cluster.execution.services import Services
 from gitops_bg.cluster.execution.writer import Writer
 from gitops_bg.cluster.observation.applied_states import AppliedStates
-from gitops_bg.cluster.observation.deployments import deployment_view
 from gitops_bg.cluster.observation.look import Look
 from gitops_bg.cluster.observation.observe import Sources
+from gitops_bg.cluster.observation.on_demand.deployments import deployment_view
+from gitops_bg.cluster.observation.on_demand.pods import Pods
 from gitops_bg.cluster.observation.ownership import NOBODYS
-from gitops_bg.cluster.observation.pods import Pods
 from gitops_bg.cluster.observation.reader import LiveReader
 from gitops_bg.cluster.ports import TrafficRouter, Workloads
 from gitops_bg.core.errors import WorldChanged
