@@ -25,11 +25,12 @@ from gitops_bg.cluster.execution.writer import Writer
 from gitops_bg.cluster.manifests.operator_requests import annotation_of
 from gitops_bg.cluster.manifests.services import service_names
 from gitops_bg.cluster.observation.applied_states import AppliedStates
-from gitops_bg.cluster.observation.deployments import deployment_view
 from gitops_bg.cluster.observation.informers import Informers
 from gitops_bg.cluster.observation.observe import Sources, gather, observe
+from gitops_bg.cluster.observation.on_demand.deployments import deployment_view
+from gitops_bg.cluster.observation.on_demand.foreign_services import ForeignServices
+from gitops_bg.cluster.observation.on_demand.pods import Pods
 from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance, app_owner_of
-from gitops_bg.cluster.observation.pods import Pods
 from gitops_bg.cluster.observation.reader import LiveReader, Reader, WriteThrough
 from gitops_bg.cluster.observation.states import AppState
 from gitops_bg.cluster.reporting.events import EventSink, KubernetesEvent
@@ -167,7 +168,8 @@ class Cluster:
         deployments = partial(scale_deployment, client)
         executor = Executor(reader, writer, guards, settled, Parts(router, workloads, pods, beside, deployments), us)
         adopted = partial(deployment_view, client)
-        sources = Sources(reader, router, workloads, pods, beside, writer.anchors, adopted)
+        others = ForeignServices(client)
+        sources = Sources(reader, router, workloads, pods, beside, writer.anchors, adopted, others)
         return cls(client, sources, writer, executor, settled, jobs, us)
 
     def start(self) -> None:

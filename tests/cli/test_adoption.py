@@ -10,7 +10,8 @@ import pytest
 from gitops_bg.cli.adoption.choice import Wanted, choose
 from gitops_bg.cli.adoption.folder import folder_of
 from gitops_bg.cli.adoption.outlook import notes_of, plan_of
-from gitops_bg.cluster.observation.live_workload import LivePod, LiveWorkload
+from gitops_bg.cluster.observation.on_demand.live_workload import LivePod, LiveWorkload
+from gitops_bg.core import names
 from gitops_bg.core.model.spec import ScaleDown
 from gitops_bg.core.model.version import AppKey
 from tests.support import manifests
@@ -29,6 +30,11 @@ def deployment(status: Json | None = None, **spec: Any) -> Json:
 def service(name: str = "web", controller: str = "", **selector: str) -> Json:
     made = manifests.service("shop", name, **(selector or {"app": "web"}))
     return owned(made, controller)
+
+
+def agreed(name: str) -> Json:
+    made = service(name)
+    return {**made, "metadata": {**made["metadata"], "annotations": {names.ALL_VERSIONS: "true"}}}
 
 
 def owned(body: Json, controller: str) -> Json:
@@ -84,6 +90,8 @@ SOUND = {
         live(services=(service(), service("web-admin"))),
         ("web", "web-admin"),
     ),
+    "a Service that may have the pods of every version": (live(services=(service(), agreed("web-headless"))), ()),
+    "one that may, and carries live traffic": (live(services=(agreed("web"),)), ("web",)),
     "pods of others that no Service of it selects": (live(pods=(pod(), pod("StatefulSet db", app="db"))), ()),
     "an autoscaler of another Deployment": (live(autoscalers=(scaler("web"), scaler("cart", "cart"))), ()),
     "a budget by an expression": (
@@ -166,7 +174,8 @@ PREVENTS: dict[str, tuple[LiveWorkload, tuple[str, ...], list[str]]] = {
         (),
         [
             f"Service shop/{each}: spec.selector: selects the pods as well, and its role is not clear "
-            f"(if it carries live traffic: --active {each}; else change its selector first)"
+            f"(if it carries live traffic: --active {each}; if it may have the pods of every version: annotate it "
+            "gitops-bg.dev/all-versions=true; else change its selector first)"
             for each in ("web", "web-metrics")
         ],
     ),
@@ -175,7 +184,8 @@ PREVENTS: dict[str, tuple[LiveWorkload, tuple[str, ...], list[str]]] = {
         ("web",),
         [
             "Service shop/web-metrics: spec.selector: selects the pods as well, and its role is not clear "
-            "(if it carries live traffic: --active web-metrics; else change its selector first)"
+            "(if it carries live traffic: --active web-metrics; if it may have the pods of every version: annotate it "
+            "gitops-bg.dev/all-versions=true; else change its selector first)"
         ],
     ),
     "a name that selects other pods": (

@@ -14,7 +14,7 @@ from gitops_bg.cluster.manifests.render import app_manifest, replica_set_manifes
 from gitops_bg.cluster.observation.applied_states import AppliedStates
 from gitops_bg.cluster.observation.drift import contains, same_quantity
 from gitops_bg.cluster.observation.observe import Contents, observe
-from gitops_bg.cluster.observation.pods import Selected
+from gitops_bg.cluster.observation.on_demand.pods import Selected
 from gitops_bg.cluster.observation.project import app_state, replica_set_state, service_state, slice_state
 from gitops_bg.cluster.observation.replica_set_views import SeenReplicaSets
 from gitops_bg.cluster.observation.service_routes import ServiceRoutes, selector_without_us

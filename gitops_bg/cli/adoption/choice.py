@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gitops_bg.cluster.observation.live_workload import LiveWorkload
+from gitops_bg.cluster.observation.on_demand.live_workload import LiveWorkload
 from gitops_bg.core import names
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
@@ -54,7 +54,11 @@ class Chosen:
 def choose(live: LiveWorkload, wanted: Wanted) -> tuple[Chosen, tuple[Problem, ...]]:
     """The objects of the app, and every reason why it cannot be adopted as a whole."""
     labels = _pod_labels(live.deployment)
-    selecting = tuple(each for each in live.services if _selects(each, labels))
+    selecting = tuple(
+        each
+        for each in live.services
+        if _selects(each, labels) and (_name(each) in wanted.active or not _may_have_every_version(each))
+    )
     named = wanted.active or tuple(_name(each) for each in selecting)
     services = tuple(each for each in selecting if _name(each) in named)
     preview = wanted.preview or f"{wanted.app.name}-preview"
@@ -126,7 +130,8 @@ def _of_services(
                     _called(each),
                     "selects the pods as well, and its role is not clear",
                     field="spec.selector",
-                    remedy=f"if it carries live traffic: --active {_name(each)}; else change its selector first",
+                    remedy=f"if it carries live traffic: --active {_name(each)}; if it may have the pods of every "
+                    f"version: annotate it {names.ALL_VERSIONS}=true; else change its selector first",
                 )
     for each in services:
         yield from _of_owners(each)
@@ -224,6 +229,11 @@ def _budget_selector(body: Object) -> Object | None:
 def _selects(service: Object, labels: Mapping[str, str]) -> bool:
     selector = service["spec"].get("selector") or {}
     return bool(selector) and selector.items() <= labels.items()
+
+
+def _may_have_every_version(service: Object) -> bool:
+    """Whether somebody agreed that a Service selects pods that nobody promoted, as the agent understands it."""
+    return (service["metadata"].get("annotations") or {}).get(names.ALL_VERSIONS) == "true"
 
 
 def _matches(selector: Object | None, labels: Mapping[str, str]) -> bool:

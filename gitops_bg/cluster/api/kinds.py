@@ -66,7 +66,8 @@ CONFIGURATION = {kind.name: kind for kind in (CONFIG_MAPS, SECRETS)}
 
 OURS = f"{names.MANAGED_BY}={names.MANAGER}"
 """The label selector of the objects that this agent created or was handed over."""
-
+NOT_OURS = f"{names.MANAGED_BY}!={names.MANAGER}"
+"""That of all others, also of those without the label."""
 
 JOB_NAME = "job-name"
 """The label by which Kubernetes marks the pods of a Job."""

@@ -5,7 +5,7 @@ It must not touch anything else, and take no pods away while live traffic may re
 
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import DEPLOYMENTS
-from gitops_bg.cluster.observation.deployments import pod_labels
+from gitops_bg.cluster.observation.on_demand.deployments import pod_labels
 from gitops_bg.cluster.observation.states import meta_of
 from gitops_bg.cluster.ports import Entries, Spare
 from gitops_bg.core.errors import WorldChanged

@@ -21,8 +21,8 @@ from gitops_bg.cluster.manifests.render import (
 )
 from gitops_bg.cluster.observation.applied_states import AppliedStates, intent_of
 from gitops_bg.cluster.observation.observe import app_drifted
+from gitops_bg.cluster.observation.on_demand.pods import Pods
 from gitops_bg.cluster.observation.ownership import Allegiance
-from gitops_bg.cluster.observation.pods import Pods
 from gitops_bg.cluster.observation.project import app_state
 from gitops_bg.cluster.observation.reader import Reader
 from gitops_bg.cluster.observation.states import State

@@ -13,7 +13,7 @@ from gitops_bg.cluster.manifests.render import replica_set_manifest
 from gitops_bg.cluster.observation.applied_states import AppliedStates
 from gitops_bg.cluster.observation.changed_fields import ChangedField, additions
 from gitops_bg.cluster.observation.live_names import live_name, workload_of
-from gitops_bg.cluster.observation.pods import Pods
+from gitops_bg.cluster.observation.on_demand.pods import Pods
 from gitops_bg.cluster.observation.project import WORKLOAD_STATES
 from gitops_bg.cluster.observation.reader import Reader
 from gitops_bg.cluster.observation.replica_set_views import SeenReplicaSets

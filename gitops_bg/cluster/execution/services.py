@@ -31,8 +31,8 @@ from gitops_bg.cluster.manifests.services import (
 )
 from gitops_bg.cluster.observation.applied_states import AppliedStates, intent_of
 from gitops_bg.cluster.observation.changed_fields import ChangedField
+from gitops_bg.cluster.observation.on_demand.pods import Pods, Selected
 from gitops_bg.cluster.observation.ownership import is_unclaimed
-from gitops_bg.cluster.observation.pods import Pods, Selected
 from gitops_bg.cluster.observation.project import service_state
 from gitops_bg.cluster.observation.reader import Reader
 from gitops_bg.cluster.observation.service_routes import (

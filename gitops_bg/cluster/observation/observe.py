@@ -14,15 +14,22 @@ from gitops_bg.cluster.execution.auxiliary import AuxiliaryObjects
 from gitops_bg.cluster.manifests.operator_requests import request_of
 from gitops_bg.cluster.manifests.render import app_manifest
 from gitops_bg.cluster.manifests.services import (
+    ServiceNames,
     former_names,
     service_names,
 )
 from gitops_bg.cluster.observation.applied_states import AppliedStates
-from gitops_bg.cluster.observation.deployments import adopted_from, gives_back_to
 from gitops_bg.cluster.observation.drift import contains
 from gitops_bg.cluster.observation.look import Look
+from gitops_bg.cluster.observation.on_demand.deployments import adopted_from, gives_back_to
+from gitops_bg.cluster.observation.on_demand.foreign_services import (
+    FRESH_SECONDS,
+    RECENT_SECONDS,
+    ForeignServices,
+    Listed,
+)
+from gitops_bg.cluster.observation.on_demand.pods import Pods
 from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance, app_owner_of, claim_on, owner_of
-from gitops_bg.cluster.observation.pods import Pods
 from gitops_bg.cluster.observation.reader import Reader
 from gitops_bg.cluster.observation.replica_set_views import SeenReplicaSets
 from gitops_bg.cluster.observation.service_routes import ServiceRoutes
@@ -33,14 +40,16 @@ from gitops_bg.cluster.observation.states import (
 )
 from gitops_bg.cluster.ports import Routes, SeenWorkloads, TrafficRouter, Workloads
 from gitops_bg.core import names
+from gitops_bg.core.checks.adoption.exposure import may_be_exposed
 from gitops_bg.core.checks.scheduling import wants_pods
-from gitops_bg.core.errors import Refused
+from gitops_bg.core.errors import Refused, Transient
 from gitops_bg.core.model.observed import (
     AuxiliaryView,
     ConfigurationView,
     DeploymentView,
     Observed,
     PodView,
+    ServiceView,
 )
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey, WorkloadKind
@@ -63,6 +72,8 @@ class Contents:
     """The uid of the namespace as second owner (``execution.anchors``); empty where it is unknown."""
     deployment: DeploymentView | None = None
     """What the app was adopted from; None where nobody has to look at it."""
+    others: Listed = field(default_factory=Listed)
+    """The Services that are not ours, where somebody has to look at them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +87,7 @@ class Sources:
     auxiliary_objects: AuxiliaryObjects
     anchors: Anchors
     deployment: Callable[[AppKey, str], DeploymentView]
+    foreign_services: ForeignServices
 
 
 def gather(
@@ -102,6 +114,7 @@ def gather(
         copies=copies,
         namespace_uid=anchor,
         deployment=deployment,
+        others=_others(sources.foreign_services, app, config, record),
     )
     return _with_pods(contents, sources.pods, app) if wants_pods(record, now) else contents
 
@@ -117,6 +130,19 @@ def _may_take_over(config: AppConfig | None, record: Record) -> bool:
 def _goes_back(config: AppConfig | None, record: Record) -> bool:
     """Whether Services are handed back, or were, and our pods have not gone yet."""
     return bool(record.routing.traffic and gives_back_to(config, record)) and not record.released
+
+
+def _others(services: ForeignServices, app: AppKey, config: AppConfig | None, record: Record) -> Listed:
+    """The Services of others, only while the app has pods that they must not have: before it is handed over, and while
+    a version is there that nobody promoted. Where they may not be listed, the app goes on.
+    """
+    spec = config.spec if config is not None else None
+    if spec is None or spec.adopt is None or record.routing.traffic:
+        return services.of(app.namespace, RECENT_SECONDS) if may_be_exposed(record) else Listed()
+    found = services.of(app.namespace, FRESH_SECONDS)
+    if isinstance(found.trouble, Transient):
+        raise found.trouble
+    return found
 
 
 def _follow_daemon_sets(reader: Reader, app: AppKey, record: Record) -> None:
@@ -178,12 +204,21 @@ def observe(
         more_active_services=tuple(filter(None, map(view, wanted.more_active))),
         former_services=tuple(filter(None, map(view, former_names(config, state, record)))),
         preview_service=view(wanted.preview) if wanted.preview else None,
+        other_services=_of_others(contents.others, wanted),
+        other_services_refused=str(contents.others.trouble) if isinstance(contents.others.trouble, Refused) else "",
         deployment=contents.deployment,
         auxiliary_objects=contents.auxiliary_objects,
         pods=contents.pods,
         pods_refused=contents.pods_refused,
         request=request_of(state.request) if state is not None else None,
     )
+
+
+def _of_others(listed: Listed, own: ServiceNames) -> tuple[ServiceView, ...] | None:
+    """Those that the app does not name."""
+    if listed.services is None:
+        return None
+    return tuple(view for view in listed.services if view.name not in own.all())
 
 
 def app_drifted(state: AppState, manifest: Object) -> bool:

@@ -9,8 +9,8 @@ from gitops_bg.cluster.manifests.render import digest_in, service_manifest
 from gitops_bg.cluster.manifests.services import at_hand, desired_service_if_known, git_says
 from gitops_bg.cluster.observation.drift import contains, ports_are
 from gitops_bg.cluster.observation.look import Look
+from gitops_bg.cluster.observation.on_demand.pods import Selected
 from gitops_bg.cluster.observation.ownership import controlling_app, is_unclaimed, owner_of
-from gitops_bg.cluster.observation.pods import Selected
 from gitops_bg.cluster.observation.states import Pairs, ServiceState, SliceState
 from gitops_bg.core import names
 from gitops_bg.core.checks.ports import choose, sources_of, written

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gitops_bg.core.checks.adoption.moving import ends_at
-from gitops_bg.core.checks.adoption.onboarding import leaks
+from gitops_bg.core.checks.adoption.onboarding import inescapable, leaks
 from gitops_bg.core.checks.adoption.release import is_handed_back, is_released
 from gitops_bg.core.checks.adoption.taking_over import services_to_take_over
 from gitops_bg.core.checks.analysis import has_passed_analysis
@@ -170,7 +170,7 @@ def foreign_object(world: World) -> str:
         view.owner or f"{view.name} is not ours" for view in views if view and not view.ours and view not in agreed
     ]
     beside = (view.owner for view in observed.auxiliary_objects if view.owner and not world.desired.moved_to)
-    return "; ".join(filter(None, (*whose, leaks(world) if whose else "", *beside)))
+    return "; ".join(filter(None, (*whose, leaks(world) if whose else "", *beside, *inescapable(world))))
 
 
 def _preview(world: World) -> ServiceView | None:

@@ -272,6 +272,13 @@ class Observed:
     former_services: tuple[ServiceView, ...] = ()
     """Services that the live BlueGreenDeployment or the record names as active, and Git no longer does."""
     preview_service: ServiceView | None = None
+    other_services: tuple[ServiceView, ...] | None = None
+    """The Services of the namespace that are not the app's own, and may have the pods of any version: whose selector
+    tells no versions apart, and that nobody agreed to (`names.ALL_VERSIONS`). None where they are not known, or nobody
+    has to look at them (`checks.adoption.exposure`).
+    """
+    other_services_refused: str = ""
+    """Why the agent may not list them, or empty."""
     deployment: DeploymentView | None = None
     """The Deployment that the app was adopted from; None where nobody has to look at it."""
     auxiliary_objects: tuple[AuxiliaryView, ...] = field(default=(), metadata={STORED_AS: "companions"})

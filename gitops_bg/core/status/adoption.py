@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from gitops_bg.core.checks.adoption.release import at_rest
 from gitops_bg.core.checks.adoption.taking_over import (
     deployment_size,
+    has_stand_ins,
     may_go_at,
     services_to_take_over,
     stand_ins,
@@ -92,6 +93,8 @@ def _what_keeps_them(world: World, active: Version) -> Iterator[str]:
         yield "the app is suspended"
     if active.routed_at is None:
         yield "the endpoints of the Services are not exactly the new pods yet"
+    elif has_stand_ins(world, active):
+        yield f"pods of {version_name(active)} do not carry their own labels yet"
     elif moment is None:
         yield "scaleDownDelaySeconds is never"
     elif world.now < moment:

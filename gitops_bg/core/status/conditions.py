@@ -25,6 +25,7 @@ from gitops_bg.core.model.decision import Condition, GateResult, Phase
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.hooks import Answer, Hook, HookRun, HookType, satisfied
 from gitops_bg.core.status.adoption import adopting
+from gitops_bg.core.status.exposure import exposed
 from gitops_bg.core.status.kstatus import kstatus_of
 from gitops_bg.core.status.progress import progress_conditions
 from gitops_bg.core.status.pull_requests import pull_request
@@ -98,6 +99,7 @@ def conditions_of(
         *releasing(world),
         _foreign(world),
         _contested(world),
+        exposed(world),
         _refused(world),
         _diverged(world),
         services_in_git(world),

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from gitops_bg.core.checks.adoption.exposure import exposures
 from gitops_bg.core.checks.adoption.moving import ends_at
 from gitops_bg.core.checks.adoption.release import is_releasing
-from gitops_bg.core.checks.adoption.taking_over import may_go_at, services_to_take_over, watched_deployment
+from gitops_bg.core.checks.adoption.taking_over import is_adopting, may_go_at, watched_deployment
 from gitops_bg.core.checks.availability import is_in_flight, progress_deadline
 from gitops_bg.core.checks.contests import fights, pauses
 from gitops_bg.core.checks.draining import drained_at, former_moments, may_still_serve
@@ -34,7 +35,7 @@ GIT, PROBATION, DRAINING, RESTART, SCALE_DOWN = "git", "probation", "draining", 
 """The waits besides gates that are shown."""
 
 MESSAGE, FORMER_SERVICE, MERGE, AUXILIARY = "message", "formerService", "merge", "auxiliary"
-ADOPTION, CONTEST = "adoption", "contest"
+ADOPTION, CONTEST, EXPOSURE = "adoption", "contest", "exposure"
 """The waits of the engine alone."""
 
 LOOK_SOON = timedelta(seconds=3)
@@ -168,6 +169,8 @@ def _unseen(world: World) -> Iterator[Deadline]:
     if world.desired.route or any(view.trouble for view in world.observed.auxiliary_objects):
         yield _hidden(AUXILIARY, "its route, and what could not be read, is looked at again", world.now + LOOK_AGAIN)
     yield from _adoptions(world)
+    if exposures(world):
+        yield _hidden(EXPOSURE, "Services of others are looked at again", world.now + LOOK_AGAIN)
     for moment in (*pauses(world), *(contest.ends_at for contest in fights(world))):
         yield _hidden(CONTEST, "what somebody else changes again and again is repaired, or that is over", moment)
     for moment in former_moments(world):
@@ -177,7 +180,7 @@ def _unseen(world: World) -> Iterator[Deadline]:
 def _adoptions(world: World) -> Iterator[Deadline]:
     if is_releasing(world):
         yield _hidden(ADOPTION, "the Deployment's pods come up, and nothing watches them", world.now + LOOK_SOON)
-    if services_to_take_over(world) or watched_deployment(world) or _waits_for_the_former(world):
+    if is_adopting(world) or watched_deployment(world) or _waits_for_the_former(world):
         yield _hidden(ADOPTION, "what it is adopted from is looked at again", world.now + LOOK_AGAIN)
         yield Deadline(ADOPTION, None, "the old pods may go", may_go_at(world), shown=False)
     if world.desired.moved_to and (ends := ends_at(world)):

@@ -249,6 +249,19 @@ MEANINGS: Meanings = {
         "take the object that is named out of what changes it",
         _EXPLAIN,
     ),
+    ("Exposed", "NotExposed"): CALM,
+    ("Exposed", "SelectedByOthers"): Meaning(
+        "of the Service that is named also reaches what nobody promoted",
+        OPERATOR,
+        "name the Service in activeServices, narrow its selector, or agree to it, as the message says",
+        _EXPLAIN,
+    ),
+    ("Exposed", "ServicesUnreadable"): Meaning(
+        "may also reach what nobody promoted, by Services of others",
+        PLATFORM,
+        "mend what the message names: the agent must be able to list the Services of the namespace",
+        _EXPLAIN,
+    ),
     ("Adopting", "Adopted"): CALM,
     ("Adopting", "WaitingForPods"): Meaning(
         "goes to the Deployment's pods as before",

@@ -541,6 +541,7 @@ def test_every_condition_is_there_from_the_start():
         "InvalidSpec",
         "Conflict",
         "Contested",
+        "Exposed",
         "Refused",
         "Diverged",
         "ServicesInGit",

@@ -23,11 +23,12 @@ from gitops_bg.cluster.execution.replica_sets import ReplicaSets
 from gitops_bg.cluster.execution.services import Services
 from gitops_bg.cluster.execution.writer import Writer
 from gitops_bg.cluster.observation.applied_states import AppliedStates
-from gitops_bg.cluster.observation.deployments import deployment_view
 from gitops_bg.cluster.observation.look import Look
 from gitops_bg.cluster.observation.observe import Sources
+from gitops_bg.cluster.observation.on_demand.deployments import deployment_view
+from gitops_bg.cluster.observation.on_demand.foreign_services import ForeignServices
+from gitops_bg.cluster.observation.on_demand.pods import Pods
 from gitops_bg.cluster.observation.ownership import NOBODYS
-from gitops_bg.cluster.observation.pods import Pods
 from gitops_bg.cluster.observation.reader import LiveReader
 from gitops_bg.cluster.ports import TrafficRouter, Workloads
 from gitops_bg.core.errors import WorldChanged
@@ -65,7 +66,9 @@ class Bench:
         beside = AuxiliaryObjects(self.client, self.writer.anchors, Intents(), self.reader)
         parts = Parts(router, workloads, self.pods, beside, partial(scale_deployment, self.client))
         executor = Executor(self.reader, self.writer, self.guards, self.settled, parts, NOBODYS)
-        sources = Sources(self.reader, router, workloads, self.pods, beside, self.writer.anchors, self.deployment)
+        others = ForeignServices(self.client)
+        anchors = self.writer.anchors
+        sources = Sources(self.reader, router, workloads, self.pods, beside, anchors, self.deployment, others)
         return Cluster(self.client, sources, self.writer, executor, self.settled)
 
     def deployment(self, app: AppKey, name: str) -> DeploymentView:

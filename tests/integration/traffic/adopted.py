@@ -18,9 +18,10 @@ OLD = "v0"
 """The image of the live Deployment; ours is v1, so that answers tell who gave them."""
 
 
-def live(on: Stage, replicas: int = 2) -> None:
-    """A Deployment and a Service that serve, made by somebody who knows no agent."""
-    on.cluster.apply(manifests.deployment(on.world.namespace, replicas=replicas, tag=OLD), manager="kubectl")
+def live(on: Stage, replicas: int = 2, **labels: str) -> None:
+    """A Deployment, with more labels, and a Service that serve, made by somebody who knows no agent."""
+    made = manifests.deployment(on.world.namespace, replicas=replicas, tag=OLD, app="web", **labels)
+    on.cluster.apply(made, manager="kubectl")
     on.cluster.apply(manifests.service(on.world.namespace, app="web"), manager="kubectl")
     eventually(lambda: len(on.cluster.ready_addresses(on.world.namespace, "web")) == replicas, what="it serves")
 

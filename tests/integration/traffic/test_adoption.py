@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from gitops_bg.cli.demo.traffic import Traffic
 from gitops_bg.core import names
 from gitops_bg.core.checks.adoption.taking_over import STAND_IN
 from tests.integration.traffic.adopted import (
@@ -22,6 +25,7 @@ from tests.integration.traffic.adopted import (
     pods_of_ours,
 )
 from tests.integration.traffic.stage import Stage, stage
+from tests.support import manifests
 from tests.support.cluster.paths import services
 from tests.support.waiting import eventually, stretched
 
@@ -36,6 +40,19 @@ def come_up_beside(on: Stage) -> None:
     eventually(lambda: on.web.versions()["v1"].available == on.web.replicas, what="they are available")
 
 
+@contextmanager
+def others(on: Stage, **selector: str) -> Iterator[Traffic]:
+    """People who use the same pods by another Service."""
+    on.cluster.apply(manifests.service(on.world.namespace, "leak", **selector), manager="kubectl")
+    eventually(lambda: on.cluster.ready_addresses(on.world.namespace, "leak"), what="the other Service serves")
+    load = Traffic(on.cluster.sandbox.service_url(on.world.namespace, "leak"), (1, 25))
+    load.start()
+    try:
+        yield load
+    finally:
+        load.stop()
+
+
 def moved_at(on: Stage) -> float:
     """When a watcher heard that the Service was handed over."""
     return on.seen.taken_over_at("web")
@@ -44,15 +61,19 @@ def moved_at(on: Stage) -> float:
 @pytest.mark.parametrize("scale_down", ["never", "onSuccess", "progressively"])
 def test_a_live_app_is_taken_over_without_a_lost_request(tmp_path: Path, scale_down: str) -> None:
     with stage(tmp_path) as on:
-        live(on)
-        on.load.start()
-        on.world.start()
-        adopt(on, scale_down)
-        come_up_beside(on)
-        mark = len(on.load)
-        eventually(lambda: len(on.load) > mark + 200, what="people go on asking")
-        assert labels_of_pods(on) == {"web", STAND_IN}
-        assert on.load.shares(0).keys() == {OLD}, "ours get nothing before the hand-over"
+        live(on, tier="front")
+        on.web.template = {"metadata": {"labels": {"app": "web", "tier": "front"}}}
+        with others(on, tier="front") as elsewhere:
+            on.load.start()
+            on.world.start()
+            adopt(on, scale_down)
+            come_up_beside(on)
+            mark = len(on.load)
+            eventually(lambda: len(on.load) > mark + 200 and len(elsewhere) > 50, what="people go on asking")
+            assert labels_of_pods(on) == {"web", STAND_IN}
+            assert on.load.shares(0).keys() == {OLD}, "ours get nothing before the hand-over"
+            assert elsewhere.shares(0).keys() == {OLD}, "nor by a Service that the app does not name"
+            assert not elsewhere.failures()
 
         on.world.remote.come_back()
         on.world.wake()

@@ -23,7 +23,7 @@ from gitops_bg.cli.options.options import LiveOptions
 from gitops_bg.cli.session.live_session import LiveSession
 from gitops_bg.cli.views.output import Output
 from gitops_bg.cluster.lint import lint
-from gitops_bg.cluster.observation.live_workload import read_live
+from gitops_bg.cluster.observation.on_demand.live_workload import read_live
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.spec import ScaleDown

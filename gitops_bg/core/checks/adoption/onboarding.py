@@ -2,13 +2,14 @@
 
 A Service selects pods by labels, whoever created them. Before the handover of an app, its Service selects the labels of
 its pod template, so a candidate would serve at once, without any gate. Such a version gets no pods until the Service is
-ours, and its selector names one version (docs/decisions/0023), unless stand-ins for labels keep it out (`adoption`).
+ours, and its selector names one version (docs/decisions/0023), unless stand-ins for labels keep it out (`taking_over`).
+While an app is adopted, this holds for every Service of the namespace, also those that it does not name.
 """
 
 from collections.abc import Iterator, Mapping
 
 from gitops_bg.core import names
-from gitops_bg.core.checks.adoption.taking_over import stand_ins
+from gitops_bg.core.checks.adoption.taking_over import others_to_escape, stand_ins
 from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.text.foreign_json import reread_json
@@ -22,9 +23,11 @@ def leak_to(world: World, version: Version) -> ServiceView | None:
     if version.was_active and world.record.routing.traffic:
         return None
     broad = [view for _, view in world.active_services if view is not None and _selects_many(world, version, view)]
+    if not (world.record.routing.switch or world.is_selected(version.digest)):  # It gets live traffic now.
+        broad += others_to_escape(world)
     if not broad:
         return None
-    carried = tuple(_labels_of_pods(world, version))
+    carried = tuple(labels_of_pods(world, version))
     return next((view for view in broad if _selects_any(view, carried)), None)
 
 
@@ -37,6 +40,28 @@ def leaks(world: World) -> str:
             live = f"the selector {selector} of Service {service.name} would send live traffic to v{version.number}"
             return f"{live}, which has no pods until then"
     return ""
+
+
+def until_no_leak(world: World, service: ServiceView) -> str:
+    """Until when a Service that `leak_to` found keeps pods from coming up, in words."""
+    if service in others_to_escape(world):
+        return f"Service {service.name} does not select them any more"
+    return f"Service {service.name} is ours and selects one version"
+
+
+def inescapable(world: World) -> Iterator[str]:
+    """The other Services that no stand-in keeps the first version out of, each in a sentence."""
+    version, others = world.record.version(world.desired_digest or world.target_digest), others_to_escape(world)
+    if version is None or not others:
+        return
+    labels = next(labels_of_pods(world, version))
+    for view in others if labels is not None else ():
+        if _selects_any(view, (labels,)):
+            selector = ",".join(f"{key}={value}" for key, value in view.selector)
+            yield (
+                f"the selector {selector} of Service {view.name} would send its traffic to v{version.number}, which "
+                f"has no pods until that selects by a label of target.yaml, or is annotated {names.ALL_VERSIONS}=true"
+            )
 
 
 def _selects_many(world: World, version: Version, view: ServiceView) -> bool:
@@ -58,21 +83,35 @@ def _selects_any(view: ServiceView, carried: tuple[Mapping[str, str] | None, ...
     return any(labels is None or set(view.selector) <= labels.items() for labels in carried)
 
 
-def _labels_of_pods(world: World, version: Version) -> Iterator[Mapping[str, str] | None]:
+def labels_of_pods(world: World, version: Version) -> Iterator[Mapping[str, str] | None]:
     """The labels that a version's pods carry and will carry: from their template, their role, and the agent. None
     where unknown.
 
     A ReplicaSet gives its pods what its template has now, whatever they are to carry.
     """
-    text, strategy = world.snapshot(version).text, world.spec.strategy
-    if not text:
+    own, strategy = _own_labels(world, version), world.spec.strategy
+    if own is None:
         yield None
         return
-    own = (reread_json(text).get("metadata") or {}).get("labels") or {}
     role = strategy.preview_metadata if world.record.routing.traffic else strategy.active_metadata
-    ours = {**names.selector(world.spec.app, version.digest)}
-    ours |= {names.COLOR: str(version.color), names.VERSION: str(version.number)}
+    ours = _labels_of_ours(world, version)
     yield {**own, **dict(role.labels), **dict(stand_ins(world, version)), **ours}
     view = world.replica_set(version.digest)
     if view is not None:
         yield {**own, **dict(view.metadata.labels), **ours}
+
+
+def labels_as_live(world: World, version: Version) -> Mapping[str, str] | None:
+    """The labels that the pods of a version carry once it is live; None where its template is unknown."""
+    own, role = _own_labels(world, version), world.spec.strategy.active_metadata
+    return None if own is None else {**own, **dict(role.labels), **_labels_of_ours(world, version)}
+
+
+def _own_labels(world: World, version: Version) -> Mapping[str, str] | None:
+    text = world.snapshot(version).text
+    return ((reread_json(text).get("metadata") or {}).get("labels") or {}) if text else None
+
+
+def _labels_of_ours(world: World, version: Version) -> Mapping[str, str]:
+    ours = {names.COLOR: str(version.color), names.VERSION: str(version.number)}
+    return {**names.selector(world.spec.app, version.digest), **ours}

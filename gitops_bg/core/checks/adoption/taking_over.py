@@ -2,7 +2,8 @@
 
 A live Service selects pods by labels, whoever made them. The app's file agrees that the agent takes such a Service over
 (docs/decisions/0064): until the one write that does, the pods of the app carry a stand-in for one of the labels that
-the Service selects by. The consent counts once, for the hand-over; nothing here decides when that is.
+the Service selects by, and for one that any other Service of the namespace would select them by. The consent counts
+once, for the hand-over; nothing here decides when that is.
 """
 
 from collections.abc import Iterator, Mapping
@@ -48,17 +49,27 @@ def may_take_over(world: World, view: ServiceView) -> bool:
 
 def stand_ins(world: World, version: Version) -> tuple[tuple[str, str], ...]:
     """The labels that the pods of a version get instead of their own until the hand-over: for each Service that is to
-    be taken over, one that it selects by. Sorted; empty where nothing is taken over.
+    be taken over, and each other one that would select them, one that it selects by. Sorted; empty where nothing is
+    taken over.
 
     A Service that somebody labelled by hand meanwhile still selects the old pods, and counts until it has moved.
     """
-    held: dict[str, str] = {}
-    labels = _own_labels(world, version).items()
+    own = _own_labels(world, version)
+    held, as_live = _still_held(world, version, own), {**own, **dict(world.spec.strategy.active_metadata.labels)}
     for selector in _selectors_to_escape(world):
-        if selector.items() <= labels and not any(key in held for key in selector):
+        selects = selector.items() <= own.items() or selector.items() <= as_live.items()
+        if selects and not any(key in held for key in selector):
             key = key_to_hold_back(selector)
             held |= {key: OTHER_STAND_IN if selector[key] == STAND_IN else STAND_IN} if key else {}
     return tuple(sorted(held.items()))
+
+
+def _still_held(world: World, version: Version, own: Mapping[str, str]) -> dict[str, str]:
+    """The stand-ins of new pods now, where nobody knows the other Services: unknown is not absent."""
+    view = world.replica_set(version.digest)
+    if view is None or not is_adopting(world) or world.observed.other_services is not None:
+        return {}
+    return {key: value for key, value in view.metadata.labels if key in own and value in (STAND_IN, OTHER_STAND_IN)}
 
 
 def _selectors_to_escape(world: World) -> Iterator[Mapping[str, str]]:
@@ -73,6 +84,20 @@ def _selectors_to_escape(world: World) -> Iterator[Mapping[str, str]]:
             yield dict(view.before)
         elif not view.digest and (leaving or view.ours or may_take_over(world, view)):
             yield dict(view.selector)
+    yield from (dict(view.selector) for view in others_to_escape(world))
+
+
+def is_adopting(world: World) -> bool:
+    """Whether the app is to take live traffic over, and has none yet."""
+    return world.spec.adopt is not None and world.release is None and not world.record.routing.traffic
+
+
+def others_to_escape(world: World) -> tuple[ServiceView, ...]:
+    """The Services that are not the app's own, and must not have its pods until the hand-over, whatever they select.
+
+    What the app serves by then, it promoted: from there on they have its pods, as they had those of the Deployment.
+    """
+    return (world.observed.other_services or ()) if is_adopting(world) else ()
 
 
 def pods_of_others(world: World) -> int:
@@ -102,7 +127,8 @@ def watched_deployment(world: World) -> Adopted | None:
 def deployment_size(world: World) -> int | None:
     """How many pods the adopted Deployment should have now; None where that is not the agent's to say.
 
-    It goes down only while the endpoints of every active Service are exactly our pods: what carries traffic stays.
+    It goes down only while the endpoints of every active Service are exactly our pods, and these carry their own
+    labels, so that other Services have them as well: what carries traffic stays.
     """
     adopted, view, adopt = watched_deployment(world), world.observed.deployment, world.spec.adopt
     if adopted is None or view is None or adopt is None or why_left_alone(world, view) or world.suspended:
@@ -110,10 +136,20 @@ def deployment_size(world: World) -> int | None:
     moment, active = may_go_at(world), world.active
     if active is None or moment is None or world.now < moment or not world.is_selected_by_all(active.digest):
         return view.replicas
+    if has_stand_ins(world, active):
+        return view.replicas
     had = view.replicas if adopted.replicas is None else adopted.replicas
     if adopt.scale_down is ScaleDown.PROGRESSIVELY:
         return min(view.replicas, max(0, had - world.available(active.digest)))
     return view.replicas if why_unproven(world, active) else 0
+
+
+def has_stand_ins(world: World, version: Version) -> bool:
+    """Whether some pods of a version may still carry a stand-in, which keeps them out of the Services of others."""
+    view = world.replica_set(version.digest)
+    if view is None:
+        return False
+    return view.metadata_pending or any(value in (STAND_IN, OTHER_STAND_IN) for _, value in view.metadata.labels)
 
 
 def why_left_alone(world: World, view: DeploymentView) -> str:

@@ -1,6 +1,6 @@
 """Gates on pods: they exist, they are available, Kubernetes routes to them. Nothing here decides anything."""
 
-from gitops_bg.core.checks.adoption.onboarding import leak_to
+from gitops_bg.core.checks.adoption.onboarding import leak_to, until_no_leak
 from gitops_bg.core.checks.hooks.queries import awaits_confirmation
 from gitops_bg.core.checks.scheduling import remedy_for, without_node
 from gitops_bg.core.checks.sizes import is_scaled_to_zero, needed_to_switch, wanted_size
@@ -56,7 +56,7 @@ def _leaking(world: World, version: Version) -> GateResult | None:
     service = leak_to(world, version)
     if service is None:
         return None
-    return _shut(world, f"its pods come up once Service {service.name} is ours and selects one version")
+    return _shut(world, f"its pods come up once {until_no_leak(world, service)}")
 
 
 def _shut(world: World, reason: str, missing: str = "") -> GateResult:

@@ -265,7 +265,7 @@ def after(
     return world(
         version,
         spec=more.pop("spec", adopting(scale_down, **strategy)),
-        sets=(pods(1, 3, up, color=version.color),),
+        sets=(pods(1, 3, up, color=version.color, **more.pop("carrying", {})),),
         observed={**seen, **more.pop("observed", {})},
         record={**remembered, **more.pop("record", {})},
         **more,
@@ -276,6 +276,17 @@ SIZES = {
     "never": (after(ScaleDown.NEVER), None),
     "onSuccess: healthy, and the delay is over": (after(), 0),
     "onSuccess: the delay is not over": (after(routed=NOW - 60 * SECOND), 3),
+    "onSuccess: new pods still get a stand-in": (after(carrying={"metadata": PodMetadata(HELD)}), 3),
+    "onSuccess: new pods get another one": (
+        after(carrying={"metadata": PodMetadata((("a", "b"), ("tier", OTHER_STAND_IN)))}),
+        3,
+    ),
+    "onSuccess: some pods may still have it": (after(carrying={"metadata_pending": True}), 3),
+    "progressively: some pods may still have it": (
+        after(ScaleDown.PROGRESSIVELY, carrying={"metadata_pending": True}),
+        3,
+    ),
+    "onSuccess: a label of the role": (after(carrying={"metadata": PodMetadata((("role", "live"),))}), 0),
     "onSuccess: kept for ever": (after(strategy={"scale_down_delay_seconds": None}), 3),
     "onSuccess: a pod of ours is missing": (after(up=2), 3),
     "progressively: as soon as the endpoints have followed": (after(ScaleDown.PROGRESSIVELY, routed=NOW), 0),
@@ -424,6 +435,12 @@ SAID = {
         (True, "OldPodsStay"),
         "Deployment web-old keeps 3 pods: ",
         "not exactly the new pods yet",
+    ),
+    "the labels of our pods": (
+        after(carrying={"metadata": PodMetadata(HELD)}),
+        (True, "OldPodsStay"),
+        "Deployment web-old keeps 3 pods: pods of v1 (",
+        "do not carry their own labels yet",
     ),
     "pods of ours are missing": (
         after(up=2),

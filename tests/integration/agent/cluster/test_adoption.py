@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,7 +13,7 @@ import pytest
 from gitops_bg.core import names
 from gitops_bg.core.checks.adoption.taking_over import STAND_IN
 from tests.support import manifests
-from tests.support.cluster.clusters import TestCluster
+from tests.support.cluster.clusters import SandboxCluster, TestCluster
 from tests.support.cluster.paths import collection, pods, services
 from tests.support.cluster.rawapi import Json
 from tests.support.scenario import App, Scenario, scenario
@@ -118,6 +118,79 @@ def test_the_service_has_old_pods_then_ours_and_never_none_nor_both_before_it_mo
 
 def _stand_ins(world: Scenario) -> int:
     return sum(each["metadata"]["labels"].get("app") == STAND_IN for each in world.cluster.list(pods(world.namespace)))
+
+
+def of_ours(world: Scenario) -> list[Json]:
+    return world.cluster.list(pods(world.namespace), labelSelector=f"{names.APP}=web")
+
+
+def test_a_service_that_the_app_does_not_name_has_no_pod_before_the_hand_over_and_is_named_after(
+    either: Scenario,
+) -> None:
+    """Until then, however late it is made; from then on it has the pods of every version, and that is said."""
+    labels = {"app": "web", "tier": "front", "team": "shop"}
+    live(either, **labels)
+    either.cluster.apply(manifests.service(either.namespace, "leak", tier="front"), manager="kubectl")
+    eventually(lambda: len(behind(either, "leak")) == 2, what="the other Service serves")
+    either.start()
+    web = adopting(either, "never")
+    web.template = {"metadata": {"labels": labels}}
+    web.spec |= {"minReadySeconds": 3000, "progressDeadlineSeconds": 3600}  # Ready pods, and no hand-over.
+    with endpoints_of(either, "leak") as leaked:
+        web.add("v1", "Adopt web")
+        held = {"app": STAND_IN, "tier": STAND_IN, "team": "shop"}
+        web.wait(lambda: _ready_with(either, held) == 2, "our pods are ready, with stand-ins", 30)
+        either.cluster.apply(manifests.service(either.namespace, "late", team="shop"), manager="kubectl")
+        held["team"] = STAND_IN
+        eventually(lambda: either.advance(1) or _ready_with(either, held) == 2, what="they leave a later Service, too")
+        eventually(lambda: behind(either, "late") == behind(either, "web"), what="the later Service has no pod of ours")
+        assert not any(map(is_ours, set().union(*leaked)))
+    assert web.live_tag() == ""
+
+    del web.spec["minReadySeconds"]
+    web.configure()
+    web.wait(lambda: handed_over(web), "the Service is handed over")
+    eventually(lambda: _ready_with(either, labels) == 2, what="the labels are back, in place")
+    assert web.condition("Exposed")["status"] == "False"
+    web.push_image("v2")
+    said = web.wait_condition("Exposed")
+    assert (said["reason"], said["message"].count("has the pods of v2")) == ("SelectedByOthers", 2)
+    assert "Service late (team=shop)" in said["message"]
+    assert "Service leak (tier=front)" in said["message"]
+
+    agreed = {"metadata": {"annotations": {names.ALL_VERSIONS: "true"}}}
+    either.cluster.patch(f"{services(either.namespace)}/leak", agreed)
+    either.cluster.patch(f"{services(either.namespace)}/late", {"spec": {"selector": {names.COLOR: "blue"}}})
+    either.restart()
+    web.wait_condition("Exposed", "False")
+
+
+def _ready_with(world: Scenario, labels: Mapping[str, str]) -> int:
+    """How many pods of ours are ready and carry these labels."""
+    found = [each for each in of_ours(world) if labels.items() <= each["metadata"]["labels"].items()]
+    conditions = [condition for each in found for condition in (each.get("status") or {}).get("conditions") or []]
+    return len([each for each in conditions if (each["type"], each["status"]) == ("Ready", "True")])
+
+
+def test_services_that_may_not_be_listed_stop_no_app(tmp_path: Path) -> None:
+    with SandboxCluster.run(tmp_path) as cluster, scenario(cluster, tmp_path) as world:
+        live(world)
+        world.start()
+        world.wait_idle()  # The caches have their first lists.
+        cluster.sandbox.faults.refuse("list", "services", world.namespace)
+        web = adopting(world, "never")
+        web.add("v1", "Adopt web")
+        web.wait(lambda: handed_over(web), "the Service is handed over")
+        web.push_image("v2")
+        web.wait_offered("v2")
+        web.wait(lambda: "services" in _unreadable(web), "it is said")
+        web.merge_offer()
+        web.wait_live("v2")
+
+
+def _unreadable(web: App) -> str:
+    said = web.condition("Exposed")
+    return str(said["message"]) if said["reason"] == "ServicesUnreadable" else ""
 
 
 def test_nobody_fights_over_a_deployment_that_is_scaled_up_again(either: Scenario) -> None:

@@ -17,7 +17,7 @@ from gitops_bg.cluster.execution.replica_sets import ReplicaSets
 from gitops_bg.cluster.execution.writer import Writer
 from gitops_bg.cluster.observation.applied_states import AppliedStates
 from gitops_bg.cluster.observation.live_names import live_name
-from gitops_bg.cluster.observation.pods import Pods
+from gitops_bg.cluster.observation.on_demand.pods import Pods
 from gitops_bg.cluster.observation.reader import LiveReader
 from gitops_bg.cluster.observation.states import ReplicaSetState
 from gitops_bg.core import names

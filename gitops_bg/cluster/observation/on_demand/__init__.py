@@ -1,0 +1,1 @@
+"""What is read from the API server when it is needed, and never watched, so that idle apps cost nothing (DESIGN §8)."""

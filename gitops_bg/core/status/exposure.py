@@ -1,0 +1,37 @@
+"""The condition that Services which the app does not name have pods that nobody promoted."""
+
+from gitops_bg.core.checks.adoption.exposure import Exposure, exposures
+from gitops_bg.core.checks.phase import version_name
+from gitops_bg.core.model.conditions import Condition
+from gitops_bg.core.names import ALL_VERSIONS
+from gitops_bg.core.world import World
+
+EXPOSED = "Exposed"
+_MOST = 3
+_WHAT_TO_DO = (
+    "name it in activeServices, or have it select a label of activeMetadata as well; "
+    f"if it may have the pods of every version, annotate it {ALL_VERSIONS}=true"
+)
+
+
+def exposed(world: World) -> Condition:
+    """The condition: true only where it is known."""
+    found = exposures(world)
+    if found:
+        more = f"; and {len(found) - _MOST} more Services" if len(found) > _MOST else ""
+        said = "; ".join(map(_said, found[:_MOST]))
+        return Condition(EXPOSED, True, "SelectedByOthers", f"{said}{more}: {_WHAT_TO_DO}")
+    if refused := world.observed.other_services_refused:
+        why = f"whether other Services select the pods of the app is unknown: {refused}"
+        return Condition(EXPOSED, False, "ServicesUnreadable", why)
+    return Condition(EXPOSED, False, "NotExposed", "no other Service is known to have pods that nobody promoted")
+
+
+def _said(exposure: Exposure) -> str:
+    """One Service, as `Exposed` names it.
+
+    The selector is what somebody else wrote, of Kubernetes' alphabet and length.
+    """
+    selector = ",".join(f"{key}={value}" for key, value in exposure.service.selector)
+    versions = ", ".join(map(version_name, exposure.versions))
+    return f"Service {exposure.service.name} ({selector}) has the pods of {versions}, which nobody promoted"
