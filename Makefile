@@ -86,11 +86,12 @@ coverage: .venv/.installed
 	$(BIN)/pytest -n $(PURE_WORKERS) --dist worksteal --cov=gitops_bg.core --cov=gitops_bg.spec --cov-branch --cov-fail-under=95 \
 	  tests/core tests/spec --ignore=tests/core/test_invariants.py
 
-COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+COMPILE = $(BIN)/uv pip compile --quiet --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-header $(LOCK_OPTIONS)
 
 # Every version and hash of what is installed: for the image, for the image with all extras, for its build, for people here.
-# `make lock LOCK_OPTIONS=--upgrade` takes newer ones.
+# `make lock LOCK_OPTIONS=--upgrade` takes newer ones. Extras stay: pip takes `coverage[toml]` for unpinned where the lock has
+# `coverage` alone, as soon as there is a newer release.
 lock: .venv/.installed
 	$(COMPILE) --output-file $(LOCKS)/image.txt pyproject.toml
 	$(COMPILE) --extra apprise --extra tracing --output-file $(LOCKS)/image-with-extras.txt pyproject.toml
