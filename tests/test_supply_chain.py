@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from importlib.metadata import distribution
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,8 @@ ROOT = Path(__file__).parents[1]
 LOCKS = ROOT / ".ci" / "lock"
 REASONS = ROOT / "docs" / "decisions" / "0054-what-is-installed-is-locked.md"
 _PACKAGE = re.compile(
-    r"^(?P<name>[a-z0-9][a-z0-9._-]*)==(?P<version>\S+)(?P<rest>.*?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL
+    r"^(?P<name>[a-z0-9][a-z0-9._-]*)(?:\[(?P<extras>\S+)\])?==(?P<version>\S+)(?P<rest>.*?)(?=^\S|\Z)",
+    re.MULTILINE | re.DOTALL,
 )
 _PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS: dict[str, list[str]] = _PROJECT["optional-dependencies"]
@@ -31,6 +32,30 @@ def locked(name: str) -> dict[str, tuple[str, str]]:
     """Version and the rest of the entry, by package."""
     found = _PACKAGE.finditer((LOCKS / name).read_text())
     return {canonicalize_name(each["name"]): (each["version"], each["rest"]) for each in found}
+
+
+def extras_in(name: str) -> dict[str, set[str]]:
+    """The extras of each package."""
+    found = _PACKAGE.finditer((LOCKS / name).read_text())
+    return {canonicalize_name(each["name"]): set((each["extras"] or "").split(",")) - {""} for each in found}
+
+
+@pytest.mark.parametrize("name", WANTED)
+def test_a_lock_has_the_extras_that_packages_ask_others_for(name: str) -> None:
+    """pip takes ``coverage[toml]`` for unpinned where the lock has ``coverage`` alone, and there is a newer release."""
+    have = extras_in(name)
+    texts = [text for package in have if _is_installed(package) for text in distribution(package).requires or ()]
+    asked = [each for each in map(Requirement, [*texts, *WANTED[name]]) if each.extras]
+    needed = [each for each in asked if each.marker is None or each.marker.evaluate({"extra": ""})]
+    lacking = {str(each) for each in needed if not each.extras <= have.get(canonicalize_name(each.name), each.extras)}
+    assert lacking == set()
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        return bool(distribution(package))
+    except PackageNotFoundError:
+        return False
 
 
 @pytest.mark.parametrize("name", WANTED)
