@@ -23,6 +23,7 @@ CHECK = Path(__file__).parents[2] / "deploy" / "argo-cd-health.yaml"
 # phase: kstatus's word, Argo CD's word
 JUDGED = {
     Phase.HEALTHY: ("Current", "Healthy"),
+    Phase.ADOPTING: ("InProgress", "Progressing"),
     Phase.DEPLOYING: ("InProgress", "Progressing"),
     Phase.PROGRESSING: ("InProgress", "Progressing"),
     Phase.PROMOTING: ("InProgress", "Progressing"),

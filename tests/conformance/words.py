@@ -8,6 +8,7 @@ from gitops_bg.core.model.record import RolloutOutcome
 PHASES = {
     Phase.INVALID: ("Degraded (InvalidSpec)", "an event only"),
     Phase.SUSPENDED: ("Paused (manually paused)", "Suspended"),
+    Phase.ADOPTING: ("none: workloadRef has no Services of before", "Initializing"),
     Phase.DEPLOYING: ("Progressing", "Initializing"),
     Phase.ROLLING_BACK: ("Progressing", "Failed"),
     Phase.DEGRADED: ("Degraded (ProgressDeadlineExceeded)", "Progressing, until it is Failed"),

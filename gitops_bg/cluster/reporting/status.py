@@ -25,6 +25,7 @@ from gitops_bg.spec.codec import from_json, to_json
 from gitops_bg.spec.status import moment_of
 
 _REASONS = {
+    Phase.ADOPTING: "Adopting",
     Phase.INVALID: "InvalidSpec",
     Phase.SUSPENDED: "Suspended",
     Phase.DEGRADED: "Healthy",

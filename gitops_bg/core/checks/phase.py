@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gitops_bg.core.checks.adoption.moving import ends_at
 from gitops_bg.core.checks.adoption.onboarding import inescapable, leaks
 from gitops_bg.core.checks.adoption.release import is_handed_back, is_released
-from gitops_bg.core.checks.adoption.taking_over import services_to_take_over
+from gitops_bg.core.checks.adoption.taking_over import is_adopting, services_to_take_over
 from gitops_bg.core.checks.analysis import has_passed_analysis
 from gitops_bg.core.checks.auxiliary import auxiliary_trouble
 from gitops_bg.core.checks.hooks.queries import awaits_confirmation, has_passed
@@ -25,6 +25,7 @@ from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World
 
 FLAGGER_PHASES = {
+    Phase.ADOPTING: "Initializing",
     Phase.DEPLOYING: "Initializing",
     Phase.WAITING: "Waiting",
     Phase.PROGRESSING: "Progressing",
@@ -63,6 +64,7 @@ def _phases(world: World) -> Iterator[tuple[Phase, bool]]:
     yield Phase.ROLLING_BACK, coming is not None and world.switch_kind is SwitchKind.ROLLBACK
     yield Phase.DEGRADED, bool(degraded(world))
     yield Phase.SCALED_TO_ZERO, is_released(world) or is_scaled_to_zero(world)
+    yield Phase.ADOPTING, is_adopting(world)
     yield Phase.DEPLOYING, not world.record.routing.traffic
     yield Phase.WAITING, any(awaits_confirmation(world, one) for one in (coming, candidate) if one)
     yield Phase.PAUSED, _judged(world, AnalysisPhase.INCONCLUSIVE)

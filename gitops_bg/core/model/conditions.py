@@ -9,6 +9,7 @@ class Phase(StrEnum):
 
     INVALID = "Invalid"
     SUSPENDED = "Suspended"
+    ADOPTING = "Adopting"
     DEPLOYING = "Deploying"
     ROLLING_BACK = "RollingBack"
     DEGRADED = "Degraded"

@@ -27,6 +27,7 @@ class Health(Enum):
 
 HEALTH: Mapping[Phase, Health] = {
     Phase.HEALTHY: Health.HEALTHY,
+    Phase.ADOPTING: Health.PROGRESSING,
     Phase.DEPLOYING: Health.PROGRESSING,
     Phase.PROGRESSING: Health.PROGRESSING,
     Phase.PROMOTING: Health.PROGRESSING,

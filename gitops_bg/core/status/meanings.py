@@ -107,6 +107,12 @@ _PHASES: Mapping[Phase, Meaning] = {
     Phase.HEALTHY: CALM,
     Phase.INVALID: _BROKEN,
     Phase.SUSPENDED: _SUSPENDED,
+    Phase.ADOPTING: Meaning(
+        "stays with what the app is adopted from, until all is there",
+        NOBODY,
+        "wait: see the condition Adopting",
+        _EXPLAIN,
+    ),
     Phase.DEPLOYING: _NOTHING,
     Phase.ROLLING_BACK: Meaning("goes back once the pods there are available", NOBODY, "wait", _TREE),
     Phase.DEGRADED: Meaning(STAYS, OPERATOR, "mend what the message names", _EXPLAIN),

@@ -16,7 +16,7 @@ from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.hooks import Answer, Hook, HookRun, HookType
 from gitops_bg.core.model.observed import GitView, Observed
 from gitops_bg.core.model.record import Event, Hold, LedgerEntry, Override, Record
-from gitops_bg.core.model.spec import Suspension
+from gitops_bg.core.model.spec import Adoption, Release, Suspension
 from gitops_bg.core.status.conditions import conditions_of
 from gitops_bg.core.world import World
 from tests.core.simulation import APP, COPY, Simulation, automatic, deployed, manual
@@ -24,6 +24,7 @@ from tests.core.worlds import NOW, active, candidate, digest, legacy, pods, risi
 
 PROBLEMS = {"problems": (Problem("target.yaml", "no image", 7),)}
 SUSPENDED = replace(manual(), suspend=Suspension("incident", "ada"))
+ADOPTING = replace(manual(), adopt=Adoption("web-old"))
 HELD = {"holds": (Hold(digest(2), "5xx", NOW),)}
 DOWN = (pods(1, 3, 0),)
 FAILED = rising(2, failure="ProgressDeadlineExceeded")
@@ -82,6 +83,16 @@ PHASES = {
     "a ledger that is refused, with nothing to tell": (world(active(1), observed={"git": NO_LEDGER}), Phase.HEALTHY),
     "nothing serves yet": (world(rising(1)), Phase.DEPLOYING),
     "nothing at all yet": (world(), Phase.DEPLOYING),
+    "what it is adopted from serves": (world(rising(1), spec=ADOPTING), Phase.ADOPTING),
+    "… and something is in the way": (
+        world(rising(1), spec=ADOPTING, observed={"app_foreign": "it is X's"}),
+        Phase.DEGRADED,
+    ),
+    "… and it is given back meanwhile": (
+        world(rising(1), spec=replace(ADOPTING, release=Release("web-old"))),
+        Phase.SCALED_TO_ZERO,
+    ),
+    "adopted, and the old pods stay": (world(active(1), spec=ADOPTING), Phase.HEALTHY),
     "traffic on its way forward": (world(active(1), candidate(2), names_=2), Phase.PROMOTING),
     "a candidate that comes up": (world(active(1), rising(2)), Phase.PROGRESSING),
     "a candidate that waits for people": (world(active(1), candidate(2)), Phase.AWAITING_PROMOTION),

@@ -33,6 +33,7 @@ PHASES: dict[str, tuple[int, bool, bool]] = {
     "AwaitingPromotion": (7, False, False),
     "Waiting": (7, False, False),
     "Restarting": (7, False, False),
+    "Adopting": (7, False, False),
     "Deploying": (7, False, False),
     "Progressing": (7, False, False),
     "Promoting": (7, False, False),
