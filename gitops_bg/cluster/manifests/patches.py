@@ -42,7 +42,7 @@ def without(live: Object, fields: Iterable[ChangedField]) -> list[Object]:
 def _pointer(live: Any, path: Sequence[str | ListItem]) -> tuple[str | int, ...]:
     steps: list[str | int] = []
     for step in path:
-        at = step if isinstance(step, str) else live.index(step.item)
+        at = step if isinstance(step, str) else next(number for number, item in enumerate(live) if item is step.item)
         steps.append(at)
         live = live[at]
     return tuple(steps)

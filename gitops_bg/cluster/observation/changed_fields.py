@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitops_bg.cluster.api.kinds import REPLICA_SETS, SERVICES, WORKLOADS, Object
-from gitops_bg.cluster.observation.drift import QUANTITIES, contains, item_key, merge_keys, ports_are
+from gitops_bg.cluster.observation.drift import LIST_KEYS, QUANTITIES, contains, item_key, merge_keys, ports_are
 from gitops_bg.core.model.auxiliary import ROUTES
 from gitops_bg.core.model.drift import FieldChange
 from gitops_bg.core.names import FIELD_MANAGER, NOWHERE
@@ -21,17 +21,24 @@ from gitops_bg.spec.manifests.differences import Difference, Marks, field_of, lo
 _METADATA = ("labels", "annotations", "ownerReferences")
 _APART = ("apiVersion", "kind", "metadata", "status")
 _LONGEST_NAME, _LONGEST_TEXT = 60, 240
+_MOST_ADDITIONS = 20
+"""How many are said; all of them are removed."""
 _TEMPLATE = ("spec", "template")
+_RESTART_POLICY = (*_TEMPLATE, "spec", "restartPolicy")
+"""Of a pod; that of a container is filled in nowhere, and makes a sidecar of it."""
 _RUNNING = frozenset(kind.name for kind in WORKLOADS.values())
 _SAME = {"serviceAccount": "serviceAccountName"}
 """The old names of fields: the API server fills in each from the other, so they are there, or go, together."""
 _FILLED_IN: Mapping[str, tuple[object, ...]] = {
+    "allowPrivilegeEscalation": (True,),
     "apiVersion": ("v1",),
+    "automountServiceAccountToken": (True,),
     "defaultMode": (420,),
     "dnsPolicy": ("ClusterFirst",),
     "enableServiceLinks": (True,),
     "expirationSeconds": (3600,),
     "failureThreshold": (3,),
+    "hostUsers": (True,),
     "imagePullPolicy": ("Always", "IfNotPresent"),
     "periodSeconds": (10,),
     "protocol": ("TCP",),
@@ -44,7 +51,7 @@ _FILLED_IN: Mapping[str, tuple[object, ...]] = {
     "terminationMessagePolicy": ("File",),
     "timeoutSeconds": (1,),
 }
-"""What the API server makes of a field of a pod template that nobody writes; who writes the same adds nothing.
+"""What a field of a pod template is where nobody writes it, if that is not nothing; who writes the same adds nothing.
 
 https://github.com/kubernetes/kubernetes/blob/v1.31.0/pkg/apis/core/v1/defaults.go
 """
@@ -131,7 +138,7 @@ def _of_content(live: Object, manifest: Object) -> Iterator[ChangedField]:
         if key.lower() in HOLDERS:
             yield from _key_by_key(live, manifest, key)
     if manifest["kind"] in _RUNNING:
-        yield from additions(live, manifest["spec"]["template"])
+        yield from additions(live, manifest["spec"]["template"])[:_MOST_ADDITIONS]
 
 
 def _key_by_key(live: Object, manifest: Object, at: str) -> Iterator[ChangedField]:
@@ -198,32 +205,46 @@ def _beyond(fields: Mapping[str, Any], live: Any, wanted: Any, at: Path) -> Iter
     """What is below ``live`` and not below ``wanted``, of a set of fields that somebody owns."""
     if not fields:
         yield from _beyond_whole(live, wanted, at)
+    elif isinstance(live, Mapping):
+        yield from _beyond_fields(fields, live, wanted if isinstance(wanted, Mapping) else {}, at)
+    elif isinstance(live, list):
+        yield from _beyond_items(fields, live, wanted if isinstance(wanted, list) else [], at)
+
+
+def _beyond_fields(
+    fields: Mapping[str, Any], live: Mapping[str, Any], wanted: Mapping[str, Any], at: Path
+) -> Iterator[ChangedField]:
     for key, below in fields.items():
-        sort, _, name = key.partition(":")
-        if sort == "f" and isinstance(live, Mapping):
-            named = wanted if isinstance(wanted, Mapping) else {}
-            yield from _beyond(below, live.get(name), named.get(_SAME.get(name, name)), (*at, name))
-            for twin in (old for old, new in _SAME.items() if new == name):
-                yield from _beyond_whole(live.get(twin), named.get(name), (*at, twin))
-        elif sort == "k" and isinstance(live, list):
-            yield from _beyond_item(key, below, live, wanted if isinstance(wanted, list) else [], at)
+        name = key.removeprefix("f:")
+        if name == key:
+            continue
+        yield from _beyond(below, live.get(name), wanted.get(_SAME.get(name, name)), (*at, name))
+        for twin in (old for old, new in _SAME.items() if new == name):
+            yield from _beyond_whole(live.get(twin), wanted.get(name), (*at, twin))
 
 
-def _beyond_item(key: str, below: Any, live: list[Any], wanted: list[Any], at: Path) -> Iterator[ChangedField]:
-    try:
-        keys = tuple(read_json(key[2:]))
-    except (NotJson, TypeError):
-        return
-    steps = [ListItem(keys, item) for item in live if isinstance(item, Mapping)]
-    step = next((step for step in steps if _names(key, step)), None)
-    if step is None:
-        return
-    same = (item for item in wanted if isinstance(item, Mapping) and _names(key, ListItem(keys, item)))
-    known = next(same, None)
-    if known is None:
-        yield ChangedField((*at, step), step.item, None)
-    else:
-        yield from _beyond(below, step.item, known, (*at, step))
+def _beyond_items(fields: Mapping[str, Any], live: list[Any], wanted: list[Any], at: Path) -> Iterator[ChangedField]:
+    """Go once over both lists for each of the few sets of keys: an author may have thousands of items."""
+    items: dict[tuple[str, ...], tuple[dict[Any, Any], dict[Any, Any]]] = {}
+    for key, below in fields.items():
+        said = _item_in(key)
+        keys = tuple(sorted(said))
+        if keys not in LIST_KEYS:
+            continue
+        if keys not in items:
+            items[keys] = _by_keys(live, keys), _by_keys(wanted, keys)
+        there, known = items[keys]
+        if (item := there.get(item_key(said, keys))) is None:
+            continue
+        step = ListItem(keys, item)
+        if item_key(said, keys) in known:
+            yield from _beyond(below, item, known[item_key(said, keys)], (*at, step))
+        else:
+            yield ChangedField((*at, step), item, None)
+
+
+def _by_keys(items: list[Any], keys: tuple[str, ...]) -> dict[Any, Any]:
+    return {item_key(item, keys): item for item in items if isinstance(item, Mapping)}
 
 
 def _beyond_whole(live: Any, wanted: Any, at: Path) -> Iterator[ChangedField]:
@@ -232,8 +253,18 @@ def _beyond_whole(live: Any, wanted: Any, at: Path) -> Iterator[ChangedField]:
         for key in live:
             if key not in wanted and key != NOWHERE:  # The agent's own, and part of no version.
                 yield from _beyond_whole(live[key], None, (*at, key))
-    elif wanted is None and live not in ("", 0, [], {}, None) and live not in _FILLED_IN.get(str(at[-1]), ()):
+    elif wanted is None and not _is_filled_in(live, at):
         yield ChangedField(at, live, None)
+
+
+def _is_filled_in(value: Any, at: Path) -> bool:
+    """Whether a field has the value that it has where nobody writes it; that of most is nothing."""
+    field = str(at[-1])
+    if value in ("", [], {}, None):
+        return True
+    if field == "restartPolicy" and at != _RESTART_POLICY:
+        return False
+    return value in _FILLED_IN[field] if field in _FILLED_IN else not value
 
 
 def managers_of(live: Object, path: Path) -> tuple[str, ...]:
@@ -269,8 +300,14 @@ def _owns(fields: Any, path: Sequence[str | ListItem]) -> bool:
 
 def _names(key: str, step: ListItem) -> bool:
     """Whether a step in a set of fields is to this item."""
+    said = _item_in(key)
+    return bool(said) and item_key(said, step.keys) == item_key(step.item, step.keys)
+
+
+def _item_in(key: str) -> Mapping[str, Any]:
+    """What a step in a set of fields says of an item of a list; nothing where it is another step."""
     try:
         said = read_json(key[2:]) if key.startswith("k:") else None
     except NotJson:
-        return False
-    return isinstance(said, dict) and item_key(said, step.keys) == item_key(step.item, step.keys)
+        return {}
+    return said if isinstance(said, dict) else {}

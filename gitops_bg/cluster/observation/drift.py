@@ -25,6 +25,8 @@ _MERGE_KEYS: Mapping[str, tuple[str, ...]] = {
     "topologySpreadConstraints": ("topologyKey", "whenUnsatisfiable"),
 }
 _PORT_KEYS = (("containerPort", "protocol"), ("port", "protocol"))
+LIST_KEYS = frozenset((*_MERGE_KEYS.values(), *_PORT_KEYS))
+"""All of these keys."""
 
 QUANTITIES = frozenset({"limits", "requests", "sizeLimit", "divisor", "averageValue"})
 """The fields of a pod template or of an autoscaler that hold resource quantities, or maps of them."""
