@@ -15,7 +15,7 @@ _WHAT_TO_DO = (
 
 
 def exposed(world: World) -> Condition:
-    """The condition: true only where it is known."""
+    """The condition; unknown where the Services of the namespace cannot be listed."""
     found = exposures(world)
     if found:
         more = f"; and {len(found) - _MOST} more Services" if len(found) > _MOST else ""
@@ -23,7 +23,7 @@ def exposed(world: World) -> Condition:
         return Condition(EXPOSED, True, "SelectedByOthers", f"{said}{more}: {_WHAT_TO_DO}")
     if refused := world.observed.other_services_refused:
         why = f"whether other Services select the pods of the app is unknown: {refused}"
-        return Condition(EXPOSED, False, "ServicesUnreadable", why)
+        return Condition(EXPOSED, None, "ServicesUnreadable", why)
     return Condition(EXPOSED, False, "NotExposed", "no other Service is known to have pods that nobody promoted")
 
 

@@ -261,7 +261,7 @@ def test_the_condition_names_three_services_at_most():
 def test_what_may_not_be_listed_is_said_and_stops_nothing():
     observed = {"other_services_refused": "services is forbidden"}
     state = world(active(1), candidate(2), observed=observed)
-    assert (condition(state).status, condition(state).reason) == (False, "ServicesUnreadable")
+    assert (condition(state).status, condition(state).reason) == (None, "ServicesUnreadable")
     assert condition(state).message.endswith("is unknown: services is forbidden")
     assert decided(state).phase is Phase.AWAITING_PROMOTION
     known = world(active(1), candidate(2), observed={**observed, "other_services": (BY_APP,)})
