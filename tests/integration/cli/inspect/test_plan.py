@@ -55,10 +55,11 @@ def test_plan_of_a_work_tree_says_what_a_push_would_do_and_leaves_the_clone_as_i
     file.write_text(file.read_text().replace("web:v1", "web:v2"))
     (clone / api.folder / "note.txt").write_text("not committed, and no manifest")
     before = world.remote.run("status", "--porcelain", "--untracked-files=all")
-    shown = cli("plan", "--worktree", str(clone))
+    here = ("--worktree", str(clone), "-n", world.namespace)  # Other tests' apps may still be on their way out.
+    shown = cli("plan", *here)
     assert "create the green ReplicaSet of v2" in shown
     assert "1 app would change" in shown
-    answer = cli.json("plan", "--worktree", str(clone))
+    answer = cli.json("plan", *here)
     assert [each["app"] for each in answer["apps"]] == [str(web.key)]
     assert (answer["from"], answer["unchanged"]) == (heads["main"], 1)
     assert world.remote.run("status", "--porcelain", "--untracked-files=all") == before
