@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gitops_bg.core.errors import GitopsBgError, Refused
+from gitops_bg.forge.errors import NotFound
 from gitops_bg.forge.plan import Kind
 
 LOGGER = logging.getLogger(__name__)
@@ -12,7 +13,7 @@ LOGGER = logging.getLogger(__name__)
 FIRST_RETRY, LONGEST_RETRY = 5.0, 900.0
 """Seconds until the next attempt; they double each time."""
 REFUSED_RETRY = 60.0
-"""The first wait after a refusal."""
+"""The first wait after a refusal; what is not found may have been made only a moment ago."""
 FAILURES_TOLD = 3
 """After how many consecutive failures a passing error is reported; a refusal is reported at once."""
 
@@ -34,7 +35,7 @@ class Failures:
         """Count a failure; return whether to report it: the first one, or another reason."""
         before = self._known.get(key)
         count = before.count + 1 if before else 1
-        first = REFUSED_RETRY if isinstance(error, Refused) else FIRST_RETRY
+        first = REFUSED_RETRY if isinstance(error, Refused) and not isinstance(error, NotFound) else FIRST_RETRY
         seconds = min(LONGEST_RETRY, first * 2 ** min(count - 1, 20))
         seconds = max(seconds, getattr(error, "retry_after", None) or 0.0)
         self._known[key] = _Failure(error, count, now + timedelta(seconds=seconds))

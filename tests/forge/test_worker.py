@@ -10,7 +10,7 @@ from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.git.looks import Looks
 from gitops_bg.core.model.git.pulls import PullState as State
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.forge.errors import ForgeDown, MergeRefused, NoRight, NotAccepted, RateLimited, TokenRefused
+from gitops_bg.forge.errors import ForgeDown, MergeRefused, NoRight, NotAccepted, NotFound, RateLimited, TokenRefused
 from gitops_bg.forge.marker import marker_in
 from gitops_bg.forge.offer import DesiredPull, Offer, PullSettings
 from gitops_bg.forge.port import CheckState, PullState
@@ -345,6 +345,19 @@ def test_a_token_that_is_refused_is_told_at_once_with_what_to_do() -> None:
     scene.run(10)
     assert "Put a valid one into the token file" in scene.told[WEB].trouble
     assert len(scene.forge.calls) == 1
+
+
+def test_a_repository_that_is_not_there_yet_is_asked_for_again_within_seconds_and_told_at_once() -> None:
+    scene = Scene()
+    error = NotFound("https://forge.example.com", "list the open pull requests")
+    not_yet = [error]
+    scene.forge.fails = lambda call: not_yet.pop() if not_yet else None
+    scene.worker.set_desired(WEB, DesiredPull(offer()))
+    scene.run(4)
+    assert scene.told[WEB].trouble == str(error)
+    scene.run(4)
+    assert len(scene.forge.opened) == 1
+    assert scene.told[WEB].trouble == ""
 
 
 def test_the_forge_s_own_limit_holds_for_all_requests() -> None:
