@@ -76,7 +76,7 @@ class TestAnswers:
         assert process_of(objects) == pid
 
     def test_names_of_any_length_are_answered_at_once(self, objects: Objects, remote: GitRemote) -> None:
-        """More bytes of questions, and of answers, than two pipes hold: whoever asks and git would wait for each other."""
+        """More bytes of questions and answers than two pipes hold: git and who asks it would wait for each other."""
         head = remote.head()
         names = [f"{head}:{'/'.join(['x' * 250] * 15)}/{number}" for number in range(200)]
         assert objects.headers([*names, str(head)])[-1] is not None
