@@ -15,11 +15,11 @@ from gitops_bg.spec.analysis.templates import TEMPLATES
 from gitops_bg.spec.app.layout import ALERTS_FOLDER, ANALYSIS_FOLDER, folder_of
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.dns_labels import is_dns_label
-from gitops_bg.spec.importing import argo_rollouts, bgd_controller, deployments, flagger
+from gitops_bg.spec.importing import argo_rollouts, bgd_controller, deployments, flagger, oam
 from gitops_bg.spec.importing.beside import Beside
 from gitops_bg.spec.importing.draft import Draft
 from gitops_bg.spec.importing.flagger_metrics import METRICS_SERVER, Metrics
-from gitops_bg.spec.importing.kinds import AS_BEFORE, ELSEWHERE, IMPORTED, is_known
+from gitops_bg.spec.importing.kinds import AS_BEFORE, IMPORTED, OF_OAM, is_known, left_out
 from gitops_bg.spec.importing.manifest import Manifest, cleaned, read_manifests, text_of
 from gitops_bg.spec.importing.outcome import problems_of
 from gitops_bg.spec.notifications.alert_providers import AlertProvider
@@ -65,7 +65,7 @@ class _Import:
         self.problems = problems if manifests or problems else [_nothing_in(name) for name, _ in sources]
         self.listed: list[Problem] = []
         self.drafts: list[Draft] = []
-        self.manifests = list(self._usable(manifests))
+        self.manifests = list(self._usable(self._opened(manifests)))
         self.beside = Beside(self._of(*_BESIDE))
         self.consumed: set[int] = set()
         known = {name for _, name in _templates_of(repository)}
@@ -85,6 +85,8 @@ class _Import:
             self._canary(each)
         for each in self._of("BlueGreenDeployment"):
             self._bgd(each)
+        for each in self._of(*OF_OAM):
+            self._of_oam(each)
         for each in self._of("Deployment"):
             if id(each) not in self.consumed:
                 self._add(deployments.draft_of(each), is_chosen=False, preview=True)
@@ -98,14 +100,26 @@ class _Import:
         found = tuple(_in_order(self.problems))
         return Imported({} if found else files, apps, tuple(_in_order(listed)), found)
 
+    def _opened(self, manifests: Iterable[Manifest]) -> Iterator[Manifest]:
+        """The objects, and of a Component of OAM the workload that it holds."""
+        for each in manifests:
+            held = oam.workload_in(each)
+            if not oam.is_component(each):
+                yield each
+            elif held is None:
+                message = f"Component {each.name} holds no workload that can be imported"
+                remedy = f"known: {', '.join(oam.HELD)}; take it out of the files, and apply it as before"
+                self.problems.append(each.problem(("spec", "workload"), message, remedy))
+            else:
+                self.listed.extend(oam.left_of(each))
+                yield held
+
     def _usable(self, manifests: Iterable[Manifest]) -> Iterator[Manifest]:
         """The objects that are imported; what is wrong with the others, or where they belong, is said."""
         seen: dict[tuple[str, str, str], Manifest] = {}
         for each in manifests:
-            if each.kind in ELSEWHERE:
-                self.listed.append(
-                    each.problem(("kind",), f"{each.kind} {each.name} is left out", ELSEWHERE[each.kind])
-                )
+            if remedy := left_out(each.kind, each.api):
+                self.listed.append(each.problem(("kind",), f"{each.kind} {each.name} is left out", remedy))
             elif not is_known(each.kind, each.api):
                 message = f"a {each.kind} of {each.api} is nothing that can be imported"
                 remedy = "take it out of the files; it stays where it is applied"
@@ -191,6 +205,13 @@ class _Import:
         self._add(draft, is_chosen=True)
         if not any(kind == "Service" for kind, _, _ in draft.parts):
             draft.parts.append(("Service", bgd_controller.service_of(draft), bgd))
+
+    def _of_oam(self, workload: Manifest) -> None:
+        draft = oam.draft_of(workload)
+        has_ports = bool(draft.services)
+        self._add(draft, is_chosen=has_ports, preview=True)
+        if has_ports and not any(kind == "Service" for kind, _, _ in draft.parts):
+            draft.parts.append(("Service", oam.service_of(draft), workload))
 
     def _workload(
         self, owner: Manifest, ref: Mapping[str, object], place: tuple[str, ...], kinds: tuple[str, ...]

@@ -11,6 +11,7 @@ from gitops_bg.spec.app.layout import APP_FILE, DEFAULT_TARGET_FILE, app_file
 from gitops_bg.spec.importing.manifest import Manifest, authored, handed_over, text_of
 from gitops_bg.spec.importing.tool_marks import marks_of, without_marks
 from gitops_bg.spec.manifests.references import references
+from gitops_bg.spec.manifests.target import template_of
 from gitops_bg.spec.yaml.edit import set_field
 from gitops_bg.spec.yaml.emit import to_yaml
 from gitops_bg.spec.yaml.values import as_map
@@ -58,7 +59,7 @@ class Draft:
     @property
     def template(self) -> Mapping[str, Any]:
         """The pod template."""
-        return as_map(as_map(self.target.get("spec")).get("template"))
+        return as_map(template_of(self.target))
 
     @property
     def labels(self) -> Mapping[str, Any]:
