@@ -28,6 +28,14 @@ DEFAULTS = {"progressDeadlineSeconds": 600, "revisionHistoryLimit": 10, "minRead
 """Fields of app.yaml that say nothing with these values: the defaults of Kubernetes, Argo Rollouts, and here."""
 
 
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One object of a file that is written, and what it comes from."""
+
+    text: str
+    origin: Manifest
+
+
 @dataclass
 class Draft:
     """One app in the making."""
@@ -49,6 +57,8 @@ class Draft:
     problems: list[Problem] = field(default_factory=list)
     replicas: int | None = None
     """The size that counts, where another object than the workload says it."""
+    is_partial: bool = False
+    """Whether another workload stands for its own, which is not among the files: only app.yaml is as it would be."""
 
     @property
     def blue_green(self) -> dict[str, Any]:
@@ -91,24 +101,16 @@ class Draft:
         """Suspend the app."""
         self.spec["suspend"] = {"reason": why}
 
-    def files(self) -> dict[str, str]:
-        """The texts of its files by path."""
-        texts = {app_file(self.app, APP_FILE): self._app_file(), self._path(DEFAULT_TARGET_FILE): self._target_file()}
+    def pieces(self) -> dict[str, list[Piece]]:
+        """What its files consist of, by path: one piece for each object."""
+        found = {
+            app_file(self.app, APP_FILE): [Piece(self._app_file(), self.origin)],
+            app_file(self.app, DEFAULT_TARGET_FILE): [Piece(self._target_file(), self.workload)],
+        }
         for kind, value, origin in self.parts:
-            path = self._path(FILES[kind])
             text = f"# From {origin.origin}.\n{text_of(origin, value)}"
-            texts[path] = f"{texts[path]}---\n{text}" if path in texts else text
-        return texts
-
-    def origins(self) -> dict[str, Manifest]:
-        """Where each file comes from, by path; of one with several objects, the first."""
-        found = {app_file(self.app, APP_FILE): self.origin, self._path(DEFAULT_TARGET_FILE): self.workload}
-        for kind, _, origin in self.parts:
-            found.setdefault(self._path(FILES[kind]), origin)
+            found.setdefault(app_file(self.app, FILES[kind]), []).append(Piece(text, origin))
         return found
-
-    def _path(self, name: str) -> str:
-        return app_file(self.app, name)
 
     def _app_file(self) -> str:
         metadata: dict[str, Any] = {"name": self.app.name, "namespace": self.app.namespace}

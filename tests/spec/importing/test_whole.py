@@ -85,6 +85,80 @@ def test_every_reason_is_said_at_once_in_the_order_of_the_files() -> None:
     assert [str(each).partition(": ")[0] for each in found.problems] == ["0.yaml:5", "1.yaml:2", "2.yaml:2"]
 
 
+OF_ALL = ROLLOUT.replace("activeService: web,", "activeService: Web,").replace("/shop/web:", "/Shop/web:")
+OF_ALL = OF_ALL.replace("web-preview}", "web-preview, prePromotionAnalysis: {templates: [{templateName: gone}]}}")
+BAD_TEMPLATE = (
+    "apiVersion: argoproj.io/v1alpha1\nkind: AnalysisTemplate\nmetadata: {name: errors}\nspec:\n  metrics:\n"
+    "    - {name: a, successCondition: len(result) > 0, provider: {web: {url: http://a}}}\n"
+)
+AT_ONCE: dict[str, tuple[list[str], list[str]]] = {
+    "of a Rollout: its analysis, its Service, its image": (
+        [OF_ALL],
+        [
+            "0.yaml:1 would be wrong as apps/shop/web/app.yaml: spec.strategy.blueGreen.activeService",
+            "0.yaml:1 would be wrong as apps/shop/web/target.yaml: spec.template.spec.containers[0].image",
+            "0.yaml:14 there is no AnalysisTemplate gone among the files, nor in analysis/",
+        ],
+    ),
+    "of a Canary without its target": (
+        [CANARY.replace("interval: 30s", "interval: soon")],
+        [
+            "0.yaml:1 would be wrong as apps/shop/web/app.yaml: spec.analysis.interval",
+            "0.yaml:5 there is no Deployment shop/web among the files",
+        ],
+    ),
+    "of what says no namespace": (
+        [DEPLOYMENT.replace(", namespace: shop", "").replace("/shop/web:", "/Shop/web:")],
+        [
+            "0.yaml:1 would be wrong as apps/no-namespace/web/target.yaml: spec.template.spec.containers[0].image",
+            "0.yaml:3 is not there, and an app's folder is named after it",
+        ],
+    ),
+    "of a file that is no YAML, and beside it": (
+        ["a: [", DEPLOYMENT.replace("/shop/web:", "/Shop/web:"), UNKNOWN],
+        [
+            "0.yaml:2 this is not YAML",
+            "1.yaml:1 would be wrong as apps/shop/web/target.yaml: spec.template.spec.containers[0].image",
+            "2.yaml:2 a Spaceship of example.com/v1 is nothing that can be imported",
+        ],
+    ),
+    "of a template, of which no more is said in the app": (
+        [BAD_TEMPLATE, OF_ALL.replace("gone", "errors")],
+        [
+            "0.yaml:6 is no CEL: there is no function len; write size(result)",
+            "1.yaml:1 would be wrong as apps/shop/web/app.yaml: spec.strategy.blueGreen.activeService",
+            "1.yaml:1 would be wrong as apps/shop/web/target.yaml: spec.template.spec.containers[0].image",
+        ],
+    ),
+    "of an app whose folder is there": (
+        [OF_ALL.replace("name: web, namespace", "name: there, namespace").replace("gone", "errors"), BAD_TEMPLATE],
+        [
+            "0.yaml:1 would be wrong as apps/shop/there/app.yaml: spec.strategy.blueGreen.activeService",
+            "0.yaml:1 would be wrong as apps/shop/there/target.yaml: spec.template.spec.containers[0].image",
+            "0.yaml:3 becomes the app shop/there, and the repository has apps/shop/there already",
+            "1.yaml:6 is no CEL: there is no function len; write size(result)",
+        ],
+    ),
+    "of the second object of a file": (
+        [
+            ROLLOUT,
+            SERVICE + "---\n" + SERVICE.replace("name: web,", "name: web-preview,").replace("port: 80", "port: 0"),
+        ],
+        ["1.yaml:8 would be wrong as apps/shop/web/services.yaml: spec.ports[0].port"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", AT_ONCE)
+def test_what_is_wrong_is_one_list_that_mending_it_does_not_make_longer(case: str) -> None:
+    texts, said = AT_ONCE[case]
+    there: dict[str, bytes | Problem] = {**EMPTY, "apps/shop/there/services.yaml": SERVICE.encode()}
+    found = imported(*texts, repository=there)
+    assert found.files == {}
+    lines = [f"{each.file}:{each.line} {each.message}" for each in found.problems]
+    assert [line[: len(start)] for line, start in zip(lines, said, strict=True)] == said
+
+
 def test_bytes_that_are_no_text_are_a_problem_of_their_file() -> None:
     found = convert([("0.yaml", b"kind: \xff")], EMPTY)
     assert [str(each)[:37] for each in found.problems] == ["0.yaml:1: the file is not UTF-8 (save"]
