@@ -15,7 +15,7 @@ from gitops_bg.spec.analysis.templates import TEMPLATES
 from gitops_bg.spec.app.layout import ALERTS_FOLDER, ANALYSIS_FOLDER, APP_FILE, app_file, folder_of
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.dns_labels import is_dns_label
-from gitops_bg.spec.importing import argo_rollouts, bgd_controller, deployments, flagger, oam
+from gitops_bg.spec.importing import argo_rollouts, bgd_controller, deployments, flagger, flagger_copies, oam
 from gitops_bg.spec.importing.beside import Beside
 from gitops_bg.spec.importing.draft import Draft, Piece
 from gitops_bg.spec.importing.flagger_metrics import METRICS_SERVER, Metrics
@@ -160,12 +160,18 @@ class _Import:
         draft = flagger.draft_of(canary, workload)
         draft.is_partial = id(workload) not in self.consumed
         self.metrics.add(canary, draft)
-        scaler = as_map(canary.spec.get("autoscalerRef"))
-        if scaler and not self.beside.named(str(scaler.get("kind")), canary.namespace, str(scaler.get("name"))):
-            message = f"the files have no {scaler.get('kind')} {scaler.get('name')}"
+        ref = as_map(canary.spec.get("autoscalerRef"))
+        scaler = self.beside.named(str(ref.get("kind")), canary.namespace, str(ref.get("name"))) if ref else None
+        if ref and scaler is None:
+            message = f"the files have no {ref.get('kind')} {ref.get('name')}"
             self.problems.append(canary.problem(("spec", "autoscalerRef"), message, "add its file to the import"))
+        draft.listed.extend(flagger_copies.Copies(canary, draft.app.name, draft.services[0]).asked_for(scaler))
         self._copies_of_flagger(draft)
         self._add(draft, is_chosen=True)
+        draft.parts = [
+            (kind, flagger_copies.resumed(value) if flagger_copies.is_paused(value) else value, origin)
+            for kind, value, origin in draft.parts
+        ]
         self._services_of_flagger(canary, draft)
 
     def _services_of_flagger(self, canary: Manifest, draft: Draft) -> None:
