@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.names import fit
 from gitops_bg.spec.analysis.templates import TEMPLATES
 from gitops_bg.spec.app.layout import ALERTS_FOLDER, ANALYSIS_FOLDER, APP_FILE, app_file, folder_of
 from gitops_bg.spec.app.validation import validate
@@ -232,8 +233,9 @@ class _Import:
             return _standing_for("Deployment", name, owner)
         found = self._find(kind, owner.namespace, name)
         if found is None:
-            message = f"there is no {kind} {owner.namespace}/{name} among the files"
-            self.problems.append(owner.problem((*place, "name"), message, "add its file to the import"))
+            message = f"there is no {kind} {owner.namespace}/{name} among the files" if name else "is required"
+            remedy = "add its file to the import" if name else f"write the name of the {kind}"
+            self.problems.append(owner.problem((*place, "name"), message, remedy))
             return _standing_for(kind, name, owner)
         if id(found) in self.consumed:
             message = f"{kind} {owner.namespace}/{name} is the workload of another app already"
@@ -244,7 +246,7 @@ class _Import:
     def _add(self, draft: Draft, *, is_chosen: bool, preview: bool = False) -> None:
         self.beside.give(draft, is_chosen=is_chosen)
         if preview and "previewService" not in draft.blue_green:
-            draft.blue_green["previewService"] = f"{draft.services[0]}-preview"
+            draft.blue_green["previewService"] = fit(f"{draft.services[0]}-preview")
         self.drafts.append(draft)
         self.problems.extend(draft.problems)
         for part, value in (("namespace", draft.app.namespace), ("name", draft.app.name)):

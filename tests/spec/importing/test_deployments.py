@@ -71,6 +71,12 @@ def test_every_service_that_selects_its_pods_carries_live_traffic() -> None:
     }
 
 
+def test_the_preview_service_has_a_name_that_kubernetes_takes() -> None:
+    strategy = app(imported(DEPLOYMENT, SERVICE.replace("name: web,", f"name: {'a' * 60},")))["strategy"]["blueGreen"]
+    assert strategy["previewService"].startswith("a" * 54 + "-")
+    assert len(strategy["previewService"]) == 63
+
+
 def test_without_a_service_the_agent_makes_one_and_that_is_said() -> None:
     found = imported(DEPLOYMENT)
     assert app(found)["strategy"]["blueGreen"]["activeService"] == "web"

@@ -323,6 +323,18 @@ def test_the_pause_in_which_flagger_keeps_the_autoscaler_of_the_target_does_not_
     assert "autoscaling.keda.sh/paused-replicas" in meant.files["apps/shop/web/autoscaler.yaml"]
 
 
+HOSTS = {
+    ", hosts: [a.example]": ["1.yaml:6 spec.service.hosts"],
+    ', hosts: ["*"]': [],
+    ", hosts: [a.example], gatewayRefs: [{name: public}]": [],
+}
+
+
+@pytest.mark.parametrize("service", HOSTS)
+def test_hosts_of_what_is_no_gateway_are_listed(service: str) -> None:
+    assert fields(imported(DEPLOYMENT, canary(service=service)).listed) == HOSTS[service]
+
+
 OF_COPIES = {
     ", webhooks: [{name: a, url: http://t, metadata: {cmd: curl web-primary.shop}}]": "webhooks[0]",
     ", webhooks: [{name: a, url: 'http://web-primary/'}]": "webhooks[0]",

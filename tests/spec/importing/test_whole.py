@@ -16,6 +16,10 @@ WRONG = {
     "nothing at all": ("", "0.yaml: nothing was found to import: it has no object (name a file with a Rollout,"),
     "comments": ("# later\n---\n", "0.yaml: nothing was found to import"),
     "an empty List": ("apiVersion: v1\nkind: List\nitems: []\n", "0.yaml: nothing was found to import"),
+    "a template of helm": (
+        DEPLOYMENT.replace("replicas: 3", "replicas: {{ .Values.replicas }}"),
+        "0.yaml:5: holds {{ }}: it is a template, and nothing is rendered here (import what it renders to: `kubectl",
+    ),
     "no kind": ("apiVersion: v1\n", "0.yaml:1: kind: is required"),
     "no name": (NAMELESS, "0.yaml:3: metadata.name: is required (add name)"),
     "an unknown kind": (UNKNOWN, "0.yaml:2: kind: a Spaceship of example.com/v1 is nothing that can be imported"),
@@ -44,6 +48,10 @@ WRONG = {
         manifest("Rollout", "argoproj.io/v1alpha1", "workloadRef: {kind: ReplicaSet, name: web}\n"),
         "0.yaml:5: spec.workloadRef.kind: is a ReplicaSet, and only a Deployment can be imported",
     ),
+    "a Canary that names no target": (
+        CANARY.replace(", name: web}\n  service", "}\n  service"),
+        "0.yaml:5: spec.targetRef.name: is required (write the name of the Deployment)",
+    ),
     "a Rollout without pods": (
         manifest("Rollout", "argoproj.io/v1alpha1", "replicas: 2\n"),
         "0.yaml:4: spec: has neither a pod template nor a workloadRef",
@@ -71,6 +79,21 @@ def test_what_keeps_an_import_from_being_whole(case: str) -> None:
     found = imported(text)
     assert found.files == {}
     assert [str(each)[: len(said)] for each in found.problems] == [said]
+
+
+@pytest.mark.parametrize("name", ["kustomization.yaml", "shop/Kustomization", "Chart.yaml", "values.yaml"])
+def test_what_only_kustomize_or_helm_reads_is_no_manifest_and_says_how_to_get_one(name: str) -> None:
+    found = convert([("0.yaml", DEPLOYMENT.encode()), (name, b"resources: [web.yaml]\n")], EMPTY)
+    assert found.files == {}
+    assert [str(each)[: len(name) + 20] for each in found.problems] == [
+        f"{name}:1: is read by kustom"[: len(name) + 20]
+    ]
+
+
+def test_texts_of_a_config_map_may_be_templates_of_somebody_else() -> None:
+    using = DEPLOYMENT + "          envFrom: [{configMapRef: {name: web}}]\n"
+    text = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, namespace: shop}\ndata: {a: "{{ .Values.a }}"}\n'
+    assert imported(using, SERVICE, text).problems == ()
 
 
 def test_an_empty_file_beside_others_is_none_of_their_business() -> None:
