@@ -1,4 +1,4 @@
-"""OAM's own workloads become apps (versions-and-routes.md C1, O11). Reads nothing; Services come later (`beside`).
+"""OAM's own workloads become apps (versions-and-routes.md §5). Reads nothing; Services come later (`beside`).
 
 A PodSpecWorkload is a target as it is: it has the spec of its pods. A ContainerizedWorkload becomes a Deployment
 (`oam_containers`). Both, and a Deployment, may be written inside of a Component.
