@@ -87,6 +87,10 @@ class Beside:
         if not names:
             message = f"no Service of the files selects its pods, so the agent makes one called {made}"
             remedy = "add the file of its Service, or name another one in app.yaml"
+            containers = as_maps(as_map(draft.template.get("spec")).get("containers"))
+            if not any(as_maps(each.get("ports")) for each in containers):
+                message = "no Service of the files selects its pods, and no container declares a port to make one of"
+                remedy = "add the file of its Service, or declare a containerPort"
             draft.listed.append(draft.workload.problem(("metadata", "name"), message, remedy))
 
     def _take(self, draft: Draft, manifest: Manifest, value: Mapping[str, Any]) -> None:
