@@ -105,10 +105,9 @@ class _Import:
     def _opened(self, manifests: Iterable[Manifest]) -> Iterator[Manifest]:
         """The objects, and of a Component of OAM the workload that it holds."""
         for each in manifests:
-            held = oam.workload_in(each)
             if not oam.is_component(each):
                 yield each
-            elif held is None:
+            elif (held := oam.workload_in(each)) is None:
                 message = f"Component {each.name} holds no workload that can be imported"
                 remedy = f"known: {', '.join(oam.HELD)}; take it out of the files, and apply it as before"
                 self.problems.append(each.problem(("spec", "workload"), message, remedy))
