@@ -53,7 +53,7 @@ def import_(
         bool, typer.Option("--dry-run", help="Show the files, and write none.", rich_help_panel=OUTPUT)
     ] = False,
 ) -> None:
-    """Import Rollouts, Canaries, bgd-controller's BlueGreenDeployments, OAM's workloads and Deployments as app folders.
+    """Import Rollouts, Canaries, Deployments, and the workloads of bgd-controller and OAM as app folders.
 
     With what stands beside them: Services, ConfigMaps, autoscalers, budgets; and AnalysisTemplates, MetricTemplates and
     AlertProviders. What has no equal is listed with its place, and what to do instead. An import that cannot be whole
