@@ -593,6 +593,17 @@ def test_the_label_of_charts_is_a_mark_where_argo_cd_has_left_others_and_tracks_
     assert "tracking-id" in found(tracked)[0]
 
 
+def test_the_pods_of_a_podspecworkload_are_looked_at_where_they_are() -> None:
+    head = "apiVersion: standard.oam.dev/v1alpha1\nkind: PodSpecWorkload\nmetadata: {name: web, labels: {app: web}}\n"
+    pods = "".join(line[2:] for line in TARGET.partition("    spec:\n")[2].splitlines(keepends=True))
+    good = f"{head}spec:\n  podSpec:\n{pods}"
+    assert found({**GOOD, "target.yaml": good}) == []
+    (said,) = found({**GOOD, "target.yaml": good.replace("{app: web}", "{app: web shop}")})
+    assert said.startswith("label: target.yaml:3: metadata.labels.app: 'web shop' is no value of a label")
+    (said,) = found({**GOOD, "target.yaml": good.replace(f"        {PROBE}\n", "")})
+    assert said.startswith("readiness-probe: target.yaml:7: spec.podSpec.containers[0]: container web gets requests")
+
+
 def test_a_config_map_here_and_a_secret_elsewhere_may_have_one_name() -> None:
     both = "          envFrom: [{configMapRef: {name: settings}}, {secretRef: {name: settings}}]\n"
     files = changed("target.yaml", (LAST, LAST + both))
