@@ -16,7 +16,7 @@ VERBS = {
         Verb(
             "import",
             "import_:import_",
-            "Import Rollouts, Canaries, bgd-controller's BlueGreenDeployments and Deployments as app folders.",
+            "Import Rollouts, Canaries, Deployments, and the workloads of bgd-controller and OAM as app folders.",
         ),
         Verb(
             "render",

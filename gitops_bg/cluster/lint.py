@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.app.validation import expected, nearest
-from gitops_bg.spec.manifests.target import template_path, value_at
+from gitops_bg.spec.manifests.target import pod_paths, value_at
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document, first_of
 
@@ -29,7 +29,7 @@ _MODELS: dict[tuple[Any, Any], str] = {
     ("autoscaling/v2", "HorizontalPodAutoscaler"): "V2HorizontalPodAutoscaler",
     ("policy/v1", "PodDisruptionBudget"): "V1PodDisruptionBudget",
 }
-_POD_TEMPLATE = "V1PodTemplateSpec"
+_POD_TEMPLATE, _POD_SPEC = "V1PodTemplateSpec", "V1PodSpec"
 
 _QUANTITIES = {"limits", "requests", "capacity", "overhead", "sizeLimit", "divisor", "averageValue"}
 """Text fields that also accept a number: quantities, which the API server reads both ways. For metrics also `value`."""
@@ -61,10 +61,10 @@ def _problems(document: Document) -> Iterator[Problem]:
     if name is not None:
         yield from _fields(document, _model(name), value, ())
         return
-    path = template_path(value)
-    template = value_at(value, path)
-    if isinstance(template, dict):
-        yield from _fields(document, _model(_POD_TEMPLATE), template, path)
+    paths = pod_paths(value)
+    found = value_at(value, paths.template)
+    if isinstance(found, dict):
+        yield from _fields(document, _model(_POD_TEMPLATE if paths.are_together else _POD_SPEC), found, paths.template)
 
 
 def _model(name: str) -> type[BaseModel]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from gitops_bg.cli.adoption.choice import Wanted, choose
-from gitops_bg.cli.adoption.folder import folder_of
+from gitops_bg.cli.adoption.folder import folder_of, origins_of
 from gitops_bg.cli.adoption.outlook import notes_of, plan_of
+from gitops_bg.cli.adoption.soundness import problems_of
 from gitops_bg.cluster.observation.on_demand.live_workload import LivePod, LiveWorkload
 from gitops_bg.core import names
 from gitops_bg.core.model.spec import ScaleDown
@@ -256,6 +259,56 @@ def test_every_reason_is_said_at_once() -> None:
         app={},
     )
     assert len(reasons(found)) == 5
+
+
+def with_image(image: str) -> Json:
+    made = deployment()
+    container = {**made["spec"]["template"]["spec"]["containers"][0], "image": image}
+    return {**made, "spec": {**made["spec"], "template": {**TEMPLATE, "spec": {"containers": [container]}}}}
+
+
+OTHER_APP = {
+    "apps/shop/cart/app.yaml": b"apiVersion: gitops-bg.dev/v1alpha1\nkind: BlueGreenDeployment\n"
+    b"metadata: {name: cart, namespace: shop}\nspec: {strategy: {blueGreen: {activeService: web}}}\n",
+    "apps/shop/cart/target.yaml": json.dumps(manifests.deployment("shop", "cart")).encode(),
+}
+IN_THE_FOLDER = {"apps/shop/web/app.yaml": b"a: [", "apps/shop/web/service.yaml": b"b: ["}
+UNSOUND: dict[str, tuple[LiveWorkload, dict[str, bytes], list[str]]] = {
+    "nothing": (live(), {}, []),
+    "a field of the Deployment": (
+        live(deployment=with_image("Web:1")),
+        {},
+        [
+            "Deployment shop/web: spec.template.spec.containers[0].image: would be wrong as "
+            "apps/shop/web/target.yaml: 'Web:1' is no image reference"
+        ],
+    ),
+    "a field of the second Service": (
+        live(services=(service(), {**service("api"), "spec": {"selector": {"app": "web"}, "ports": [{"port": 0}]}})),
+        {},
+        ["Service shop/api: spec.ports[0].port: would be wrong as apps/shop/web/services.yaml: 0 is too small"],
+    ),
+    "no Service, of which no more is said": (live(services=()), {}, []),
+    "what is said already": (PREVENTS["a label of the agent's"][0], {}, []),
+    "another app": (
+        live(),
+        OTHER_APP,
+        ["apps/shop/web/app.yaml, as it would be: spec.strategy.blueGreen.activeService: the Service web belongs to"],
+    ),
+    "what the folder has already": (live(), IN_THE_FOLDER, []),
+    "what was wrong before": (live(), {"apps/shop/x/app.yaml": b"a: ["}, []),
+}
+
+
+@pytest.mark.parametrize("name", UNSOUND)
+def test_what_check_would_find_is_said_of_the_live_object_and_once(name: str) -> None:
+    found, repository, expected = UNSOUND[name]
+    chosen, said = choose(found, Wanted(WEB, tuple(each["metadata"]["name"] for each in found.services)))
+    files = folder_of(chosen, ScaleDown.NEVER)
+    problems = [
+        str(each) for each in problems_of(chosen, files, origins_of(chosen), repository, said, datetime.now(UTC))
+    ]
+    assert [each[: len(start)] for each, start in zip(problems, expected, strict=True)] == expected
 
 
 def test_the_plan_says_what_happens_in_order_and_which_label_is_held_back() -> None:

@@ -104,6 +104,15 @@ def test_no_value_of_a_secret_is_told() -> None:
     assert said(secret) == ["a.yaml:4: stringData.pin: expected text, found a number (quote it)"]
 
 
+def test_of_a_podspecworkload_the_spec_of_its_pods_is_known() -> None:
+    head = "apiVersion: standard.oam.dev/v1alpha1\nkind: PodSpecWorkload\nmetadata: {name: web}\nspec:\n"
+    good = f"{head}  podSpec:\n    containers: [{{name: web, image: 'web:1'}}]\n"
+    assert said(good) == []
+    assert said(good.replace("image:", "imag:")) == [
+        "a.yaml:6: spec.podSpec.containers[0].imag: there is no such field (did you mean image?)"
+    ]
+
+
 def test_what_is_no_object_is_somebody_else_s_to_complain_about() -> None:
     [document] = read("a.yaml", b"[]\n").documents
     assert list(lint(document)) == []

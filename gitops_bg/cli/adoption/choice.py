@@ -93,7 +93,7 @@ def _of_the_app(live: LiveWorkload, app: AppKey) -> Iterator[Problem]:
 
 
 def _of_the_deployment(deployment: Object) -> Iterator[Problem]:
-    what, spec, status = _called(deployment), deployment["spec"], deployment.get("status") or {}
+    what, spec, status = called(deployment), deployment["spec"], deployment.get("status") or {}
     yield from _of_owners(deployment)
     if "deletionTimestamp" in deployment["metadata"]:
         yield Problem(what, "is being deleted")
@@ -116,7 +116,7 @@ def _of_the_deployment(deployment: Object) -> Iterator[Problem]:
 def _of_services(
     live: LiveWorkload, wanted: Wanted, selecting: Sequence[Object], services: Sequence[Object]
 ) -> Iterator[Problem]:
-    what = _called(live.deployment)
+    what = called(live.deployment)
     if not selecting:
         yield Problem(what, "no Service selects its pods: there is no traffic to take over", remedy="make one first")
     there = {_name(each) for each in selecting}
@@ -127,7 +127,7 @@ def _of_services(
         for each in selecting:
             if not wanted.active or _name(each) not in wanted.active:
                 yield Problem(
-                    _called(each),
+                    called(each),
                     "selects the pods as well, and its role is not clear",
                     field="spec.selector",
                     remedy=f"if it carries live traffic: --active {_name(each)}; if it may have the pods of every "
@@ -137,7 +137,7 @@ def _of_services(
         yield from _of_owners(each)
         yield from _of_what_selects(live, each, "spec.selector", _service_selector)
         if all(key.startswith(f"{names.GROUP}/") for key in each["spec"]["selector"]):
-            yield Problem(_called(each), "selects by labels of the agent's alone", field="spec.selector")
+            yield Problem(called(each), "selects by labels of the agent's alone", field="spec.selector")
 
 
 def _of_preview(live: LiveWorkload, preview: str, wanted: Wanted) -> Iterator[Problem]:
@@ -154,7 +154,7 @@ def _of_autoscalers(live: LiveWorkload, autoscalers: Sequence[Object]) -> Iterat
     if len(autoscalers) > 1:
         for each in autoscalers:
             yield Problem(
-                _called(each),
+                called(each),
                 "several autoscalers scale the Deployment",
                 field="spec.scaleTargetRef",
                 remedy="keep one",
@@ -163,7 +163,7 @@ def _of_autoscalers(live: LiveWorkload, autoscalers: Sequence[Object]) -> Iterat
     for each in live.autoscalers:
         if own := taken.get((each["kind"], _name(each))):
             yield Problem(
-                _called(each),
+                called(each),
                 f"exists already, and the copy of {own['kind']} {_name(own)} that scales what is live has this name",
                 field="metadata.name",
                 remedy=f"delete it, or call {own['kind']} {_name(own)} otherwise",
@@ -186,17 +186,17 @@ def _of_what_selects(live: LiveWorkload, body: Object, field: str, selector: Any
     others = [pod for pod in live.pods if pod.owner != own and _matches(selector(body), pod.labels)]
     whose = sorted({pod.owner or f"pod {pod.name}" for pod in others})
     if whose:
-        yield Problem(_called(body), f"selects pods of {', '.join(whose[:5])} as well", field=field, remedy="narrow it")
+        yield Problem(called(body), f"selects pods of {', '.join(whose[:5])} as well", field=field, remedy="narrow it")
 
 
 def _of_owners(body: Object) -> Iterator[Problem]:
     controller = _controller(body)
     if controller:
         said = f"is controlled by {controller['kind']} {controller['name']}, which would change it back"
-        yield Problem(_called(body), said, field="metadata.ownerReferences")
+        yield Problem(called(body), said, field="metadata.ownerReferences")
     app = (body["metadata"].get("labels") or {}).get(names.APP)
     if app:
-        yield Problem(_called(body), f"is part of the app {app}", field=f"metadata.labels[{names.APP}]")
+        yield Problem(called(body), f"is part of the app {app}", field=f"metadata.labels[{names.APP}]")
 
 
 def _optional(pod: Object) -> frozenset[str]:
@@ -273,5 +273,6 @@ def _name(body: Object) -> str:
     return str(body["metadata"]["name"])
 
 
-def _called(body: Object) -> str:
+def called(body: Object) -> str:
+    """A live object as messages name it: ``Service shop/web``."""
     return f"{body['kind']} {body['metadata']['namespace']}/{_name(body)}"

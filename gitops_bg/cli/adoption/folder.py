@@ -15,28 +15,47 @@ from gitops_bg.spec.yaml.emit import to_yaml
 
 Object = Mapping[str, Any]
 
-SERVICES_FILE = "services.yaml"
+SERVICES_FILE, _AUTOSCALER_FILE = "services.yaml", "autoscaler.yaml"
 
 
 def folder_of(chosen: Chosen, scale_down: ScaleDown) -> dict[str, str]:
-    """The text of each file, by its name in the folder, in the order in which people read them."""
+    """The text of each file, by its name in the folder, in the order in which people read them. Without a Service that
+    carries live traffic, which is a reason to write nothing, there is no file of Services.
+    """
     files = {
         APP_FILE: _commented(_about_app(chosen), _app(chosen, scale_down)),
         DEFAULT_TARGET_FILE: _commented(_about_target(chosen), authored(chosen.deployment)),
-        SERVICES_FILE: "---\n".join(_services(chosen)),
     }
+    if chosen.services:
+        files[SERVICES_FILE] = "---\n".join(_services(chosen))
     if chosen.autoscaler is not None:
-        files["autoscaler.yaml"] = _copied(chosen.autoscaler, "A copy of it scales the live version.")
+        files[_AUTOSCALER_FILE] = _copied(chosen.autoscaler, "A copy of it scales the live version.")
     for body in chosen.budgets:
-        files[f"budget-{body['metadata']['name']}.yaml"] = _copied(body, "The agent takes it over.")
+        files[_file_of(body)] = _copied(body, "The agent takes it over.")
     for body in chosen.config_maps:
         about = "It is part of a version: the pods of each version read a copy of their own."
-        files[f"configmap-{body['metadata']['name']}.yaml"] = _copied(body, about)
+        files[_file_of(body)] = _copied(body, about)
     return files
 
 
+def origins_of(chosen: Chosen) -> dict[str, list[Object | None]]:
+    """The live object of each document of a file, by the file's name; None for what is new."""
+    found: dict[str, list[Object | None]] = {
+        DEFAULT_TARGET_FILE: [chosen.deployment],
+        SERVICES_FILE: [*chosen.services, None],
+        **{_file_of(each): [each] for each in (*chosen.budgets, *chosen.config_maps)},
+    }
+    return found | ({_AUTOSCALER_FILE: [chosen.autoscaler]} if chosen.autoscaler is not None else {})
+
+
+def _file_of(body: Object) -> str:
+    """The file of a budget or a ConfigMap, of which there may be several."""
+    kind = {"PodDisruptionBudget": "budget", "ConfigMap": "configmap"}[body["kind"]]
+    return f"{kind}-{body['metadata']['name']}.yaml"
+
+
 def _app(chosen: Chosen, scale_down: ScaleDown) -> dict[str, Any]:
-    active = [str(each["metadata"]["name"]) for each in chosen.services]
+    active = [str(each["metadata"]["name"]) for each in chosen.services] or [chosen.app.name]
     named: dict[str, Any] = {"activeService": active[0]} if len(active) == 1 else {"activeServices": active}
     spec: dict[str, Any] = {
         "target": DEFAULT_TARGET_FILE,

@@ -53,7 +53,7 @@ def import_(
         bool, typer.Option("--dry-run", help="Show the files, and write none.", rich_help_panel=OUTPUT)
     ] = False,
 ) -> None:
-    """Import Rollouts, Canaries, bgd-controller's BlueGreenDeployments and Deployments as app folders.
+    """Import Rollouts, Canaries, Deployments, and the workloads of bgd-controller and OAM as app folders.
 
     With what stands beside them: Services, ConfigMaps, autoscalers, budgets; and AnalysisTemplates, MetricTemplates and
     AlertProviders. What has no equal is listed with its place, and what to do instead. An import that cannot be whole
@@ -64,10 +64,11 @@ def import_(
     output = Output(out)
     if not into.is_dir():
         raise ObjectNotFound(f"{into} is no folder; name a work tree with --into, or make one with `gitops-bg init`")
-    found = convert(_sources(files), dict(files_of(into)), namespace, metrics_server)
-    if found.problems:
+    sources, unread = _sources(files)
+    found = convert(sources, dict(files_of(into)), namespace, metrics_server)
+    if unread or found.problems:
         _tell_left(found.listed, output)
-        raise InvalidInput(*found.problems)
+        raise InvalidInput(*unread, *found.problems)
     if not dry_run:
         write_new_files(into, found.files)
     if output.json:
@@ -76,8 +77,8 @@ def import_(
     _tell(found, output, into, dry_run=dry_run)
 
 
-def _sources(names: Iterable[str]) -> list[tuple[str, bytes]]:
-    """The content of each file. Raises `ObjectNotFound` for one that is not there, `InvalidInput` for an unreadable."""
+def _sources(names: Iterable[str]) -> tuple[list[tuple[str, bytes]], list[Problem]]:
+    """The content of each file, and why others have none. Raises `UsageError` where there is no file at all."""
     found: list[tuple[str, bytes]] = []
     problems: list[Problem] = []
     for name in names:
@@ -89,11 +90,9 @@ def _sources(names: Iterable[str]) -> list[tuple[str, bytes]]:
                 _sort((path / inner).as_posix(), content, found, problems)
         else:
             _sort(name, _content(path), found, problems)
-    if problems:
-        raise InvalidInput(*problems)
-    if not found:
+    if not found and not problems:
         raise UsageError(f"{', '.join(names)}: no manifest there; name files that end with .yaml or .yml")
-    return found
+    return found, problems
 
 
 def _sort(name: str, content: bytes | Problem, found: list[tuple[str, bytes]], problems: list[Problem]) -> None:

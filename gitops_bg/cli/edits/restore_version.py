@@ -20,7 +20,7 @@ from gitops_bg.spec.app.layout import APP_FILE, DEFAULT_TARGET_FILE, PRIMARY_FIL
 from gitops_bg.spec.app.load import load_app
 from gitops_bg.spec.manifests.configuration import TRACKING, Configuration, configuration_of, find, is_tracked
 from gitops_bg.spec.manifests.references import Named
-from gitops_bg.spec.manifests.target import template_path, value_at
+from gitops_bg.spec.manifests.target import template_of
 from gitops_bg.spec.yaml.documents import Piece, piece_of, with_document
 from gitops_bg.spec.yaml.edit import set_template
 from gitops_bg.spec.yaml.emit import to_yaml
@@ -88,7 +88,7 @@ def _with_template(folder: Folder, version: Version, data: bytes) -> bytes:
 def _says(target: bytes, version: Version) -> Mapping[str, Any] | None:
     """Return the template of a target, if it is the version's."""
     document, _ = read_one(DEFAULT_TARGET_FILE, target)
-    template = value_at(document.value, template_path(document.value)) if document else None
+    template = template_of(document.value) if document else None
     return template if template and snapshot_of(template).text == version.snapshot.text else None
 
 

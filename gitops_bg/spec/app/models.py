@@ -280,7 +280,8 @@ class AppSpec(Model):
     target: TargetFile = Field(
         DEFAULT_TARGET_FILE,
         description="The file in the app's folder that holds the workload to run: a Deployment, or anything "
-        "else with a pod template that runs on (ReplicaSet, DaemonSet, PodTemplate, Rollout of Argo).",
+        "else with a pod template that runs on (ReplicaSet, DaemonSet, PodTemplate, Rollout of Argo, PodSpecWorkload "
+        "of OAM).",
     )
     render: Render | None = Field(
         None,

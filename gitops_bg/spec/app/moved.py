@@ -19,6 +19,7 @@ from gitops_bg.spec.app.layout import APP_FILE, APPS_FOLDER, PRIMARY_FILE, folde
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.manifests.autoscaling import AUTOSCALERS, what_runs_here
 from gitops_bg.spec.manifests.auxiliary import BUDGET
+from gitops_bg.spec.manifests.target import COMPONENT, POD_SPEC_WORKLOAD
 from gitops_bg.spec.policies.load import load_policies
 from gitops_bg.spec.yaml.edit import set_field, set_text
 from gitops_bg.spec.yaml.paths import Path
@@ -99,11 +100,26 @@ def moved(config: AppConfig, files: Mapping[str, bytes], to: AppKey) -> dict[str
         app = set_field(app, ("spec", key), None, APP_FILE) if key in spec else app
     changed = {APP_FILE: set_field(app, ("spec", "adopt"), {"app": config.app.name}, APP_FILE)}
     for name in (config.target_file, PRIMARY_FILE):
-        changed[name] = set_field(files[name], ("metadata", "name"), to.name, name)
+        changed[name] = set_field(_with_label(files[name], name), ("metadata", "name"), to.name, name)
     for name, data in files.items():
         if is_manifest(name) and name not in changed and (new := _beside(config, name, data, to)) != data:
             changed[name] = new
     return changed
+
+
+def _with_label(data: bytes, file: str) -> bytes:
+    """A PodSpecWorkload whose pods keep, under another name, the label that says its name: it would be another version
+    else.
+    """
+    value = as_map(_read(file, data).value)
+    metadata = as_map(value.get("metadata"))
+    labels = as_map(metadata.get("labels"))
+    if value.get("kind") != POD_SPEC_WORKLOAD or COMPONENT in labels:
+        return data
+    name = str(metadata["name"])
+    if labels:
+        return set_field(data, ("metadata", "labels", COMPONENT), name, file)
+    return set_field(data, ("metadata", "labels"), {COMPONENT: name}, file)
 
 
 def _beside(config: AppConfig, file: str, data: bytes, to: AppKey) -> bytes:

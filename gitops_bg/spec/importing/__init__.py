@@ -1,1 +1,1 @@
-"""Turns manifests of Argo Rollouts, Flagger, bgd-controller and Deployments into files of a repository. Pure."""
+"""Turns manifests of Argo Rollouts, Flagger, bgd-controller, OAM, and Deployments into files of a repository. Pure."""

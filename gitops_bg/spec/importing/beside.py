@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.app.layout import APP_FILE
 from gitops_bg.spec.importing.draft import Draft, of_other_tools
+from gitops_bg.spec.importing.kinds import OF_OAM
 from gitops_bg.spec.importing.manifest import Manifest, handed_over
 from gitops_bg.spec.manifests.autoscaling import AUTOSCALERS
 from gitops_bg.spec.manifests.objects import MatchExpression
@@ -86,6 +87,10 @@ class Beside:
         if not names:
             message = f"no Service of the files selects its pods, so the agent makes one called {made}"
             remedy = "add the file of its Service, or name another one in app.yaml"
+            containers = as_maps(as_map(draft.template.get("spec")).get("containers"))
+            if not any(as_maps(each.get("ports")) for each in containers):
+                message = "no Service of the files selects its pods, and no container declares a port to make one of"
+                remedy = "add the file of its Service, or declare a containerPort"
             draft.listed.append(draft.workload.problem(("metadata", "name"), message, remedy))
 
     def _take(self, draft: Draft, manifest: Manifest, value: Mapping[str, Any]) -> None:
@@ -134,14 +139,17 @@ def _all(expressions: Iterable[MatchExpression], labels: dict[str, str]) -> bool
 def _scales(scaler: Manifest, draft: Draft) -> bool:
     aim = as_map(scaler.spec.get("scaleTargetRef"))
     wanted = {(each.kind, each.name) for each in (draft.origin, draft.workload)}
+    if draft.workload.kind in OF_OAM:  # their controllers make a Deployment of them
+        wanted.add(("Deployment", draft.workload.name))
     return (str(aim.get("kind", "Deployment")), str(aim.get("name"))) in wanted
 
 
 def _aimed_at(draft: Draft, scaler: Manifest) -> dict[str, Any]:
-    """The autoscaler, aimed at the Deployment in target.yaml."""
+    """The autoscaler, aimed at the workload in target.yaml."""
     value = handed_over(scaler.value)
     aim = as_map(as_map(value.get("spec")).get("scaleTargetRef"))
-    if (aim.get("kind", "Deployment"), aim.get("name")) == ("Deployment", draft.app.name):
+    kind = str(draft.target.get("kind"))
+    if (aim.get("kind", "Deployment"), aim.get("name")) == (kind, draft.app.name):
         return value
-    ours = {"apiVersion": "apps/v1", "kind": "Deployment", "name": draft.app.name}
+    ours = {"apiVersion": draft.target.get("apiVersion"), "kind": kind, "name": draft.app.name}
     return {**value, "spec": {**as_map(value["spec"]), "scaleTargetRef": ours}}

@@ -5,23 +5,25 @@ import that cannot be whole has no files (decision 62).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pydantic import BaseModel
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.names import fit
 from gitops_bg.spec.analysis.templates import TEMPLATES
-from gitops_bg.spec.app.layout import ALERTS_FOLDER, ANALYSIS_FOLDER, folder_of
+from gitops_bg.spec.app.layout import ALERTS_FOLDER, ANALYSIS_FOLDER, APP_FILE, app_file, folder_of
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.dns_labels import is_dns_label
-from gitops_bg.spec.importing import argo_rollouts, bgd_controller, deployments, flagger
+from gitops_bg.spec.importing import argo_rollouts, bgd_controller, deployments, flagger, flagger_copies, oam
 from gitops_bg.spec.importing.beside import Beside
-from gitops_bg.spec.importing.draft import Draft
+from gitops_bg.spec.importing.draft import Draft, Piece
 from gitops_bg.spec.importing.flagger_metrics import METRICS_SERVER, Metrics
-from gitops_bg.spec.importing.kinds import AS_BEFORE, ELSEWHERE, IMPORTED, is_known
-from gitops_bg.spec.importing.manifest import Manifest, cleaned, read_manifests, text_of
-from gitops_bg.spec.importing.outcome import problems_of
+from gitops_bg.spec.importing.kinds import AS_BEFORE, IMPORTED, OF_OAM, is_known, left_out
+from gitops_bg.spec.importing.manifest import Manifest, cleaned, read_manifests
+from gitops_bg.spec.importing.manifest import text_of as as_written
+from gitops_bg.spec.importing.outcome import problems_of, text_of
 from gitops_bg.spec.notifications.alert_providers import AlertProvider
 from gitops_bg.spec.yaml.emit import to_yaml
 from gitops_bg.spec.yaml.reader import read
@@ -65,7 +67,7 @@ class _Import:
         self.problems = problems if manifests or problems else [_nothing_in(name) for name, _ in sources]
         self.listed: list[Problem] = []
         self.drafts: list[Draft] = []
-        self.manifests = list(self._usable(manifests))
+        self.manifests = list(self._usable(self._opened(manifests)))
         self.beside = Beside(self._of(*_BESIDE))
         self.consumed: set[int] = set()
         known = {name for _, name in _templates_of(repository)}
@@ -85,27 +87,40 @@ class _Import:
             self._canary(each)
         for each in self._of("BlueGreenDeployment"):
             self._bgd(each)
+        for each in self._of(*OF_OAM):
+            self._of_oam(each)
         for each in self._of("Deployment"):
             if id(each) not in self.consumed:
                 self._add(deployments.draft_of(each), is_chosen=False, preview=True)
         self._rest()
-        files, origins = self._files()
-        self.problems.extend(self._clashes(files, origins))
-        if not self.problems:
-            self.problems.extend(problems_of(files, origins, self.repository))
+        pieces = self._files()
+        self.problems.extend(self._clashes(pieces))
+        self.problems.extend(self._outcome(pieces))
         listed = [*self.listed, *(each for draft in self.drafts for each in draft.listed)]
         apps = tuple(draft.app for draft in self.drafts)
         found = tuple(_in_order(self.problems))
-        return Imported({} if found else files, apps, tuple(_in_order(listed)), found)
+        files = {} if found else {path: text_of(each) for path, each in pieces.items()}
+        return Imported(files, apps, tuple(_in_order(listed)), found)
+
+    def _opened(self, manifests: Iterable[Manifest]) -> Iterator[Manifest]:
+        """The objects, and of a Component of OAM the workload that it holds."""
+        for each in manifests:
+            if not oam.is_component(each):
+                yield each
+            elif (held := oam.workload_in(each)) is None:
+                message = f"Component {each.name} holds no workload that can be imported"
+                remedy = f"known: {', '.join(oam.HELD)}; take it out of the files, and apply it as before"
+                self.problems.append(each.problem(("spec", "workload"), message, remedy))
+            else:
+                self.listed.extend(oam.left_of(each))
+                yield held
 
     def _usable(self, manifests: Iterable[Manifest]) -> Iterator[Manifest]:
         """The objects that are imported; what is wrong with the others, or where they belong, is said."""
         seen: dict[tuple[str, str, str], Manifest] = {}
         for each in manifests:
-            if each.kind in ELSEWHERE:
-                self.listed.append(
-                    each.problem(("kind",), f"{each.kind} {each.name} is left out", ELSEWHERE[each.kind])
-                )
+            if remedy := left_out(each.kind, each.api):
+                self.listed.append(each.problem(("kind",), f"{each.kind} {each.name} is left out", remedy))
             elif not is_known(each.kind, each.api):
                 message = f"a {each.kind} of {each.api} is nothing that can be imported"
                 remedy = "take it out of the files; it stays where it is applied"
@@ -113,6 +128,7 @@ class _Import:
             elif IMPORTED[each.kind].namespaced and not each.namespace:
                 message = "is not there, and an app's folder is named after it"
                 self.problems.append(each.problem(("metadata", "namespace"), message, "add it, or --namespace NAME"))
+                yield replace(each, namespace=_NOWHERE)
             elif other := seen.get((each.kind, each.namespace, each.name)):
                 message = f"there is a {each.kind} {each.name} already: {other.origin}"
                 self.problems.append(each.problem(("metadata", "name"), message, "remove one of the two"))
@@ -130,9 +146,8 @@ class _Import:
     def _rollout(self, rollout: Manifest) -> None:
         ref = as_map(rollout.spec.get("workloadRef"))
         workload = self._workload(rollout, ref, ("spec", "workloadRef"), ("Deployment",)) if ref else None
-        if ref and workload is None:
-            return
         draft = argo_rollouts.draft_of(rollout, workload)
+        draft.is_partial = workload is not None and id(workload) not in self.consumed
         for place, name in argo_rollouts.template_names(draft):
             if name not in self.templates:
                 message = f"there is no AnalysisTemplate {name} among the files, nor in {ANALYSIS_FOLDER}/"
@@ -142,16 +157,21 @@ class _Import:
     def _canary(self, canary: Manifest) -> None:
         ref = as_map(canary.spec.get("targetRef"))
         workload = self._workload(canary, ref, ("spec", "targetRef"), ("Deployment", "DaemonSet"))
-        if workload is None:
-            return
         draft = flagger.draft_of(canary, workload)
+        draft.is_partial = id(workload) not in self.consumed
         self.metrics.add(canary, draft)
-        scaler = as_map(canary.spec.get("autoscalerRef"))
-        if scaler and not self.beside.named(str(scaler.get("kind")), canary.namespace, str(scaler.get("name"))):
-            message = f"the files have no {scaler.get('kind')} {scaler.get('name')}"
+        ref = as_map(canary.spec.get("autoscalerRef"))
+        scaler = self.beside.named(str(ref.get("kind")), canary.namespace, str(ref.get("name"))) if ref else None
+        if ref and scaler is None:
+            message = f"the files have no {ref.get('kind')} {ref.get('name')}"
             self.problems.append(canary.problem(("spec", "autoscalerRef"), message, "add its file to the import"))
+        draft.listed.extend(flagger_copies.Copies(canary, draft.app.name, draft.services[0]).asked_for(scaler))
         self._copies_of_flagger(draft)
         self._add(draft, is_chosen=True)
+        draft.parts = [
+            (kind, flagger_copies.resumed(value) if flagger_copies.is_paused(value) else value, origin)
+            for kind, value, origin in draft.parts
+        ]
         self._services_of_flagger(canary, draft)
 
     def _services_of_flagger(self, canary: Manifest, draft: Draft) -> None:
@@ -192,20 +212,30 @@ class _Import:
         if not any(kind == "Service" for kind, _, _ in draft.parts):
             draft.parts.append(("Service", bgd_controller.service_of(draft), bgd))
 
+    def _of_oam(self, workload: Manifest) -> None:
+        draft = oam.draft_of(workload)
+        has_ports = bool(draft.services)
+        self._add(draft, is_chosen=has_ports, preview=True)
+        if has_ports and not any(kind == "Service" for kind, _, _ in draft.parts):
+            draft.parts.append(("Service", oam.service_of(draft), workload))
+
     def _workload(
         self, owner: Manifest, ref: Mapping[str, object], place: tuple[str, ...], kinds: tuple[str, ...]
-    ) -> Manifest | None:
-        """The workload that an object refers to; None, with a problem, where it is none, or not among the files."""
+    ) -> Manifest:
+        """The workload that an object refers to. Where it is none, or not among the files, this is a problem, and a
+        workload that stands for it lets the rest of the object be looked at.
+        """
         kind, name = str(ref.get("kind", "Deployment")), str(ref.get("name", ""))
         if kind not in kinds:
             message = f"is a {kind}, and only a {' or '.join(kinds)} can be imported"
             self.problems.append(owner.problem((*place, "kind"), message, "write a Deployment"))
-            return None
+            return _standing_for("Deployment", name, owner)
         found = self._find(kind, owner.namespace, name)
         if found is None:
-            message = f"there is no {kind} {owner.namespace}/{name} among the files"
-            self.problems.append(owner.problem((*place, "name"), message, "add its file to the import"))
-            return None
+            message = f"there is no {kind} {owner.namespace}/{name} among the files" if name else "is required"
+            remedy = "add its file to the import" if name else f"write the name of the {kind}"
+            self.problems.append(owner.problem((*place, "name"), message, remedy))
+            return _standing_for(kind, name, owner)
         if id(found) in self.consumed:
             message = f"{kind} {owner.namespace}/{name} is the workload of another app already"
             self.problems.append(owner.problem((*place, "name"), message, "import one of the two"))
@@ -215,7 +245,7 @@ class _Import:
     def _add(self, draft: Draft, *, is_chosen: bool, preview: bool = False) -> None:
         self.beside.give(draft, is_chosen=is_chosen)
         if preview and "previewService" not in draft.blue_green:
-            draft.blue_green["previewService"] = f"{draft.services[0]}-preview"
+            draft.blue_green["previewService"] = fit(f"{draft.services[0]}-preview")
         self.drafts.append(draft)
         self.problems.extend(draft.problems)
         for part, value in (("namespace", draft.app.namespace), ("name", draft.app.name)):
@@ -248,51 +278,79 @@ class _Import:
                 self.listed.append(each.problem(("kind",), f"DaemonSet {each.name} is left out", AS_BEFORE))
         self.listed.extend(self.beside.ungiven())
 
-    def _files(self) -> tuple[dict[str, str], dict[str, Manifest]]:
-        files: dict[str, str] = {}
-        origins: dict[str, Manifest] = {}
-        for draft in self.drafts:
-            files |= draft.files()
-            origins |= draft.origins()
+    def _files(self) -> dict[str, list[Piece]]:
+        """What the files consist of, by path; of two objects that become one app, those of the first whole one."""
+        files: dict[str, list[Piece]] = {}
+        for draft in sorted(self.drafts, key=lambda each: each.is_partial):
+            files = draft.pieces() | files
         for name, (comment, value, origin) in self.metrics.templates.items():
-            path = f"{ANALYSIS_FOLDER}/{name}.yaml"
-            files[path], origins[path] = f"# {comment}\n{to_yaml(value)}", origin
+            files[f"{ANALYSIS_FOLDER}/{name}.yaml"] = [Piece(f"# {comment}\n{to_yaml(value)}", origin)]
         shared = {"AnalysisTemplate": ANALYSIS_FOLDER, "ClusterAnalysisTemplate": ANALYSIS_FOLDER}
         for each in self._of(*shared, "AlertProvider"):
             if not each.path and cleaned(each.value) == each.value:
                 self.problems.extend(validate(_MODELS[each.kind], each.document)[1])
             path = f"{shared.get(each.kind, ALERTS_FOLDER)}/{each.name}.yaml"
             if path in files:
-                message = f"{each.kind} {each.name} has the file {path}, and so has {origins[path].origin}"
+                message = f"{each.kind} {each.name} has the file {path}, and so has {files[path][0].origin.origin}"
                 self.problems.append(each.problem(("metadata", "name"), message, "rename one of the two"))
             value = cleaned(each.value)
-            files[path] = f"# From {each.origin}.\n{text_of(each, each.value if value == each.value else value)}"
-            origins[path] = each
-        return files, origins
+            text = as_written(each, each.value if value == each.value else value)
+            files[path] = [Piece(f"# From {each.origin}.\n{text}", each)]
+        return files
 
-    def _clashes(self, files: dict[str, str], origins: Mapping[str, Manifest]) -> Iterator[Problem]:
+    def _outcome(self, files: Mapping[str, list[Piece]]) -> list[Problem]:
+        """What would be wrong with the files, beside what is said already. Not looked at are files that nobody could
+        write, those beside a workload that is not there, and what is there of folders that the import would make.
+        """
+        misnamed = [
+            each for each in self.drafts if not (is_dns_label(each.app.name) and is_dns_label(each.app.namespace))
+        ]
+        impossible = {path for draft in misnamed for path in draft.pieces()}
+        partial = {path: draft for draft in self.drafts if draft.is_partial for path in draft.pieces()}
+        whole = {path for draft in self.drafts if not draft.is_partial for path in draft.pieces()}
+        unsure = {path for path, draft in partial.items() if path != app_file(draft.app, APP_FILE)} - whole
+        own = {folder_of(draft.app) for draft in self.drafts}
+        there = {path: each for path, each in self.repository.items() if path.rpartition("/")[0] not in own}
+        possible = {path: each for path, each in files.items() if path not in impossible}
+        return list(problems_of(possible, there, self.problems, unsure))
+
+    def _clashes(self, files: dict[str, list[Piece]]) -> Iterator[Problem]:
         """What the repository has already. A shared file that says the same is no clash, and is not written again."""
         folders = {path.rpartition("/")[0] for path in self.repository}
         seen: dict[AppKey, Draft] = {}
         for draft in self.drafts:
             folder, place = folder_of(draft.app), ("metadata", "name")
             other = seen.setdefault(draft.app, draft)
-            if other is not draft:
+            if other is not draft and not (draft.is_partial or other.is_partial):
                 message = f"becomes the app {draft.app}, and so does {other.origin.origin}"
                 yield draft.origin.problem(place, message, "import one of the two")
             if folder in folders:
                 message = f"becomes the app {draft.app}, and the repository has {folder} already"
                 yield draft.origin.problem(place, message, "remove the folder first, or leave this out")
-        apps = {path for draft in self.drafts for path in draft.files()}
+        apps = {path for draft in self.drafts for path in draft.pieces()}
         for path in [each for each in files if each not in apps]:
             there = self.repository.get(path)
             if there is None:
                 continue
-            if isinstance(there, bytes) and _says(path, there) == _says(path, files[path].encode()):
+            if isinstance(there, bytes) and _says(path, there) == _says(path, text_of(files[path]).encode()):
                 del files[path]
             else:
                 message = f"becomes {path}, which the repository has already, and which says something else"
-                yield origins[path].problem(("metadata", "name"), message, "remove it first, or leave this out")
+                yield files[path][0].origin.problem(("metadata", "name"), message, "remove it first, or leave this out")
+
+
+_NOWHERE = "no-namespace"
+"""The namespace of what says none, while the rest of it is looked at."""
+
+
+def _standing_for(kind: str, name: str, owner: Manifest) -> Manifest:
+    """A workload in place of one that is not among the files."""
+    container = {"name": "app", "image": "app"}
+    template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [container]}}
+    spec = {"selector": {"matchLabels": {"app": name}}, "template": template}
+    metadata = {"name": name or owner.name, "namespace": owner.namespace}
+    value = {"apiVersion": "apps/v1", "kind": kind, "metadata": metadata, "spec": spec}
+    return replace(owner, value=value)
 
 
 def _nothing_in(file: str) -> Problem:

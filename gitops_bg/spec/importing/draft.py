@@ -11,6 +11,7 @@ from gitops_bg.spec.app.layout import APP_FILE, DEFAULT_TARGET_FILE, app_file
 from gitops_bg.spec.importing.manifest import Manifest, authored, handed_over, text_of
 from gitops_bg.spec.importing.tool_marks import marks_of, without_marks
 from gitops_bg.spec.manifests.references import references
+from gitops_bg.spec.manifests.target import template_of
 from gitops_bg.spec.yaml.edit import set_field
 from gitops_bg.spec.yaml.emit import to_yaml
 from gitops_bg.spec.yaml.values import as_map
@@ -25,6 +26,14 @@ FILES = {
 """The file of an app's folder by the kind of what is in it."""
 DEFAULTS = {"progressDeadlineSeconds": 600, "revisionHistoryLimit": 10, "minReadySeconds": 0}
 """Fields of app.yaml that say nothing with these values: the defaults of Kubernetes, Argo Rollouts, and here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One object of a file that is written, and what it comes from."""
+
+    text: str
+    origin: Manifest
 
 
 @dataclass
@@ -48,6 +57,8 @@ class Draft:
     problems: list[Problem] = field(default_factory=list)
     replicas: int | None = None
     """The size that counts, where another object than the workload says it."""
+    is_partial: bool = False
+    """Whether another workload stands for its own, which is not among the files: only app.yaml is as it would be."""
 
     @property
     def blue_green(self) -> dict[str, Any]:
@@ -58,7 +69,7 @@ class Draft:
     @property
     def template(self) -> Mapping[str, Any]:
         """The pod template."""
-        return as_map(as_map(self.target.get("spec")).get("template"))
+        return as_map(template_of(self.target))
 
     @property
     def labels(self) -> Mapping[str, Any]:
@@ -90,24 +101,16 @@ class Draft:
         """Suspend the app."""
         self.spec["suspend"] = {"reason": why}
 
-    def files(self) -> dict[str, str]:
-        """The texts of its files by path."""
-        texts = {app_file(self.app, APP_FILE): self._app_file(), self._path(DEFAULT_TARGET_FILE): self._target_file()}
+    def pieces(self) -> dict[str, list[Piece]]:
+        """What its files consist of, by path: one piece for each object."""
+        found = {
+            app_file(self.app, APP_FILE): [Piece(self._app_file(), self.origin)],
+            app_file(self.app, DEFAULT_TARGET_FILE): [Piece(self._target_file(), self.workload)],
+        }
         for kind, value, origin in self.parts:
-            path = self._path(FILES[kind])
             text = f"# From {origin.origin}.\n{text_of(origin, value)}"
-            texts[path] = f"{texts[path]}---\n{text}" if path in texts else text
-        return texts
-
-    def origins(self) -> dict[str, Manifest]:
-        """Where each file comes from, by path; of one with several objects, the first."""
-        found = {app_file(self.app, APP_FILE): self.origin, self._path(DEFAULT_TARGET_FILE): self.workload}
-        for kind, _, origin in self.parts:
-            found.setdefault(self._path(FILES[kind]), origin)
+            found.setdefault(app_file(self.app, FILES[kind]), []).append(Piece(text, origin))
         return found
-
-    def _path(self, name: str) -> str:
-        return app_file(self.app, name)
 
     def _app_file(self) -> str:
         metadata: dict[str, Any] = {"name": self.app.name, "namespace": self.app.namespace}

@@ -155,6 +155,7 @@ def draft_of(canary: Manifest, workload: Manifest) -> Draft:
         message = f"is called {canary.name}, and its app is called as its target: {workload.name}"
         draft.listed.append(canary.problem(("metadata", "name"), message, "commands take the app's name"))
     draft.listed.extend((*of_other_tools(canary), *of_other_tools(workload)))
+    draft.listed.extend(_hosts_without_a_gateway(canary, service))
     draft.listed.extend(left_fields(canary, TABLE))
     draft.listed.extend(left_fields(workload, daemon_sets.TABLE if workload.kind == "DaemonSet" else DEPLOYMENT))
     return draft
@@ -168,6 +169,14 @@ def _routes(service: Mapping[str, Any], draft: Draft) -> None:
         routes: dict[str, Any] = {"parentRefs": [{key: each[key] for key in known if key in each} for each in refs]}
         hosts = [each for each in hosts if each != "*"] if isinstance(hosts, list) else []
         draft.blue_green["routes"] = {**routes, **({"hosts": hosts} if hosts else {})}
+
+
+def _hosts_without_a_gateway(canary: Manifest, service: Mapping[str, Any]) -> Iterator[Problem]:
+    """The hosts of a mesh or an ingress: those of the Gateway API are in the route."""
+    hosts = service.get("hosts")
+    if hosts and hosts != ["*"] and not as_maps(service.get("gatewayRefs")):
+        remedy = f"write it into a route of your own that leads to the active Service; {_ROUTES}"
+        yield canary.problem(("spec", "service", "hosts"), _MESH, remedy, at_key=True)
 
 
 def _analysis(canary: Manifest, draft: Draft) -> None:

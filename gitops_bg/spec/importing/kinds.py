@@ -14,6 +14,8 @@ class Kind:
     namespaced: bool = True
 
 
+OF_OAM = {"PodSpecWorkload": Kind(("standard.oam.dev/",)), "ContainerizedWorkload": Kind(("core.oam.dev/",))}
+"""OAM's own workloads."""
 IMPORTED = {
     "Rollout": Kind(("argoproj.io/",)),
     "AnalysisTemplate": Kind(("argoproj.io/",), namespaced=False),
@@ -22,6 +24,7 @@ IMPORTED = {
     "MetricTemplate": Kind(("flagger.app/",), namespaced=False),
     "AlertProvider": Kind(("flagger.app/v1beta1",), namespaced=False),
     "BlueGreenDeployment": Kind(("controller.google.com/", "demo.google.com/")),
+    **OF_OAM,
     "Deployment": Kind(("apps/v1",)),
     "DaemonSet": Kind(("apps/v1",)),
     **{kind: Kind(versions) for kind, versions in ALLOWED.items()},
@@ -48,6 +51,10 @@ _OF_OTHERS = (
     "Kustomization",
     "HelmRelease",
     "TrafficSplit",
+    "Mesh",
+    "VirtualNode",
+    "VirtualRouter",
+    "VerticalPodAutoscaler",
     "ServiceProfile",
     "HTTPProxy",
     "IngressRoute",
@@ -77,6 +84,24 @@ ELSEWHERE = {
     **_WITHOUT_EQUAL,
 }
 """What to do with objects that have no place in an app's folder, by kind."""
+_OF_OAM = {
+    "ApplicationConfiguration": "import its Components, and write what its parameterValues and traits say into "
+    "target.yaml, replicas among them",
+    "Application": "render it with `vela dry-run`, and import the workloads",
+    "ManualScalerTrait": "write its replicaCount as replicas into target.yaml",
+    "HealthScope": "leave it out: conditions of the app say how it is",
+    **dict.fromkeys(("WorkloadDefinition", "TraitDefinition", "ScopeDefinition", "ComponentDefinition"), AS_BEFORE),
+}
+"""The same, of kinds whose names other systems have, too: of the group core.oam.dev only."""
+
+
+def left_out(kind: str, api: str) -> str:
+    """What to do with an object that has no place in an app's folder; empty where it has one, or is unknown.
+
+    >>> left_out("Application", "core.oam.dev/v1beta1"), left_out("Application", "argoproj.io/v1alpha1")
+    ('render it with `vela dry-run`, and import the workloads', '')
+    """
+    return ELSEWHERE.get(kind) or (_OF_OAM.get(kind, "") if api.startswith("core.oam.dev/") else "")
 
 
 def is_known(kind: str, api: str) -> bool:

@@ -1,17 +1,19 @@
 """The manifests that an import begins with: each document of each file, with its place. Decides nothing."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.text.printable import printable
 from gitops_bg.spec.importing.tool_marks import without_marks
+from gitops_bg.spec.manifests.references import CONFIG_MAP, SECRET
+from gitops_bg.spec.rendering.templates import unrendered, unrendered_file
 from gitops_bg.spec.yaml.documents import pieces
 from gitops_bg.spec.yaml.emit import to_yaml
 from gitops_bg.spec.yaml.paths import Path
-from gitops_bg.spec.yaml.reader import Document, kind_of, read
+from gitops_bg.spec.yaml.reader import Document, Reading, kind_of, read
 from gitops_bg.spec.yaml.values import as_map
 
 SERVER_METADATA = (
@@ -88,8 +90,9 @@ def read_manifests(sources: Iterable[tuple[str, bytes]], namespace: str) -> tupl
     problems: list[Problem] = []
     for file, data in sources:
         reading = read(file, data)
-        problems.extend(reading.problems)
-        for document in reading.documents:
+        template = tuple(_unrendered(file, data, reading))
+        problems.extend(template or reading.problems)
+        for document in () if template else reading.documents:
             for path, value in _objects(document):
                 problem = _not_an_object(document, path, value)
                 if problem:
@@ -98,6 +101,22 @@ def read_manifests(sources: Iterable[tuple[str, bytes]], namespace: str) -> tupl
                     own = as_map(value["metadata"]).get("namespace")
                     found.append(Manifest(document, path, value, str(own or namespace)))
     return found, problems
+
+
+_RENDERED = (
+    "import what it renders to: `kubectl kustomize FOLDER | gitops-bg import -`, or "
+    "`helm template RELEASE CHART | gitops-bg import -`"
+)
+
+
+def _unrendered(file: str, data: bytes, reading: Reading) -> Iterator[Problem]:
+    """Why a file holds no manifest: kustomize or helm reads it, and nobody else."""
+    if unrendered_file(file):
+        yield Problem(file, "is read by kustomize or helm, and nothing is rendered here", 1, 1, remedy=_RENDERED)
+        return
+    holds_texts = any(as_map(each.value).get("kind") in (CONFIG_MAP, SECRET) for each in reading.documents)
+    for found in unrendered(file, data, reading.problems, holds_texts=holds_texts):
+        yield replace(found, message="holds {{ }}: it is a template, and nothing is rendered here", remedy=_RENDERED)
 
 
 def _objects(document: Document) -> Iterator[tuple[Path, Any]]:

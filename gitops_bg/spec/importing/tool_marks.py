@@ -6,6 +6,7 @@ of Kustomizations and HelmReleases). Helm: https://helm.sh/docs/chart_best_pract
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from gitops_bg.core.names import MANAGED_BY, MANAGER
@@ -20,7 +21,7 @@ _ARGO_CD, _FLUX, _HELM = (
     ("kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/"),
     "meta.helm.sh/",
 )
-_TRACKING_ID = f"{_ARGO_CD}tracking-id"
+_TRACKING_ID, _OWN_INSTANCE = f"{_ARGO_CD}tracking-id", f"{_ARGO_CD}instance"
 _PREFIXES: Mapping[str, tuple[str, ...]] = {
     "labels": (_ARGO_CD, *_FLUX),
     "annotations": (_ARGO_CD, *_FLUX, _HELM, "notifications.argoproj.io/"),
@@ -37,6 +38,47 @@ def marks_of(metadata: Metadata) -> Iterator[tuple[str, str]]:
         for key in as_map(metadata.get(field)):
             if str(key).startswith(prefixes) or (field == "labels" and _marks(metadata, key)):
                 yield field, key
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A mark of another tool in a file."""
+
+    field: str
+    """``labels`` or ``annotations``."""
+    key: str
+    tool: str
+    tracks: bool
+    """Whether the tool knows by it what it applies; else it tells the tool what to do with the object."""
+
+
+def marks_in_file(metadata: Metadata) -> Iterator[Mark]:
+    """The marks of other tools in metadata that a file says, which have no managed fields.
+
+    `INSTANCE` is one only where Argo CD has left another mark, and none by which it tracks: charts have it, too, and so
+    have the files that are rendered from them. `MANAGED_BY` is none: the agent writes its own.
+
+    >>> [each.key for each in marks_in_file({"labels": {"app.kubernetes.io/instance": "web"}})]
+    []
+    """
+    labels, annotations = as_map(metadata.get("labels")), as_map(metadata.get("annotations"))
+    of_argo_cd = {key for key in (*labels, *annotations) if str(key).startswith(_ARGO_CD)}
+    for field, prefixes in _PREFIXES.items():
+        for key in as_map(metadata.get(field)):
+            if str(key).startswith(prefixes):
+                yield Mark(field, key, _tool_by(str(key)), tracks=_tracks(field, str(key)))
+    if INSTANCE in labels and of_argo_cd and not of_argo_cd & {_TRACKING_ID, _OWN_INSTANCE}:
+        yield Mark("labels", INSTANCE, "Argo CD", tracks=True)
+
+
+def _tool_by(key: str) -> str:
+    return "Flux" if key.startswith(_FLUX) else "Helm" if key.startswith(_HELM) else "Argo CD"
+
+
+def _tracks(field: str, key: str) -> bool:
+    return (
+        key in (_OWN_INSTANCE, _TRACKING_ID) or key.startswith(_HELM) or (field == "labels" and key.startswith(_FLUX))
+    )
 
 
 def without_marks(metadata: Metadata) -> dict[str, Any]:
@@ -78,7 +120,7 @@ def _is_tracked_by_instance(metadata: Metadata) -> bool:
     Of a label that others wrote, or of a file without managed fields, that is not certain: Services are found by it.
     """
     labels, annotations = as_map(metadata.get("labels")), as_map(metadata.get("annotations"))
-    if _TRACKING_ID in annotations or f"{_ARGO_CD}instance" in labels:
+    if _TRACKING_ID in annotations or _OWN_INSTANCE in labels:
         return False
     return INSTANCE in labels and any(
         str(each.get("manager", "")).startswith("argocd-") and f"f:{INSTANCE}" in _labels_written(each)

@@ -11,7 +11,7 @@ from gitops_bg.core.model.version import WorkloadKind
 from gitops_bg.spec.app.layout import member_of
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.manifests.service_fields import service_fields
-from gitops_bg.spec.manifests.target import template_path, value_at
+from gitops_bg.spec.manifests.target import pod_paths, template_of, value_at
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document
 from gitops_bg.spec.yaml.values import Body, as_map, maps
@@ -61,7 +61,7 @@ class AppFolder:
     @property
     def template(self) -> Body:
         """The pod template; empty where there is none."""
-        return as_map(value_at(self.target.value, template_path(self.target.value)) if self.target else None)
+        return as_map(template_of(self.target.value) if self.target else None)
 
     @property
     def pod(self) -> Body:
@@ -71,7 +71,7 @@ class AppFolder:
     @property
     def pod_path(self) -> Path:
         """The place of `pod` in the target."""
-        return (*template_path(self.target.value), "spec") if self.target else ()
+        return pod_paths(self.target.value).spec if self.target else ()
 
     @property
     def blue_green(self) -> Body:

@@ -7,7 +7,7 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.app.validation import nearest
 from gitops_bg.spec.lint.app_folder import AppFolder
 from gitops_bg.spec.lint.finding import error, note
-from gitops_bg.spec.manifests.target import APPS_KINDS, template_path
+from gitops_bg.spec.manifests.target import APPS_KINDS, pod_paths
 from gitops_bg.spec.yaml.values import as_map, maps, texts
 
 _NAME = r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
@@ -85,7 +85,7 @@ def _labels(folder: AppFolder) -> Iterator[Problem]:
     if folder.target is None:
         return
     metadata = as_map(folder.template.get("metadata"))
-    path = (*template_path(folder.target.value), "metadata")
+    path = pod_paths(folder.target.value).metadata
     for key, value in texts(metadata.get("labels")):
         if not _VALUE.fullmatch(value):
             message = f"{value!r} is no value of a label"

@@ -6,6 +6,7 @@ from gitops_bg.spec.lint.app_folder import AppFolder
 from gitops_bg.spec.lint.configuration import CONFIGURATION_RULES
 from gitops_bg.spec.lint.containers import CONTAINER_RULES
 from gitops_bg.spec.lint.finding import FIELD, NO_EFFECT, PROBLEM, STALE, Finding, FolderRule, Rule, Severity
+from gitops_bg.spec.lint.other_tools import OTHER_TOOLS_RULES
 from gitops_bg.spec.lint.pods import POD_RULES
 from gitops_bg.spec.lint.probes import PROBE_RULES
 from gitops_bg.spec.lint.scaling import SCALING_RULES
@@ -19,6 +20,7 @@ FOLDER_RULES: tuple[FolderRule, ...] = (
     *CONFIGURATION_RULES,
     *SERVICE_RULES,
     *SCALING_RULES,
+    *OTHER_TOOLS_RULES,
 )
 
 RULES: tuple[Rule, ...] = (PROBLEM, FIELD, STALE, *FOLDER_RULES, NO_EFFECT)

@@ -24,7 +24,7 @@ from gitops_bg.spec.manifests.configuration_checks import check_configuration
 from gitops_bg.spec.manifests.members import check_shared, live_name, own_budget, renamed
 from gitops_bg.spec.manifests.objects import Loose, Object, Selector
 from gitops_bg.spec.manifests.references import CONFIG_MAP, SECRET, Named, references
-from gitops_bg.spec.manifests.target import template_path, value_at
+from gitops_bg.spec.manifests.target import template_of, value_at
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document
 
@@ -138,7 +138,7 @@ class _Reading:
 
     def _template(self) -> Any:
         target = self.folder.target
-        return value_at(target.value, template_path(target.value)) if target else None
+        return template_of(target.value) if target else None
 
     # --- the autoscaler ---
 

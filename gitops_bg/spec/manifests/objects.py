@@ -176,6 +176,20 @@ class PodTemplateObject(Object):
     template: PodTemplate
 
 
+class PodSpecWorkloadSpec(Loose):
+    """The spec of OAM's PodSpecWorkload."""
+
+    replicas: Count = 1
+    pod_spec: PodSpec
+
+
+class PodSpecWorkload(Object):
+    """OAM's PodSpecWorkload: the spec of pods, whose metadata are its own."""
+
+    metadata: LabelledMeta
+    spec: PodSpecWorkloadSpec
+
+
 def check_place(document: Document, app: AppKey, meta: Any, *, named: bool, also: str = "") -> Iterator[Problem]:
     """Check that an object belongs to its folder: its namespace, and with ``named`` its name: the app's or ``also``."""
     if meta.namespace is not None and meta.namespace != app.namespace:

@@ -2,13 +2,17 @@
 
 _APPLIER = "gitops-bg does not apply it; move it out of apps/, to where Flux, Argo CD or kubectl does"
 
+_IS_A_TARGET = "the workload of an app is its target: name this file as spec.target in app.yaml, or move it away"
+
 REMEDIES = {
-    "Deployment": "the workload of an app is its target: name this file as spec.target in app.yaml, or move it away",
+    "Deployment": _IS_A_TARGET,
     "StatefulSet": f"two versions cannot both have the names and the storage of its pods: {_APPLIER}",
-    "ReplicaSet": "the workload of an app is its target: name this file as spec.target in app.yaml, or move it away",
-    "Rollout": "the workload of an app is its target: name this file as spec.target in app.yaml, or move it away",
+    "ReplicaSet": _IS_A_TARGET,
+    "Rollout": _IS_A_TARGET,
     "Canary": "an app.yaml takes its place: `gitops-bg import` writes it",
-    "DaemonSet": "the workload of an app is its target: name this file as spec.target in app.yaml, or move it away",
+    "DaemonSet": _IS_A_TARGET,
+    "PodSpecWorkload": _IS_A_TARGET,
+    "ContainerizedWorkload": "a Deployment as the target takes its place: `gitops-bg import` writes it",
     "Ingress": f"it leads to the active Service, whose name never changes: {_APPLIER}",
     "HTTPRoute": "write spec.strategy.blueGreen.routes in app.yaml, and the agent makes it",
     "GRPCRoute": "write spec.strategy.blueGreen.routes in app.yaml, and the agent makes it",
@@ -25,12 +29,14 @@ REMEDIES = {
 }
 """By kind: who takes care of it instead, as the remedy of a problem."""
 
+_IT_IS_THE_TARGET = "it is the target: call the file target.yaml, and write app.yaml beside it"
 _INSTEAD_OF_APP = {
     "Rollout": "let `gitops-bg import` write it, or write a BlueGreenDeployment: strategy.blueGreen keeps its field "
     "names, and template belongs into a Deployment in target.yaml; docs/how-to/come-from-argo-rollouts.md",
     "Canary": "let `gitops-bg import` write it, or write a BlueGreenDeployment: analysis and its webhooks keep their "
     "field names, and targetRef is the Deployment in target.yaml; docs/how-to/come-from-flagger.md",
-    "Deployment": "it is the target: call the file target.yaml, and write app.yaml beside it",
+    "Deployment": _IT_IS_THE_TARGET,
+    "PodSpecWorkload": _IT_IS_THE_TARGET,
 }
 """By kind of what somebody called app.yaml: what to write instead."""
 

@@ -13,9 +13,19 @@ from gitops_bg.core.model.version import AppKey, Snapshot, WorkloadKind
 from gitops_bg.core.names import GROUP
 from gitops_bg.spec.app.layout import member_of
 from gitops_bg.spec.app.validation import nearest, validate
-from gitops_bg.spec.manifests.objects import AppsWorkload, PodTemplateObject, Workload, WorkloadSpec, check_place
+from gitops_bg.spec.manifests.objects import (
+    AppsWorkload,
+    PodMeta,
+    PodSpecWorkload,
+    PodTemplate,
+    PodTemplateObject,
+    Workload,
+    WorkloadSpec,
+    check_place,
+)
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document
+from gitops_bg.spec.yaml.values import as_map
 
 MAX_SNAPSHOT_BYTES = 200_000
 """The limit of a snapshot, which is kept in an annotation; all annotations of an object may have 256 KiB
@@ -23,7 +33,15 @@ MAX_SNAPSHOT_BYTES = 200_000
 """
 
 APPS_KINDS = ("Deployment", "ReplicaSet", "DaemonSet")
-POD_TEMPLATE = "PodTemplate"
+POD_TEMPLATE, POD_SPEC_WORKLOAD = "PodTemplate", "PodSpecWorkload"
+_APIS = {
+    **dict.fromkeys(APPS_KINDS, "apps/v1"),
+    POD_TEMPLATE: "v1",
+    POD_SPEC_WORKLOAD: "standard.oam.dev/v1alpha1",
+}
+"""The API version of each known kind."""
+COMPONENT = "component.oam.dev/name"
+"""The label by which OAM's controller selects the pods of a PodSpecWorkload: its name."""
 _ENDS = ("ends, and live traffic needs pods that do not", "write a Deployment")
 IMPOSSIBLE = {
     "StatefulSet": (
@@ -32,11 +50,39 @@ IMPOSSIBLE = {
     ),
     "Job": _ENDS,
     "CronJob": _ENDS,
+    "ContainerizedWorkload": (
+        "has containers in OAM's own form, and no pod template",
+        "let `gitops-bg import` write a Deployment of it",
+    ),
 }
 """Why a kind is no target, and what would be right."""
 
 _READ = ("replicas", "minReadySeconds", "selector", "template")
 """The fields of a workload's spec that are read."""
+_ALL_OF_OAM = ("replicas", "podSpec")
+"""The fields of a PodSpecWorkload's spec."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodPaths:
+    """Where a workload has its pod template: as a whole, or what there is of it at one place, and its parts."""
+
+    template: Path
+    spec: Path
+    metadata: Path
+
+    @property
+    def are_together(self) -> bool:
+        """Whether the template is at one place."""
+        return self.template != self.spec
+
+
+_IN_SPEC = PodPaths(("spec", "template"), ("spec", "template", "spec"), ("spec", "template", "metadata"))
+_PATHS = {
+    POD_TEMPLATE: PodPaths(("template",), ("template", "spec"), ("template", "metadata")),
+    POD_SPEC_WORKLOAD: PodPaths(("spec", "podSpec"), ("spec", "podSpec"), ("metadata",)),
+}
+"""The kinds that have their pod template elsewhere than a Deployment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +109,7 @@ def read_target(document: Document, app: AppKey) -> tuple[TargetFile | None, tup
     spec = _spec_of(model)
     on_every_node = document.value["kind"] == WorkloadKind.DAEMON_SET
     workload = WorkloadKind.DAEMON_SET if on_every_node else WorkloadKind.REPLICA_SET
-    snapshot = snapshot_of(value_at(document.value, template_path(document.value)), workload=workload)
+    snapshot = snapshot_of(template_of(document.value), workload=workload)
     member = member_of(document.folder)
     place = check_place(document, app, model.metadata, named=True, also=member.service if member else "")
     problems = (*place, *_check(document, spec, snapshot))
@@ -72,13 +118,33 @@ def read_target(document: Document, app: AppKey) -> tuple[TargetFile | None, tup
     return TargetFile(snapshot, None if on_every_node else spec.replicas, spec.min_ready_seconds), ()
 
 
-def template_path(manifest: Mapping[str, Any]) -> Path:
-    """The path of the pod template of a workload.
+def pod_paths(manifest: Mapping[str, Any]) -> PodPaths:
+    """Where a workload has its pod template.
 
-    >>> template_path({"kind": "Deployment"}), template_path({"kind": "PodTemplate"})
-    (('spec', 'template'), ('template',))
+    >>> pod_paths({"kind": "Deployment"}).spec, pod_paths({"kind": "PodTemplate"}).spec
+    (('spec', 'template', 'spec'), ('template', 'spec'))
     """
-    return ("template",) if manifest.get("kind") == POD_TEMPLATE else ("spec", "template")
+    kind = manifest.get("kind")
+    return _PATHS.get(kind, _IN_SPEC) if isinstance(kind, str) else _IN_SPEC
+
+
+def template_of(manifest: Mapping[str, Any]) -> Any:
+    """The pod template of a workload, whatever it is; None where there is none.
+
+    That of a PodSpecWorkload is the one that OAM's controller makes: its pods have the labels and annotations of the
+    workload, and `COMPONENT` (kubevela v1.0, pkg/controller/standard.oam.dev/v1alpha1/podspecworkload).
+
+    >>> template_of({"kind": "PodSpecWorkload", "metadata": {"name": "web"}, "spec": {"podSpec": {"containers": []}}})
+    {'metadata': {'labels': {'component.oam.dev/name': 'web'}}, 'spec': {'containers': []}}
+    """
+    paths = pod_paths(manifest)
+    found = value_at(manifest, paths.template)
+    if paths.are_together or found is None:
+        return found
+    own = as_map(manifest.get("metadata"))
+    labels, annotations = {COMPONENT: own.get("name"), **as_map(own.get("labels"))}, as_map(own.get("annotations"))
+    metadata = {"labels": labels, **({"annotations": dict(annotations)} if annotations else {})}
+    return {"metadata": metadata, "spec": found}
 
 
 def value_at(value: Any, path: Path) -> Any:
@@ -90,12 +156,16 @@ def value_at(value: Any, path: Path) -> Any:
 
 def match_labels(document: Document | None) -> Mapping[str, str]:
     """The labels with which a valid target selects its pods, each with its value; none without such a selector."""
+    if document and _is_of_oam(document):
+        return {COMPONENT: template_of(document.value)["metadata"]["labels"][COMPONENT]}
     labels = value_at(document.value, ("spec", "selector", "matchLabels")) if document else None
     return dict(labels) if isinstance(labels, Mapping) else {}
 
 
 def selected_labels(document: Document | None) -> Mapping[str, str]:
     """The labels by which a target selects its pods, each with its field; even if the target is invalid."""
+    if document and _is_of_oam(document):
+        return {COMPONENT: "metadata.name"}
     selector = value_at(document.value, ("spec", "selector")) if document else None
     if not isinstance(selector, Mapping):
         return {}
@@ -107,14 +177,27 @@ def selected_labels(document: Document | None) -> Mapping[str, str]:
     return found
 
 
-def _model(document: Document) -> type[Workload] | type[PodTemplateObject]:
-    kind = document.value["kind"]
-    if kind == POD_TEMPLATE:
-        return PodTemplateObject
-    return AppsWorkload if kind in APPS_KINDS else Workload
+def _is_of_oam(document: Document) -> bool:
+    return bool(document.value.get("kind") == POD_SPEC_WORKLOAD)
 
 
-def _spec_of(model: Workload | PodTemplateObject) -> WorkloadSpec:
+_Model = Workload | PodTemplateObject | PodSpecWorkload
+
+
+def _model(document: Document) -> type[_Model]:
+    models: Mapping[str, type[_Model]] = {
+        **dict.fromkeys(APPS_KINDS, AppsWorkload),
+        POD_TEMPLATE: PodTemplateObject,
+        POD_SPEC_WORKLOAD: PodSpecWorkload,
+    }
+    return models.get(document.value["kind"], Workload)
+
+
+def _spec_of(model: _Model) -> WorkloadSpec:
+    if isinstance(model, PodSpecWorkload):
+        own = model.metadata
+        pods = PodMeta(labels={COMPONENT: own.name, **(own.labels or {})}, annotations=own.annotations)
+        return WorkloadSpec(replicas=model.spec.replicas, template=PodTemplate(metadata=pods, spec=model.spec.pod_spec))
     return model.spec if isinstance(model, Workload) else WorkloadSpec(template=model.template)
 
 
@@ -126,7 +209,7 @@ def _check_kind(document: Document) -> Iterator[Problem]:
         why, remedy = IMPOSSIBLE[kind]
         yield document.problem(("kind",), f"a {kind} {why}", remedy)
         return
-    expected = "v1" if kind == POD_TEMPLATE else "apps/v1" if kind in APPS_KINDS else version
+    expected = _APIS.get(kind, version) if kind else version
     found = f"found {kind or 'no kind'} of {version or 'no apiVersion'}"
     if not kind or not version:
         field = "apiVersion" if kind else "kind"
@@ -135,15 +218,12 @@ def _check_kind(document: Document) -> Iterator[Problem]:
     elif version != expected:
         message = f"a {kind} is of {expected}, {found}"
         yield document.problem(("apiVersion",), message, f"write apiVersion: {expected}")
-    elif kind not in (*APPS_KINDS, POD_TEMPLATE) and not isinstance(
-        value_at(document.value, template_path({})), Mapping
-    ):
+    elif kind not in _APIS and not isinstance(template_of(document.value), Mapping):
         message = f"the target must be a workload with a pod template, and this {kind} has no spec.template"
         yield document.problem(("kind",), message, "name a Deployment, or another workload")
 
 
 def _check(document: Document, spec: WorkloadSpec, snapshot: Snapshot) -> Iterator[Problem]:
-    template = template_path(document.value)
     yield from _check_misspelt(document)
     yield from _check_replicas(document)
     yield from _check_selector(document, spec)
@@ -152,7 +232,7 @@ def _check(document: Document, spec: WorkloadSpec, snapshot: Snapshot) -> Iterat
     size = len(snapshot.text.encode())
     if size > MAX_SNAPSHOT_BYTES:
         message = f"the pod template has {size:,} bytes; a version may have {MAX_SNAPSHOT_BYTES:,}"
-        yield document.problem(template, message, "move data into a ConfigMap")
+        yield document.problem(pod_paths(document.value).template, message, "move data into a ConfigMap")
 
 
 def _check_replicas(document: Document) -> Iterator[Problem]:
@@ -166,13 +246,18 @@ def _check_replicas(document: Document) -> Iterator[Problem]:
 def _check_misspelt(document: Document) -> Iterator[Problem]:
     """Report misspelt fields: ignored, `replica: 5` would leave one pod.
 
-    Other unknown fields are left to the API server; `check` knows them (`cluster.lint`).
+    Other unknown fields are left to the API server; `check` knows them (`cluster.lint`). No API server is asked about a
+    PodSpecWorkload, so each of its unknown fields is reported.
     """
-    if document.value["kind"] not in APPS_KINDS:
+    is_of_oam = _is_of_oam(document)
+    if document.value["kind"] not in APPS_KINDS and not is_of_oam:
         return
-    for key in [key for key in document.value["spec"] if key not in _READ]:
-        if meant := nearest(key, _READ, cutoff=0.8):
-            yield document.problem(("spec", key), "there is no such field", f"did you mean {meant}?", at_key=True)
+    known = _ALL_OF_OAM if is_of_oam else _READ
+    for key in [key for key in document.value["spec"] if key not in known]:
+        meant = nearest(key, known, cutoff=0.8)
+        if meant or is_of_oam:
+            remedy = f"did you mean {meant}?" if meant else f"write {' or '.join(known)}, or remove it"
+            yield document.problem(("spec", key), "there is no such field", remedy, at_key=True)
 
 
 def _check_selector(document: Document, spec: WorkloadSpec) -> Iterator[Problem]:
@@ -202,20 +287,20 @@ def _check_reserved(document: Document, spec: WorkloadSpec) -> Iterator[Problem]
     for field, entries in (("labels", meta.labels), ("annotations", meta.annotations or {})):
         for key in entries:
             if key.startswith(f"{GROUP}/"):
-                path = (*template_path(document.value), "metadata", field, key)
+                path = (*pod_paths(document.value).metadata, field, key)
                 yield document.problem(path, f"{GROUP}/ is reserved for gitops-bg", "remove it", at_key=True)
 
 
 def _check_pods(document: Document) -> Iterator[Problem]:
-    template = template_path(document.value)
-    pod = value_at(document.value, (*template, "spec"))
+    place = pod_paths(document.value).spec
+    pod = value_at(document.value, place)
     if pod.get("restartPolicy", "Always") != "Always":
         message = f"{pod['restartPolicy']} is not possible in a {document.value['kind']}"
-        yield document.problem((*template, "spec", "restartPolicy"), message, "write Always, or remove the field")
+        yield document.problem((*place, "restartPolicy"), message, "write Always, or remove the field")
     seen: set[str] = set()
     for group in ("initContainers", "containers"):
         for index, container in enumerate(pod.get(group) or []):
             if container["name"] in seen:
-                path = (*template, "spec", group, index, "name")
+                path = (*place, group, index, "name")
                 yield document.problem(path, f"two containers are called {container['name']}", "rename one")
             seen.add(container["name"])

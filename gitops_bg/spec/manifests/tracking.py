@@ -7,7 +7,7 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.manifests.configuration import Configuration, configuration_of, is_tracked
 from gitops_bg.spec.manifests.configuration_checks import check_configuration, check_size
 from gitops_bg.spec.manifests.references import Named, references
-from gitops_bg.spec.manifests.target import template_path, value_at
+from gitops_bg.spec.manifests.target import pod_paths, template_of
 from gitops_bg.spec.yaml.reader import Document
 
 
@@ -28,14 +28,13 @@ NOTHING = Tracked()
 
 def track(target: Document, manifests: Mapping[Named, Document]) -> Tracked:
     """The configuration of the target in ``target``; with problems, none of it may be used."""
-    path = template_path(target.value)
-    wanted = references(value_at(target.value, path))
+    wanted = references(template_of(target.value))
     if not wanted:
         return NOTHING
     documents = [each for name, each in sorted(manifests.items()) if name in wanted and is_tracked(each.value, wanted)]
     problems = [problem for each in documents for problem in check_configuration(each)]
     configuration = () if problems else tuple(_read(documents))
-    problems.extend(check_size(configuration, target, path))
+    problems.extend(check_size(configuration, target, pod_paths(target.value).template))
     files = tuple(sorted({each.file.rpartition("/")[2] for each in documents}))
     return Tracked(configuration, files, tuple(problems), wanted - manifests.keys())
 

@@ -17,7 +17,7 @@ from gitops_bg.spec.app.render import Render
 from gitops_bg.spec.importing.manifest import cleaned
 from gitops_bg.spec.manifests.objects import ALLOWED
 from gitops_bg.spec.manifests.other_kinds import remedy_for
-from gitops_bg.spec.manifests.target import APPS_KINDS
+from gitops_bg.spec.manifests.target import APPS_KINDS, POD_SPEC_WORKLOAD
 from gitops_bg.spec.yaml.emit import to_yaml
 from gitops_bg.spec.yaml.reader import Document, read
 from gitops_bg.spec.yaml.values import as_map
@@ -28,7 +28,7 @@ _HEAD = re.compile(
     r"# Rendered by gitops-bg render from .+: inputs (?P<inputs>sha256:[0-9a-f]{64}), "
     r"text (?P<text>sha256:[0-9a-f]{64})\n"
 )
-_WORKLOADS = (*APPS_KINDS, "Rollout")
+_WORKLOADS = (*APPS_KINDS, POD_SPEC_WORKLOAD, "Rollout")
 
 
 @dataclass(frozen=True, slots=True)

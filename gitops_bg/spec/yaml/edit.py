@@ -14,13 +14,15 @@ from ruamel.yaml.events import AliasEvent, MappingStartEvent
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.spec import Retry, Suspension
 from gitops_bg.core.text.lines import lines_of
+from gitops_bg.core.text.printable import one_line
 from gitops_bg.spec.app.layout import APP_FILE, DEFAULT_TARGET_FILE, SETTINGS_FILE
-from gitops_bg.spec.manifests.target import template_path, value_at
+from gitops_bg.spec.manifests.target import pod_paths, template_of, value_at
 from gitops_bg.spec.yaml.emit import double_quoted, scalar, to_yaml
 from gitops_bg.spec.yaml.parser import Node
 from gitops_bg.spec.yaml.paths import Path, written
 from gitops_bg.spec.yaml.reader import Document, Reading, read, read_one
 from gitops_bg.spec.yaml.text import Text
+from gitops_bg.spec.yaml.values import as_map
 
 
 def set_image(data: bytes, container: str, image: str, file: str = DEFAULT_TARGET_FILE) -> bytes:
@@ -51,20 +53,37 @@ def set_template(data: bytes, template: Mapping[str, Any], file: str = DEFAULT_T
     had another template, or a style that does not fit, the template is written anew.
     """
     text, document = Text(data), _document(file, data)
-    path = template_path(document.value)
+    path, value = pod_paths(document.value).template, _at_one_place(document, template)
     node, parent = text.find(path), text.find(path[:-1])
     if node is None or parent is None or node.key_start is None:
         raise _refusal(document, path, "there is no pod template", "write one")
     _refuse_what_is_shared(document, path, node)
     if parent.flow:
-        return _verified(document, text.with_value(node, json.dumps(template)), path, template)
+        return _verified(document, text.with_value(node, json.dumps(value)), path, value)
     indent = " " * (node.key_column - 1)
-    for lines in filter(None, (_lines_like(like, path, template, indent), _lines_anew(path, template, indent))):
+    for lines in filter(None, (_lines_like(like, path, value, indent), _lines_anew(path, value, indent))):
         try:
-            return _verified(document, text.with_entry_lines(node, lines), path, template)
+            return _verified(document, text.with_entry_lines(node, lines), path, value)
         except InvalidInput as error:
             refused = error
     raise refused
+
+
+def _at_one_place(document: Document, template: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What of a template the target has at one place: all of it, unless its pods' metadata are those of the workload.
+
+    Raises `InvalidInput` where these are not the template's: they say more than the pods' labels.
+    """
+    paths, now = pod_paths(document.value), template_of(document.value)
+    if paths.are_together or now is None:
+        return template
+    for field in ("labels", "annotations"):
+        wanted = as_map(as_map(template.get("metadata")).get(field))
+        if as_map(now["metadata"].get(field)) != wanted:
+            message = f"the {field} of the pods were others, and here they are those of the workload"
+            text = json.dumps(wanted, ensure_ascii=False)
+            raise _refusal(document, (*paths.metadata, field), message, f"write {one_line(text)} by hand first")
+    return as_map(template.get("spec"))
 
 
 def _lines_like(like: bytes, path: Path, template: Mapping[str, Any], indent: str) -> str:
@@ -169,7 +188,7 @@ def _refusal(document: Document, path: Path, message: str, remedy: str) -> Inval
 
 
 def _image_path(document: Document, container: str) -> Path:
-    pods: Path = (*template_path(document.value), "spec")
+    pods = pod_paths(document.value).spec
     pod = _value_at(document.value, pods)
     groups = {group: pod.get(group) or [] for group in ("containers", "initContainers")} if pod else {}
     for group, containers in groups.items():

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 import yaml
 
 from gitops_bg.core import names
+from gitops_bg.spec.importing.convert import convert
 from tests.support.cluster.paths import replica_sets
 from tests.support.cluster.rawapi import Json
 from tests.support.scenario import App, Scenario
@@ -39,37 +40,68 @@ def test_O6_O8_O9_three_rollouts_move_traffic_between_workloads_that_stay_what_t
         web.wait(lambda of=source: _workloads(web)[of]["spec"]["replicas"] == 0, f"{source} goes to 0")
 
 
-KINDS: dict[str, dict[str, Any]] = {
-    "Deployment": {"apiVersion": "apps/v1", "kind": "Deployment"},
-    "PodTemplate": {"apiVersion": "v1", "kind": "PodTemplate"},
-    "a workload of somebody's": {"apiVersion": "core.oam.dev/v1alpha2", "kind": "PodSpecWorkload"},
+def _deployment(web: App, tag: str) -> dict[str, str]:
+    return {"target.yaml": web.target_yaml(tag)}
+
+
+def _pod_spec_workload(web: App, tag: str) -> dict[str, str]:
+    """OAM's workload with the spec of its pods, as it is; they have its labels."""
+    template = yaml.safe_load(web.target_yaml(tag))["spec"]["template"]
+    metadata = {"name": web.name, "namespace": web.key.namespace, "labels": template["metadata"]["labels"]}
+    workload = {
+        "apiVersion": "standard.oam.dev/v1alpha1",
+        "kind": "PodSpecWorkload",
+        "metadata": metadata,
+        "spec": {"replicas": web.replicas, "podSpec": template["spec"]},
+    }
+    return {"target.yaml": yaml.safe_dump(workload)}
+
+
+def _containerized_workload(web: App, tag: str) -> dict[str, str]:
+    """OAM's workload with containers in a form of its own, with a file among its configuration; as it is imported."""
+    container = yaml.safe_load(web.target_yaml(tag))["spec"]["template"]["spec"]["containers"][0]
+    container |= {"config": [{"path": "/etc/web/settings.yaml", "value": f"tag: {tag}"}]}
+    workload = {
+        "apiVersion": "core.oam.dev/v1alpha2",
+        "kind": "ContainerizedWorkload",
+        "metadata": {"name": web.name, "namespace": web.key.namespace},
+        "spec": {"containers": [container]},
+    }
+    found = convert([("workload.yaml", yaml.safe_dump(workload).encode())], {})
+    assert not found.problems
+    files = {path.rpartition("/")[2]: text for path, text in found.files.items()}
+    sized = files["target.yaml"].replace("\nspec:\n", f"\nspec:\n  replicas: {web.replicas}\n", 1)
+    return {**files, "target.yaml": sized, "app.yaml": web.app_yaml()}
+
+
+KINDS: dict[str, Callable[[App, str], dict[str, str]]] = {
+    "Deployment": _deployment,
+    "PodSpecWorkload": _pod_spec_workload,
+    "ContainerizedWorkload": _containerized_workload,
 }
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_O11_targets_of_three_kinds_roll_out_alike(name: str, world: Scenario) -> None:
-    """A Deployment, a PodTemplate, and a workload with a pod template of a kind that nobody here knows."""
+    """A Deployment, OAM's PodSpecWorkload as it is, and a ContainerizedWorkload as `gitops-bg import` writes it."""
     world.start()
     web = world.app()
 
-    def written(tag: str) -> str:
-        template = yaml.safe_load(web.target_yaml(tag))["spec"]["template"]
-        metadata = {"name": web.name, "namespace": web.key.namespace}
-        is_bare = KINDS[name]["kind"] == "PodTemplate"
-        labels = template["metadata"]["labels"]
-        spec = (
-            {"template": template}
-            if is_bare
-            else {"spec": {"replicas": web.replicas, "selector": {"matchLabels": labels}, "template": template}}
-        )
-        return yaml.safe_dump({**KINDS[name], "metadata": metadata, **spec})
+    def written(tag: str) -> dict[str, str]:
+        return {f"{web.folder}/{file}": text for file, text in KINDS[name](web, tag).items()}
 
-    world.publish("Add it", {f"{web.folder}/app.yaml": web.app_yaml(), f"{web.folder}/target.yaml": written("v1")})
+    world.publish("Add it", {f"{web.folder}/app.yaml": web.app_yaml(), **written("v1")})
     web.wait_live("v1")
-    world.publish("v2", {f"{web.folder}/target.yaml": written("v2")})
-    web.merge_promotion("v2")
+    first = _workloads(web)["v1"]
+    world.publish("v2", written("v2"))
+    live, branch = web.primary_digest(), web.promotion_branch
+    web.wait(lambda: web.offered() and web.primary_digest(branch) not in ("", live), "v2 is offered")
+    web.merge_offer()
     web.wait_live("v2")
-    assert sorted(_workloads(web)) == ["v1", "v2"]
+    after = _workloads(web)
+    assert sorted(after) == ["v1", "v2"]
+    assert after["v1"]["metadata"]["uid"] == first["metadata"]["uid"], "nothing is copied"
+    assert {each["spec"]["replicas"] for each in after.values()} == {web.replicas}
 
 
 def test_O16_another_controller_that_applies_the_target_undoes_no_size(world: Scenario) -> None:

@@ -34,7 +34,7 @@ STORIES = {
     ("docs/how-to/argo-cd-and-flux.md",): Start(),
     ("docs/how-to/environments.md",): Start(namespaces=("shop",)),
     ("docs/how-to/come-from-argo-rollouts.md",): Start(),
-    ("docs/how-to/come-from-flagger.md",): Start(),
+    ("docs/how-to/come-from-flagger.md", "docs/how-to/come-from-oam.md"): Start(),
     ("docs/how-to/ingress.md", "docs/how-to/warm-pods.md"): Start(),
     ("docs/how-to/rendered-manifests.md",): Start(needs_helm=True),
 }

@@ -347,6 +347,76 @@ def test_any_workload_with_a_pod_template_may_be_the_target(name: str) -> None:
     assert (config.target.snapshot, config.target.replicas) == (deployment.snapshot, replicas)
 
 
+OF_OAM = """\
+apiVersion: standard.oam.dev/v1alpha1
+kind: PodSpecWorkload
+metadata: {name: web, namespace: shop, labels: {app: web}, annotations: {team: shop}}
+spec:
+  replicas: 3
+  podSpec:
+    containers:
+      - name: web
+        image: registry.example/shop/web:1.0.0
+"""
+
+
+def test_the_pods_of_a_podspecworkload_have_its_metadata_and_the_label_of_oam() -> None:
+    config = load(target=OF_OAM)
+    assert config.problems == ()
+    assert config.target is not None
+    labels = {"component.oam.dev/name": "web", "app": "web"}
+    template = {"metadata": {"labels": labels, "annotations": {"team": "shop"}}, "spec": TEMPLATE["spec"]}
+    assert (config.target.snapshot, config.target.replicas) == (snapshot_of(template), 3)
+    assert config.selector == {"component.oam.dev/name": "web"}
+    assert set_image(OF_OAM.encode(), "web", "registry.example/shop/web:2.0.0").decode() == OF_OAM.replace(
+        "web:1.0.0", "web:2.0.0"
+    )
+
+
+def test_a_podspecworkload_needs_no_labels_and_no_size() -> None:
+    bare = OF_OAM.replace(", labels: {app: web}, annotations: {team: shop}", "").replace("  replicas: 3\n", "")
+    config = load(target=bare)
+    assert config.problems == ()
+    assert config.target is not None
+    template = {"metadata": {"labels": {"component.oam.dev/name": "web"}}, "spec": TEMPLATE["spec"]}
+    assert (config.target.snapshot, config.target.replicas) == (snapshot_of(template), 1)
+
+
+# what is replaced in a PodSpecWorkload, and by what: the complaint
+WRONG_OF_OAM = {
+    ("standard.oam.dev", "core.oam.dev"): "target.yaml:1: apiVersion: a PodSpecWorkload is of "
+    "standard.oam.dev/v1alpha1, found PodSpecWorkload of core.oam.dev/v1alpha1 (write apiVersion: "
+    "standard.oam.dev/v1alpha1)",
+    ("  podSpec:", "  template:"): "target.yaml:4: spec.podSpec: is required (add podSpec)",
+    ("  replicas: 3", "  minReadySeconds: 3"): "target.yaml:5: spec.minReadySeconds: there is no such field "
+    "(write replicas or podSpec, or remove it)",
+    ("  replicas", "  replica"): "target.yaml:5: spec.replica: there is no such field (did you mean replicas?)",
+    ("image: reg", "imag: reg"): "target.yaml:8: spec.podSpec.containers[0].image: is required (add image)",
+    ("{app: web}", "{gitops-bg.dev/app: web}"): 'target.yaml:3: metadata.labels["gitops-bg.dev/app"]: '
+    "gitops-bg.dev/ is reserved for gitops-bg (remove it)",
+    ("    containers", "    restartPolicy: Never\n    containers"): "target.yaml:7: spec.podSpec.restartPolicy: Never "
+    "is not possible in a PodSpecWorkload (write Always, or remove the field)",
+    ("name: web, n", "name: wep, n"): "target.yaml:3: metadata.name: wep is not the name of the folder apps/shop/web "
+    "(write web, or rename the folder)",
+    ("{app: web}", "web"): "target.yaml:3: metadata.labels: expected a mapping, found text",
+}
+
+
+@pytest.mark.parametrize("change", WRONG_OF_OAM, ids=lambda change: " -> ".join(change).replace("\n", "|"))
+def test_what_is_wrong_with_a_podspecworkload(change: tuple[str, str]) -> None:
+    text = OF_OAM.replace(*change, 1)
+    assert text != OF_OAM
+    assert complaints(load(target=text)) == [WRONG_OF_OAM[change]]
+
+
+def test_a_containerizedworkload_is_no_target_and_says_what_makes_one() -> None:
+    text = "apiVersion: core.oam.dev/v1alpha2\nkind: ContainerizedWorkload\nmetadata: {name: web}\nspec: {}\n"
+    assert complaints(load(target=text)) == [
+        "target.yaml:2: kind: a ContainerizedWorkload has containers in OAM's own form, and no pod template "
+        "(let `gitops-bg import` write a Deployment of it)"
+    ]
+
+
 DAEMON_SET = TARGET.replace("kind: Deployment", "kind: DaemonSet").replace("  replicas: 3\n", "")
 
 

@@ -96,6 +96,26 @@ def test_what_names_the_app_as_its_workload_follows_it_and_every_other_byte_stay
     assert made.keys() - {"beside.yaml"} == {"app.yaml", "target.yaml", "primary.yaml"}
 
 
+OF_OAM = """\
+apiVersion: standard.oam.dev/v1alpha1
+kind: PodSpecWorkload
+metadata:
+  name: web
+%sspec:
+  podSpec: {containers: [{name: web, image: "registry.example/shop/web:1.0.0"}]}
+"""
+LABELLED = {"none": "", "some": "  labels:\n    app: web\n", "its own": "  labels:\n    component.oam.dev/name: shop\n"}
+
+
+@pytest.mark.parametrize("labels", LABELLED)
+def test_a_podspecworkload_is_the_same_version_under_another_name(labels: str) -> None:
+    files = folder(target=OF_OAM % LABELLED[labels])
+    before, after = read_as(WEB, files).target, read_as(FRONT, {**files, **changed(files)}).target
+    assert before is not None
+    assert after is not None
+    assert after.snapshot == before.snapshot
+
+
 def test_the_autoscaler_and_its_query_mean_what_they_meant() -> None:
     files = folder(
         app_with("autoscalerRef: {kind: ScaledObject, name: web}"), as_=scaled_object(query='x{s="web-canary"}')

@@ -71,10 +71,23 @@ def test_every_service_that_selects_its_pods_carries_live_traffic() -> None:
     }
 
 
+def test_the_preview_service_has_a_name_that_kubernetes_takes() -> None:
+    strategy = app(imported(DEPLOYMENT, SERVICE.replace("name: web,", f"name: {'a' * 60},")))["strategy"]["blueGreen"]
+    assert strategy["previewService"].startswith("a" * 54 + "-")
+    assert len(strategy["previewService"]) == 63
+
+
 def test_without_a_service_the_agent_makes_one_and_that_is_said() -> None:
     found = imported(DEPLOYMENT)
     assert app(found)["strategy"]["blueGreen"]["activeService"] == "web"
     assert fields(found.listed) == ["0.yaml:3 metadata.name"]
+
+
+def test_without_a_service_and_without_ports_nobody_can_make_one_and_that_is_said() -> None:
+    bare = "".join(line for line in DEPLOYMENT.splitlines(keepends=True) if "port" not in line)
+    assert [each.message for each in imported(bare).listed] == [
+        "no Service of the files selects its pods, and no container declares a port to make one of"
+    ]
 
 
 def test_a_service_that_leads_to_other_pods_is_never_taken_from_them() -> None:

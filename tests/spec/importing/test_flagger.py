@@ -272,6 +272,84 @@ def test_what_a_daemon_set_cannot_have_is_said(daemon_set: str, canary: str, sai
     assert [said in str(each) for each in (*found.problems, *found.listed)].count(True) == 1, found
 
 
+def scaled(query: str, more: str = "", name: str = "rate") -> str:
+    """A ScaledObject of the target with one trigger."""
+    trigger = f"{{type: prometheus, name: {name}, metadata: {{serverAddress: http://p, query: '{query}'}}}}"
+    spec = f"scaleTargetRef: {{name: web}}\ntriggers:\n  - {trigger}\n"
+    return manifest("ScaledObject", "keda.sh/v1alpha1", spec, more=more)
+
+
+KEDA_REF = "autoscalerRef: {kind: ScaledObject, name: web%s}"
+OWN_QUERY = ", primaryScalerQueries: {rate: %s}"
+QUERIES: dict[str, tuple[str, str, list[str]]] = {
+    "the target, whose labels the pods have": ('r{app="web"}', "", []),
+    "the Service of the candidate, which becomes the active one": ('r{svc="web-canary"}', "", []),
+    "the copy": (
+        'r{app="web-primary"}',
+        "",
+        ["2.yaml:7: spec.triggers[0].metadata.query: asks for web-primary, and nothing is called so here"],
+    ),
+    "the copy, where another query takes its place": ('r{app="web-primary"}', OWN_QUERY % "'r'", []),
+    "the copy, in its own query": (
+        "r",
+        OWN_QUERY % "'r{app=\"web-primary\"}'",
+        ["1.yaml:8: spec.autoscalerRef.primaryScalerQueries.rate: asks for web-primary, and nothing is called so here"],
+    ),
+    "the candidate, in its own query, which is taken word for word": (
+        "r",
+        OWN_QUERY % "'r{app=\"web-canary\"}'",
+        ["1.yaml:8: spec.autoscalerRef.primaryScalerQueries.rate: asks for web-canary, and nothing is called so here"],
+    ),
+    "something that is called longer": ('r{app="web-primary-2",b="my-web-primary"}', "", []),
+}
+
+
+@pytest.mark.parametrize("asks_for", QUERIES)
+def test_a_query_of_an_autoscaler_that_names_a_copy_of_flagger_is_listed(asks_for: str) -> None:
+    query, ref, said = QUERIES[asks_for]
+    found = imported(DEPLOYMENT, canary(KEDA_REF % ref), scaled(query))
+    assert found.problems == ()
+    assert [str(each)[: len(start)] for each, start in zip(found.listed, said, strict=True)] == said
+    assert query in value_of(found, "apps/shop/web/autoscaler.yaml")["spec"]["triggers"][0]["metadata"]["query"]
+
+
+def test_the_pause_in_which_flagger_keeps_the_autoscaler_of_the_target_does_not_come_along() -> None:
+    paused = ', annotations: {autoscaling.keda.sh/paused-replicas: "%s", owner: ada}'
+    found = imported(DEPLOYMENT, canary(KEDA_REF % ""), scaled("r", paused % 0))
+    assert fields(found.listed) == ['2.yaml:3 metadata.annotations["autoscaling.keda.sh/paused-replicas"]']
+    assert value_of(found, "apps/shop/web/autoscaler.yaml")["metadata"]["annotations"] == {"owner": "ada"}
+    meant = imported(DEPLOYMENT, canary(KEDA_REF % ""), scaled("r", paused % 3))
+    assert meant.listed == ()
+    assert "autoscaling.keda.sh/paused-replicas" in meant.files["apps/shop/web/autoscaler.yaml"]
+
+
+HOSTS = {
+    ", hosts: [a.example]": ["1.yaml:6 spec.service.hosts"],
+    ', hosts: ["*"]': [],
+    ", hosts: [a.example], gatewayRefs: [{name: public}]": [],
+}
+
+
+@pytest.mark.parametrize("service", HOSTS)
+def test_hosts_of_what_is_no_gateway_are_listed(service: str) -> None:
+    assert fields(imported(DEPLOYMENT, canary(service=service)).listed) == HOSTS[service]
+
+
+OF_COPIES = {
+    ", webhooks: [{name: a, url: http://t, metadata: {cmd: curl web-primary.shop}}]": "webhooks[0]",
+    ", webhooks: [{name: a, url: 'http://web-primary/'}]": "webhooks[0]",
+    ", webhooks: [{name: a, url: 'http://web-canary/'}]": "",
+    ", metrics: [{name: a, query: 'up{service=\"web-primary\"}'}]": "metrics[0].query",
+}
+
+
+@pytest.mark.parametrize("analysis", OF_COPIES)
+def test_a_hook_or_a_metric_that_names_a_copy_of_flagger_is_listed(analysis: str) -> None:
+    found = imported(DEPLOYMENT, canary(analysis=analysis))
+    place = OF_COPIES[analysis]
+    assert [each.field for each in found.listed] == ([f"spec.analysis.{place}"] if place else [])
+
+
 WRONG = {
     "kind: Service, name: web": "spec.targetRef.kind: is a Service, and only a Deployment or DaemonSet can be imported",
     "kind: DaemonSet, name: web": "spec.targetRef.name: there is no DaemonSet shop/web among the files",

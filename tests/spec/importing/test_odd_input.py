@@ -10,12 +10,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
 from gitops_bg.spec.importing.convert import convert
-from tests.spec.importing.texts import EMPTY, EXAMPLES
+from tests.spec.importing.test_flagger import KEDA_REF, OWN_QUERY, canary, scaled
+from tests.spec.importing.test_oam import CONTAINERIZED, FILES, POD_SPEC, component
+from tests.spec.importing.texts import DEPLOYMENT, EMPTY, EXAMPLES, indented
 
 SETS = [
     [*yaml.safe_load_all((EXAMPLES / f"{name}.yaml").read_text())]
     for name in ("rollout-by-hand", "rollout-with-analyses", "canary-by-shares", "metric-templates")
 ]
+SETS.append([yaml.safe_load(each) for each in (POD_SPEC, component(CONTAINERIZED + indented(FILES, 6)))])
+SETS.append([yaml.safe_load(each) for each in (DEPLOYMENT, canary(KEDA_REF % OWN_QUERY % "r"), scaled("r"))])
 ODD = some.sampled_from([None, True, 0, -1, "", "{{ x }}", "a\nb", [], {}, [[]], [None], {"a": None}, [{"name": 1}]])
 
 

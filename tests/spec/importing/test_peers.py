@@ -6,10 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+import yaml
 
 from gitops_bg.spec.app.check import check_repository
 from gitops_bg.spec.importing.convert import convert
-from tests.spec.importing.texts import EMPTY
+from tests.spec.importing.texts import EMPTY, lost
 
 FOLDER = os.environ.get("GITOPS_BG_PEERS", "")
 KINDS = (b"kind: Rollout", b"kind: Canary", b"kind: AnalysisTemplate", b"kind: MetricTemplate", b"kind: AlertProvider")
@@ -30,5 +31,7 @@ def test_each_manifest_of_the_peers_is_imported_whole_or_refused_with_its_place(
         assert all(each.line for each in (*found.problems, *found.listed)), path
         files = {**EMPTY, **{name: text.encode() for name, text in found.files.items()}}
         assert [str(each) for each in check_repository(files.items()).problems] == [], path
+        if found.files:
+            assert list(lost(yaml.safe_load_all(path.read_text()), found)) == [], path
         whole, refused = whole + bool(found.files), refused + bool(found.problems)
     assert whole > refused > 0, f"{whole} whole, {refused} refused"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 
 from gitops_bg.spec.app.check import check_repository
 from gitops_bg.spec.importing.convert import Imported, convert
-from tests.spec.importing.texts import EMPTY, EXAMPLES
+from tests.spec.importing.texts import EMPTY, EXAMPLES, lost
 
 WEIGHTS = ["spec.analysis.maxWeight", "spec.analysis.stepWeight"]
 LISTED: dict[str, list[str]] = {
@@ -14,6 +15,7 @@ LISTED: dict[str, list[str]] = {
     "canary-by-shares": [
         "spec.provider",
         "spec.service.gateways",
+        "spec.service.hosts",
         "spec.service.retries",
         *WEIGHTS,
         "spec.analysis.metrics[0].name",
@@ -46,6 +48,12 @@ def test_an_example_is_imported_whole(name: str) -> None:
     demand_whole(found)
     assert [each.field for each in found.listed] == LISTED[name]
     assert all(each.line and each.remedy for each in found.listed)
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_every_value_of_an_example_is_in_the_files_or_listed(name: str) -> None:
+    documents = [*yaml.safe_load_all((EXAMPLES / f"{name}.yaml").read_text())]
+    assert list(lost(documents, imported(name))) == []
 
 
 def test_no_example_is_forgotten() -> None:

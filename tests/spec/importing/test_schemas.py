@@ -10,7 +10,16 @@ from pydantic import BaseModel
 
 from gitops_bg.spec.analysis.providers import ONLY_OF_ARGO
 from gitops_bg.spec.analysis.templates import TemplateSpec
-from gitops_bg.spec.importing import argo_rollouts, bgd_controller, daemon_sets, deployments, flagger, flagger_metrics
+from gitops_bg.spec.importing import (
+    argo_rollouts,
+    bgd_controller,
+    daemon_sets,
+    deployments,
+    flagger,
+    flagger_metrics,
+    oam,
+    oam_containers,
+)
 from gitops_bg.spec.importing.fields import Left, Table, fate_of
 from gitops_bg.spec.notifications.alert_providers import ProviderSpec
 from tests.spec.importing.texts import CANARY, DEPLOYMENT, PEERS, ROLLOUT, fields, imported
@@ -23,6 +32,25 @@ def schema(name: str) -> list[str]:
     return (PEERS / "schemas" / f"{name}.txt").read_text().split()
 
 
+def _below(place: str, *names: str) -> list[str]:
+    return [f"{place}.{each}" for each in names]
+
+
+OF_PROBES = ("exec", "httpGet", "initialDelaySeconds", "tcpSocket", "timeoutSeconds", "periodSeconds")
+CONTAINERIZED = [
+    "osType",
+    "arch",
+    *_below("containers[]", "name", "image", "command", "args", "ports", "imagePullSecret"),
+    *_below("containers[]", "livenessProbe", "readinessProbe"),
+    *_below("containers[].livenessProbe", *OF_PROBES),
+    *_below("containers[].env[]", "name", "value", "fromSecret.name", "fromSecret.key"),
+    *_below("containers[].config[]", "path", "value", "fromSecret.name", "fromSecret.key"),
+    *_below("containers[].resources", "cpu.required", "memory.required", "gpu", "gpu.required"),
+    *_below("containers[].resources", "extended", "extended[].name", "extended[].required"),
+    *_below("containers[].resources.volumes[]", "name", "mountPath", "accessMode", "sharingPolicy"),
+    *_below("containers[].resources.volumes[].disk", "required", "ephemeral"),
+]
+"""The fields of a ContainerizedWorkload of core.oam.dev/v1alpha2."""
 FATES: dict[str, tuple[Table, list[str]]] = {
     "Rollout": (argo_rollouts.TABLE, schema("rollout")),
     "Canary": (flagger.TABLE, schema("canary")),
@@ -32,6 +60,8 @@ FATES: dict[str, tuple[Table, list[str]]] = {
     ),
     "MetricTemplate": (flagger_metrics.TABLE, schema("metric-template")),
     "BlueGreenDeployment of bgd-controller": (bgd_controller.TABLE, ["replicas", "podSpec", "template"]),
+    "PodSpecWorkload": (oam.TABLE, ["replicas", "podSpec"]),
+    "ContainerizedWorkload": (oam_containers.TABLE, CONTAINERIZED),
     "Deployment": (
         deployments.TABLE,
         [

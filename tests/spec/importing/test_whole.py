@@ -16,6 +16,10 @@ WRONG = {
     "nothing at all": ("", "0.yaml: nothing was found to import: it has no object (name a file with a Rollout,"),
     "comments": ("# later\n---\n", "0.yaml: nothing was found to import"),
     "an empty List": ("apiVersion: v1\nkind: List\nitems: []\n", "0.yaml: nothing was found to import"),
+    "a template of helm": (
+        DEPLOYMENT.replace("replicas: 3", "replicas: {{ .Values.replicas }}"),
+        "0.yaml:5: holds {{ }}: it is a template, and nothing is rendered here (import what it renders to: `kubectl",
+    ),
     "no kind": ("apiVersion: v1\n", "0.yaml:1: kind: is required"),
     "no name": (NAMELESS, "0.yaml:3: metadata.name: is required (add name)"),
     "an unknown kind": (UNKNOWN, "0.yaml:2: kind: a Spaceship of example.com/v1 is nothing that can be imported"),
@@ -43,6 +47,10 @@ WRONG = {
     "a Rollout with a workload of another kind": (
         manifest("Rollout", "argoproj.io/v1alpha1", "workloadRef: {kind: ReplicaSet, name: web}\n"),
         "0.yaml:5: spec.workloadRef.kind: is a ReplicaSet, and only a Deployment can be imported",
+    ),
+    "a Canary that names no target": (
+        CANARY.replace(", name: web}\n  service", "}\n  service"),
+        "0.yaml:5: spec.targetRef.name: is required (write the name of the Deployment)",
     ),
     "a Rollout without pods": (
         manifest("Rollout", "argoproj.io/v1alpha1", "replicas: 2\n"),
@@ -73,6 +81,21 @@ def test_what_keeps_an_import_from_being_whole(case: str) -> None:
     assert [str(each)[: len(said)] for each in found.problems] == [said]
 
 
+@pytest.mark.parametrize("name", ["kustomization.yaml", "shop/Kustomization", "Chart.yaml", "values.yaml"])
+def test_what_only_kustomize_or_helm_reads_is_no_manifest_and_says_how_to_get_one(name: str) -> None:
+    found = convert([("0.yaml", DEPLOYMENT.encode()), (name, b"resources: [web.yaml]\n")], EMPTY)
+    assert found.files == {}
+    assert [str(each)[: len(name) + 20] for each in found.problems] == [
+        f"{name}:1: is read by kustom"[: len(name) + 20]
+    ]
+
+
+def test_texts_of_a_config_map_may_be_templates_of_somebody_else() -> None:
+    using = DEPLOYMENT + "          envFrom: [{configMapRef: {name: web}}]\n"
+    text = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, namespace: shop}\ndata: {a: "{{ .Values.a }}"}\n'
+    assert imported(using, SERVICE, text).problems == ()
+
+
 def test_an_empty_file_beside_others_is_none_of_their_business() -> None:
     assert imported("", DEPLOYMENT, SERVICE).problems == ()
     assert [each.file for each in imported("", "# nothing\n").problems] == ["0.yaml", "1.yaml"]
@@ -83,6 +106,80 @@ def test_every_reason_is_said_at_once_in_the_order_of_the_files() -> None:
     assert [str(each).partition(": ")[0] for each in found.problems] == ["1.yaml:2", "2.yaml:2"]
     found = imported(CANARY.replace("name: web}\n  service", "name: wep}\n  service"), UNKNOWN, "a: [", DEPLOYMENT)
     assert [str(each).partition(": ")[0] for each in found.problems] == ["0.yaml:5", "1.yaml:2", "2.yaml:2"]
+
+
+OF_ALL = ROLLOUT.replace("activeService: web,", "activeService: Web,").replace("/shop/web:", "/Shop/web:")
+OF_ALL = OF_ALL.replace("web-preview}", "web-preview, prePromotionAnalysis: {templates: [{templateName: gone}]}}")
+BAD_TEMPLATE = (
+    "apiVersion: argoproj.io/v1alpha1\nkind: AnalysisTemplate\nmetadata: {name: errors}\nspec:\n  metrics:\n"
+    "    - {name: a, successCondition: len(result) > 0, provider: {web: {url: http://a}}}\n"
+)
+AT_ONCE: dict[str, tuple[list[str], list[str]]] = {
+    "of a Rollout: its analysis, its Service, its image": (
+        [OF_ALL],
+        [
+            "0.yaml:1 would be wrong as apps/shop/web/app.yaml: spec.strategy.blueGreen.activeService",
+            "0.yaml:1 would be wrong as apps/shop/web/target.yaml: spec.template.spec.containers[0].image",
+            "0.yaml:14 there is no AnalysisTemplate gone among the files, nor in analysis/",
+        ],
+    ),
+    "of a Canary without its target": (
+        [CANARY.replace("interval: 30s", "interval: soon")],
+        [
+            "0.yaml:1 would be wrong as apps/shop/web/app.yaml: spec.analysis.interval",
+            "0.yaml:5 there is no Deployment shop/web among the files",
+        ],
+    ),
+    "of what says no namespace": (
+        [DEPLOYMENT.replace(", namespace: shop", "").replace("/shop/web:", "/Shop/web:")],
+        [
+            "0.yaml:1 would be wrong as apps/no-namespace/web/target.yaml: spec.template.spec.containers[0].image",
+            "0.yaml:3 is not there, and an app's folder is named after it",
+        ],
+    ),
+    "of a file that is no YAML, and beside it": (
+        ["a: [", DEPLOYMENT.replace("/shop/web:", "/Shop/web:"), UNKNOWN],
+        [
+            "0.yaml:2 this is not YAML",
+            "1.yaml:1 would be wrong as apps/shop/web/target.yaml: spec.template.spec.containers[0].image",
+            "2.yaml:2 a Spaceship of example.com/v1 is nothing that can be imported",
+        ],
+    ),
+    "of a template, of which no more is said in the app": (
+        [BAD_TEMPLATE, OF_ALL.replace("gone", "errors")],
+        [
+            "0.yaml:6 is no CEL: there is no function len; write size(result)",
+            "1.yaml:1 would be wrong as apps/shop/web/app.yaml: spec.strategy.blueGreen.activeService",
+            "1.yaml:1 would be wrong as apps/shop/web/target.yaml: spec.template.spec.containers[0].image",
+        ],
+    ),
+    "of an app whose folder is there": (
+        [OF_ALL.replace("name: web, namespace", "name: there, namespace").replace("gone", "errors"), BAD_TEMPLATE],
+        [
+            "0.yaml:1 would be wrong as apps/shop/there/app.yaml: spec.strategy.blueGreen.activeService",
+            "0.yaml:1 would be wrong as apps/shop/there/target.yaml: spec.template.spec.containers[0].image",
+            "0.yaml:3 becomes the app shop/there, and the repository has apps/shop/there already",
+            "1.yaml:6 is no CEL: there is no function len; write size(result)",
+        ],
+    ),
+    "of the second object of a file": (
+        [
+            ROLLOUT,
+            SERVICE + "---\n" + SERVICE.replace("name: web,", "name: web-preview,").replace("port: 80", "port: 0"),
+        ],
+        ["1.yaml:8 would be wrong as apps/shop/web/services.yaml: spec.ports[0].port"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", AT_ONCE)
+def test_what_is_wrong_is_one_list_that_mending_it_does_not_make_longer(case: str) -> None:
+    texts, said = AT_ONCE[case]
+    there: dict[str, bytes | Problem] = {**EMPTY, "apps/shop/there/services.yaml": SERVICE.encode()}
+    found = imported(*texts, repository=there)
+    assert found.files == {}
+    lines = [f"{each.file}:{each.line} {each.message}" for each in found.problems]
+    assert [line[: len(start)] for line, start in zip(lines, said, strict=True)] == said
 
 
 def test_bytes_that_are_no_text_are_a_problem_of_their_file() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import yaml
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.importing.convert import Imported, convert
+from gitops_bg.spec.yaml.paths import written as as_text
 
 PEERS = Path(__file__).parents[2] / "fixtures" / "peers"
 EXAMPLES = PEERS / "examples"
@@ -58,6 +60,40 @@ def imported(*texts: str, repository: dict[str, bytes | Problem] | None = None, 
     """The import of files 0.yaml, 1.yaml and so on."""
     sources = [(f"{number}.yaml", text.encode()) for number, text in enumerate(texts)]
     return convert(sources, EMPTY if repository is None else repository, namespace)
+
+
+WITHOUT_A_WORD = {
+    ("revisionHistoryLimit", 10),
+    ("progressDeadlineSeconds", 600),
+    ("provider", "kubernetes"),
+    ("abortScaleDownDelaySeconds", 0),
+    ("minReadySeconds", 0),
+}
+"""Fields of peers with their defaults, and what app.yaml says in other words."""
+
+
+def lost(documents: Iterable[Any], found: Imported) -> Iterator[str]:
+    """The values in `spec` of Rollouts and Canaries that no file has, and that nothing is said of."""
+    written = {
+        str(value) for text in found.files.values() for each in yaml.safe_load_all(text) for _, value in leaves(each)
+    }
+    said = [each.field for each in found.listed]
+    for document in documents:
+        if document and document["kind"] in ("Rollout", "Canary"):
+            for path, value in leaves(document["spec"], ("spec",)):
+                place = as_text(path)
+                is_said = any(place == each or place.startswith((f"{each}.", f"{each}[")) for each in said)
+                if str(value) not in written and not is_said and (path[-1], value) not in WITHOUT_A_WORD:
+                    yield f"{place}: {value}"
+
+
+def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Every value that has none inside of it, with its path."""
+    if isinstance(value, dict | list):
+        inner = value.items() if isinstance(value, dict) else enumerate(value)
+        yield from (leaf for key, each in inner for leaf in leaves(each, (*path, key)))
+    elif value is not None:
+        yield path, value
 
 
 def value_of(found: Imported, path: str) -> Any:

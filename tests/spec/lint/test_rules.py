@@ -380,6 +380,39 @@ ROWS: list[tuple[str, str, Change, str]] = [
         "target has app: wbe either (remove it)",
     ),
     (
+        "tool-mark",
+        "services.yaml",
+        ("{name: web}", "{name: web, labels: {argocd.argoproj.io/instance: shop}}"),
+        'services.yaml:3: metadata.labels["argocd.argoproj.io/instance"]: is how Argo CD knows its objects, and it '
+        "deletes what is not in its own Git: this one is the agent's (remove it, once Argo CD applies the object no "
+        "more: docs/how-to/argo-cd-and-flux.md)",
+    ),
+    (
+        "tool-mark",
+        "pdb.yaml",
+        (
+            "",
+            BUDGET.replace("{name: web}", "{name: web, labels: {kustomize.toolkit.fluxcd.io/name: shop}}")
+            + f"  maxUnavailable: 1\n{SELECTS}",
+        ),
+        'pdb.yaml:3: metadata.labels["kustomize.toolkit.fluxcd.io/name"]: is how Flux knows its objects: this one is '
+        "the agent's (remove it, once Flux applies the object no more: docs/how-to/argo-cd-and-flux.md)",
+    ),
+    (
+        "tool-mark",
+        "services.yaml",
+        ("{name: web}", "{name: web, annotations: {meta.helm.sh/release-name: web}}"),
+        'services.yaml:3: metadata.annotations["meta.helm.sh/release-name"]: is how Helm knows its objects: this one '
+        "is the agent's (remove it, once Helm applies the object no more: docs/how-to/argo-cd-and-flux.md)",
+    ),
+    (
+        "tool-mark",
+        "hpa.yaml",
+        ("", HPA.replace("{name: web}", "{name: web, annotations: {kustomize.toolkit.fluxcd.io/prune: disabled}}", 1)),
+        'hpa.yaml:3: metadata.annotations["kustomize.toolkit.fluxcd.io/prune"]: tells Flux what to do with an object '
+        "that the agent applies (remove it, once Flux applies the object no more: docs/how-to/argo-cd-and-flux.md)",
+    ),
+    (
         "service-name",
         "app.yaml",
         ("previewService: web-preview", "previewService: web-preveiw"),
@@ -511,6 +544,13 @@ SOUND: list[tuple[str, Change]] = [
         (LAST, f"{LAST}          env: [{{name: A, valueFrom: {{configMapKeyRef: {{name: elsewhere, key: any}}}}}}]\n"),
     ),
     ("pdb.yaml", ("", f"{BUDGET}  maxUnavailable: 1\n{SELECTS}")),
+    # A chart has both labels, and so has what is rendered from it.
+    (
+        "services.yaml",
+        ("{name: web}", "{name: web, labels: {app.kubernetes.io/instance: web, app.kubernetes.io/managed-by: Helm}}"),
+    ),
+    # Nothing live has the target's own metadata.
+    ("target.yaml", ("{name: web}", "{name: web, labels: {argocd.argoproj.io/instance: shop}}")),
     ("services.yaml", ("targetPort: http", "targetPort: 8080")),
     ("hpa.yaml", ("", HPA)),
     ("app.yaml", ("      previewService", "      scaleDownDelaySeconds: never\n      previewService")),
@@ -540,6 +580,28 @@ def test_an_app_with_an_error_has_no_notes_as_they_could_be_wrong() -> None:
     files = changed("target.yaml", (IMAGE, "image: 'a b'"))
     files["target.yaml"] = files["target.yaml"].replace(f"          {PROBE}\n", "")
     assert [each.partition(":")[0] for each in found(files)] == ["image-reference"]
+
+
+def test_the_label_of_charts_is_a_mark_where_argo_cd_has_left_others_and_tracks_by_none_of_them() -> None:
+    """Up to 2.x Argo CD tracks by it where nothing else is configured."""
+    labels = "{name: web, labels: {app.kubernetes.io/instance: shop}, annotations: {%s: x}}"
+    wave = changed("services.yaml", ("{name: web}", labels % "argocd.argoproj.io/sync-wave"))
+    assert [each.partition(": ")[2].partition(": ")[0] for each in found(wave)] == ["services.yaml:3"] * 2
+    assert 'metadata.labels["app.kubernetes.io/instance"]: is how Argo CD knows its objects' in "".join(found(wave))
+    tracked = changed("services.yaml", ("{name: web}", labels % "argocd.argoproj.io/tracking-id"))
+    assert len(found(tracked)) == 1
+    assert "tracking-id" in found(tracked)[0]
+
+
+def test_the_pods_of_a_podspecworkload_are_looked_at_where_they_are() -> None:
+    head = "apiVersion: standard.oam.dev/v1alpha1\nkind: PodSpecWorkload\nmetadata: {name: web, labels: {app: web}}\n"
+    pods = "".join(line[2:] for line in TARGET.partition("    spec:\n")[2].splitlines(keepends=True))
+    good = f"{head}spec:\n  podSpec:\n{pods}"
+    assert found({**GOOD, "target.yaml": good}) == []
+    (said,) = found({**GOOD, "target.yaml": good.replace("{app: web}", "{app: web shop}")})
+    assert said.startswith("label: target.yaml:3: metadata.labels.app: 'web shop' is no value of a label")
+    (said,) = found({**GOOD, "target.yaml": good.replace(f"        {PROBE}\n", "")})
+    assert said.startswith("readiness-probe: target.yaml:7: spec.podSpec.containers[0]: container web gets requests")
 
 
 def test_a_config_map_here_and_a_secret_elsewhere_may_have_one_name() -> None:

@@ -321,6 +321,37 @@ def test_the_template_of_a_podtemplate_is_at_its_top() -> None:
     )
 
 
+OF_OAM = """\
+kind: PodSpecWorkload
+metadata: {name: web, labels: {app: web}}
+spec:
+  podSpec:
+    containers: [{name: web, image: "web:2"}]
+  replicas: 2
+"""
+
+
+def test_the_template_of_a_podspecworkload_comes_back_where_its_pods_are() -> None:
+    labels = {"app": "web", "component.oam.dev/name": "web"}
+    old = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "web", "image": "web:1"}]}}
+    like = OF_OAM.replace("web:2", "web:1")
+    assert set_template(OF_OAM.encode(), old, like=like.encode()).decode() == like
+    anew = set_template(OF_OAM.encode(), old).decode()
+    assert anew == OF_OAM.replace('[{name: web, image: "web:2"}]', "\n      - name: web\n        image: web:1").replace(
+        "containers: \n", "containers:\n"
+    )
+
+
+def test_other_labels_of_the_pods_of_a_podspecworkload_are_no_edit_of_one_place() -> None:
+    old = {"metadata": {"labels": {"app": "shop"}}, "spec": {"containers": []}}
+    with pytest.raises(InvalidInput) as caught:
+        set_template(OF_OAM.encode(), old)
+    assert str(caught.value) == (
+        "target.yaml:2: metadata.labels: the labels of the pods were others, and here they are those of the workload "
+        '(write {"app": "shop"} by hand first)'
+    )
+
+
 @pytest.mark.parametrize(
     ("data", "words"),
     [

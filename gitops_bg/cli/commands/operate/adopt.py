@@ -5,7 +5,7 @@ The cluster is only read; the agent takes over after the push (docs/how-to/adopt
 
 import difflib
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import mkdtemp
@@ -15,20 +15,21 @@ import typer
 
 from gitops_bg.cli.adoption.choice import Chosen, Wanted, choose
 from gitops_bg.cli.adoption.folder import folder_of as files_of_app
+from gitops_bg.cli.adoption.folder import origins_of
 from gitops_bg.cli.adoption.outlook import notes_of, plan_of
+from gitops_bg.cli.adoption.soundness import problems_of
 from gitops_bg.cli.clone.worktree import files_of
-from gitops_bg.cli.errors import CommandFailed, ObjectNotFound, UsageError
+from gitops_bg.cli.errors import CommandFailed, UsageError
 from gitops_bg.cli.options.app_names import app_name
 from gitops_bg.cli.options.options import LiveOptions
 from gitops_bg.cli.session.live_session import LiveSession
 from gitops_bg.cli.views.output import Output
-from gitops_bg.cluster.lint import lint
-from gitops_bg.cluster.observation.on_demand.live_workload import read_live
+from gitops_bg.cluster.api.errors import NotFound
+from gitops_bg.cluster.observation.on_demand.live_workload import LiveWorkload, read_live
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.spec import ScaleDown
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.spec.app.check import check_repository
 from gitops_bg.spec.app.layout import folder_of
 
 Files = Mapping[str, str]
@@ -64,15 +65,16 @@ def adopt(
     Example: gitops-bg adopt shop/orders --scale-down onSuccess
     """
     output, app = Output(at.out), _app(deployment, at.place.namespace)
-    _demand_room(checkout, app)
-    with LiveSession(at.kube, at.place) as session:
-        live = read_live(session.client, app.namespace, app.name)
-    chosen, reasons = choose(live, Wanted(app, tuple(active or ()), preview))
+    folder, reasons = folder_of(app), list(_about_room(checkout, app))
+    live = _read(at, app, reasons)
+    chosen, of_live = choose(live, Wanted(app, tuple(active or ()), preview))
+    reasons.extend(of_live)
+    names = files_of_app(chosen, scale_down)
+    repository = dict(files_of(checkout)) if checkout.is_dir() else {}
+    reasons.extend(problems_of(chosen, names, origins_of(chosen), repository, tuple(reasons), datetime.now(UTC)))
     if reasons:
-        raise InvalidInput(*reasons)
-    folder = folder_of(app)
-    files = {f"{folder}/{name}": text for name, text in files_of_app(chosen, scale_down).items()}
-    _demand_sound(checkout, files)
+        raise InvalidInput(*reasons, Problem(folder, "nothing was written"))
+    files = {f"{folder}/{name}": text for name, text in names.items()}
     if not dry_run:
         _write(checkout, folder, files)
     _tell(output, chosen, scale_down, files, written=not dry_run)
@@ -85,21 +87,26 @@ def _app(text: str, namespace: str) -> AppKey:
     return AppKey(given or namespace, name)
 
 
-def _demand_room(checkout: Path, app: AppKey) -> None:
+def _about_room(checkout: Path, app: AppKey) -> Iterator[Problem]:
+    """Why the folder cannot be written."""
+    place = checkout / folder_of(app)
     if not checkout.is_dir():
-        raise ObjectNotFound(f"{checkout} is no folder; name a work tree with --checkout")
-    if (checkout / folder_of(app)).exists():
-        raise CommandFailed(f"{checkout / folder_of(app)} is there already: {app} is an app of this work tree")
+        yield Problem(str(checkout), "is no folder", remedy="name a work tree with --checkout")
+    elif place.exists():
+        yield Problem(str(place), f"is there already: {app} is an app of this work tree", remedy="move it away first")
 
 
-def _demand_sound(checkout: Path, files: Files) -> None:
-    """Raise `InvalidInput` with every problem that the work tree would have with these files, and has not now."""
-    now, before = datetime.now(UTC), dict(files_of(checkout))
-    known = set(check_repository(before.items(), lint, now).problems)
-    after = before | {path: text.encode() for path, text in files.items()}
-    new = [each for each in check_repository(after.items(), lint, now).problems if each not in known]
-    if new:
-        raise InvalidInput(*new, Problem(next(iter(files)).rpartition("/")[0], "nothing was written"))
+def _read(at: LiveOptions, app: AppKey, reasons: Sequence[Problem]) -> LiveWorkload:
+    """Read what is live. Raises `NotFound` where there is no such Deployment, or `InvalidInput` where that is not the
+    only reason.
+    """
+    try:
+        with LiveSession(at.kube, at.place) as session:
+            return read_live(session.client, app.namespace, app.name)
+    except NotFound as error:
+        if not reasons:
+            raise
+        raise InvalidInput(*reasons, Problem(f"Deployment {app}", str(error))) from error
 
 
 def _write(checkout: Path, folder: str, files: Files) -> None:

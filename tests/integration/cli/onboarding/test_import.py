@@ -106,8 +106,8 @@ def test_what_cannot_be_whole_writes_nothing(case: str, repository: Path, tmp_pa
 
 def test_every_reason_is_said_at_once(repository: Path, tmp_path: Path) -> None:
     paths = manifests(tmp_path, CANARY, "a: [", ROLLOUT.replace("shop", "other") + "---\nkind: X\n")
-    said = run(*paths, "--into", str(repository), code=1).stderr
-    assert [name in said for name in ("0.yaml:5", "1.yaml:2", "2.yaml:16")] == [True] * 3
+    said = run(*paths, str(tmp_path / "none.yaml"), "--into", str(repository), code=1).stderr
+    assert [name in said for name in ("none.yaml: cannot", "0.yaml:5", "1.yaml:2", "2.yaml:16")] == [True] * 4
 
 
 def test_wrong_use(repository: Path, tmp_path: Path) -> None:

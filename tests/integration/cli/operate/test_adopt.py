@@ -96,19 +96,11 @@ def test_a_dry_run_writes_nothing_and_prints_all_for_programs(world: Scenario, c
 
 
 def test_what_cannot_be_whole_writes_nothing_and_says_every_reason(world: Scenario, cli: Cli, tree: Path) -> None:
+    """What is live, what `check` would refuse of it (a Service of another app has the name), and what is there."""
     orders(world)
     world.cluster.apply(manifests.service(world.namespace, "orders-metrics", app="orders"))
     world.cluster.apply(manifests.service(world.namespace, "orders-preview", app="else"))
-    said = cli("adopt", f"{world.namespace}/orders", "--checkout", str(tree), code=1)
-    assert said.count("error: ") == 3
-    assert "its role is not clear" in said
-    assert "--preview" in said
-    assert not (tree / "apps").exists()
-
-
-def test_what_check_refuses_is_not_written(world: Scenario, cli: Cli, tree: Path) -> None:
-    """A Service of another app of the work tree has the name already."""
-    orders(world)
+    folder(world, tree).mkdir(parents=True)
     other = tree / "apps" / world.namespace / "cart"
     other.mkdir(parents=True)
     web = world.app("cart")
@@ -116,8 +108,17 @@ def test_what_check_refuses_is_not_written(world: Scenario, cli: Cli, tree: Path
     (other / "app.yaml").write_text(web.app_yaml())
     (other / "target.yaml").write_text(web.target_yaml("v1"))
     said = cli("adopt", f"{world.namespace}/orders", "--checkout", str(tree), code=1)
+    assert said.count("error: ") == 6
+    assert "is there already" in said
+    assert said.count("its role is not clear") == 2
+    assert "--preview" in said
+    assert f"the Service orders belongs to {world.namespace}/cart already" in said
     assert "nothing was written" in said
-    assert [each.name for each in (tree / "apps" / world.namespace).iterdir()] == ["cart"]
+    assert list(folder(world, tree).iterdir()) == []
+    nobody = cli("adopt", f"{world.namespace}/nobody", "--checkout", str(tree / "none"), code=1)
+    assert nobody.count("error: ") == 2
+    assert "is no folder" in nobody
+    assert "there is no Deployment" in nobody
 
 
 REFUSED = {

@@ -1,0 +1,27 @@
+"""A rule about what other tools left in the objects that the agent applies. For `check` only."""
+
+from collections.abc import Iterator
+
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.spec.importing.tool_marks import Mark, marks_in_file
+from gitops_bg.spec.lint.app_folder import AppFolder
+from gitops_bg.spec.lint.finding import note
+from gitops_bg.spec.yaml.values import as_map
+
+
+def _tool_mark(folder: AppFolder) -> Iterator[Problem]:
+    """The marks on what is applied with its metadata: not on the target, of which only the pods' come to be."""
+    for document in folder.others:
+        for mark in marks_in_file(as_map(document.value.get("metadata"))):
+            remedy = f"remove it, once {mark.tool} applies the object no more: docs/how-to/argo-cd-and-flux.md"
+            yield document.problem(("metadata", mark.field, mark.key), _meaning(mark), remedy, at_key=True)
+
+
+def _meaning(mark: Mark) -> str:
+    if not mark.tracks:
+        return f"tells {mark.tool} what to do with an object that the agent applies"
+    what = ", and it deletes what is not in its own Git" if mark.tool == "Argo CD" else ""
+    return f"is how {mark.tool} knows its objects{what}: this one is the agent's"
+
+
+OTHER_TOOLS_RULES = (note("tool-mark", "What another tool left on an object that the agent applies.", _tool_mark),)
