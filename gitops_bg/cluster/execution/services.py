@@ -147,7 +147,7 @@ class Services:
         live = self._writer.get(SERVICES, app.namespace, action.name)
         if live is None:
             raise WorldChanged(f"Service {app.namespace}/{action.name} is gone")
-        change = change_selector(app, action, live["spec"])
+        change = change_selector(app, action, live)
         return (self._writer.write_field(SERVICES, live, _selector(app, action, live), change),)
 
     def switch(self, app: AppKey, config: AppConfig | None, action: SwitchTraffic, decided_on: str) -> Entries:
@@ -169,7 +169,7 @@ class Services:
         if action.adopts:
             return self._take_over(app, config, action, live)
         lock = unchanged(live["metadata"]["resourceVersion"])
-        change = [*lock, *change_selector(app, action, live["spec"])]
+        change = [*lock, *change_selector(app, action, live)]
         return (self._writer.write_field(SERVICES, live, _selector(app, action, live), change),)
 
     def _take_over(self, app: AppKey, config: AppConfig | None, action: SwitchTraffic, live: Object) -> Entries:
