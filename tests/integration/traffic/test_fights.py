@@ -84,38 +84,39 @@ def test_a_fight_over_the_live_service_loses_no_request_and_holds_no_promotion_u
         assert not [each.failure for each in on.load.failures()]
 
 
-# --- Argo CD, by what its controller does ------------------------------------------------------------------------------
+# --- Argo CD, by what its controller does -----------------------------------------------------------------------------
 
 
 class Beside(NamedTuple):
     """What an Application with self-heal says about the Service, and what its repository has of it."""
 
     sync: Sync
-    labels: dict[str, str] = {}
+    manager: str = ""
+    """The label app.kubernetes.io/managed-by."""
     spec: bool = True
 
     def manifest(self, on: Stage, team: int) -> Json:
         made = manifests.service(on.world.namespace, **MINE)
         made["spec"]["ports"] = [{"name": "http", "port": 8080, "protocol": "TCP"}]
-        made["metadata"] |= {"labels": self.labels, "annotations": {"team": f"{team}"}}
+        labels = {MANAGED_BY: self.manager} if self.manager else {}
+        made["metadata"] |= {"labels": labels, "annotations": {"team": f"{team}"}}
         return made if self.spec else {key: made[key] for key in ("apiVersion", "kind", "metadata")}
 
 
 RECIPE = argo_cd()
-HELM = {MANAGED_BY: "Helm"}
 ON_THE_SERVER = "ServerSideApply=true"
 WITHOUT_THE_LABEL = ({"kind": "Service", "jsonPointers": ["/spec/selector", "/spec/ports"]},)
 
 FIGHTS = {
     "no rules": (Beside(Sync()), "spec.selector"),
     "rules that a sync does not respect": (Beside(Sync(RECIPE.ignored)), "spec.selector"),
-    "rules without a chart's label": (Beside(Sync(WITHOUT_THE_LABEL, RECIPE.options), HELM), "metadata.labels"),
+    "rules without a chart's label": (Beside(Sync(WITHOUT_THE_LABEL, RECIPE.options), "Helm"), "metadata.labels"),
 }
 """With the field that the two then fight over."""
 
 PEACE = {
-    "the recipe": Beside(RECIPE, HELM),
-    "the recipe, applied on the server": Beside(Sync(RECIPE.ignored, (*RECIPE.options, ON_THE_SERVER)), HELM),
+    "the recipe": Beside(RECIPE, "Helm"),
+    "the recipe, applied on the server": Beside(Sync(RECIPE.ignored, (*RECIPE.options, ON_THE_SERVER)), "Helm"),
     "a manifest without spec, applied on the server": Beside(Sync((), (ON_THE_SERVER,)), spec=False),
 }
 

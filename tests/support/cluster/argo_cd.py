@@ -1,4 +1,4 @@
-"""Argo CD, as far as it meets us: an Application with self-heal, by what its controller does at each look and each sync.
+"""Argo CD, as far as it meets us: an Application with self-heal, by what its controller does at each look and sync.
 
 After argo-cd 3.x: `controller/sync.go` (`normalizeTargetResources`: what is ignored is taken from the live object into
 the desired one), `gitops-engine/pkg/diff` (the three-way difference that says OutOfSync) and `resource_ops.go` (the
@@ -94,6 +94,7 @@ class ArgoCd:
     @contextmanager
     def healing(self) -> Iterator[None]:
         """Meanwhile whatever is out of sync is applied again."""
+
         def heal() -> None:
             try:
                 while not self._stopped.wait(0.02):
