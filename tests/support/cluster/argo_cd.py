@@ -2,8 +2,8 @@
 
 After argo-cd 3.x: `controller/sync.go` (`normalizeTargetResources`: what is ignored is taken from the live object into
 the desired one), `gitops-engine/pkg/diff` (the three-way difference that says OutOfSync) and `resource_ops.go` (the
-apply is kubectl's own, by the field manager `argocd-controller`). Self-heal here knows no pause: it is as quick as it
-can, where Argo CD waits for seconds.
+apply is kubectl's own, by the field manager `argocd-controller`). Self-heal looks ten times a second here, Argo CD
+every few seconds.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ CLIENT_SIDE: tuple[str, ...] = ("apply", "--validate=false", f"--field-manager={
 SERVER_SIDE = (*CLIENT_SIDE, "--server-side", "--force-conflicts")
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _TRACKING = "argocd.argoproj.io/tracking-id"
+_PAUSE_SECONDS = 0.1
 _MERGE_KEYS = {"ports": "port"}
 """Lists that a strategic merge joins by a key of their items, in the kinds of objects that tests give it."""
 
@@ -97,7 +98,7 @@ class ArgoCd:
 
         def heal() -> None:
             try:
-                while not self._stopped.wait(0.02):
+                while not self._stopped.wait(_PAUSE_SECONDS):
                     self.sync(self.out_of_sync(self.look()))
             except BaseException as error:
                 self._failed = error
