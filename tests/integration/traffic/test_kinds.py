@@ -1,194 +1,54 @@
 """The kinds of workload that users bring: each is taken over, promoted and rolled back while people use it.
 
-Six are adopted, a DaemonSet begins as an app of ours; what became of the old pods, and how each of the six ends, is in
-the table `KINDS`. All at once, through the Gateway of their namespace: the sandbox's, and Traefik in front of a real
-control plane. Agents die in the middle of the adoptions and of the ends, and two of the Services stay in Argo CD.
+Six are adopted, a DaemonSet begins as an app of ours; what becomes of the old pods, and how each of the six ends, is in
+the table `kinds.KINDS`. All at once, through the Gateway of their namespace: the sandbox's, and Traefik in front of a
+real control plane. Agents die in the middle of the adoptions and of the ends; two of the Services stay in Argo CD.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import urllib3
 
 from gitops_bg.core import names
 from gitops_bg.core.checks.scheduling import LATE
-from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.version import WorkloadKind
 from tests.integration.traffic.conftest import GatewayCluster
 from tests.integration.traffic.gateway_users import Load
+from tests.integration.traffic.kinds import (
+    DELAY,
+    GOES_BACK,
+    IN_ARGO_CD,
+    KINDS,
+    NOT_OURS,
+    OLD,
+    REPLICAS,
+    Brought,
+    OnEveryNode,
+    Routed,
+    on_the_host,
+    spread,
+)
 from tests.integration.traffic.recipes import argo_cd
 from tests.integration.traffic.stage import stage
-from tests.support import manifests
 from tests.support.agent.mortality import Mortals
 from tests.support.cluster.argo_cd import ArgoCd, Sync
 from tests.support.cluster.gateway_api import install_gateway_api, open_gateway
 from tests.support.cluster.paths import collection, path_of, pods, replica_sets
-from tests.support.cluster.rawapi import Json
 from tests.support.command_line import Cli
 from tests.support.scenario import App, Scenario, scenario
 from tests.support.sightings import Sightings
 from tests.support.waiting import eventually, stretched
 
-OLD, REPLICAS, DELAY = "v0", 2, 300
 DIES_AFTER = 25
 """Writes of an agent: six adoptions, or ends, need some ten each."""
-NOT_OURS = ""
-"""Who answers where a pod carries no digest of ours: the Deployment that is adopted."""
-
-Pod = Callable[[str, str], Json]
-"""The spec of a pod from the name of its app and a tag."""
-
-
-def container(app: str, tag: str, number: int = 8080, **changes: Any) -> Json:
-    ports = [{"name": "http", "containerPort": number}]
-    return {"name": "web", "image": f"registry.example/{app}:{tag}", "ports": ports, **changes}
-
-
-def single(app: str, tag: str) -> Json:
-    return {"containers": [container(app, tag)]}
-
-
-def sidecar(app: str, tag: str) -> Json:
-    """The Service leads to the proxy, which comes second."""
-    proxy = {"name": "proxy", "image": "registry.example/proxy:1", "ports": [{"name": "proxy", "containerPort": 9000}]}
-    return {"containers": [{**container(app, tag), "ports": []}, proxy]}
-
-
-def prepared(app: str, tag: str) -> Json:
-    """With an init container of the version's own."""
-    migrate = {"name": "migrate", "image": f"registry.example/{app}-migrations:{tag}"}
-    return {"initContainers": [migrate], "containers": [container(app, tag)]}
-
-
-def renumbered(app: str, tag: str) -> Json:
-    """The Service knows the port by its name, and the second version has another number behind it."""
-    return {"containers": [container(app, tag, 8080 if tag != "v2" else 9090)]}
-
-
-def on_the_host(app: str, tag: str) -> Json:
-    """Two versions of two pods need four nodes."""
-    ports = [{"name": "http", "containerPort": 8080, "hostPort": 8080}]
-    return {"containers": [container(app, tag, ports=ports)]}
-
-
-def spread(app: str, tag: str) -> Json:
-    """Never two pods more on one node than on another."""
-    even = {
-        "maxSkew": 1,
-        "topologyKey": "kubernetes.io/hostname",
-        "whenUnsatisfiable": "DoNotSchedule",
-        "labelSelector": {"matchLabels": {"app": app}},
-    }
-    return {"containers": [container(app, tag)], "topologySpreadConstraints": [even]}
-
-
-class Kind(NamedTuple):
-    """A kind of workload, and what becomes of the app that is one."""
-
-    pod: Pod
-    port: str
-    """The name of the port that its Service leads to."""
-    scale_down: str
-    """``adopt.scaleDown``."""
-    end: str
-    """``release``, ``move``, or the ``deletionPolicy`` of a folder that leaves main."""
-
-
-KINDS = {
-    "single": Kind(single, "http", "progressively", "release"),
-    "sidecar": Kind(sidecar, "proxy", "onSuccess", "move"),
-    "prepared": Kind(prepared, "http", "never", "revertToTarget"),
-    "renumbered": Kind(renumbered, "http", "onSuccess", "orphan"),
-    "on-host": Kind(on_the_host, "http", "progressively", "delete"),
-    "spread": Kind(spread, "http", "never", "keep"),
-}
-"""By the name of an app."""
-
-IN_ARGO_CD = ("prepared", "renumbered")
-"""The Services that stay in Argo CD, by the recipe of docs/how-to/argo-cd-and-flux.md."""
-
-GOES_BACK = {"release", "revertToTarget"}
-"""The ends that give live traffic back to the Deployment that the app was adopted from."""
-
-
-class Routed(App):
-    """An app that people reach through the Gateway, by its name."""
-
-    service_port = 80
-
-    @property
-    def path(self) -> str:
-        return f"/{self.name}"
-
-    @property
-    def request(self) -> tuple[str, str]:
-        """What its users send."""
-        return self.path, ""
-
-    def short(self, tag: str) -> str:
-        return short(self.digest(tag))
-
-    def route(self) -> Json:
-        rule = {
-            "matches": [{"path": {"type": "PathPrefix", "value": self.path}}],
-            "backendRefs": [{"name": self.name, "port": self.service_port}],
-        }
-        return {
-            "apiVersion": "gateway.networking.k8s.io/v1",
-            "kind": "HTTPRoute",
-            "metadata": {"name": self.name, "namespace": self.scenario.namespace},
-            "spec": {"parentRefs": [{"name": "public"}], "rules": [rule]},
-        }
-
-
-class OnEveryNode(Routed):
-    """A DaemonSet; the agent makes its Service, by the port of its pods."""
-
-    service_port = 8080
-
-    def __init__(self, world: Scenario, name: str) -> None:
-        super().__init__(world, name)
-        self.workload = WorkloadKind.DAEMON_SET
-
-
-class Brought(Routed):
-    """An app of one of the kinds, which is adopted from a Deployment that serves already."""
-
-    def __init__(self, world: Scenario, name: str) -> None:
-        super().__init__(world, name)
-        self.pod, self.port, self.scale_down, self.end = KINDS[name]
-        self.spec["adopt"] = {"deployment": name, "scaleDown": self.scale_down}
-        if self.end not in ("release", "move"):
-            self.spec["deletionPolicy"] = self.end
-        self.objects["service.yaml"] = self.service()
-
-    def pod_template(self, tag: str) -> Json:
-        return {"metadata": {"labels": {"app": self.name}}, "spec": self.pod(self.name, tag)}
-
-    def service(self) -> Json:
-        made = manifests.service(self.scenario.namespace, self.name, app=self.name)
-        made["spec"]["ports"][0]["targetPort"] = self.port
-        return made
-
-    def of_a_chart(self, team: str = "") -> Json:
-        """Its Service as another tool's repository has it, which changes with ``team``."""
-        made = self.service()
-        labels = {names.MANAGED_BY: "Helm", "app.kubernetes.io/name": self.name}
-        made["metadata"] |= {"labels": labels, "annotations": {"team": team}}
-        return made
-
-    def deployment(self) -> Json:
-        made = manifests.deployment(self.scenario.namespace, self.name, REPLICAS, OLD)
-        made["spec"]["template"] = self.pod_template(OLD)
-        return made
 
 
 class Story(NamedTuple):
@@ -356,15 +216,14 @@ def rename(world: Scenario, app: Brought, name: str, folder: Path) -> Routed:
 
 
 def assert_ended(story: Story) -> None:
-    """What each end leaves behind."""
+    """What each end leaves behind; of what is deleted nothing, once the garbage collector has been there."""
     story.world.wait_idle()
     for app in story.apps:
-        service = story.world.live("services", app.name)
-        assert (service is None) is (app.end == "delete"), app.name
-        ours = [each for each in app.versions().values() if each.replicas]
-        assert bool(ours) is (app.end == "keep"), app.name
         stays = app.end in GOES_BACK or app.scale_down == "never"
         assert size_of_deployment(app) == (REPLICAS if stays else 0), app.name
+    for app in story.named("release", "revertToTarget", "orphan", "keep"):
+        ours = [each for each in app.versions().values() if each.replicas]
+        assert bool(ours) is (app.end == "keep"), app.name
     (kept,), (orphan,) = story.named("keep"), story.named("orphan")
     assert kept.condition("GitReachable")["reason"] == "Orphaned"
     left = story.world.cluster.list(replica_sets(story.world.namespace), labelSelector=f"!{names.APP}")
