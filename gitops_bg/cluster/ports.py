@@ -58,8 +58,12 @@ class TrafficRouter(Protocol):
         ``returning``: ask it as well whose pods the routes lead to once they are handed back.
         """
 
-    def serving(self, app: AppKey, config: AppConfig | None, labels: Mapping[str, str]) -> str:
-        """The route of live traffic that leads to pods with these labels, read live; empty for none."""
+    def serving(self, app: AppKey, config: AppConfig | None, labels: Mapping[str, str], *, alone: bool = False) -> str:
+        """The route of live traffic that leads to pods with these labels, read live; empty for none.
+
+        Where only those that lead to their version ``alone`` are asked for, one that leads to whatever else fits is
+        none.
+        """
 
     def switch(self, app: AppKey, config: AppConfig | None, action: SwitchTraffic, decided_on: str) -> Entries:
         """Move live traffic: compare-and-swap.

@@ -10,7 +10,8 @@ import pytest
 from gitops_bg.cluster.manifests.patches import change_selector, replace_ports
 from gitops_bg.core.model.actions import PointPreview
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.names import selector
+from gitops_bg.core.names import APP as APP_LABEL
+from gitops_bg.core.names import MANAGED_BY, MANAGER, selector
 
 APP = AppKey("shop", "web")
 DIGEST = "v1:" + "3f9c012345" * 6
@@ -31,7 +32,7 @@ PORTS: dict[str, tuple[list[dict[str, Any]] | None, list[dict[str, Any]] | None]
 def test_ports_move_with_the_selector(name: str) -> None:
     wanted, written = PORTS[name]
     action = PointPreview("web", (("app", "web"),), DIGEST, json.dumps(wanted) if wanted else "")
-    patch = change_selector(APP, action, {"ports": LIVE})
+    patch = change_selector(APP, action, service())
     assert {"op": "test", "path": "/spec/selector", "value": {"app": "web"}} in patch
     assert {"op": "add", "path": "/spec/selector", "value": selector(APP, DIGEST)} in patch
     assert [each["value"] for each in patch if each["path"] == "/spec/ports"] == ([written] if written else [])
@@ -42,3 +43,30 @@ def test_ports_that_are_right_need_no_patch() -> None:
     assert replace_ports(live, {"spec": {"ports": LIVE, "selector": {}}}) == []
     lock, *_ = replace_ports(live, {"spec": {"ports": [WEB], "selector": {}}})
     assert lock == {"op": "test", "path": "/metadata/resourceVersion", "value": "7"}
+
+
+def service(controller: str = "", **labels: str) -> dict[str, Any]:
+    """A live Service; `controller` is the app whose object controls it."""
+    head = {"apiVersion": "gitops-bg.dev/v1alpha1", "kind": "BlueGreenDeployment", "uid": "u", "controller": True}
+    owners = [{**head, "name": controller}] if controller else []
+    metadata = {"name": "web", "namespace": "shop", "uid": "u", "resourceVersion": "7", "labels": labels}
+    return {"metadata": {**metadata, "ownerReferences": owners}, "spec": {"ports": LIVE}}
+
+
+OURS = {MANAGED_BY: MANAGER, APP_LABEL: "web"}
+LABELS = {"/metadata/labels/app.kubernetes.io~1managed-by": MANAGER, "/metadata/labels/gitops-bg.dev~1app": "web"}
+STILL_OURS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "its controller says so": (service("web", **OURS), {"/metadata/ownerReferences": "as it is"}),
+    "whatever its labels": (service("web", **{MANAGED_BY: "Helm"}), {"/metadata/ownerReferences": "as it is"}),
+    "nobody controls it, so its labels do": (service(**OURS), LABELS),
+    "another app controls it, so its labels would have to": (service("cart", **OURS), LABELS),
+}
+
+
+@pytest.mark.parametrize("name", STILL_OURS)
+def test_a_service_is_moved_only_while_it_is_ours(name: str) -> None:
+    live, tested = STILL_OURS[name]
+    patch = change_selector(APP, PointPreview("web", (("app", "web"),), DIGEST, ""), live)
+    tests = {each["path"]: each["value"] for each in patch if each["op"] == "test" and "/metadata" in each["path"]}
+    as_it_is = live["metadata"]["ownerReferences"]
+    assert tests == {path: as_it_is if value == "as it is" else value for path, value in tested.items()}

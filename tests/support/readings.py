@@ -25,7 +25,7 @@ class Version(NamedTuple):
 def version_of(found: Json) -> Version:
     """What a user reads off a live ReplicaSet, or DaemonSet."""
     status = found.get("status", {})
-    labels, image = found["metadata"]["labels"], found["spec"]["template"]["spec"]["containers"][0]["image"]
+    labels, image = found["metadata"].get("labels") or {}, found["spec"]["template"]["spec"]["containers"][0]["image"]
     return Version(
         name=found["metadata"]["name"],
         uid=found["metadata"]["uid"],

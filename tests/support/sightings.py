@@ -120,13 +120,15 @@ class Sightings:
             each.get("status", {}).get("availableReplicas", 0) for each in found if _selected(each).digest == digest
         )
 
-    def assert_traffic_was_safe(self, service: str) -> None:
-        """I1 and I2, at every moment that was seen."""
-        bad = [move for move in self.moves(service) if move.available_there < move.available_at_origin]
+    def assert_traffic_was_safe(self, service: str, *, is_given_back: bool = False) -> None:
+        """I1 and I2, at every moment that was seen. A Service ``is_given_back`` to pods of others: who counts these?"""
+        moves = [move for move in self.moves(service) if move.to or not is_given_back]
+        bad = [move for move in moves if move.available_there < move.available_at_origin]
         assert not bad, f"traffic moved to fewer available pods: {bad}"
-        empty = [move for move in self.moves(service) if not move.available_there]
+        empty = [move for move in moves if not move.available_there]
         assert not empty, f"traffic moved to no available pod: {empty}"
-        assert not self.shrunk_while_selected(service)
+        shrunk = self.shrunk_while_selected(service)
+        assert not shrunk, f"{service} selected what shrank: {shrunk}"
 
     def _has_caught_up(self) -> bool:
         """Whether the state of each object now was seen: who reads is told before who watches."""

@@ -114,7 +114,8 @@ class Executor:
         return written
 
     def _change_workload(self, app: AppKey, config: AppConfig | None, action: WorkloadAction) -> Entries:
-        workloads, spare = self._parts.workloads, partial(self._refuse_if_serving, app, config)
+        workloads, alone = self._parts.workloads, isinstance(action, ScaleReplicaSet) and action.unpromoted
+        spare = partial(self._refuse_if_serving, app, config, alone=alone)
         match action:
             case CreateReplicaSet():
                 written = workloads.create(app, action, config.selector if config else {}, spare)
@@ -146,9 +147,11 @@ class Executor:
                 assert_never(action)
         return written
 
-    def _refuse_if_serving(self, app: AppKey, config: AppConfig | None, name: str, labels: Mapping[str, str]) -> None:
-        """Check I2 live: raise where a route of live traffic leads to these pods."""
-        route = self._parts.router.serving(app, config, labels)
+    def _refuse_if_serving(
+        self, app: AppKey, config: AppConfig | None, name: str, labels: Mapping[str, str], *, alone: bool = False
+    ) -> None:
+        """Check I2 live: raise where a route of live traffic leads to these pods, or, with ``alone``, to them alone."""
+        route = self._parts.router.serving(app, config, labels, alone=alone)
         if route:
             raise WorldChanged(f"the active Service {route} selects {name}")
 

@@ -19,7 +19,7 @@ from gitops_bg.cluster.manifests.patches import (
     take_over,
     unchanged,
 )
-from gitops_bg.cluster.manifests.render import selects, service_manifest
+from gitops_bg.cluster.manifests.render import digest_in, selects, service_manifest
 from gitops_bg.cluster.manifests.services import (
     ServiceNames,
     at_hand,
@@ -87,7 +87,7 @@ class Services:
             if is_unclaimed(state.meta, app) or serves_app(state, app):
                 yield from self._reader.slices_of(app.namespace, name)
 
-    def serving(self, app: AppKey, config: AppConfig | None, labels: Mapping[str, str]) -> str:
+    def serving(self, app: AppKey, config: AppConfig | None, labels: Mapping[str, str], *, alone: bool = False) -> str:
         """The active Service, by Git or by the live spec, that selects pods with these labels, read live; empty for
         none. The Service of a release group that follows the app counts as well.
         """
@@ -95,7 +95,8 @@ class Services:
         for name in (*active, *stable_names(app)):
             service = self._writer.get(SERVICES, app.namespace, name) or {}
             counts = name in active or names.RELEASE_GROUP in (service.get("metadata", {}).get("labels") or {})
-            if counts and selects(service.get("spec", {}).get("selector") or {}, labels):
+            selector = service.get("spec", {}).get("selector") or {}
+            if counts and selects(selector, labels) and (digest_in(app, selector) or not alone):
                 return name
         return ""
 
@@ -147,7 +148,7 @@ class Services:
         live = self._writer.get(SERVICES, app.namespace, action.name)
         if live is None:
             raise WorldChanged(f"Service {app.namespace}/{action.name} is gone")
-        change = change_selector(app, action, live["spec"])
+        change = change_selector(app, action, live)
         return (self._writer.write_field(SERVICES, live, _selector(app, action, live), change),)
 
     def switch(self, app: AppKey, config: AppConfig | None, action: SwitchTraffic, decided_on: str) -> Entries:
@@ -169,7 +170,7 @@ class Services:
         if action.adopts:
             return self._take_over(app, config, action, live)
         lock = unchanged(live["metadata"]["resourceVersion"])
-        change = [*lock, *change_selector(app, action, live["spec"])]
+        change = [*lock, *change_selector(app, action, live)]
         return (self._writer.write_field(SERVICES, live, _selector(app, action, live), change),)
 
     def _take_over(self, app: AppKey, config: AppConfig | None, action: SwitchTraffic, live: Object) -> Entries:

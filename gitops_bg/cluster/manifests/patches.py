@@ -12,6 +12,8 @@ from gitops_bg.cluster.manifests.adoption import before_in, before_of, given_bac
 from gitops_bg.cluster.manifests.render import with_protocols
 from gitops_bg.cluster.observation.changed_fields import ChangedField, ListItem
 from gitops_bg.cluster.observation.drift import ports_are
+from gitops_bg.cluster.observation.ownership import controlling_app
+from gitops_bg.cluster.observation.states import meta_of
 from gitops_bg.core import names
 from gitops_bg.core.model.actions import HandBack, MarkService, PointPreview, ScaleReplicaSet, SwitchTraffic
 from gitops_bg.core.model.version import AppKey
@@ -51,15 +53,15 @@ def _pointer(live: Any, path: Sequence[str | ListItem]) -> tuple[str | int, ...]
 def change_selector(app: AppKey, action: SwitchTraffic | PointPreview, live: Object) -> list[Object]:
     """Move a Service of ours from exactly the expected selector to the pods of another version, with its ports.
 
-    ``live`` is the spec of the observed Service: ports that are right stay untouched.
+    ``live`` is the Service as it was read: ports that are right stay untouched.
     """
     expected = dict(action.expected_selector) or None
     wanted = {"ports": read_json(action.ports)} if action.ports else {}
     return [
-        *_still_ours(app),
+        *_still_ours(app, live),
         {"op": "test", "path": _SELECTOR, "value": expected},
         {"op": "add", "path": _SELECTOR, "value": names.selector(app, action.digest)},
-        *_replace_ports(live, with_protocols(wanted)),
+        *_replace_ports(live["spec"], with_protocols(wanted)),
     ]
 
 
@@ -88,7 +90,7 @@ def hand_back(app: AppKey, action: HandBack, live: Object, app_uid: str) -> list
     labels = given_back(live, "labels", before.labels) | manager
     annotations = given_back(live, "annotations", before.annotations)
     return [
-        *_still_ours(app),
+        *_still_ours(app, live),
         *_let_go(live, app_uid, labels, annotations),
         {"op": "test", "path": _SELECTOR, "value": dict(action.expected_selector) or None},
         {"op": "add", "path": _SELECTOR, "value": dict(action.selector)},
@@ -130,7 +132,7 @@ def mark_service(app: AppKey, action: MarkService, live: Object) -> list[Object]
     """
     annotations = {**(live["metadata"].get("annotations") or {}), names.WITHDRAWN: action.withdrawn}
     return [
-        *([] if action.adopts else _still_ours(app)),
+        *([] if action.adopts else _still_ours(app, live)),
         *unchanged(live["metadata"]["resourceVersion"]),
         {"op": "test", "path": _SELECTOR, "value": dict(action.expected_selector) or None},
         {"op": "add", "path": "/metadata/annotations", "value": annotations},
@@ -140,7 +142,7 @@ def mark_service(app: AppKey, action: MarkService, live: Object) -> list[Object]
 def replace_selector(app: AppKey, live: Object, manifest: Object) -> list[Object]:
     """Set the selector of a Service of ours to exactly that of its manifest, unless somebody moved it meanwhile."""
     return [
-        *_still_ours(app),
+        *_still_ours(app, live),
         {"op": "test", "path": _SELECTOR, "value": live["spec"].get("selector")},
         {"op": "add", "path": _SELECTOR, "value": manifest["spec"]["selector"]},
     ]
@@ -210,7 +212,7 @@ def change_nodes(app: AppKey, action: ScaleReplicaSet, live: Object) -> list[Obj
     after = kept if action.replicas else {**kept, names.NOWHERE: "true"}
     change = {"op": "add", "path": _NODES, "value": after} if after else {"op": "remove", "path": _NODES}
     test = {"op": "test", "path": _NODES, "value": before or None}
-    return [] if after == before else [*_still_ours(app), test, change]
+    return [] if after == before else [*_still_ours(app, live), test, change]
 
 
 def change_annotation(app: AppKey, annotation: str, current: str, text: str) -> list[Object]:
@@ -220,7 +222,12 @@ def change_annotation(app: AppKey, annotation: str, current: str, text: str) -> 
     return [*_still_ours(app), {"op": "test", "path": path, "value": current}, change]
 
 
-def _still_ours(app: AppKey) -> list[Object]:
+def _still_ours(app: AppKey, live: Object | None = None) -> list[Object]:
+    """Only if the object is still ours, by what makes it ours (``cluster.observation.ownership``): its controller, if
+    it was read and has one. Its labels are anybody's to write, and must not hold up a switch.
+    """
+    if live is not None and controlling_app(meta_of(live)) == app:
+        return [{"op": "test", "path": "/metadata/ownerReferences", "value": live["metadata"]["ownerReferences"]}]
     labels = {names.MANAGED_BY: names.MANAGER, names.APP: names.app_label(app)}
     return [
         {"op": "test", "path": f"/metadata/labels/{_escaped(label)}", "value": value} for label, value in labels.items()

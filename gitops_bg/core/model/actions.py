@@ -110,6 +110,8 @@ class ScaleReplicaSet:
     A scale-down is refused while the live active Service selects it (I2).
 
     A ``serving`` ReplicaSet with more replicas than the target asks for is the exception: it keeps its full size.
+    An ``unpromoted`` version is the other: what serves is behind the same Service and stays, so only a Service that
+    selects the version alone counts.
     """
 
     digest: str
@@ -120,6 +122,7 @@ class ScaleReplicaSet:
     serving: bool = False
     workload: WorkloadKind = WorkloadKind.REPLICA_SET
     """A DaemonSet is put on its nodes, or taken off them."""
+    unpromoted: bool = False
 
     def __str__(self) -> str:
         if self.workload is WorkloadKind.DAEMON_SET:

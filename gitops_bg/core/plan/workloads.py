@@ -4,7 +4,9 @@ What traffic needs grows first, new versions last: a refused new version must no
 rollback.
 """
 
-from gitops_bg.core.checks.adoption.onboarding import leak_to
+from dataclasses import replace
+
+from gitops_bg.core.checks.adoption.onboarding import leak_to, serves_by
 from gitops_bg.core.checks.adoption.release import is_released
 from gitops_bg.core.checks.contests import REPLICA_SET, may_recreate, may_repair, may_rescale
 from gitops_bg.core.checks.ephemeral_metadata import metadata_for
@@ -124,11 +126,13 @@ def _shrink(world: World, version: Version) -> tuple[ClusterAction, ...]:
         return ()
     if not may_rescale(world, view.name):
         return ()
-    serving = is_live(world, version.digest) and not (leak_to(world, version) or is_released(world))
+    leak = leak_to(world, version)
+    serving = is_live(world, version.digest) and not (leak or is_released(world))
     if serving and size < world.full_size:
         return ()
     reason = "archived" if version.stage is Stage.ARCHIVED else f"the {version.stage} version needs {size}"
-    return (_scaled(version, view.replicas, size, reason, serving),)
+    scaled = _scaled(version, view.replicas, size, reason, serving)
+    return (replace(scaled, unpromoted=leak is not None and serves_by(world, leak)),)
 
 
 def _delete_unknown(world: World) -> list[ClusterAction]:

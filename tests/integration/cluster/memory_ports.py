@@ -54,9 +54,10 @@ class MemoryRouter:
     ) -> MemoryRoutes:
         return MemoryRoutes({name: self.routes[name] for name in names if name in self.routes})
 
-    def serving(self, app: AppKey, config: AppConfig | None, labels: Mapping[str, str]) -> str:
+    def serving(self, app: AppKey, config: AppConfig | None, labels: Mapping[str, str], *, alone: bool = False) -> str:
         leads = (name for name in self.live if name in self.routes)
-        return next((name for name in leads if dict(self.routes[name].selector).items() <= labels.items()), "")
+        found = (name for name in leads if dict(self.routes[name].selector).items() <= labels.items())
+        return next((name for name in found if self.routes[name].digest or not alone), "")
 
     def switch(self, app: AppKey, config: AppConfig | None, action: SwitchTraffic, decided_on: str) -> Entries:
         if action.create == (action.name in self.routes):

@@ -1,178 +1,121 @@
 """The kinds of workload that users bring: each is taken over, promoted and rolled back while people use it.
 
-Six are adopted, a DaemonSet begins as an app of ours; one is given back in the end, and one gets another name. All at
-once, through the Gateway of their namespace: the sandbox's, and Traefik in front of a real control plane.
+Six are adopted, a DaemonSet begins as an app of ours; what becomes of the old pods, and how each of the six ends, is in
+the table `kinds.KINDS`. All at once, through the Gateway of their namespace: the sandbox's, and Traefik in front of a
+real control plane. Agents die in the middle of the adoptions and of the ends; two of the Services stay in Argo CD.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
+
+import urllib3
 
 from gitops_bg.core import names
 from gitops_bg.core.checks.scheduling import LATE
-from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.version import WorkloadKind
 from tests.integration.traffic.conftest import GatewayCluster
 from tests.integration.traffic.gateway_users import Load
+from tests.integration.traffic.kinds import (
+    DELAY,
+    GOES_BACK,
+    IN_ARGO_CD,
+    KINDS,
+    NOT_OURS,
+    OLD,
+    REPLICAS,
+    Brought,
+    OnEveryNode,
+    Routed,
+    on_the_host,
+    spread,
+)
+from tests.integration.traffic.recipes import argo_cd
 from tests.integration.traffic.stage import stage
-from tests.support import manifests
+from tests.support.agent.mortality import Mortals
+from tests.support.cluster.argo_cd import ArgoCd, Sync
 from tests.support.cluster.gateway_api import install_gateway_api, open_gateway
-from tests.support.cluster.paths import pods
-from tests.support.cluster.rawapi import Json
+from tests.support.cluster.paths import collection, path_of, pods, replica_sets
 from tests.support.command_line import Cli
 from tests.support.scenario import App, Scenario, scenario
 from tests.support.sightings import Sightings
 from tests.support.waiting import eventually, stretched
 
-OLD, REPLICAS, DELAY = "v0", 2, 300
-NOT_OURS = ""
-"""Who answers where a pod carries no digest of ours: the Deployment that is adopted."""
-
-Pod = Callable[[str, str], Json]
-"""The spec of a pod from the name of its app and a tag."""
+DIES_AFTER = 25
+"""Writes of an agent: six adoptions, or ends, need some ten each."""
 
 
-def container(app: str, tag: str, number: int = 8080, **changes: Any) -> Json:
-    ports = [{"name": "http", "containerPort": number}]
-    return {"name": "web", "image": f"registry.example/{app}:{tag}", "ports": ports, **changes}
+class Story(NamedTuple):
+    """Six Deployments with their Services answer; no agent runs."""
 
+    world: Scenario
+    apps: list[Brought]
+    load: Load
+    seen: Sightings
+    argo: ArgoCd
 
-def single(app: str, tag: str) -> Json:
-    return {"containers": [container(app, tag)]}
-
-
-def sidecar(app: str, tag: str) -> Json:
-    """The Service leads to the proxy, which comes second."""
-    proxy = {"name": "proxy", "image": "registry.example/proxy:1", "ports": [{"name": "proxy", "containerPort": 9000}]}
-    return {"containers": [{**container(app, tag), "ports": []}, proxy]}
-
-
-def prepared(app: str, tag: str) -> Json:
-    """With an init container of the version's own."""
-    migrate = {"name": "migrate", "image": f"registry.example/{app}-migrations:{tag}"}
-    return {"initContainers": [migrate], "containers": [container(app, tag)]}
-
-
-def renumbered(app: str, tag: str) -> Json:
-    """The Service knows the port by its name, and the second version has another number behind it."""
-    return {"containers": [container(app, tag, 8080 if tag != "v2" else 9090)]}
-
-
-def on_the_host(app: str, tag: str) -> Json:
-    """Two versions of two pods need four nodes."""
-    ports = [{"name": "http", "containerPort": 8080, "hostPort": 8080}]
-    return {"containers": [container(app, tag, ports=ports)]}
-
-
-def spread(app: str, tag: str) -> Json:
-    """Never two pods more on one node than on another."""
-    even = {
-        "maxSkew": 1,
-        "topologyKey": "kubernetes.io/hostname",
-        "whenUnsatisfiable": "DoNotSchedule",
-        "labelSelector": {"matchLabels": {"app": app}},
-    }
-    return {"containers": [container(app, tag)], "topologySpreadConstraints": [even]}
-
-
-KINDS: dict[str, tuple[Pod, str]] = {
-    "single": (single, "http"),
-    "sidecar": (sidecar, "proxy"),
-    "prepared": (prepared, "http"),
-    "renumbered": (renumbered, "http"),
-    "on-host": (on_the_host, "http"),
-    "spread": (spread, "http"),
-}
-"""By the name of an app: its pod, and the name of the port that its Service leads to."""
-
-
-class Routed(App):
-    """An app that people reach through the Gateway, by its name."""
-
-    service_port = 80
-
-    @property
-    def path(self) -> str:
-        return f"/{self.name}"
-
-    @property
-    def request(self) -> tuple[str, str]:
-        """What its users send."""
-        return self.path, ""
-
-    def short(self, tag: str) -> str:
-        return short(self.digest(tag))
-
-    def route(self) -> Json:
-        rule = {
-            "matches": [{"path": {"type": "PathPrefix", "value": self.path}}],
-            "backendRefs": [{"name": self.name, "port": self.service_port}],
-        }
-        return {
-            "apiVersion": "gateway.networking.k8s.io/v1",
-            "kind": "HTTPRoute",
-            "metadata": {"name": self.name, "namespace": self.scenario.namespace},
-            "spec": {"parentRefs": [{"name": "public"}], "rules": [rule]},
-        }
-
-
-class OnEveryNode(Routed):
-    """A DaemonSet; the agent makes its Service, by the port of its pods."""
-
-    service_port = 8080
-
-    def __init__(self, world: Scenario, name: str) -> None:
-        super().__init__(world, name)
-        self.workload = WorkloadKind.DAEMON_SET
-
-
-class Brought(Routed):
-    """An app of one of the kinds, which is adopted from a Deployment that serves already."""
-
-    def __init__(self, world: Scenario, name: str) -> None:
-        super().__init__(world, name)
-        self.pod, self.port = KINDS[name]
-        self.spec["adopt"] = {"deployment": name, "scaleDown": "progressively"}
-        self.objects["service.yaml"] = self.service()
-
-    def pod_template(self, tag: str) -> Json:
-        return {"metadata": {"labels": {"app": self.name}}, "spec": self.pod(self.name, tag)}
-
-    def service(self) -> Json:
-        made = manifests.service(self.scenario.namespace, self.name, app=self.name)
-        made["spec"]["ports"][0]["targetPort"] = self.port
-        return made
-
-    def deployment(self) -> Json:
-        made = manifests.deployment(self.scenario.namespace, self.name, REPLICAS, OLD)
-        made["spec"]["template"] = self.pod_template(OLD)
-        return made
+    def named(self, *ends: str) -> list[Brought]:
+        """The apps that end so."""
+        return [app for app in self.apps if app.end in ends]
 
 
 @contextmanager
-def serving(gateway: GatewayCluster, folder: Path) -> Iterator[tuple[Scenario, list[Brought], Load, Sightings]]:
-    """Six Deployments with their Services answer; the agent runs, and has not heard of them."""
+def serving(gateway: GatewayCluster, folder: Path) -> Iterator[Story]:
+    """People use the six; two of their Services are in Argo CD, with self-heal."""
     with scenario(gateway, folder) as world:
         install_gateway_api(gateway)
         open_gateway(gateway, world.namespace)
         apps = [Brought(world, name) for name in KINDS]
+        rules = [argo_cd(name) for name in IN_ARGO_CD]
+        sync = Sync(tuple(rule for each in rules for rule in each.ignored), rules[0].options)
+        argo = ArgoCd(gateway, [app.of_a_chart() for app in apps if app.name in IN_ARGO_CD], sync)
+        argo.sync(argo.look())
         for app in apps:
             gateway.apply(app.deployment(), manager="kubectl")
-            gateway.apply(app.service(), manager="kubectl")
+            if app.name not in IN_ARGO_CD:
+                gateway.apply(app.service(), manager="kubectl")
         load = Load(gateway.gateway_url(world.namespace, "public"), [app.request for app in apps], names.DIGEST)
         for app in apps:  # Traefik drops a whole Gateway for a route to a Service that has no pods yet.
             eventually(partial(gateway.ready_addresses, world.namespace, app.name), what=f"{app.name} has pods")
             gateway.apply(app.route(), manager="kubectl")
         load.until_answered()
-        world.start()
-        with Sightings(gateway, world.namespace) as seen, load.running():
+        with Sightings(gateway, world.namespace) as seen, load.running(), argo.healing():
             expect(load, apps, OLD)
             load.answers.clear()
-            yield world, apps, load, seen
+            yield Story(world, apps, load, seen, argo)
+
+
+def be_adopted(story: Story) -> None:
+    """An agent dies in the middle, and another one goes on."""
+    agents = Mortals(story.world, writes=DIES_AFTER, mortal=1)
+    for app in story.apps:
+        app.add("v1")
+    agents.until(lambda: all(app.live_tag() == "v1" and app.record.adopted for app in story.apps), "all are taken over")
+    assert agents.deaths == 1
+    waiting = [app for app in story.apps if app.scale_down == "onSuccess"]
+    for app in waiting:
+        app.wait(lambda app=app: app.condition("Adopting")["reason"] == "OldPodsStay", "its old pods stay for a while")
+        assert size_of_deployment(app) == REPLICAS
+    story.world.advance(DELAY + 1)
+    for app in story.apps:
+        app.wait(partial(is_adopted, app), "the adoption is over")
+        assert size_of_deployment(app) == (REPLICAS if app.scale_down == "never" else 0), app.name
+    expect(story.load, story.apps, "v1")
+    lag = stretched(0.5)  # of the watch that saw it move
+    for app in story.apps:
+        before = story.seen.taken_over_at(app.name) - lag
+        assert answered(story.load, app, before=before) <= {NOT_OURS}, app.name
+
+
+def size_of_deployment(app: App) -> int:
+    path = collection("apps/v1", "Deployment", app.key.namespace)
+    return int(app.scenario.cluster.get(f"{path}/{app.name}")["spec"]["replicas"])
 
 
 def is_adopted(app: App) -> bool:
@@ -187,9 +130,9 @@ def expect(load: Load, apps: Sequence[Routed], tag: str) -> None:
     load.expect(wanted)
 
 
-def answered(load: Load, app: Routed, before: float | None = None) -> set[str]:
-    """Who answered requests for an app that were sent before some moment, or ever."""
-    return {each.by for each in load.answers if each.path == app.path and (before is None or each.sent < before)}
+def answered(load: Load, app: Routed, *, before: float = math.inf, since: float = -math.inf) -> set[str]:
+    """Who answered requests for an app that were sent in a time, or ever."""
+    return {each.by for each in load.answers if each.path == app.path and since < each.sent < before}
 
 
 def nodes_of(gateway: GatewayCluster, app: Routed, tag: str) -> list[str]:
@@ -217,46 +160,84 @@ def add_on_every_node(gateway: GatewayCluster, world: Scenario, load: Load) -> O
     return app
 
 
-def give_back(load: Load, app: Brought) -> None:
-    """Live traffic goes back to the Deployment that the app was adopted from."""
-    app.spec["release"] = {"deployment": app.name}
-    app.configure()
-    app.wait(lambda: app.condition("Released")["status"] == "True", "it is released")
-    app.wait_told("released")
-    expect(load, [app], OLD)
-    app.wait(lambda: not any(each.replicas for each in app.versions().values()), "our pods have gone")
+def commit_in_argo_cd(story: Story, team: str) -> None:
+    """It has something to write: by the recipe no field of ours."""
+    for app in story.apps:
+        if app.name in IN_ARGO_CD:
+            story.argo.push(app.of_a_chart(team))
+    eventually(lambda: story.argo.is_well() and not story.argo.out_of_sync(story.argo.look()), what=f"sync {team}")
 
 
-def rename(world: Scenario, app: Brought, name: str, folder: Path) -> None:
+def end(story: Story, cluster: GatewayCluster, folder: Path) -> Routed:
+    """All of them at once, and agents die in the middle. Returns the app that has another name now."""
+    world, load = story.world, story.load
+    (given_back,), (moved,) = story.named("release"), story.named("move")
+    for app in story.named("delete"):  # Its users leave before it does.
+        load.requests.remove(app.request)
+        expect(load, [each for each in story.apps if each is not app], "v1")
+        cluster.delete(path_of(app.route()))
+        with urllib3.PoolManager(retries=False) as pool:
+            eventually(lambda app=app: load.ask(pool, *app.request).status != 200, what="its route is gone")
+    world.stop()
+    given_back.spec["release"] = {"deployment": given_back.name}
+    given_back.configure()
+    gone = story.named("revertToTarget", "orphan", "delete", "keep")
+    settings = f"apiVersion: {names.API_VERSION}\nkind: Settings\nmaxDeletedAppsPercent: 100\n"
+    world.publish("Remove apps", {"gitops-bg.yaml": settings, **{app.folder: None for app in gone}})
+    new = rename(world, moved, "proxied", folder)
+
+    agents = Mortals(world, writes=DIES_AFTER, mortal=2)
+    agents.until(lambda: given_back.condition("Released")["status"] == "True", "it is released")
+    agents.until(lambda: is_adopted(new), "the Service of the former name is taken over")
+    agents.until(lambda: moved.record.moved_at, "its pods are warm from then on")
+    world.clock.ahead += timedelta(seconds=DELAY + 1)
+    leaving = [moved, *story.named("revertToTarget", "orphan", "delete")]
+
+    def have_left() -> bool:
+        assert world.agent is not None
+        world.agent.wake_apps(world.agent.cluster.apps())
+        return not any(world.live(names.PLURAL, app.name) for app in leaving)
+
+    agents.until(have_left, "all have left that should")
+    assert agents.deaths == 2
+    return new
+
+
+def rename(world: Scenario, app: Brought, name: str, folder: Path) -> Routed:
     """By `gitops-bg move`; the Service keeps its name, and whoever uses it notices nothing."""
-    new = world.app(name)
+    new = Routed(world, name)
     world.pull()
     cli = Cli(world.remote, world.cluster.kubeconfig, folder)
     cli("move", str(app.key), str(new.key), "--checkout", str(world.remote.clone))
     world.remote.run("add", "--all", "apps")
     world.remote.commit(f"Call {app.name} {name}")
     world.push()
-    new.wait(partial(is_adopted, new), "the Service is taken over")
-
-    def is_over() -> bool:
-        world.advance(DELAY + 1)
-        return world.live(names.PLURAL, app.name) is None
-
-    eventually(is_over, what="the former app is gone")
+    return new
 
 
-def test_every_kind_is_taken_over_promoted_rolled_back_and_moved_without_a_lost_request(
+def assert_ended(story: Story) -> None:
+    """What each end leaves behind; of what is deleted nothing, once the garbage collector has been there."""
+    story.world.wait_idle()
+    for app in story.apps:
+        stays = app.end in GOES_BACK or app.scale_down == "never"
+        assert size_of_deployment(app) == (REPLICAS if stays else 0), app.name
+    for app in story.named("release", "revertToTarget", "orphan", "keep"):
+        ours = [each for each in app.versions().values() if each.replicas]
+        assert bool(ours) is (app.end == "keep"), app.name
+    (kept,), (orphan,) = story.named("keep"), story.named("orphan")
+    assert kept.condition("GitReachable")["reason"] == "Orphaned"
+    left = story.world.cluster.list(replica_sets(story.world.namespace), labelSelector=f"!{names.APP}")
+    assert [each["metadata"]["name"] for each in left if each["metadata"]["name"].startswith(orphan.name)]
+
+
+def test_every_kind_is_taken_over_promoted_rolled_back_and_ends_as_its_owner_says_without_a_lost_request(
     gateway: GatewayCluster, tmp_path: Path
 ) -> None:
-    with serving(gateway, tmp_path) as (world, adopted, load, seen):
-        for app in adopted:
-            app.add("v1")
-        for app in adopted:
-            app.wait(partial(is_adopted, app), "the adoption is over")
-        expect(load, adopted, "v1")
-        lag = stretched(0.5)  # of the watch that saw it move
-        for app in adopted:
-            assert answered(load, app, before=seen.taken_over_at(app.name) - lag) <= {NOT_OURS}, app.name
+    with serving(gateway, tmp_path) as story:
+        world, adopted, load, seen, argo = story
+        be_adopted(story)
+        taken_over = time.monotonic()
+        commit_in_argo_cd(story, "adopted")
         apps = [*adopted, add_on_every_node(gateway, world, load)]
 
         merges = {}
@@ -269,6 +250,7 @@ def test_every_kind_is_taken_over_promoted_rolled_back_and_moved_without_a_lost_
             merges[app] = app.merge_offer()
         for app in apps:
             app.wait_live("v2")
+        commit_in_argo_cd(story, "promoted")
         expect(load, apps, "v2")
         for app in adopted:
             if app.pod in (on_the_host, spread):
@@ -286,16 +268,26 @@ def test_every_kind_is_taken_over_promoted_rolled_back_and_moved_without_a_lost_
                 waits_for_a_node(world, app)
         for app in apps:
             app.wait_preview("v3")
+        commit_in_argo_cd(story, "rolled back")
         expect(load, apps, "v1")
+        leaving = time.monotonic()
 
-        single_one, with_proxy, *others = adopted
-        give_back(load, single_one)
-        rename(world, with_proxy, "proxied", tmp_path)
-        expect(load, [with_proxy, *others], "v1")
+        for app in story.named("delete"):  # Its Service goes along with its pods.
+            seen.assert_traffic_was_safe(app.name)
+        end(story, gateway, tmp_path)
+        expect(load, story.named(*GOES_BACK), OLD)
+        serve_on = [app for app in apps if app not in story.named(*GOES_BACK, "delete")]
+        expect(load, serve_on, "v1")
+        assert_ended(story)
+        assert argo.syncs == [*IN_ARGO_CD] * 4, "its own changes, and no field of ours"
         for app in apps:
             before = {NOT_OURS} if app in adopted else set()
             assert answered(load, app) == before | {app.short("v1"), app.short("v2")}, app.name
-            seen.assert_traffic_was_safe(app.name)
+            goes_back = app in story.named(*GOES_BACK)
+            until = leaving if goes_back else math.inf
+            assert NOT_OURS not in answered(load, app, before=until, since=taken_over), app.name
+            if app not in story.named("delete"):
+                seen.assert_traffic_was_safe(app.name, is_given_back=goes_back)
     failed = [each for each in load.answers if each.status != 200]
     assert not failed
     assert len(load.answers) > 500

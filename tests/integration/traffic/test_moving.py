@@ -101,3 +101,4 @@ def test_whatever_write_the_agent_dies_after_a_rename_loses_no_request(tmp_path:
         agents.until(lambda on=on: is_gone(on), "the former app is gone")
         eventually(lambda on=on: not left(on), what="and its pods")
         assert on.web.ledger_events().count("deleted") == 1, death
+        assert on.load.shares(0).keys() == {"v2"}, death

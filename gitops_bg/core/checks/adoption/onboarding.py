@@ -31,14 +31,24 @@ def leak_to(world: World, version: Version) -> ServiceView | None:
     return next((view for view in broad if _selects_any(view, carried)), None)
 
 
+def serves_by(world: World, service: ServiceView) -> bool:
+    """Whether the version that serves has available pods behind a Service: those of others may be taken away."""
+    active = world.active
+    if active is None or not world.available(active.digest):
+        return False
+    return _selects_any(service, tuple(labels_of_pods(world, active)))
+
+
 def leaks(world: World) -> str:
     """What keeps a version from having pods, and until when; empty where nothing does."""
     for version in world.record.versions:
         service = leak_to(world, version)
         if service:
             selector = ",".join(f"{key}={value}" for key, value in service.selector)
-            live = f"the selector {selector} of Service {service.name} would send live traffic to v{version.number}"
-            return f"{live}, which has no pods until then"
+            live = f"the selector {selector} of Service {service.name}"
+            if world.available(version.digest):
+                return f"{live} sends live traffic to v{version.number}, which nobody promoted"
+            return f"{live} would send live traffic to v{version.number}, which has no pods until then"
     return ""
 
 

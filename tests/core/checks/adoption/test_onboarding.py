@@ -132,3 +132,39 @@ def test_the_condition_says_whose_it_is_what_it_selects_and_how_to_hand_it_over(
 
 def test_an_app_of_our_own_is_told_nothing():
     assert decided(world(active(1), candidate(2))).phase is Phase.AWAITING_PROMOTION
+
+
+UP = {
+    "beside what serves, which has pods behind the same Service": (
+        world(active(1), candidate(2), observed=foreign()),
+        (True, "sends live traffic to v2, which nobody promoted"),
+    ),
+    "alone: what serves has no available pod": (
+        world(active(1), candidate(2), sets=(pods(1, 3, 0), pods(2)), observed=foreign()),
+        (False, "sends live traffic to v2, which nobody promoted"),
+    ),
+    "alone: the Service selects a label that what serves has not": (
+        world(active(1), candidate(2), observed=foreign(selector=(("gitops-bg.dev/version", "2"),))),
+        (False, "sends live traffic to v2, which nobody promoted"),
+    ),
+    "alone: nothing served before": (
+        onboarding(candidate(1), names_=1, sets=(pods(1, color=Color.BLUE),)),
+        (False, "sends live traffic to v1, which nobody promoted"),
+    ),
+    "not available yet": (
+        world(active(1), candidate(2), sets=(pods(1), pods(2, 3, 0)), observed=foreign()),
+        (True, "would send live traffic to v2, which has no pods until then"),
+    ),
+}
+"""What a Service of somebody else selects that appears while pods of a version are up, which nobody promoted."""
+
+
+@pytest.mark.parametrize("name", UP)
+def test_pods_go_that_are_up_and_those_that_live_traffic_has_nobody_beside_only_if_the_executor_allows_it(name):
+    state, (unpromoted, said) = UP[name]
+    decision = decided(state)
+    [scaled] = [action for action in decision.actions if isinstance(action, ScaleReplicaSet)]
+    newest = max(state.record.versions, key=lambda each: each.number)
+    assert (scaled.digest, scaled.replicas, scaled.unpromoted) == (newest.digest, 0, unpromoted)
+    [conflict] = [each for each in decision.conditions if each.type == "Conflict"]
+    assert said in conflict.message

@@ -15,8 +15,9 @@ import pytest
 
 from gitops_bg.core import names
 from gitops_bg.core.model.drift import QUIET
+from tests.support import manifests
 from tests.support.cluster.clusters import TestCluster, Write
-from tests.support.cluster.paths import replica_sets, services
+from tests.support.cluster.paths import path_of, replica_sets, services
 from tests.support.cluster.rawapi import MERGE, Json
 from tests.support.scenario import App, scenario
 from tests.support.waiting import PATIENCE
@@ -214,3 +215,32 @@ def test_there_is_peace_with_a_tool_that_leaves_alone_what_the_recipe_says(web: 
     assert found["metadata"]["annotations"]["team"] == "shop-5"
     assert web.condition("Contested")["status"] == "False"
     assert web.live_tag() == "v1"
+
+
+def _replace_by_force(web: App, manifest: Json) -> None:
+    """Delete it and make it anew; again, if the agent was quicker."""
+    path, status = path_of(manifest), 0
+    while status != 201:
+        web.scenario.cluster.delete(path)
+        status, _ = web.scenario.cluster.request("POST", path.rpartition("/")[0], manifest)
+
+
+def test_a_tool_that_replaces_the_live_service_by_force_has_it_with_the_promoted_version_alone(web: App) -> None:
+    """Argo CD with `Replace=true` and `Force=true` deletes it and makes its own, which selects whatever carries a label
+    of the app: nobody writes over it, and no pod that nobody promoted is behind it.
+    """
+    theirs = manifests.service(web.key.namespace, "web", app="web")
+    for _ in range(2):
+        _replace_by_force(web, theirs)
+        said = web.wait_condition("Conflict")["message"]
+        web.wait(lambda: web.versions()["v2"].replicas == 0, "the candidate has no pods")
+        assert "the selector app=web of Service web" in said
+        assert web.versions()["v1"].available == 2
+        found = web.scenario.live("services", "web")
+        assert found is not None
+        assert found["spec"]["selector"] == {"app": "web"}
+        done = web.scenario.cluster.kubectl(*said.partition("kubectl ")[2].partition(";")[0].split())
+        assert done.returncode == 0, done.stderr
+        web.wait_live("v1")
+        web.wait_preview("v2")
+        web.wait(lambda: web.versions()["v2"].available == 2, "the candidate has its pods again")

@@ -7,7 +7,7 @@ import pytest
 
 from gitops_bg.core import names
 from tests.support.cluster.clusters import TestCluster
-from tests.support.cluster.paths import collection, replica_sets
+from tests.support.cluster.paths import collection, replica_sets, services
 from tests.support.cluster.rawapi import Json
 from tests.support.manifests import replica_set, service
 from tests.support.scenario import App, Scenario, scenario
@@ -45,6 +45,35 @@ def test_no_pod_of_ours_is_behind_the_apps_own_service_until_it_is_handed_over(e
     assert done.returncode == 0, done.stderr
     web.wait_live("v2")
     assert web.wait_condition("Conflict", "False")["reason"] == "NoConflict"
+
+
+def test_labels_that_somebody_else_wrote_on_the_live_service_hold_up_neither_a_promotion_nor_its_revert(
+    either: Scenario,
+) -> None:
+    """A Service that our object controls is ours whatever its labels; a chart writes `managed-by: Helm`."""
+    either.start()
+    web = either.app().deploy("v1")
+    web.push_image("v2")
+    web.wait_offered("v2")
+    path = f"{services(either.namespace)}/web"
+    ours = either.cluster.get(path)["metadata"]["labels"]
+
+    def write(label: str) -> None:
+        either.wait_idle()
+        either.stop()
+        either.cluster.patch(path, {"metadata": {"labels": {label: "Helm"}}})
+
+    write(names.MANAGED_BY)
+    merge = web.merge_offer()
+    either.start()
+    web.wait_live("v2")
+    web.wait_told("promoted")
+    write(names.APP)
+    web.revert(merge)
+    either.start()
+    web.wait_live("v1")
+    web.wait_told("rolled-back")
+    web.wait(lambda: either.cluster.get(path)["metadata"]["labels"] == ours, "the labels are repaired")
 
 
 def _preview(web: App) -> Json:

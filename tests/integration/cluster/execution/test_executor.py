@@ -430,6 +430,23 @@ def test_our_own_objects_without_their_labels_are_repaired_not_disowned(scene: S
     scene.until(lambda seen: [each.drifted for each in seen.replica_sets] == [False])
 
 
+def test_pods_that_nobody_promoted_leave_a_service_that_has_others_and_none_that_has_them_alone(scene: Scene) -> None:
+    scene.serve(ONE)
+    path = f"{services(scene.app.namespace)}/web"
+    down = ScaleReplicaSet(TWO.digest, 2, 1, 0, "nobody promoted it", unpromoted=True)
+    scene.do(create(TWO, number=2))
+    alone = [{"op": "replace", "path": "/spec/selector", "value": scene.selector(TWO)}]
+    scene.cluster.patch(path, alone, JSON_PATCH)
+    with pytest.raises(WorldChanged, match="the active Service web selects"):
+        scene.do(down)
+    among_others = [{"op": "replace", "path": "/spec/selector", "value": {names.APP: "web"}}]
+    scene.cluster.patch(path, among_others, JSON_PATCH)
+    with pytest.raises(WorldChanged, match="the active Service web selects"):
+        scene.do(replace(down, unpromoted=False))
+    scene.do(down)
+    assert scene.live("replicasets", name_of(scene, TWO))["spec"]["replicas"] == 0
+
+
 def test_a_service_is_not_handed_back_while_that_would_select_pods_of_an_app(scene: Scene) -> None:
     """They may have come since it was decided, and no cache shows them."""
     scene.serve(ONE)
