@@ -1,5 +1,6 @@
 """The last action on an app whose folder left main: what goes with it, and what it lets go (docs/decisions/0069)."""
 
+from gitops_bg.core.checks.adoption.moving import successor
 from gitops_bg.core.model.actions import DeleteApp
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.spec import DeletionPolicy
@@ -14,8 +15,8 @@ def end_of(world: World) -> DeleteApp:
     made for the versions goes.
     """
     policy, beside = world.spec.deletion_policy, world.record.auxiliary_objects
-    if world.desired.moved_to:
-        return DeleteApp(auxiliary_objects=beside, moved_to=world.desired.moved_to)
+    if world.moved:
+        return DeleteApp(auxiliary_objects=beside, moved_to=successor(world))
     if policy is DeletionPolicy.DELETE:
         return DeleteApp()
     if policy is DeletionPolicy.REVERT_TO_TARGET:

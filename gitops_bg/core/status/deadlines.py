@@ -183,7 +183,7 @@ def _adoptions(world: World) -> Iterator[Deadline]:
     if is_adopting(world) or watched_deployment(world) or _waits_for_the_former(world):
         yield _hidden(ADOPTION, "what it is adopted from is looked at again", world.now + LOOK_AGAIN)
         yield Deadline(ADOPTION, None, "the old pods may go", may_go_at(world), shown=False)
-    if world.desired.moved_to and (ends := ends_at(world)):
+    if world.moved and (ends := ends_at(world)):
         yield _hidden(ADOPTION, "the pods of the app under its former name may go", ends)
 
 

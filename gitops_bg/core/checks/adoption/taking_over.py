@@ -47,6 +47,16 @@ def may_take_over(world: World, view: ServiceView) -> bool:
     return key_to_hold_back(dict(view.selector)) != "" and not view.digest and set(view.selector) <= labels.items()
 
 
+def is_former_preview(world: World, view: ServiceView) -> bool:
+    """Whether a preview Service is that of the app that this one was before, and goes along with live traffic, which
+    this one has by now. An app without a folder takes nothing over: it may be the former one itself.
+    """
+    adopt, has_traffic = world.spec.adopt, bool(world.record.routing.traffic and not world.record.routing.switch)
+    if adopt is None or not adopt.app or view.app != adopt.app or world.release is not None:
+        return False
+    return has_traffic and world.desired.in_git
+
+
 def stand_ins(world: World, version: Version) -> tuple[tuple[str, str], ...]:
     """The labels that the pods of a version get instead of their own until the hand-over: for each Service that is to
     be taken over, and each other one that would select them, one that it selects by. Sorted; empty where nothing is
