@@ -2,7 +2,7 @@
 
 from gitops_bg.core.checks.adoption.moving import successor
 from gitops_bg.core.model.actions import DeleteApp
-from gitops_bg.core.model.auxiliary import AuxiliaryObject
+from gitops_bg.core.model.auxiliary import ROUTES, AuxiliaryObject
 from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.world import World
 
@@ -10,12 +10,13 @@ from gitops_bg.core.world import World
 def end_of(world: World) -> DeleteApp:
     """Delete the app as its policy says.
 
-    What is beside the versions of an app that has another name by now is taken over by that one. Budgets, routes and
-    configuration of the folder serve what traffic went back to as well: they stay, and only the autoscaler that was
-    made for the versions goes.
+    What is beside the versions of an app that has another name by now is taken over by that one, but for its route,
+    which has the name of the app. Budgets, routes and configuration of the folder serve what traffic went back to as
+    well: they stay, and only the autoscaler that was made for the versions goes.
     """
     policy, beside = world.spec.deletion_policy, world.record.auxiliary_objects
     if world.moved:
+        beside = tuple(one for one in beside if one.kind not in ROUTES)
         return DeleteApp(auxiliary_objects=beside, moved_to=successor(world))
     if policy is DeletionPolicy.DELETE:
         return DeleteApp()

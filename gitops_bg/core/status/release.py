@@ -1,6 +1,6 @@
 """The condition of an app that gives live traffic back to what it was adopted from: what is missing for that."""
 
-from gitops_bg.core.checks.adoption.moving import is_stranded, successor
+from gitops_bg.core.checks.adoption.moving import is_stranded, leads_still, successor
 from gitops_bg.core.checks.adoption.release import (
     has_arrived,
     is_releasing,
@@ -45,6 +45,8 @@ def _after_moving(world: World) -> str:
     if is_stranded(world):
         back = f"put its folder back, or write adopt: {{app: {world.spec.app.name}}} into the app that it is now"
         return f"it keeps serving: it was to be the app {name}, and nothing in main says so any more; {back}"
+    if world.record.moved_at is not None and leads_still(world):
+        return f"the app {name}, which it is now, has its Services; its route leads to them until that one has its own"
     if world.record.moved_at is not None:
         return f"it ends: the app {name}, which it is now, has its Services; its pods stay warm for a while"
     return f"it serves until the app {name}, which it is now, has taken its Services over"

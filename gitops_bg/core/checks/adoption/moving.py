@@ -8,6 +8,8 @@ may have another name again, or no word of this one any more (0073). Nothing her
 from datetime import datetime, timedelta
 
 from gitops_bg.core.checks.adoption.onboarding import selects_pods
+from gitops_bg.core.checks.auxiliary import may_be_live
+from gitops_bg.core.model.auxiliary import ROUTES, AuxiliaryObject
 from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.world import World
 
@@ -45,10 +47,30 @@ def is_stranded(world: World) -> bool:
     return world.moved and not world.desired.moved_to and world.record.moved_at is None
 
 
+def own_routes(world: World) -> tuple[AuxiliaryObject, ...]:
+    """The routes of the app that are live, under its own name."""
+    known = (one for one in world.record.auxiliary_objects if one.kind in ROUTES)
+    return tuple(one for one in known if may_be_live(world.auxiliary_object(one)))
+
+
+def is_led_otherwise(world: World) -> bool:
+    """Whether requests find the Services by the route of the app that has them, so that this one's may go."""
+    next_ = world.observed.successor
+    return world.moved and not serves_still(world) and next_ is not None and next_.has_route
+
+
+def leads_still(world: World) -> bool:
+    """Whether requests may find the Services by the route of this app alone: the one that has them wants one, too."""
+    next_ = world.observed.successor
+    return bool(own_routes(world)) and (next_ is None or next_.wants_route)
+
+
 def ends_at(world: World) -> datetime | None:
-    """When an app that was moved ends: its pods stay as warm as after a promotion. None while it serves."""
+    """When an app that was moved ends: its pods stay as warm as after a promotion. None while it serves, or leads
+    requests.
+    """
     moved, strategy = world.record.moved_at, world.spec.strategy
-    if serves_still(world):
+    if serves_still(world) or leads_still(world):
         return None
     if not world.record.routing.traffic:
         return world.now

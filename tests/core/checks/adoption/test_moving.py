@@ -20,7 +20,7 @@ from gitops_bg.core.model.actions import (
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.git.main import Knowledge
-from gitops_bg.core.model.observed import AuxiliaryView
+from gitops_bg.core.model.observed import AuxiliaryView, Successor
 from gitops_bg.core.model.record import Event, Switch, SwitchKind
 from gitops_bg.core.model.spec import Adoption, DeletionPolicy, Release, Suspension
 from gitops_bg.core.plan.ending import end_of
@@ -215,7 +215,7 @@ def test_what_is_beside_the_versions_is_looked_at_again(name):
 
 # --- the former app ---
 
-GONE = {"in_git": False, "target": Missing.ABSENT, "primary": Missing.ABSENT, "moved_to": "new"}
+GONE = {"in_git": False, "target": Missing.ABSENT, "primary": Missing.ABSENT, "moved_to": "new", "whole": False}
 THEIRS = replace(service("web", 0), selector=(("gitops-bg.dev/app", "new"),), ours=False, owner="new's", app="new")
 DELAY = timedelta(seconds=manual().strategy.scale_down_delay_seconds)
 
@@ -409,6 +409,61 @@ def test_until_then_it_says_so_and_is_in_no_conflict():
     )
     assert not said["Conflict"].status
     assert [each.event for each in decided(state).record.ledger] == []
+
+
+ROUTE = AuxiliaryObject("HTTPRoute", "web")
+WAITS, THERE, UNROUTED = Successor(wants_route=True), Successor(wants_route=True, has_route=True), Successor(False)
+
+
+def routed(then=WAITS, view=THEIRS, route=None, **more):
+    """The former app with its route, which still leads requests to the Services."""
+    record = {**LOST_THEM, "auxiliary_objects": (ROUTE, BUDGET), **more.pop("record", {})}
+    beside = (route or AuxiliaryView(ROUTE),)
+    return former(view, record=record, observed={"auxiliary_objects": beside, "successor": then}, **more)
+
+
+IS_ITS_OWN = "delete HTTPRoute web: the app new, which it is now, has a route of its own"
+ROUTES = {
+    "the new name has none yet": (routed(), None, []),
+    "nobody knows whether it has": (routed(None), None, []),
+    "the new name has one: that of before goes first": (routed(THERE), None, [IS_ITS_OWN]),
+    "it goes while the pods are still warm": (routed(THERE, record={"moved_at": NOW}), None, [IS_ITS_OWN]),
+    "it went": (routed(THERE, route=AuxiliaryView(ROUTE, deleting=True)), NOW, []),
+    "it is somebody else's": (routed(route=AuxiliaryView(ROUTE, owner="it is X's")), NOW, []),
+    "the new name wants none: that of before goes with the app": (routed(UNROUTED), NOW, []),
+    "likewise while its pods are warm": (routed(UNROUTED, record={"moved_at": NOW}), NOW + DELAY, []),
+    "it cannot be read": (routed(THERE, route=AuxiliaryView(ROUTE, trouble="no answer")), None, []),
+    "the app serves still": (routed(THERE, view=service("web", 1)), None, []),
+    "main lost its history": (routed(THERE, desired={**GONE, "history_rewritten": "f" * 40}), None, []),
+    "the app never served under this name": (
+        routed(THERE, versions=(candidate(1),), record={"moved_at": None}),
+        None,
+        [IS_ITS_OWN],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ROUTES)
+def test_its_route(name):
+    state, ends, done = ROUTES[name]
+    assert ends_at(state) == ends
+    found = (each for each in decided(state).actions if isinstance(each, ApplyAuxiliaryObject | DeleteAuxiliaryObject))
+    assert [str(each) for each in found] == done
+    assert not (done and is_to_go(state))
+
+
+def test_what_it_waits_for_is_said_and_looked_at_again():
+    decision = decided(routed())
+    said = {each.type: each.message for each in decision.conditions}
+    assert said["GitReachable"] == (
+        "the app's folder has left main; the app new, which it is now, has its Services; its route leads to them until "
+        "that one has its own"
+    )
+    assert decision.wake_at <= NOW + timedelta(minutes=1)
+
+
+def test_the_route_goes_with_the_app_and_what_was_taken_over_stays():
+    assert end_of(routed(UNROUTED)) == DeleteApp(auxiliary_objects=(BUDGET,), moved_to="new")
 
 
 LOST = {
