@@ -14,10 +14,11 @@ from gitops_bg.core.model.actions import CreateReplicaSet, ScaleReplicaSet
 from gitops_bg.core.model.decision import GateKind, Phase
 from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.record import Switch, SwitchKind
-from gitops_bg.core.model.version import Color, PodMetadata
+from gitops_bg.core.model.version import Color, PodMetadata, Stage
 from tests.core.checks.adoption.test_taking_over import adopting, before, foreign, labelled
 from tests.core.simulation import APP, manual
 from tests.core.worlds import (
+    EARLIER,
     NOW,
     active,
     archived,
@@ -28,6 +29,8 @@ from tests.core.worlds import (
     pods,
     rising,
     service,
+    target,
+    version,
     world,
 )
 
@@ -218,8 +221,17 @@ HIDDEN = {
     "nothing but the live version": beside(BY_APP, versions=(active(1),)),
     "a version that served before": beside(BY_APP, versions=(legacy(1), active(2))),
     "one that is archived": beside(BY_APP, versions=(archived(1), active(2))),
-    "a candidate without pods": beside(BY_APP, sets=(pods(1), pods(2, 0))),
-    "a candidate without a ReplicaSet": beside(BY_APP, sets=(pods(1),)),
+    "a version without pods that is on its way out": beside(
+        BY_APP, versions=(active(1), candidate(2, retiring=True)), sets=(pods(1), pods(2, 0)), wants=1
+    ),
+    "one without pods that served once": beside(
+        BY_APP, versions=(active(1), candidate(2, activated_at=EARLIER)), sets=(pods(1), pods(2, 0))
+    ),
+    "one without pods that was archived before anybody promoted it": beside(
+        BY_APP, versions=(active(1), version(2, Stage.ARCHIVED)), sets=(pods(1), pods(2, 0)), wants=1
+    ),
+    "one without pods that primary.yaml names": beside(BY_APP, names_=2, sets=(pods(1), pods(2, 0))),
+    "one without pods that the Service does not select": beside(other(("app", "cart")), sets=(pods(1), pods(2, 0))),
     "one that primary.yaml names": beside(BY_APP, names_=2),
     "nothing is known": world(active(1), candidate(2)),
 }
@@ -234,7 +246,47 @@ def test_nothing_is_said_of(name):
 
 def test_pods_that_go_still_count():
     leaving = replace(pods(2, 0), pods=1)
-    assert exposures(beside(BY_APP, sets=(pods(1), leaving)))
+    [found] = exposures(beside(BY_APP, sets=(pods(1), leaving)))
+    assert ([each.number for each in found.versions], found.at_rest) == ([2], ())
+
+
+AT_REST = {
+    "one whose ReplicaSet is at 0": (beside(BY_APP, sets=(pods(1), pods(2, 0))), [2]),
+    "one without a ReplicaSet": (beside(BY_APP, sets=(pods(1),)), [2]),
+    "the first one of an app that runs none": (
+        beside(BY_APP, versions=(candidate(1),), live=0, names_=0, sets=(), desired={"target": target(1, 0)}),
+        [1],
+    ),
+    "the next one of an app that was scaled to zero": (
+        beside(BY_APP, sets=(pods(1, 0), pods(2, 0)), desired={"target": target(2, 0)}),
+        [2],
+    ),
+    "one that is about to get them": (beside(BY_APP, versions=(rising(1),), live=0, sets=()), [1]),
+}
+
+
+@pytest.mark.parametrize("name", AT_REST)
+def test_it_is_said_in_other_words_that_a_service_would_have_pods_of(name):
+    state, numbers = AT_REST[name]
+    [found] = exposures(state)
+    assert (found.versions, [each.number for each in found.at_rest]) == ((), numbers)
+    said = condition(state)
+    assert (said.status, said.reason) == (True, "SelectedOnceUp")
+    assert said.message.startswith(
+        f"Service leak (app=web) would have the pods of v{numbers[0]} ({digest(numbers[0])[3:13]}) if there were any, "
+        "which nobody promoted: name it in activeServices"
+    )
+    assert decided(state).wake_at <= NOW + timedelta(minutes=1), "nothing watches it"
+
+
+def test_what_a_service_has_comes_before_what_it_would_have():
+    versions = (active(1), candidate(2, retiring=True), candidate(3))
+    state = beside(BY_APP, versions=versions, sets=(pods(1), pods(2), pods(3, 0)))
+    assert condition(state).reason == "SelectedByOthers"
+    assert condition(state).message.startswith(
+        f"Service leak (app=web) has the pods of v2 ({digest(2)[3:13]}) and would have those of v3 "
+        f"({digest(3)[3:13]}) if there were any, which nobody promoted: "
+    )
 
 
 def condition(state):
