@@ -241,6 +241,11 @@ LOST_THEM = {"moved_to": "new", "moved_at": NOW - DELAY}
 ENDS = {
     "after its delay": (former(), NOW),
     "not while a Service is its own": (former(service("web", 1)), None),
+    "nor where that selects nobody": (former(replace(service("web", 0), selector=(("app", "x"),))), None),
+    "not while a Service selects a version of it, with pods or without": (
+        former(replace(service("web", 1), ours=False), sets=(pods(1, 0),)),
+        None,
+    ),
     "not while a Service selects its pods": (former(replace(service("web", 1), ours=False)), None),
     "not while a Service selects its pods by other labels": (former(BY_LABELS), None),
     "where such a Service has nobody to select": (former(BY_LABELS, sets=(pods(1, 0),)), NOW),
