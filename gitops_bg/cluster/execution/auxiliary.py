@@ -282,7 +282,8 @@ def _owner_of(kind: Kind, meta: Meta, app: AppKey, config: AppConfig | None) -> 
 def _is_of_former(meta: Meta, app: AppKey, config: AppConfig | None) -> bool:
     """Whether an object is that of the app that this one was before, as its own file says."""
     adopt = config.spec.adopt if config is not None and config.spec is not None else None
-    return adopt is not None and bool(adopt.app) and controlling_app(meta) == AppKey(app.namespace, adopt.app)
+    theirs = controlling_app(meta)
+    return adopt is not None and theirs is not None and theirs.namespace == app.namespace and adopt.was(theirs.name)
 
 
 def _with_remedy(app: AppKey, auxiliary_object: AuxiliaryObject, error: Refused) -> str:

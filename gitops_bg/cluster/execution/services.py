@@ -241,7 +241,7 @@ def _may_be_taken(app: AppKey, config: AppConfig | None, live: Object) -> bool:
     """Whether the consent of the app's file covers a Service as it is now (``core.checks.adoption.taking_over``)."""
     adopt = config.spec.adopt if config is not None and config.spec is not None else None
     if adopt is not None and adopt.app:
-        return serves_app(service_state(live), app) == adopt.app
+        return adopt.was(serves_app(service_state(live), app))
     return is_unclaimed(meta_of(live), app)
 
 

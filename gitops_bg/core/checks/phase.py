@@ -182,7 +182,7 @@ def _preview(world: World) -> ServiceView | None:
     view, adopt = world.observed.preview_service, world.spec.adopt
     if world.moved:
         return None
-    return None if view and adopt and adopt.app and view.app == adopt.app else view
+    return None if view and adopt and adopt.was(view.app) else view
 
 
 def untold(world: World) -> str:

@@ -55,22 +55,35 @@ def test_an_app_under_a_new_name_takes_its_service_over_without_a_lost_request(t
     with stage(tmp_path) as on:
         serving(on)
         on.load.start()
-        new = on.web.rename("shop")
+        new = mend_a_typing_error(on)
         on.web.wait(lambda: has_it(on), "the Service is taken over", 60)
         new.wait(lambda: new.condition("Adopting")["reason"] == "Adopted", "the adoption is over")
         on.wait_used("v2")
         on.world.wait_idle()
         assert left(on), "the pods of before stay warm for a while"
         assert preview_of(on) == "shop", "the preview Service went along with live traffic"
-        mend_the_typing_error(on, new)
+        eventually(lambda: is_gone(on, "shp"), what="what never served is gone")
+        change_ones_mind(on, new)
         on.wait_used("v2")
         assert on.load.shares(0).keys() == {"v2"}
         on.seen.assert_traffic_was_safe("web")
         assert not [each.failure for each in on.load.failures()]
 
 
-def mend_the_typing_error(on: Stage, new: App) -> None:
-    """Another name at once: main says no more what became of the first one, which ends all the same."""
+def mend_a_typing_error(on: Stage) -> App:
+    """Another name before the first one has any pod that answers: the app serves under the name before both."""
+    kubelet = on.cluster.sandbox.kubelet
+    soon, kubelet.ready_after = kubelet.ready_after, 3600.0
+    mistaken = on.web.rename("shp")
+    on.web.wait(lambda: on.web.record.moved_to == mistaken.name, "it is known what it is to be called")
+    mistaken.wait(lambda: left(on, mistaken.name), "its pods are on their way")
+    kubelet.ready_after = soon
+    assert not has_it(on, mistaken.name)
+    return mistaken.rename("shop")
+
+
+def change_ones_mind(on: Stage, new: App) -> None:
+    """Another name once more: main says no more what became of the first one, which ends all the same."""
     newest = new.rename("store")
     new.wait(lambda: has_it(on, "store"), "the Service is taken over again", 60)
     newest.wait(lambda: newest.condition("Adopting")["reason"] == "Adopted", "that is over, too")

@@ -168,7 +168,8 @@ def _tell(
         output.note(f"note: {path} names {of}, and is left as it is")
     output.note(f"note: history, holds and a pending promotion stay with the name {of}; what waits is offered anew")
     if former and former != to.name:
-        wait = f"kubectl wait --for=condition=Adopting=false -n {of.namespace} bgd/{of.name}"
-        output.note(f"note: {of} takes over from {former} itself; push once it has live traffic: {wait}")
+        output.note(
+            f"note: {of} takes over from {former} itself: if that is not pushed yet, move {former} to {to} at once"
+        )
     done = "Done." if written else "Nothing was written (--dry-run)."
     output.line(f"{done} Next: read it, `gitops-bg check`, commit both folders and push.", "green")

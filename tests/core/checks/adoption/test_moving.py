@@ -47,8 +47,14 @@ def renamed(view=BEFORE, spec=RENAMED, preview=PREVIEW, **more):
     )
 
 
+TWICE = replace(manual(), adopt=Adoption(app="mistaken", formers=("old", "oldest")))
+"""Another name before the first one had live traffic."""
 TAKEN = {
     "the Service of the app that is named": (BEFORE, RENAMED, True),
+    "of the one that this was to be called before": (replace(BEFORE, app="mistaken"), TWICE, True),
+    "of one before that, which serves still": (BEFORE, TWICE, True),
+    "of any before that": (replace(BEFORE, app="oldest"), TWICE, True),
+    "not that of nobody": (replace(BEFORE, app=""), TWICE, False),
     "that of another app": (replace(BEFORE, app="else"), RENAMED, False),
     "one that nobody has, and that selects no app": (replace(BEFORE, app="", unclaimed=True), RENAMED, False),
     "its own": (replace(BEFORE, ours=True), RENAMED, False),
@@ -81,6 +87,7 @@ def test_the_service_moves_in_one_write_once_as_many_pods_are_available():
 def test_a_preview_service_of_somebody_else_is_in_conflict_all_the_same():
     assert foreign_object(renamed(preview=replace(PREVIEW, app="", owner="it is X's"))) == "it is X's"
     assert foreign_object(renamed(spec=manual())) != ""
+    assert foreign_object(renamed(spec=TWICE)) == ""
 
 
 def written(state):
@@ -100,6 +107,10 @@ PREVIEWS = {
             active(1), candidate(2), spec=RENAMED, observed={"preview_service": PREVIEW}, record={"preview": digest(2)}
         ),
         [f"PointPreview web-preview True {digest(2)}"],
+    ),
+    "it goes along from whichever name it was left with": (
+        world(active(1), spec=TWICE, observed={"preview_service": PREVIEW}),
+        [f"PointPreview web-preview True {digest(1)}"],
     ),
     "not before: the former one may be asked for what waits there": (
         renamed(record={"switch": None, "traffic": ""}, view=replace(BEFORE, ready_endpoints=9)),

@@ -141,6 +141,10 @@ WAITS = {
         selecting_pods("pay", spec=RENAMED),
         "Service web would select pods of app pay, until pay, which this app was before, has ended",
     ),
+    "the end of the one that it was before that": (
+        selecting_pods("first", spec=replace(SPEC, adopt=Adoption(app="pay", formers=("first",)))),
+        "Service web would select pods of app first, until first, which this app was before, has ended",
+    ),
     "pods of other apps to go": (
         selecting_pods("cart", "pay", spec=SPEC),
         "Service web would select pods of the apps cart, pay",
