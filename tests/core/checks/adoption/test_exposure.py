@@ -8,7 +8,7 @@ import pytest
 from gitops_bg.core import names
 from gitops_bg.core.checks.adoption.exposure import exposures, may_be_exposed
 from gitops_bg.core.checks.adoption.onboarding import inescapable, leak_to
-from gitops_bg.core.checks.adoption.taking_over import OTHER_STAND_IN, STAND_IN, stand_ins
+from gitops_bg.core.checks.adoption.taking_over import OTHER_STAND_IN, STAND_IN, has_stand_ins, stand_ins
 from gitops_bg.core.checks.sizes import wanted_size
 from gitops_bg.core.model.actions import CreateReplicaSet, ScaleReplicaSet
 from gitops_bg.core.model.decision import GateKind, Phase
@@ -85,6 +85,20 @@ def test_a_label_of_the_role_is_held_back_as_well():
     state, version = to_be_adopted(other(("role", "live")), spec=spec)
     assert stand_ins(state, version) == (("app", STAND_IN), ("role", STAND_IN))
     assert leak_to(state, version) is None
+
+
+@pytest.mark.parametrize("tier", ["front", "live"])
+def test_a_service_of_exactly_the_pods_labels_is_escaped(tier):
+    """Those of the template, and those that they carry once they are live."""
+    spec = adopting(active_metadata=PodMetadata((("tier", "live"),)))
+    elsewhere = foreign(selector=(("app", "cart"),))
+    state, version = to_be_adopted(other(("app", "web"), ("tier", tier)), view=elsewhere, spec=spec)
+    assert stand_ins(state, version) == (("tier", STAND_IN),)
+
+
+def test_a_version_without_a_replica_set_has_no_stand_in():
+    state, version = to_be_adopted(BY_TIER)
+    assert has_stand_ins(state, version) is False
 
 
 def test_the_stand_in_is_one_that_the_other_service_does_not_select():
@@ -308,6 +322,8 @@ def test_the_condition_names_three_services_at_most():
     message = condition(beside(*(other(("app", "web"), name=f"leak-{each}") for each in range(5)))).message
     assert message.count("Service leak-") == 3
     assert "; and 2 more Services: name it" in message
+    three = condition(beside(*(other(("app", "web"), name=f"leak-{each}") for each in range(3)))).message
+    assert (three.count("Service leak-"), "more Services" in three) == (3, False)
 
 
 def test_what_may_not_be_listed_is_said_and_stops_nothing():

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from gitops_bg.core.checks.adoption.moving import NEVER_MEANS, ends_at, successor
-from gitops_bg.core.checks.adoption.taking_over import may_take_over, stand_ins
+from gitops_bg.core.checks.adoption.taking_over import is_former_preview, may_take_over, stand_ins
 from gitops_bg.core.checks.phase import foreign_object, is_to_go
 from gitops_bg.core.model.actions import (
     ApplyAuxiliaryObject,
@@ -149,6 +149,20 @@ PREVIEWS = {
 def test_the_preview_service(name):
     state, expected = PREVIEWS[name]
     assert written(state) == expected
+
+
+SWITCHES = {"switch": Switch(digest(1), digest(2), SwitchKind.PROMOTION, NOW)}
+GOES_ALONG = {
+    "once the app has live traffic": (world(active(1), spec=RENAMED), True),
+    "not before": (renamed(record={"switch": None}), False),
+    "not while it moves": (world(active(1), candidate(2), spec=RENAMED, record=SWITCHES), False),
+}
+
+
+@pytest.mark.parametrize("name", GOES_ALONG)
+def test_the_preview_service_goes_along(name):
+    state, goes = GOES_ALONG[name]
+    assert is_former_preview(state, PREVIEW) is goes
 
 
 BUDGET = AuxiliaryObject("PodDisruptionBudget", "web")
