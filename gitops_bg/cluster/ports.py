@@ -73,7 +73,12 @@ class TrafficRouter(Protocol):
         where the app has changed since ``decided_on`` (DESIGN §4.3).
         """
 
-    def point(self, app: AppKey, action: PointPreview) -> Entries:
+    def reaching(self, app: AppKey, config: AppConfig | None, digest: str) -> str:
+        """The route of live traffic, whoever has it, by which requests still reach pods of a version, read live; empty
+        for none. Those follow a route a moment later.
+        """
+
+    def point(self, app: AppKey, config: AppConfig | None, action: PointPreview) -> Entries:
         """Move the preview, by the same compare-and-swap."""
 
     def apply(self, app: AppKey, config: AppConfig | None, action: ApplyService, decided_on: str) -> Entries:

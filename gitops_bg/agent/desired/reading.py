@@ -70,6 +70,12 @@ class Reading:
         """The app as main has it, or None; None as well where main does not count."""
         return None if self.followed.blind else self.found(app)
 
+    def moved_to(self, app: AppKey, remembered: str) -> str:
+        """What an app without a folder is called now; empty where main does not say. ``remembered`` is what it was to
+        be called, which may have another name by now.
+        """
+        return self.moved.get(app) or self.moved.get(AppKey(app.namespace, remembered), "")
+
     def unread(self, namespace: str) -> Iterator[AppKey]:
         """The apps of a namespace whose ``app.yaml`` cannot be read."""
         return (app for app, entry in self.entries.items() if app.namespace == namespace and entry.config.spec is None)

@@ -63,6 +63,8 @@ class Live:
     decided_on: str = ""
     pull: PullRequest | None = None
     """The pull request that its status names."""
+    formers: tuple[str, ...] = ()
+    """The names that the app had before the one that its file says (``Adoption.formers``)."""
 
     @classmethod
     def nothing(cls) -> "Live":
@@ -75,14 +77,46 @@ def look(catalog: Catalog, cluster: Cluster, app: AppKey, reading: Reading, now:
     seen = cluster.seen(app)
     manifest, record = seen.manifest, seen.record
     config = _config(catalog, reading, app, manifest, record, counts=True)
-    observed = cluster.observe(app, config, record, now) if config else Observed()
-    return Live(manifest, record, observed, seen.version, seen.pull)
+    formers = former_names(cluster, reading, config) if config else ()
+    observed = cluster.observe(app, _knowing(config, formers), record, now) if config else Observed()
+    return Live(manifest, record, observed, seen.version, seen.pull, formers)
+
+
+def former_names(cluster: Cluster, reading: Reading, config: AppConfig) -> tuple[str, ...]:
+    """Under which names the app may serve still, before the one that its file says: those of apps without a folder
+    whose records say that they are that one, or this (docs/decisions/0073).
+    """
+    adopt, app = config.spec.adopt if config.spec else None, config.app
+    if adopt is None or not adopt.app:
+        return ()
+    beside = (each for each in cluster.apps() if each.namespace == app.namespace and each != app)
+    left = {each.name: _moved_to(cluster, each) for each in beside if reading.entry(each) is None}
+    known = [adopt.app]
+    while more := [name for name, to in left.items() if to in (app.name, *known) and name not in known]:
+        known += more
+    return tuple(known[1:])
+
+
+def _moved_to(cluster: Cluster, app: AppKey) -> str:
+    try:
+        return cluster.record(app).moved_to
+    except RecordUnreadable:
+        return ""
+
+
+def _knowing(config: AppConfig, formers: tuple[str, ...]) -> AppConfig:
+    """The description with the names that the app had before the one that it says."""
+    spec = config.spec
+    if spec is None or spec.adopt is None or not formers:
+        return config
+    return replace(config, spec=replace(spec, adopt=replace(spec.adopt, formers=formers)))
 
 
 def facts_of(catalog: Catalog, reading: Reading, app: AppKey, live: Live) -> Facts | None:
     """Combine main and the live state; None for an app that neither of them describes."""
     knowledge = catalog.relation(reading, app, live.record)
     config = _config(catalog, reading, app, live.manifest, live.record, counts=knowledge.counts)
+    config = _knowing(config, live.formers) if config is not None else None
     if config is None or config.spec is None:
         return None
     desired = catalog.desired(reading, app, config, live.record, knowledge)

@@ -10,12 +10,12 @@ from typing import Any
 
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.errors import Forbidden, ForeignObject, NotFound, grant_for_secrets
-from gitops_bg.cluster.api.kinds import GRPC_ROUTES, HTTP_ROUTES, SECRETS, Kind, Object
+from gitops_bg.cluster.api.kinds import SECRETS, Kind, Object
 from gitops_bg.cluster.execution.anchors import Anchors, let_go
 from gitops_bg.cluster.execution.auxiliary_kinds import WATCHED, AuxiliaryKinds, why_unserved
 from gitops_bg.cluster.execution.intents import Intents
 from gitops_bg.cluster.execution.writer import entry_between, entry_of
-from gitops_bg.cluster.manifests.app_route import following, named_version_of, ports_of
+from gitops_bg.cluster.manifests.app_route import following, named_version_of, ports_of, route_kind_in
 from gitops_bg.cluster.manifests.auxiliary import (
     SCALE_TARGET_REF,
     additions,
@@ -28,7 +28,7 @@ from gitops_bg.cluster.manifests.auxiliary import (
     sentence,
 )
 from gitops_bg.cluster.manifests.patches import disown
-from gitops_bg.cluster.observation.gateways import refusal_of
+from gitops_bg.cluster.observation.gateways import acceptance, refusal_of
 from gitops_bg.cluster.observation.live_names import live_name
 from gitops_bg.cluster.observation.ownership import controlling_app, is_unclaimed, owner_of
 from gitops_bg.cluster.observation.reader import Reader
@@ -93,13 +93,31 @@ class AuxiliaryObjects:
                     kind, live, self._client.json_patch(kind, app.namespace, one.name, disown(live, app_uid))
                 )
 
+    def has_taken_over(self, app: AppKey, kind: str, former: AppKey, route: AuxiliaryObject) -> bool:
+        """Whether an app has a route of its own for the ``route`` of its ``former`` name: it is live, and taken by the
+        Gateways where that one is. No, where that cannot be read now.
+        """
+        try:
+            live, before = self._of_app(app, kind, app.name), self._of_app(former, route.kind, route.name)
+        except (Refused, Transient):
+            return False
+        if live is None:
+            return False
+        taken = acceptance(live)[0]
+        return taken is not False and (taken is True or before is None or acceptance(before)[0] is not True)
+
+    def _of_app(self, app: AppKey, name: str, called: str) -> Object | None:
+        """An object of an app that is not being deleted."""
+        kind = self._kinds.kind(name)
+        live = self._client.get(kind, app.namespace, called) if kind is not None else None
+        if kind is None or live is None or owner_of(kind, meta_of(live), app) or meta_of(live).deleting:
+            return None
+        return live
+
     def let_route_go(self, app: AppKey, body: Object) -> tuple[ChangeSetEntry, ...]:
         """Leave the route of an app to its live object (``body``) alone, so that it is deleted with that."""
-        strategy = (body.get("spec") or {}).get("strategy") or {}
-        routes = (strategy.get("blueGreen") or {}).get("routes")
-        if not routes:
-            return ()
-        kind = self._kinds.kind((GRPC_ROUTES if routes.get("protocol") == "grpc" else HTTP_ROUTES).name)
+        wanted = route_kind_in(body.get("spec") or {})
+        kind = self._kinds.kind(wanted) if wanted else None
         if kind is None:
             return ()
         live = self._client.get(kind, app.namespace, app.name)
@@ -264,7 +282,8 @@ def _owner_of(kind: Kind, meta: Meta, app: AppKey, config: AppConfig | None) -> 
 def _is_of_former(meta: Meta, app: AppKey, config: AppConfig | None) -> bool:
     """Whether an object is that of the app that this one was before, as its own file says."""
     adopt = config.spec.adopt if config is not None and config.spec is not None else None
-    return adopt is not None and bool(adopt.app) and controlling_app(meta) == AppKey(app.namespace, adopt.app)
+    theirs = controlling_app(meta)
+    return adopt is not None and theirs is not None and theirs.namespace == app.namespace and adopt.was(theirs.name)
 
 
 def _with_remedy(app: AppKey, auxiliary_object: AuxiliaryObject, error: Refused) -> str:

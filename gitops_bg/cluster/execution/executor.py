@@ -25,8 +25,9 @@ from gitops_bg.cluster.observation.on_demand.pods import Pods
 from gitops_bg.cluster.observation.ownership import Allegiance
 from gitops_bg.cluster.observation.project import app_state
 from gitops_bg.cluster.observation.reader import Reader
-from gitops_bg.cluster.observation.states import State
+from gitops_bg.cluster.observation.states import ReplicaSetState, State
 from gitops_bg.cluster.ports import Entries, Spare, TrafficRouter, Workloads
+from gitops_bg.core import names
 from gitops_bg.core.errors import Refused, WorldChanged
 from gitops_bg.core.model.actions import (
     ApplyApp,
@@ -135,7 +136,7 @@ class Executor:
             case ApplyService():
                 written = router.apply(app, config, action, decided_on)
             case PointPreview():
-                written = router.point(app, action)
+                written = router.point(app, config, action)
             case SwitchTraffic():
                 self._parts.workloads.require_available(app, action.number, action.digest, action.needs_available)
                 written = router.switch(app, config, action, decided_on)
@@ -156,7 +157,7 @@ class Executor:
             raise WorldChanged(f"the active Service {route} selects {name}")
 
     def _change_app(self, app: AppKey, config: AppConfig | None, action: ApplyApp | DeleteApp) -> Entries:
-        return self._apply_app(app, config) if isinstance(action, ApplyApp) else self._delete_app(app, action)
+        return self._apply_app(app, config) if isinstance(action, ApplyApp) else self._delete_app(app, config, action)
 
     def _apply_app(self, app: AppKey, config: AppConfig | None) -> Entries:
         manifest = app_manifest(app, _known(config).body, self._us)
@@ -167,14 +168,30 @@ class Executor:
             self._settled.add(state, intent_of(manifest))
         return (written.entry,)
 
-    def _delete_app(self, app: AppKey, action: DeleteApp) -> Entries:
+    def _refuse_if_reached(self, app: AppKey, config: AppConfig | None, uid: str) -> None:
+        """Check I2 live for all versions with pods: raise where an active Service selects them, or its endpoints still
+        lead to them.
+        """
+        for kind, state in self._parts.workloads.owned(app, uid):
+            has_pods = isinstance(state, ReplicaSetState) and (state.replicas or state.pods)
+            live = self._guards.own(kind, app, state.meta.name) if has_pods else None
+            if live is None:
+                continue
+            labels = live["spec"]["template"]["metadata"].get("labels") or {}
+            self._refuse_if_serving(app, config, state.meta.name, labels)
+            if service := self._parts.router.reaching(app, config, labels.get(names.DIGEST, "")):
+                raise WorldChanged(f"the endpoints of the active Service {service} still lead to {state.meta.name}")
+
+    def _delete_app(self, app: AppKey, config: AppConfig | None, action: DeleteApp) -> Entries:
         """Delete it, after its objects are let go: to go with it, or to stay. Dying in between is no harm: those that
-        are let go already are not found again.
+        are let go already are not found again. One with another name only while no request reaches it.
         """
         body = self._guards.own(APPS, app, app.name)
         if body is None:
             return ()
         uid, stays = body["metadata"]["uid"], action.policy is DeletionPolicy.ORPHAN
+        if action.moved_to:
+            self._refuse_if_reached(app, config, uid)
         release = partial(disown, app_uid=uid) if stays else let_go
         freed = [
             entry

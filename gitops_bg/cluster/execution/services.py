@@ -51,6 +51,9 @@ from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.load import AppConfig
 
+_SetsService = ApplyService | PointPreview | SwitchTraffic
+"""What says which version a Service leads to."""
+
 
 class Services:
     """The Services of one cluster's apps. Thread-safe as long as each app has one thread at a time."""
@@ -100,6 +103,14 @@ class Services:
                 return name
         return ""
 
+    def reaching(self, app: AppKey, config: AppConfig | None, digest: str) -> str:
+        """The active Service, by Git or by the live spec, whose ready endpoints, read live, are pods of a version."""
+        for name in sorted(self._active_services(app, config)):
+            slices = self._reader.slices_of(app.namespace, name)
+            if any(names.is_of_version(app, digest, base) for each in slices for base in each.bases):
+                return name
+        return ""
+
     def owned(self, app: AppKey, uid: str, former: Sequence[str] = ()) -> Iterator[tuple[Kind, State]]:
         """The Services that the object with this uid owns: those that it names, and ``former`` ones."""
         names = (*service_names(None, self._reader.app(app)).all(), *former)
@@ -143,11 +154,13 @@ class Services:
         name = live["metadata"]["name"]
         return self._writer.json_patch(SERVICES, app.namespace, name, change).body if change else live
 
-    def point(self, app: AppKey, action: PointPreview) -> Entries:
+    def point(self, app: AppKey, config: AppConfig | None, action: PointPreview) -> Entries:
         """Move the preview Service with its ports, in one write."""
         live = self._writer.get(SERVICES, app.namespace, action.name)
         if live is None:
             raise WorldChanged(f"Service {app.namespace}/{action.name} is gone")
+        if action.adopts:
+            return self._take_over(app, config, action, live)
         change = change_selector(app, action, live)
         return (self._writer.write_field(SERVICES, live, _selector(app, action, live), change),)
 
@@ -173,7 +186,9 @@ class Services:
         change = [*lock, *change_selector(app, action, live)]
         return (self._writer.write_field(SERVICES, live, _selector(app, action, live), change),)
 
-    def _take_over(self, app: AppKey, config: AppConfig | None, action: SwitchTraffic, live: Object) -> Entries:
+    def _take_over(
+        self, app: AppKey, config: AppConfig | None, action: SwitchTraffic | PointPreview, live: Object
+    ) -> Entries:
         """Make a Service ours, and move it, in one write over exactly the Service that was read."""
         if not _may_be_taken(app, config, live):
             raise WorldChanged(f"Service {app.namespace}/{action.name} is somebody's by now")
@@ -210,7 +225,7 @@ class Services:
         found: list[ServiceNames] = [service_names(config, live), live_service_names(live)]
         return {name for each in found for name in each.all_active()}
 
-    def _service(self, app: AppKey, config: AppConfig | None, action: ApplyService | SwitchTraffic) -> Object:
+    def _service(self, app: AppKey, config: AppConfig | None, action: _SetsService) -> Object:
         known = at_hand(config, self._workloads.current(app).snapshots())
         uid, digest = self._guards.uid(app), short(action.digest)
         return desired_service(app, uid, action.name, digest, config, known, action.ports)
@@ -227,9 +242,9 @@ def _may_be_taken(app: AppKey, config: AppConfig | None, live: Object) -> bool:
     """Whether the consent of the app's file covers a Service as it is now (``core.checks.adoption.taking_over``)."""
     adopt = config.spec.adopt if config is not None and config.spec is not None else None
     if adopt is not None and adopt.app:
-        return serves_app(service_state(live), app) == adopt.app
+        return adopt.was(serves_app(service_state(live), app))
     return is_unclaimed(meta_of(live), app)
 
 
-def _selector(app: AppKey, action: ApplyService | PointPreview | SwitchTraffic, live: Object) -> ChangedField:
+def _selector(app: AppKey, action: _SetsService, live: Object) -> ChangedField:
     return ChangedField(("spec", "selector"), live["spec"].get("selector"), names.selector(app, action.digest))

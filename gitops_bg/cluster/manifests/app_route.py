@@ -8,8 +8,16 @@ import copy
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gitops_bg.cluster.api.kinds import Object
+from gitops_bg.cluster.api.kinds import GRPC_ROUTES, HTTP_ROUTES, Object
 from gitops_bg.core.model.auxiliary import CANDIDATE, ROUTES, BackendPorts
+
+
+def route_kind_in(spec: Mapping[str, Any]) -> str:
+    """The kind of the route that the spec of a BlueGreenDeployment asks for; empty where it asks for none."""
+    routes = ((spec.get("strategy") or {}).get("blueGreen") or {}).get("routes")
+    if not routes:
+        return ""
+    return (GRPC_ROUTES if routes.get("protocol") == "grpc" else HTTP_ROUTES).name
 
 
 def following(manifest: Object, digest: str, ports: BackendPorts) -> Object:

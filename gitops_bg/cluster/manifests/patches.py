@@ -65,7 +65,7 @@ def change_selector(app: AppKey, action: SwitchTraffic | PointPreview, live: Obj
     ]
 
 
-def take_over(action: SwitchTraffic, live: Object, manifest: Object) -> list[Object]:
+def take_over(action: SwitchTraffic | PointPreview, live: Object, manifest: Object) -> list[Object]:
     """Make a Service ours and move it to our pods, all in one write, from exactly the state that was read.
 
     What it had before stays in an annotation; of one that another app of ours had, what it had before that.

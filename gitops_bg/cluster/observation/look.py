@@ -41,10 +41,10 @@ class Look:
         return self.state is not None and self.state.meta.deleting
 
     @property
-    def was(self) -> str:
-        """The former name of the app, where its file says one; empty for none."""
+    def was(self) -> tuple[str, ...]:
+        """The former names of the app, where its file says one."""
         adopt = self.config.spec.adopt if self.config is not None and self.config.spec is not None else None
-        return adopt.app if adopt is not None else ""
+        return (adopt.app, *adopt.formers) if adopt is not None and adopt.app else ()
 
     def labelled(self, meta: Meta) -> bool:
         """Whether an object has our labels."""

@@ -3,7 +3,7 @@
 The agent fills in Git's part (``Observed.git``). Nothing here says what to do about a drift.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -11,6 +11,7 @@ from functools import partial
 from gitops_bg.cluster.api.kinds import CONFIGURATION, Object
 from gitops_bg.cluster.execution.anchors import Anchors
 from gitops_bg.cluster.execution.auxiliary import AuxiliaryObjects
+from gitops_bg.cluster.manifests.app_route import route_kind_in
 from gitops_bg.cluster.manifests.operator_requests import request_of
 from gitops_bg.cluster.manifests.render import app_manifest
 from gitops_bg.cluster.manifests.services import (
@@ -32,7 +33,7 @@ from gitops_bg.cluster.observation.on_demand.pods import Pods
 from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance, app_owner_of, claim_on, owner_of
 from gitops_bg.cluster.observation.reader import Reader
 from gitops_bg.cluster.observation.replica_set_views import SeenReplicaSets
-from gitops_bg.cluster.observation.service_routes import ServiceRoutes
+from gitops_bg.cluster.observation.service_routes import ServiceRoutes, serves_app
 from gitops_bg.cluster.observation.states import (
     AppState,
     ConfigurationState,
@@ -43,6 +44,7 @@ from gitops_bg.core import names
 from gitops_bg.core.checks.adoption.exposure import may_be_exposed
 from gitops_bg.core.checks.scheduling import wants_pods
 from gitops_bg.core.errors import Refused, Transient
+from gitops_bg.core.model.auxiliary import ROUTES
 from gitops_bg.core.model.observed import (
     AuxiliaryView,
     ConfigurationView,
@@ -50,6 +52,7 @@ from gitops_bg.core.model.observed import (
     Observed,
     PodView,
     ServiceView,
+    Successor,
 )
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey, WorkloadKind
@@ -74,6 +77,8 @@ class Contents:
     """What the app was adopted from; None where nobody has to look at it."""
     others: Listed = field(default_factory=Listed)
     """The Services that are not ours, where somebody has to look at them."""
+    successor: Successor | None = None
+    """The app that has another name by now; None where nobody has to look at it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +120,7 @@ def gather(
         namespace_uid=anchor,
         deployment=deployment,
         others=_others(sources.foreign_services, app, config, record),
+        successor=_successor(sources, app, service_names(config, state).all_active(), record),
     )
     return _with_pods(contents, sources.pods, app) if wants_pods(record, now) else contents
 
@@ -143,6 +149,21 @@ def _others(services: ForeignServices, app: AppKey, config: AppConfig | None, re
     if isinstance(found.trouble, Transient):
         raise found.trouble
     return found
+
+
+def _successor(sources: Sources, app: AppKey, services: Iterable[str], record: Record) -> Successor | None:
+    """Whether the app that this one is under a new name has a route; only where this one may have one."""
+    own = next((one for one in record.auxiliary_objects if one.kind in ROUTES), None)
+    if own is None or not record.moved_to:
+        return None
+    found = (sources.reader.service(app.namespace, name) for name in services)
+    taken = (serves_app(state, app) for state in found if state is not None)
+    other = AppKey(app.namespace, next(filter(None, taken), record.moved_to))
+    live = sources.reader.app(other)
+    kind = route_kind_in(reread_json(live.spec)) if live is not None else own.kind
+    if not kind:
+        return Successor(wants_route=False)
+    return Successor(True, sources.auxiliary_objects.has_taken_over(other, kind, app, own))
 
 
 def _follow_daemon_sets(reader: Reader, app: AppKey, record: Record) -> None:
@@ -207,6 +228,7 @@ def observe(
         other_services=_of_others(contents.others, wanted),
         other_services_refused=str(contents.others.trouble) if isinstance(contents.others.trouble, Refused) else "",
         deployment=contents.deployment,
+        successor=contents.successor,
         auxiliary_objects=contents.auxiliary_objects,
         pods=contents.pods,
         pods_refused=contents.pods_refused,

@@ -5,6 +5,7 @@ nobody controls it and it carries our two labels, by which people hand objects o
 §3.4).
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from gitops_bg.cluster.api.kinds import APPS, Kind
@@ -35,10 +36,10 @@ NOBODYS = Allegiance()
 """For commands that act on the cluster alone (`rollback --offline`): no repository is foreign."""
 
 
-def owner_of(kind: Kind, meta: Meta, app: AppKey, was: str = "") -> str:
+def owner_of(kind: Kind, meta: Meta, app: AppKey, was: Collection[str] = ()) -> str:
     """The owner of an object under a name of ours, and how to hand it over, in one sentence; empty where it is ours.
 
-    ``was`` is the former name of the app, where its file says one (``spec.adopt.app``).
+    ``was`` are the former names of the app, where its file says one (``spec.adopt.app``).
 
     >>> from gitops_bg.cluster.api.kinds import SERVICES
     >>> meta = Meta("shop", "web", "uid", "1", manager="Helm")
@@ -49,7 +50,7 @@ def owner_of(kind: Kind, meta: Meta, app: AppKey, was: str = "") -> str:
     return f"{kind.called(meta.namespace, meta.name)} is {reason}" if reason else ""
 
 
-def _reason(kind: Kind, meta: Meta, app: AppKey, was: str) -> str:
+def _reason(kind: Kind, meta: Meta, app: AppKey, was: Collection[str]) -> str:
     if meta.controller is not None:
         theirs = controlling_app(meta)
         whose = f"controlled by {meta.controller.kind} {meta.controller.name}"
@@ -63,11 +64,11 @@ def _reason(kind: Kind, meta: Meta, app: AppKey, was: str) -> str:
     return ""
 
 
-def _or_moved(theirs: AppKey | None, app: AppKey, was: str) -> str:
+def _or_moved(theirs: AppKey | None, app: AppKey, was: Collection[str]) -> str:
     """What to do where an app has a Service or a copy that another one of the namespace is to have."""
     if theirs is None:
         return ""
-    if theirs.name == was:
+    if theirs.name in was:
         return f", the former name of {app}, which takes over what leads to one version of it"
     return f"; if {app} is {theirs} under a new name, put its folder back, and then: gitops-bg move {theirs} {app}"
 

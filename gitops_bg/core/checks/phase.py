@@ -162,7 +162,7 @@ def foreign_object(world: World) -> str:
     if observed.app_foreign:
         return observed.app_foreign
     agreed = services_to_take_over(world)
-    if world.desired.moved_to:
+    if world.moved:
         agreed = tuple(view for _, view in world.active_services if view is not None and not view.digest)
     if world.release is not None:
         agreed = tuple(view for _, view in world.active_services if view is not None and is_handed_back(view))
@@ -171,14 +171,18 @@ def foreign_object(world: World) -> str:
     whose = [
         view.owner or f"{view.name} is not ours" for view in views if view and not view.ours and view not in agreed
     ]
-    beside = (view.owner for view in observed.auxiliary_objects if view.owner and not world.desired.moved_to)
+    beside = (view.owner for view in observed.auxiliary_objects if view.owner and not world.moved)
     return "; ".join(filter(None, (*whose, leaks(world) if whose else "", *beside, *inescapable(world))))
 
 
 def _preview(world: World) -> ServiceView | None:
-    """The preview Service, unless it is that of the app that this one was before, and goes with that."""
+    """The preview Service, unless it is that of the app that this one was before, or is now: it goes along with live
+    traffic.
+    """
     view, adopt = world.observed.preview_service, world.spec.adopt
-    return None if view and adopt and adopt.app and view.app == adopt.app else view
+    if world.moved:
+        return None
+    return None if view and adopt and adopt.was(view.app) else view
 
 
 def untold(world: World) -> str:
@@ -195,10 +199,10 @@ def is_to_go(world: World) -> bool:
     """Whether the app ends now: its folder left main on purpose, and its own policy says so (docs/decisions/0069).
 
     With ``revertToTarget`` only once live traffic is where it was before, and no pod of the app is left. An app that
-    another one of main was made of ends some time after that has taken all Services over, whatever its policy.
+    got another name ends some time after another one has taken all Services over, whatever its policy.
     """
     policy = world.spec.deletion_policy
-    if world.desired.moved_to:
+    if world.moved:
         ends = ends_at(world)
         return world.left_main and ends is not None and ends <= world.now
     if not world.left_main or policy is DeletionPolicy.KEEP:

@@ -234,9 +234,12 @@ class PointPreview:
     expected_selector: tuple[tuple[str, str], ...]
     digest: str
     ports: str = ""
+    adopts: bool = False
+    """It is still that of the app that this one was before: the same write makes it ours."""
 
     def __str__(self) -> str:
-        return f"point the preview Service {self.name} to {short(self.digest)}"
+        said = f"point the preview Service {self.name} to {short(self.digest)}"
+        return f"{said}: it goes along with live traffic, which was taken over" if self.adopts else said
 
 
 @dataclass(frozen=True, slots=True)

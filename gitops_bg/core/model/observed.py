@@ -122,6 +122,16 @@ class ServiceView:
 
 
 @dataclass(frozen=True, slots=True)
+class Successor:
+    """The app that has the Services of one that got another name, as far as a route in front of them matters."""
+
+    wants_route: bool
+    """Its live object asks for a route of its own."""
+    has_route: bool = False
+    """That is live, and every Gateway that has taken the route of before has taken it."""
+
+
+@dataclass(frozen=True, slots=True)
 class DeploymentView:
     """The Deployment that an app was adopted from, read while its pods are to go."""
 
@@ -281,6 +291,8 @@ class Observed:
     """Why the agent may not list them, or empty."""
     deployment: DeploymentView | None = None
     """The Deployment that the app was adopted from; None where nobody has to look at it."""
+    successor: Successor | None = None
+    """What became of the app under another name; None unless it got one and has a route itself."""
     auxiliary_objects: tuple[AuxiliaryView, ...] = field(default=(), metadata={STORED_AS: "companions"})
     pods: tuple[PodView, ...] | None = None
     """The pods of the app; None unless a restart has begun or a version is late (`checks.scheduling.wants_pods`)."""

@@ -428,8 +428,12 @@ class Record:
     """The Deployment that live traffic goes back to, whatever anybody asks by now: from before the first Service is
     handed back until the app begins again. What has begun is finished.
     """
+    moved_to: str = ""
+    """The app that this one is under a new name, as main said last; until the folder is back, whatever main says by
+    then.
+    """
     moved_at: datetime | None = None
-    """Since when the app that this one is now has its Services; its pods stay warm for a while."""
+    """Since when another app has its Services; its pods stay warm for a while."""
     released: bool = False
     """Live traffic went back to what the app was adopted from; ``routing.traffic`` is what served last."""
     unrecalled: bool = False

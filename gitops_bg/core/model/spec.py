@@ -64,6 +64,14 @@ class Adoption:
     """The app of this namespace that serves until then, under whose name this one was known (docs/decisions/0070). One
     of the two is set.
     """
+    formers: tuple[str, ...] = ()
+    """The names before that one, under which it may serve still: not from the file, but from the records of apps
+    without a folder (docs/decisions/0073).
+    """
+
+    def was(self, name: str) -> bool:
+        """Whether the app of this name is this one, as it was called before."""
+        return bool(self.app) and name in (self.app, *self.formers)
 
     @property
     def source(self) -> str:

@@ -7,6 +7,7 @@ follows a switch or a rollback, and never leads one.
 
 from collections.abc import Iterator
 
+from gitops_bg.core.checks.adoption.moving import is_led_otherwise, own_routes, successor
 from gitops_bg.core.checks.adoption.release import is_released
 from gitops_bg.core.checks.auxiliary import is_of_another, may_be_live
 from gitops_bg.core.checks.contests import may_recreate, may_repair
@@ -23,7 +24,20 @@ def auxiliary_actions(world: World) -> tuple[ClusterAction, ...]:
     """Delete what left Git, then bring the rest to what Git says; while suspended, change only the autoscaler's scale
     target.
     """
-    return tuple(_branch_points(world)) + tuple(_arrivals(world)) if world.record.auxiliary_objects else ()
+    if not world.record.auxiliary_objects:
+        return ()
+    return (*_branch_points(world), *_led_otherwise(world), *_arrivals(world))
+
+
+def _led_otherwise(world: World) -> Iterator[ClusterAction]:
+    """The route of an app that got another name goes as soon as the one under that name is there: two that lead alike
+    would not do so for long, and a Gateway prefers the older one.
+    """
+    for one in own_routes(world) if world.left_main and is_led_otherwise(world) else ():
+        view = world.auxiliary_object(one)
+        if view is None or view.trouble:
+            continue
+        yield DeleteAuxiliaryObject(one, f"the app {successor(world)}, which it is now, has a route of its own")
 
 
 def _branch_points(world: World) -> Iterator[ClusterAction]:

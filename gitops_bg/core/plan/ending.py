@@ -1,7 +1,8 @@
 """The last action on an app whose folder left main: what goes with it, and what it lets go (docs/decisions/0069)."""
 
+from gitops_bg.core.checks.adoption.moving import successor
 from gitops_bg.core.model.actions import DeleteApp
-from gitops_bg.core.model.auxiliary import AuxiliaryObject
+from gitops_bg.core.model.auxiliary import ROUTES, AuxiliaryObject
 from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.world import World
 
@@ -9,13 +10,14 @@ from gitops_bg.core.world import World
 def end_of(world: World) -> DeleteApp:
     """Delete the app as its policy says.
 
-    What is beside the versions of an app that has another name by now is taken over by that one. Budgets, routes and
-    configuration of the folder serve what traffic went back to as well: they stay, and only the autoscaler that was
-    made for the versions goes.
+    What is beside the versions of an app that has another name by now is taken over by that one, but for its route,
+    which has the name of the app. Budgets, routes and configuration of the folder serve what traffic went back to as
+    well: they stay, and only the autoscaler that was made for the versions goes.
     """
     policy, beside = world.spec.deletion_policy, world.record.auxiliary_objects
-    if world.desired.moved_to:
-        return DeleteApp(auxiliary_objects=beside, moved_to=world.desired.moved_to)
+    if world.moved:
+        beside = tuple(one for one in beside if one.kind not in ROUTES)
+        return DeleteApp(auxiliary_objects=beside, moved_to=successor(world))
     if policy is DeletionPolicy.DELETE:
         return DeleteApp()
     if policy is DeletionPolicy.REVERT_TO_TARGET:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gitops_bg.core.checks.adoption.taking_over import may_take_over
+from gitops_bg.core.checks.adoption.taking_over import is_former_preview, may_take_over
 from gitops_bg.core.checks.contests import SERVICE, may_recreate, may_repair
 from gitops_bg.core.checks.ports import ports_of
 from gitops_bg.core.checks.sizes import needed_to_switch
@@ -115,6 +115,8 @@ def _keep_preview(world: World) -> tuple[ClusterAction, ...]:
     )
     if name is None or not digest or world.suspended:
         return ()
+    if service is not None and is_former_preview(world, service):
+        return (PointPreview(name, service.selector, digest, _ports(world, name, digest), adopts=True),)
     moved = service is not None and service.digest not in ("", short(digest))
     if service and moved and service.ours and (must_unname(world) or not may_repair(world, SERVICE, name)):
         return ()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gitops_bg.core.checks.adoption.exposure import exposures
-from gitops_bg.core.checks.adoption.moving import ends_at
+from gitops_bg.core.checks.adoption.moving import ends_at, leads_still
 from gitops_bg.core.checks.adoption.release import is_releasing
 from gitops_bg.core.checks.adoption.taking_over import is_adopting, may_go_at, watched_deployment
 from gitops_bg.core.checks.availability import is_in_flight, progress_deadline
@@ -183,7 +183,9 @@ def _adoptions(world: World) -> Iterator[Deadline]:
     if is_adopting(world) or watched_deployment(world) or _waits_for_the_former(world):
         yield _hidden(ADOPTION, "what it is adopted from is looked at again", world.now + LOOK_AGAIN)
         yield Deadline(ADOPTION, None, "the old pods may go", may_go_at(world), shown=False)
-    if world.desired.moved_to and (ends := ends_at(world)):
+    if world.moved and leads_still(world):
+        yield _hidden(AUXILIARY, "the route of the app that it is now is looked at again", world.now + LOOK_AGAIN)
+    if world.moved and (ends := ends_at(world)):
         yield _hidden(ADOPTION, "the pods of the app under its former name may go", ends)
 
 

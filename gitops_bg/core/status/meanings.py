@@ -262,6 +262,12 @@ MEANINGS: Meanings = {
         "name the Service in activeServices, narrow its selector, or agree to it, as the message says",
         _EXPLAIN,
     ),
+    ("Exposed", "SelectedOnceUp"): Meaning(
+        "of the Service named reaches what nobody promoted, once it is up",
+        OPERATOR,
+        "name the Service in activeServices, narrow its selector, or agree to it, as the message says",
+        _EXPLAIN,
+    ),
     ("Exposed", "ServicesUnreadable"): Meaning(
         "may also reach what nobody promoted, by Services of others",
         PLATFORM,

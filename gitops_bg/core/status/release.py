@@ -1,5 +1,6 @@
 """The condition of an app that gives live traffic back to what it was adopted from: what is missing for that."""
 
+from gitops_bg.core.checks.adoption.moving import is_stranded, leads_still, successor
 from gitops_bg.core.checks.adoption.release import (
     has_arrived,
     is_releasing,
@@ -39,11 +40,23 @@ def _on_its_way(world: World) -> str:
     return others or "the endpoints of the Services follow"
 
 
+def _after_moving(world: World) -> str:
+    name = successor(world)
+    if is_stranded(world):
+        back = f"put its folder back, or write adopt: {{app: {world.spec.app.name}}} into the app that it is now"
+        return f"it keeps serving: it was to be the app {name}, and nothing in main says so any more; {back}"
+    if world.record.moved_at is not None and leads_still(world):
+        return f"the app {name}, which it is now, has its Services; its route leads to them until that one has its own"
+    if world.record.moved_at is not None:
+        return f"it ends: the app {name}, which it is now, has its Services; its pods stay warm for a while"
+    return f"it serves until the app {name}, which it is now, has taken its Services over"
+
+
 def after_leaving(world: World) -> str:
     """What becomes of an app whose folder left main, in a sentence; it never stops serving without being told to."""
     release, policy = world.release, world.spec.deletion_policy
-    if world.desired.moved_to:
-        return f"it serves until the app {world.desired.moved_to}, which it is now, has taken its Services over"
+    if world.moved:
+        return _after_moving(world)
     if release is not None:
         return f"live traffic goes back to Deployment {release.deployment}"
     if not world.left_main or policy is DeletionPolicy.KEEP:

@@ -66,7 +66,11 @@ class MemoryRouter:
             self._expect(action)
         return self._lead(app, action.name, action.digest)
 
-    def point(self, app: AppKey, action: PointPreview) -> Entries:
+    def reaching(self, app: AppKey, config: AppConfig | None, digest: str) -> str:
+        leads = (name for name in self.live if name in self.routes)
+        return next((name for name in leads if self.routes[name].digest == short(digest)), "")
+
+    def point(self, app: AppKey, config: AppConfig | None, action: PointPreview) -> Entries:
         self._expect(action)
         return self._lead(app, action.name, action.digest)
 

@@ -121,8 +121,8 @@ def test_router_moves_traffic_by_compare_and_swap(kind: str, bench: Bench) -> No
     assert (second.digest, second.selector) == (short(TWO.digest), to_two)
     assert router.serving(app, config, scene.selector(ONE)) == ""
     with pytest.raises(WorldChanged):
-        router.point(app, PointPreview("web", to_one, ONE.digest))
-    router.point(app, PointPreview("web", to_two, ONE.digest))
+        router.point(app, None, PointPreview("web", to_one, ONE.digest))
+    router.point(app, None, PointPreview("web", to_two, ONE.digest))
     assert router.serving(app, config, scene.selector(ONE)) == "web"
 
 

@@ -11,6 +11,7 @@ from gitops_bg.core import names
 from tests.integration.traffic.adopted import each_death
 from tests.integration.traffic.stage import Stage, stage
 from tests.support.cluster.paths import replica_sets, services
+from tests.support.scenario import App
 from tests.support.waiting import eventually
 
 WARM = 60
@@ -26,17 +27,17 @@ def serving(on: Stage) -> None:
     on.web.wait_told("promoted")
 
 
-def has_it(on: Stage) -> bool:
+def has_it(on: Stage, app: str = "shop") -> bool:
     """Whether the Service leads to the new app."""
     found = on.cluster.get(f"{services(on.world.namespace)}/web")
-    return str(found["spec"]["selector"].get(names.APP)) == "shop"
+    return str(found["spec"]["selector"].get(names.APP)) == app
 
 
-def is_gone(on: Stage) -> bool:
+def is_gone(on: Stage, app: str = "web") -> bool:
     """Whether the former app is gone; an agent looks at every app, as its timers would have it."""
     if on.world.agent is not None:
         on.world.agent.wake_apps(on.world.agent.cluster.apps())
-    return on.world.live(names.PLURAL, "web") is None
+    return on.world.live(names.PLURAL, app) is None
 
 
 def preview_of(on: Stage) -> str:
@@ -45,8 +46,8 @@ def preview_of(on: Stage) -> str:
     return str(found["spec"]["selector"].get(names.APP)) if found else ""
 
 
-def left(on: Stage) -> list[str]:
-    found = on.cluster.list(replica_sets(on.world.namespace), labelSelector=f"{names.APP}=web")
+def left(on: Stage, app: str = "web") -> list[str]:
+    found = on.cluster.list(replica_sets(on.world.namespace), labelSelector=f"{names.APP}={app}")
     return [each["metadata"]["name"] for each in found]
 
 
@@ -54,20 +55,46 @@ def test_an_app_under_a_new_name_takes_its_service_over_without_a_lost_request(t
     with stage(tmp_path) as on:
         serving(on)
         on.load.start()
-        new = on.web.rename("shop")
+        new = mend_a_typing_error(on)
         on.web.wait(lambda: has_it(on), "the Service is taken over", 60)
         new.wait(lambda: new.condition("Adopting")["reason"] == "Adopted", "the adoption is over")
         on.wait_used("v2")
         on.world.wait_idle()
         assert left(on), "the pods of before stay warm for a while"
-        on.world.advance(WARM + 1)
-        eventually(lambda: is_gone(on) and not left(on), what="the former app is gone")
-        assert on.web.ledger_events()[-1] == "deleted"
-        eventually(lambda: is_gone(on) and preview_of(on) == "shop", what="there is a preview Service again")
+        assert preview_of(on) == "shop", "the preview Service went along with live traffic"
+        eventually(lambda: is_gone(on, "shp"), what="what never served is gone")
+        change_ones_mind(on, new)
         on.wait_used("v2")
         assert on.load.shares(0).keys() == {"v2"}
         on.seen.assert_traffic_was_safe("web")
         assert not [each.failure for each in on.load.failures()]
+
+
+def mend_a_typing_error(on: Stage) -> App:
+    """Another name before the first one has any pod that answers: the app serves under the name before both."""
+    kubelet = on.cluster.sandbox.kubelet
+    soon, kubelet.ready_after = kubelet.ready_after, 3600.0
+    mistaken = on.web.rename("shp")
+    on.web.wait(lambda: on.web.record.moved_to == mistaken.name, "it is known what it is to be called")
+    mistaken.wait(lambda: left(on, mistaken.name), "its pods are on their way")
+    kubelet.ready_after = soon
+    assert not has_it(on, mistaken.name)
+    return mistaken.rename("shop")
+
+
+def change_ones_mind(on: Stage, new: App) -> None:
+    """Another name once more: main says no more what became of the first one, which ends all the same."""
+    newest = new.rename("store")
+    new.wait(lambda: has_it(on, "store"), "the Service is taken over again", 60)
+    newest.wait(lambda: newest.condition("Adopting")["reason"] == "Adopted", "that is over, too")
+    on.wait_used("v2")
+    on.world.wait_idle()
+    assert preview_of(on) == "store"
+    assert left(on), "it is as warm as before"
+    on.world.advance(WARM + 1)
+    for each in (on.web, new):
+        eventually(lambda each=each: is_gone(on, each.name) and not left(on, each.name), what=f"{each.name} is gone")
+        assert each.ledger_events()[-1] == "deleted"
 
 
 def test_a_folder_that_is_renamed_without_a_word_changes_nothing_and_says_so(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""Which Services that are not the app's own send requests to pods of versions that nobody promoted.
+"""Which Services that are not the app's own send requests to pods of versions that nobody promoted, or would as soon as
+there are any.
 
 A Service selects pods by labels, whoever made them. The agent moves only the Services that the app names; any other one
 whose selector matches the pod template has the pods of every version, each as soon as it is ready. The agent cannot
@@ -17,10 +18,13 @@ from gitops_bg.core.world import World, answered_once
 
 @dataclass(frozen=True, slots=True)
 class Exposure:
-    """A Service of somebody else, and the versions with pods that it should not have yet."""
+    """A Service of somebody else, and the versions whose pods it should not have yet."""
 
     service: ServiceView
     versions: tuple[Version, ...]
+    """Those with pods now."""
+    at_rest: tuple[Version, ...] = ()
+    """Those that wait without any, and whose pods it would have as soon as they come up."""
 
 
 def may_be_exposed(record: Record) -> bool:
@@ -30,20 +34,27 @@ def may_be_exposed(record: Record) -> bool:
 
 @answered_once
 def exposures(world: World) -> tuple[Exposure, ...]:
-    """Every other Service that selects pods of versions that nobody promoted, as far as they are known."""
-    others = world.observed.other_services
-    unpromoted = (
-        [version for version in world.record.versions if _has_unpromoted_pods(world, version)] if others else []
-    )
-    found = ((view, tuple(each for each in unpromoted if _selects(world, view, each))) for view in others or ())
-    return tuple(Exposure(view, versions) for view, versions in found if versions)
+    """Every other Service that selects pods of versions that nobody promoted, or would, as far as they are known."""
+    others = world.observed.other_services or ()
+    unpromoted = [version for version in world.record.versions if _is_unpromoted(world, version)] if others else []
+    found = (_exposure(world, view, [each for each in unpromoted if _selects(world, view, each)]) for view in others)
+    return tuple(each for each in found if each.versions or each.at_rest)
 
 
-def _has_unpromoted_pods(world: World, version: Version) -> bool:
-    """Whether a version has pods, never served, and `primary.yaml` does not name it."""
+def _is_unpromoted(world: World, version: Version) -> bool:
+    """Whether a version never served, and `primary.yaml` does not name it."""
+    return not version.was_active and version.digest != world.desired_digest
+
+
+def _exposure(world: World, view: ServiceView, selected: list[Version]) -> Exposure:
+    up = tuple(version for version in selected if _has_pods(world, version))
+    waiting = (each for each in selected if each not in up and each.stage is Stage.CANDIDATE and not each.retiring)
+    return Exposure(view, up, tuple(waiting))
+
+
+def _has_pods(world: World, version: Version) -> bool:
     view = world.replica_set(version.digest)
-    has_pods = view is not None and bool(view.pods or view.replicas)
-    return has_pods and not version.was_active and version.digest != world.desired_digest
+    return view is not None and bool(view.pods or view.replicas)
 
 
 def _selects(world: World, view: ServiceView, version: Version) -> bool:

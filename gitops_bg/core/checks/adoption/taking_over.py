@@ -40,11 +40,21 @@ def may_take_over(world: World, view: ServiceView) -> bool:
     if world.record.routing.traffic or view.ours:
         return False
     if world.spec.adopt.app:
-        return view.app == world.spec.adopt.app
+        return world.spec.adopt.was(view.app)
     if not view.unclaimed:
         return False
     labels = _own_labels(world, _first(world))
     return key_to_hold_back(dict(view.selector)) != "" and not view.digest and set(view.selector) <= labels.items()
+
+
+def is_former_preview(world: World, view: ServiceView) -> bool:
+    """Whether a preview Service is that of the app that this one was before, and goes along with live traffic, which
+    this one has by now. An app without a folder takes nothing over: it may be the former one itself.
+    """
+    adopt, has_traffic = world.spec.adopt, bool(world.record.routing.traffic and not world.record.routing.switch)
+    if adopt is None or not adopt.was(view.app) or world.release is not None:
+        return False
+    return has_traffic and world.desired.in_git
 
 
 def stand_ins(world: World, version: Version) -> tuple[tuple[str, str], ...]:

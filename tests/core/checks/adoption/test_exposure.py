@@ -8,16 +8,17 @@ import pytest
 from gitops_bg.core import names
 from gitops_bg.core.checks.adoption.exposure import exposures, may_be_exposed
 from gitops_bg.core.checks.adoption.onboarding import inescapable, leak_to
-from gitops_bg.core.checks.adoption.taking_over import OTHER_STAND_IN, STAND_IN, stand_ins
+from gitops_bg.core.checks.adoption.taking_over import OTHER_STAND_IN, STAND_IN, has_stand_ins, stand_ins
 from gitops_bg.core.checks.sizes import wanted_size
 from gitops_bg.core.model.actions import CreateReplicaSet, ScaleReplicaSet
 from gitops_bg.core.model.decision import GateKind, Phase
 from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.record import Switch, SwitchKind
-from gitops_bg.core.model.version import Color, PodMetadata
+from gitops_bg.core.model.version import Color, PodMetadata, Stage
 from tests.core.checks.adoption.test_taking_over import adopting, before, foreign, labelled
 from tests.core.simulation import APP, manual
 from tests.core.worlds import (
+    EARLIER,
     NOW,
     active,
     archived,
@@ -28,6 +29,8 @@ from tests.core.worlds import (
     pods,
     rising,
     service,
+    target,
+    version,
     world,
 )
 
@@ -82,6 +85,20 @@ def test_a_label_of_the_role_is_held_back_as_well():
     state, version = to_be_adopted(other(("role", "live")), spec=spec)
     assert stand_ins(state, version) == (("app", STAND_IN), ("role", STAND_IN))
     assert leak_to(state, version) is None
+
+
+@pytest.mark.parametrize("tier", ["front", "live"])
+def test_a_service_of_exactly_the_pods_labels_is_escaped(tier):
+    """Those of the template, and those that they carry once they are live."""
+    spec = adopting(active_metadata=PodMetadata((("tier", "live"),)))
+    elsewhere = foreign(selector=(("app", "cart"),))
+    state, version = to_be_adopted(other(("app", "web"), ("tier", tier)), view=elsewhere, spec=spec)
+    assert stand_ins(state, version) == (("tier", STAND_IN),)
+
+
+def test_a_version_without_a_replica_set_has_no_stand_in():
+    state, version = to_be_adopted(BY_TIER)
+    assert has_stand_ins(state, version) is False
 
 
 def test_the_stand_in_is_one_that_the_other_service_does_not_select():
@@ -218,8 +235,17 @@ HIDDEN = {
     "nothing but the live version": beside(BY_APP, versions=(active(1),)),
     "a version that served before": beside(BY_APP, versions=(legacy(1), active(2))),
     "one that is archived": beside(BY_APP, versions=(archived(1), active(2))),
-    "a candidate without pods": beside(BY_APP, sets=(pods(1), pods(2, 0))),
-    "a candidate without a ReplicaSet": beside(BY_APP, sets=(pods(1),)),
+    "a version without pods that is on its way out": beside(
+        BY_APP, versions=(active(1), candidate(2, retiring=True)), sets=(pods(1), pods(2, 0)), wants=1
+    ),
+    "one without pods that served once": beside(
+        BY_APP, versions=(active(1), candidate(2, activated_at=EARLIER)), sets=(pods(1), pods(2, 0))
+    ),
+    "one without pods that was archived before anybody promoted it": beside(
+        BY_APP, versions=(active(1), version(2, Stage.ARCHIVED)), sets=(pods(1), pods(2, 0)), wants=1
+    ),
+    "one without pods that primary.yaml names": beside(BY_APP, names_=2, sets=(pods(1), pods(2, 0))),
+    "one without pods that the Service does not select": beside(other(("app", "cart")), sets=(pods(1), pods(2, 0))),
     "one that primary.yaml names": beside(BY_APP, names_=2),
     "nothing is known": world(active(1), candidate(2)),
 }
@@ -234,7 +260,47 @@ def test_nothing_is_said_of(name):
 
 def test_pods_that_go_still_count():
     leaving = replace(pods(2, 0), pods=1)
-    assert exposures(beside(BY_APP, sets=(pods(1), leaving)))
+    [found] = exposures(beside(BY_APP, sets=(pods(1), leaving)))
+    assert ([each.number for each in found.versions], found.at_rest) == ([2], ())
+
+
+AT_REST = {
+    "one whose ReplicaSet is at 0": (beside(BY_APP, sets=(pods(1), pods(2, 0))), [2]),
+    "one without a ReplicaSet": (beside(BY_APP, sets=(pods(1),)), [2]),
+    "the first one of an app that runs none": (
+        beside(BY_APP, versions=(candidate(1),), live=0, names_=0, sets=(), desired={"target": target(1, 0)}),
+        [1],
+    ),
+    "the next one of an app that was scaled to zero": (
+        beside(BY_APP, sets=(pods(1, 0), pods(2, 0)), desired={"target": target(2, 0)}),
+        [2],
+    ),
+    "one that is about to get them": (beside(BY_APP, versions=(rising(1),), live=0, sets=()), [1]),
+}
+
+
+@pytest.mark.parametrize("name", AT_REST)
+def test_it_is_said_in_other_words_that_a_service_would_have_pods_of(name):
+    state, numbers = AT_REST[name]
+    [found] = exposures(state)
+    assert (found.versions, [each.number for each in found.at_rest]) == ((), numbers)
+    said = condition(state)
+    assert (said.status, said.reason) == (True, "SelectedOnceUp")
+    assert said.message.startswith(
+        f"Service leak (app=web) would have the pods of v{numbers[0]} ({digest(numbers[0])[3:13]}) if there were any, "
+        "which nobody promoted: name it in activeServices"
+    )
+    assert decided(state).wake_at <= NOW + timedelta(minutes=1), "nothing watches it"
+
+
+def test_what_a_service_has_comes_before_what_it_would_have():
+    versions = (active(1), candidate(2, retiring=True), candidate(3))
+    state = beside(BY_APP, versions=versions, sets=(pods(1), pods(2), pods(3, 0)))
+    assert condition(state).reason == "SelectedByOthers"
+    assert condition(state).message.startswith(
+        f"Service leak (app=web) has the pods of v2 ({digest(2)[3:13]}) and would have those of v3 "
+        f"({digest(3)[3:13]}) if there were any, which nobody promoted: "
+    )
 
 
 def condition(state):
@@ -256,6 +322,8 @@ def test_the_condition_names_three_services_at_most():
     message = condition(beside(*(other(("app", "web"), name=f"leak-{each}") for each in range(5)))).message
     assert message.count("Service leak-") == 3
     assert "; and 2 more Services: name it" in message
+    three = condition(beside(*(other(("app", "web"), name=f"leak-{each}") for each in range(3)))).message
+    assert (three.count("Service leak-"), "more Services" in three) == (3, False)
 
 
 def test_what_may_not_be_listed_is_said_and_stops_nothing():

@@ -37,6 +37,8 @@ from gitops_bg.core.model.record import Adopted, Event, Switch, SwitchKind
 from gitops_bg.core.model.spec import Adoption, Release, ScaleDown
 from gitops_bg.core.model.version import PodMetadata
 from gitops_bg.core.status.meanings import troubles
+from gitops_bg.core.status.release import releasing as released_condition
+from gitops_bg.core.transitions.traffic.release import note_release
 from tests.core.simulation import manual
 from tests.core.worlds import EARLIER, NOW, active, candidate, decided, digest, legacy, pods, service, world
 
@@ -140,6 +142,10 @@ WAITS = {
     "the end of the app that it was before, whose pods its Service would select": (
         selecting_pods("pay", spec=RENAMED),
         "Service web would select pods of app pay, until pay, which this app was before, has ended",
+    ),
+    "the end of the one that it was before that": (
+        selecting_pods("first", spec=replace(SPEC, adopt=Adoption(app="pay", formers=("first",)))),
+        "Service web would select pods of app first, until first, which this app was before, has ended",
     ),
     "pods of other apps to go": (
         selecting_pods("cart", "pay", spec=SPEC),
@@ -269,7 +275,8 @@ def test_then_the_record_says_so_once_and_every_version_goes_to_0():
     decision = decided(state)
     assert decision.record.released
     assert decision.record.adopted is None
-    assert [each.event for each in decision.record.ledger] == [Event.RELEASED]
+    told = [(each.event, each.reason) for each in decision.record.ledger]
+    assert told == [(Event.RELEASED, "to Deployment old")]
     after = releasing(THEIRS, record={"released": True, "adopted": None})
     assert is_released(after)
     assert [wanted_size(after, each) for each in after.record.versions] == [0, 0, 0]
@@ -282,6 +289,39 @@ def released(**more):
     sets = tuple(pods(n, 0, color=active(n).color, metadata=HELD) for n in (1, 2, 3))
     remembered = {"released": True, "adopted": None, **more.pop("record", {})}
     return releasing(more.pop("view", THEIRS), sets=sets, record=remembered, **more)
+
+
+SAYS = {
+    "pods are missing": (
+        releasing(deployment=replace(DEPLOYMENT, available=2)),
+        (False, "WaitingForPods", "2 of 3 pods of Deployment old are available"),
+    ),
+    "the Services go back": (
+        releasing(),
+        (False, "HandingBack", "the Services go back to Deployment old: the endpoints of the Services follow"),
+    ),
+    "they are back, and it is not noted yet": (
+        releasing(replace(THEIRS, ready_endpoints=3)),
+        (False, "HandingBack", "the Services go back to Deployment old: live traffic is there"),
+    ),
+    "all is over": (
+        released(),
+        (True, "Released", "live traffic goes to Deployment old; the app's folder may go"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SAYS)
+def test_the_condition_says(name):
+    state, said = SAYS[name]
+    [condition] = released_condition(state)
+    assert (condition.status, condition.reason, condition.message) == said
+
+
+def test_an_app_that_serves_nothing_begins_no_release():
+    state = releasing(record={"traffic": ""}, names_=0)
+    assert not still_missing(state)
+    assert note_release(state).record.release == ""
 
 
 def test_a_released_app_rests_and_says_where_traffic_goes():

@@ -60,6 +60,11 @@ def test_the_folder_gets_another_name_and_the_agent_takes_over(cli: Cli, web: Ap
     assert "restartAt" not in app["spec"]
     assert app["spec"]["strategy"]["blueGreen"]["activeService"] == "web"
 
+    both = f"{shop.key} takes over from web itself: if that is not pushed yet, move web to "
+    for to, is_said in (("store", True), (web.name, False)):
+        again = cli("move", str(shop.key), f"{world.namespace}/{to}", "--checkout", str(tree), "--dry-run")
+        assert (both in " ".join(again.split())) is is_said, "under its former name nothing serves but itself"
+
     (tree / "policies" / "note.yaml").unlink()
     world.remote.run("add", "--all", "apps")
     world.remote.commit("Rename web")

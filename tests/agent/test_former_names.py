@@ -1,0 +1,81 @@
+"""What an app was called before, and is called now, where main says one step of it only (docs/decisions/0073)."""
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from gitops_bg.agent.desired.reading import Reading
+from gitops_bg.agent.reconcile.facts import former_names
+from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.spec import Adoption, AppSpec, Strategy
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.status.internal_error import RecordUnreadable
+from gitops_bg.spec.app.load import AppConfig
+
+
+def app(name: str, namespace: str = "shop") -> AppKey:
+    return AppKey(namespace, name)
+
+
+@dataclass
+class Records:
+    """The live apps, each with what it was to be called; None: its record cannot be read."""
+
+    moved: dict[str, str | None]
+    elsewhere: dict[str, str] = field(default_factory=dict)
+
+    def apps(self) -> list[AppKey]:
+        return [*map(app, self.moved), *(app(name, "other") for name in self.elsewhere)]
+
+    def record(self, of: AppKey) -> Record:
+        said = self.moved[of.name] if of.namespace == "shop" else self.elsewhere[of.name]
+        if said is None:
+            raise RecordUnreadable("it is broken")
+        return Record(moved_to=said)
+
+
+def config(adopt: Adoption | None) -> AppConfig:
+    return AppConfig(app("store"), AppSpec(app("store"), Strategy("web"), adopt=adopt), {}, None, None)
+
+
+MIDDLE = Adoption(app="shp")
+FORMER = {
+    "one that never was anything else": (None, Records({"web": "store"}), ()),
+    "one that was adopted from a Deployment": (Adoption("web"), Records({"web": "store"}), ()),
+    "one that was named once": (MIDDLE, Records({"shp": "", "store": ""}), ()),
+    "one that was named twice": (MIDDLE, Records({"shp": "store", "web": "shp", "store": ""}), ("web",)),
+    "one whose second name came so fast that the first one never ran": (MIDDLE, Records({"web": "shp"}), ("web",)),
+    "one of which that is known already": (MIDDLE, Records({"web": "store"}), ("web",)),
+    "one that was named three times": (MIDDLE, Records({"a": "web", "web": "shp"}), ("web", "a")),
+    "one that was named in a circle": (MIDDLE, Records({"shp": "web", "web": "shp"}), ("web",)),
+    "one beside others": (MIDDLE, Records({"cart": "basket", "basket": "", "pay": ""}), ()),
+    "one whose name another namespace has": (MIDDLE, Records({}, {"web": "shp"}), ()),
+    "one whose former record cannot be read": (MIDDLE, Records({"web": None}), ()),
+}
+
+
+@pytest.mark.parametrize("name", FORMER)
+def test_the_former_names_of(name):
+    adopt, records, names = FORMER[name]
+    assert former_names(records, Reading(), config(adopt)) == names
+
+
+def test_an_app_with_a_folder_is_nobody_elses_former_name():
+    reading = Reading(entries={app("web"): object()})
+    assert former_names(Records({"web": "shp"}), reading, config(MIDDLE)) == ()
+
+
+NOW = {
+    "what main says": ("", {"web": "shop"}, "shop"),
+    "what main says, whatever it said before": ("shp", {"web": "shop", "shp": "store"}, "shop"),
+    "what became of the name that main said before": ("shp", {"shp": "shop"}, "shop"),
+    "nothing, where main says nothing": ("", {"cart": "basket"}, ""),
+    "nothing, where main says no more": ("shp", {}, ""),
+}
+
+
+@pytest.mark.parametrize("name", NOW)
+def test_an_app_without_a_folder_is_called(name):
+    remembered, moved, called = NOW[name]
+    reading = Reading(moved={app(former): new for former, new in moved.items()})
+    assert reading.moved_to(app("web"), remembered) == called
