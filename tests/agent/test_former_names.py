@@ -1,10 +1,10 @@
 """What an app was called before, and is called now, where main says one step of it only (docs/decisions/0073)."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
-from gitops_bg.agent.desired.reading import Reading
+from gitops_bg.agent.desired.reading import Entry, Reading
 from gitops_bg.agent.reconcile.facts import former_names
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import Adoption, AppSpec, Strategy
@@ -79,3 +79,30 @@ def test_an_app_without_a_folder_is_called(name):
     remembered, moved, called = NOW[name]
     reading = Reading(moved={app(former): new for former, new in moved.items()})
     assert reading.moved_to(app("web"), remembered) == called
+
+
+def entry(name: str, *services: str) -> Entry:
+    """An app in main with these active Services."""
+    strategy = Strategy(services[0], more_active_services=services[1:]) if services else Strategy("none")
+    spec = AppSpec(app(name), strategy) if services else None
+    return Entry(AppConfig(app(name), spec, {}, None, None), has_primary=True, has_target=True)
+
+
+BACK = {
+    "the name before, which is back with its Service": (Adoption(app="web"), entry("web", "live"), "web"),
+    "the name before, which is back with one of its Services": (Adoption(app="web"), entry("web", "x", "more"), "web"),
+    "nothing, where the name is another app's by now": (Adoption(app="web"), entry("web", "other"), ""),
+    "nothing, where its file cannot be read": (Adoption(app="web"), entry("web"), ""),
+    "nothing, where the name is not back": (Adoption(app="web"), entry("cart", "live"), ""),
+    "nothing, where it was adopted from a Deployment": (Adoption("web"), entry("web", "live"), ""),
+    "nothing, where it never had another name": (None, entry("web", "live"), ""),
+}
+
+
+@pytest.mark.parametrize("name", BACK)
+def test_an_app_whose_folder_is_gone_after_a_move_is_called(name):
+    adopt, back, called = BACK[name]
+    spec = AppSpec(app("shop"), Strategy("live", more_active_services=("more",)), adopt=adopt)
+    reading = Reading(entries={back.config.app: back})
+    assert reading.moved_to(app("shop"), "", spec) == called
+    assert replace(reading, moved={app("shop"): "store"}).moved_to(app("shop"), "", spec) == "store"

@@ -246,9 +246,9 @@ def test_endpoints_of_a_service_that_was_handed_back_are_told_by_their_pods(name
 
 
 FORMER = {
-    "its file does not say so": (None, "; if shop/web is shop/was under a new name, put its folder back, and then:"),
+    "its file does not say so": (None, "; if shop/web is shop/was under another name, write adopt: {app: was} into"),
     "its file says so": ("was", ", the former name of shop/web, which takes over what leads to one version of it"),
-    "its file says another": ("else", "; if shop/web is shop/was under a new name, put its folder back, and then:"),
+    "its file says another": ("else", "; if shop/web is shop/was under another name, write adopt: {app: was} into"),
 }
 
 

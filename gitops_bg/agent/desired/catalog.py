@@ -187,6 +187,7 @@ class Catalog:
         is known of main, and nothing is concluded from that.
         """
         followed, auxiliary_objects, entry = reading.followed, config.auxiliary_objects, reading.found(app)
+        is_there = entry is not None or not knowledge.counts
         never_described = entry is not None and entry.config.spec is None and not record.routing.traffic
         target, primary = (None, None) if never_described else (config.target, config.primary)
         desired = Desired(
@@ -194,8 +195,8 @@ class Catalog:
             target=_document(target, reading, there=entry is not None and entry.has_target),
             primary=_document(primary, reading, there=entry is not None and entry.has_primary),
             problems=config.problems + reading.settings_problems,
-            in_git=entry is not None or not knowledge.counts,
-            moved_to="" if entry is not None or not knowledge.counts else reading.moved_to(app, record.moved_to),
+            in_git=is_there,
+            moved_to="" if is_there else reading.moved_to(app, record.moved_to, config.spec),
             history_rewritten=followed.lost if self._may_report(followed, app, record) else "",
             memory=self._repository.memory(app) if _needs_memory(reading, record) else None,
             history_lasts=followed.lasts and self._rewrite_reports.stood(app, followed.polls) >= LASTING_POLLS,

@@ -13,6 +13,7 @@ from gitops_bg.core.errors import InternalError, TookTooLong
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import PromotionBranch
+from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.read.index.hidden import Hidden
 from gitops_bg.spec.app.load import AppConfig
@@ -70,11 +71,22 @@ class Reading:
         """The app as main has it, or None; None as well where main does not count."""
         return None if self.followed.blind else self.found(app)
 
-    def moved_to(self, app: AppKey, remembered: str) -> str:
+    def moved_to(self, app: AppKey, remembered: str, spec: AppSpec | None = None) -> str:
         """What an app without a folder is called now; empty where main does not say. ``remembered`` is what it was to
-        be called, which may have another name by now.
+        be called, which may have another name by now; ``spec`` what its file said last.
         """
-        return self.moved.get(app) or self.moved.get(AppKey(app.namespace, remembered), "")
+        remembered_as = AppKey(app.namespace, remembered)
+        return self.moved.get(app) or self.moved.get(remembered_as) or (self._named_again(app, spec) if spec else "")
+
+    def _named_again(self, app: AppKey, spec: AppSpec) -> str:
+        """The name that an app had before, where main has that again with a Service of the app: somebody reverted the
+        move. Of two apps, only one can have a Service.
+        """
+        before = self.found(AppKey(app.namespace, spec.adopt.app)) if spec.adopt and spec.adopt.app else None
+        again = before.config.spec if before is not None else None
+        if again is None or not set(again.strategy.active_services) & set(spec.strategy.active_services):
+            return ""
+        return again.app.name
 
     def unread(self, namespace: str) -> Iterator[AppKey]:
         """The apps of a namespace whose ``app.yaml`` cannot be read."""

@@ -70,7 +70,8 @@ def _or_moved(theirs: AppKey | None, app: AppKey, was: Collection[str]) -> str:
         return ""
     if theirs.name in was:
         return f", the former name of {app}, which takes over what leads to one version of it"
-    return f"; if {app} is {theirs} under a new name, put its folder back, and then: gitops-bg move {theirs} {app}"
+    say_so = f"if {app} is {theirs} under another name, write adopt: {{app: {theirs.name}}} into its app.yaml"
+    return f"; {say_so}, or put the folder of {theirs} back, and then: gitops-bg move {theirs} {app}"
 
 
 def is_unclaimed(meta: Meta, app: AppKey) -> bool:

@@ -116,6 +116,31 @@ def test_a_folder_that_is_renamed_without_a_word_changes_nothing_and_says_so(tmp
         assert not [each.failure for each in on.load.failures()]
 
 
+def test_a_rename_that_is_reverted_ends_nothing_that_serves_whatever_its_policy(tmp_path: Path) -> None:
+    """`git revert` says nothing of the new name, which has the Service: it serves on until the former one takes it."""
+    with stage(tmp_path) as on:
+        on.web.spec["deletionPolicy"] = "delete"
+        serving(on)
+        on.load.start()
+        new = on.web.rename("shop")
+        renamed = on.world.remote.head()
+        on.web.wait(lambda: has_it(on), "the Service is taken over", 60)
+        new.wait(lambda: new.condition("Adopting")["reason"] == "Adopted", "the adoption is over")
+        on.web.revert(renamed)
+        new.wait(lambda: "it serves until the app web" in new.condition("GitReachable")["message"], "it serves on")
+        said = on.web.wait_condition("Conflict")
+        assert "app: shop" in said["message"], said["message"]
+        on.web.spec["adopt"] = {"app": "shop"}
+        on.world.publish("Take it back", {f"{on.web.folder}/app.yaml": on.web.app_yaml()})
+        on.web.wait(lambda: has_it(on, "web"), "the Service is taken back", 60)
+        on.wait_used("v2")
+        on.world.advance(WARM + 1)
+        eventually(lambda: is_gone(on, "shop") and not left(on, "shop"), what="what had the name in between is gone")
+        assert on.load.shares(0).keys() == {"v2"}
+        on.seen.assert_traffic_was_safe("web")
+        assert not [each.failure for each in on.load.failures()]
+
+
 @pytest.mark.slow
 def test_whatever_write_the_agent_dies_after_a_rename_loses_no_request(tmp_path: Path) -> None:
     for on, agents, death in each_death(tmp_path, fewest=5, begin=serving):
