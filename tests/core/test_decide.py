@@ -7,7 +7,7 @@ import pytest
 
 from gitops_bg.core import engine
 from gitops_bg.core.invariants import InvariantBroken
-from gitops_bg.core.model.actions import ApplyConfiguration, CreateReplicaSet, ScaleReplicaSet, SwitchTraffic
+from gitops_bg.core.model.actions import ApplyConfiguration, CreateReplicaSet, SwitchTraffic
 from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Event, LedgerEntry, SwitchKind
@@ -46,14 +46,12 @@ def test_actions_come_in_the_order_that_keeps_every_prefix_safe():
         "ScaleReplicaSet",
         "ApplyApp",
         "CreateReplicaSet",
-        "ScaleReplicaSet",
         "PublishLedger",
     ]
 
 
 REFUSED = {
     "its ReplicaSet": lambda action: isinstance(action, CreateReplicaSet) and action.number == 3,
-    "its size": lambda action: isinstance(action, ScaleReplicaSet) and action.number == 3,
     "the copy of its ConfigMap": lambda action: isinstance(action, ApplyConfiguration) and action.number == 3,
 }
 

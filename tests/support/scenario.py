@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
@@ -23,6 +24,7 @@ from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.observed import Request
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey, WorkloadKind
+from gitops_bg.repo.ledger.places import path_of_app
 from gitops_bg.spec.codec import from_json
 from gitops_bg.spec.manifests.configuration import configuration_of, is_tracked
 from gitops_bg.spec.manifests.references import references
@@ -371,7 +373,12 @@ class App:
     def is_told(self) -> bool:
         """Whether the ledger has everything that the record has to tell, and no switch is on its way."""
         record = self.record
-        return record.routing.switch is None and not record.ledger
+        if not record.ledger:
+            return record.routing.switch is None
+        text = self.scenario.remote.show(STATE_BRANCH, path_of_app(self.key))
+        found = json.loads(text) if text else {}
+        told = found.get("epoch") == record.epoch and found["sequence"] >= record.sequence
+        return told and record.routing.switch is None
 
     # --- waiting --------------------------------------------------------------------------------------------------
 

@@ -49,7 +49,10 @@ from gitops_bg.core.model.actions import ApplyService, HandBack, MarkService, Po
 from gitops_bg.core.model.change_set import ChangeSetEntry
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.spec.app.load import AppConfig
+
+_SELECTOR = ("spec", "selector")
 
 
 class Services:
@@ -143,10 +146,21 @@ class Services:
         return self._writer.json_patch(SERVICES, app.namespace, name, change).body if change else live
 
     def point(self, app: AppKey, action: PointPreview) -> Entries:
-        """Move the preview Service with its ports, in one write."""
-        live = self._writer.get(SERVICES, app.namespace, action.name)
-        if live is None:
+        """Move the preview Service with its ports, in one write over exactly the Service that was seen.
+
+        Read live only where the last write was the same: then somebody else changed it, and it is said who.
+        """
+        held = self._reader.service(app.namespace, action.name)
+        if held is None:
             raise WorldChanged(f"Service {app.namespace}/{action.name} is gone")
+        wanted = ChangedField(_SELECTOR, dict(held.selector), names.selector(app, action.digest))
+        if self._writer.intents.repeats(SERVICES, app.namespace, action.name, wanted):
+            return self._point_again(app, action)
+        change = [*unchanged(held.meta.version), *change_selector(app, action, reread_json(held.content)["spec"])]
+        return (self._writer.write_known(SERVICES, app.namespace, action.name, wanted, change),)
+
+    def _point_again(self, app: AppKey, action: PointPreview) -> Entries:
+        live = self._guards.existing(SERVICES, app, action.name)
         change = change_selector(app, action, live["spec"])
         return (self._writer.write_field(SERVICES, live, _selector(app, action, live), change),)
 
@@ -231,4 +245,4 @@ def _may_be_taken(app: AppKey, config: AppConfig | None, live: Object) -> bool:
 
 
 def _selector(app: AppKey, action: ApplyService | PointPreview | SwitchTraffic, live: Object) -> ChangedField:
-    return ChangedField(("spec", "selector"), live["spec"].get("selector"), names.selector(app, action.digest))
+    return ChangedField(_SELECTOR, live["spec"].get("selector"), names.selector(app, action.digest))

@@ -16,6 +16,7 @@ from gitops_bg.core.model.decision import Condition, Decision, GateResult, Named
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.record import Record, Rollout
 from gitops_bg.core.model.version import Stage, Version
+from gitops_bg.core.status.deadlines import DRAINING
 from gitops_bg.core.status.internal_error import STATUS_WHILE_BROKEN, RecordUnreadable
 from gitops_bg.core.status.process_view import FIELDS
 from gitops_bg.core.text.foreign_json import read_json
@@ -90,6 +91,19 @@ def status_of(generation: int, live: Object, decision: Decision, now: datetime) 
 def differs_in_process_view_only(live: Object, status: Object) -> bool:
     """Whether the two statuses differ only in what the writing process alone sees (``core.status.process_view``)."""
     return _in_common(live) == _in_common(status)
+
+
+def shows_only_notes(live: Object, status: Object) -> bool:
+    """Whether, beside the record, a status shows only notes that are new (``core.status.notes``): that endpoints have
+    followed, and that the rollout is complete.
+    """
+    return _but_for_notes(live) == _but_for_notes(status)
+
+
+def _but_for_notes(status: Object) -> Object:
+    waits = [each for each in status.get("waits") or () if each.get("gate") != DRAINING]
+    rollouts = [{**each, "settledAt": None} for each in status.get("rollouts") or ()]
+    return {**status, "record": None, "waits": waits, "rollouts": rollouts}
 
 
 def _in_common(status: Object) -> Object:

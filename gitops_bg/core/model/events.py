@@ -287,7 +287,7 @@ NOTICES: Mapping[Notice, NoticeRow] = {
     Notice.SERVICE_HANDED_BACK: NoticeRow(when="a Service that was taken over got back what it had before (`release`)"),
     Notice.SERVICE_APPLIED: NoticeRow(when="a Service was made, or what somebody changed of it was repaired"),
     Notice.REPLICA_SET_CREATED: NoticeRow(
-        when="a version that served before gets a ReplicaSet again; of a new one `ScalingReplicaSet` says it",
+        when="a version gets a ReplicaSet again, or later than its rollout began, which `Candidate` tells",
         argo="NewReplicaSetCreated",
     ),
     Notice.REPLICA_SET_SCALED: NoticeRow(when="a version gets more pods or fewer", argo="ScalingReplicaSet"),

@@ -69,20 +69,14 @@ def _grow(world: World, version: Version) -> tuple[ClusterAction, ...]:
 
 
 def _create(world: World, version: Version, size: int) -> tuple[ClusterAction, ...]:
-    """Create a new candidate at 0 (DESIGN §4.1), and a version that served before at its size at once."""
+    """Create what runs a version, at its size. One that never served keeps away from the pods that serve."""
     snapshot = world.snapshot(version)
     gone_for_good = version.stage is Stage.ARCHIVED or (version.retiring and not version.was_active)
     if not snapshot.text or (gone_for_good and version.digest != world.desired_digest):
         return ()
     ready, color, metadata = world.spec.min_ready_seconds, version.color, metadata_for(world, version)
-    if version.was_active:
-        return (CreateReplicaSet(version.number, snapshot, color, size, ready, metadata=metadata),)
-    created = CreateReplicaSet(
-        version.number, snapshot, color, 0, ready, anti_affinity=_anti_affinity(world), metadata=metadata
-    )
-    if size == 0:
-        return (created,)
-    return created, _scaled(version, 0, size, "a new candidate")
+    anti = None if version.was_active else _anti_affinity(world)
+    return (CreateReplicaSet(version.number, snapshot, color, size, ready, anti_affinity=anti, metadata=metadata),)
 
 
 def _scaled(version: Version, current: int, size: int, reason: str, serving: bool = False) -> ScaleReplicaSet:

@@ -302,7 +302,7 @@ def test_auxiliary_object_without_aim(name):
 def test_auxiliary_objects_come_after_all_that_traffic_depends_on():
     state = world(active(1), rising(2), sets=(pods(1),), desired={"auxiliary_objects": (BUDGET,)})
     kinds = [type(each) for each in decided(state).actions]
-    assert kinds[:3] == [act.CreateReplicaSet, act.ScaleReplicaSet, act.ApplyAuxiliaryObject]
+    assert kinds[:2] == [act.CreateReplicaSet, act.ApplyAuxiliaryObject]
 
 
 COPIED = replace(template("1"), configuration=(ConfigurationRef("ConfigMap", "web", "d"),))

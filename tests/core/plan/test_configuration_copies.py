@@ -10,7 +10,6 @@ from gitops_bg.core.model.actions import (
     CreateReplicaSet,
     DeleteConfiguration,
     PublishLedger,
-    ScaleReplicaSet,
     SwitchTraffic,
 )
 from gitops_bg.core.model.desired import LedgerMemory, Missing
@@ -223,7 +222,7 @@ def test_a_copy_that_is_refused_holds_up_only_the_version_that_begins_with_it():
         desired={"primary": primary(1, ONE)},
     )
     kinds = [type(action) for action in decided(before).actions if not isinstance(action, PublishLedger)]
-    assert kinds == [SwitchTraffic, CreateReplicaSet, ApplyConfiguration, CreateReplicaSet, ScaleReplicaSet]
+    assert kinds == [SwitchTraffic, CreateReplicaSet, ApplyConfiguration, CreateReplicaSet]
 
 
 def test_what_traffic_is_to_go_to_gets_its_copies_first():

@@ -40,9 +40,9 @@ def named(number: int) -> str:
 
 GROWN = {
     "nothing while all is there": (world(active(1), candidate(2)), []),
-    "a candidate begins at 0": (
+    "a candidate begins at its size": (
         world(active(1), rising(2), sets=(pods(1),)),
-        [f"create the green ReplicaSet of {named(2)} at 0", f"scale {named(2)} from 0 to 3: a new candidate"],
+        [f"create the green ReplicaSet of {named(2)} at 3"],
     ),
     "a candidate of an app at 0 stays there": (
         world(active(1), rising(2), sets=(pods(1, 0),), desired={"target": target(2, 0)}),

@@ -27,7 +27,7 @@ REASONS = {
     replace(switch(SwitchKind.FIRST), adopts=True): "ServiceTakenOver",
     act.HandBack("web", (), (("app", "web"),)): "ServiceHandedBack",
     act.ScaleDeployment("web", 3, 0, "traffic has left it"): "ScalingDeployment",
-    act.CreateReplicaSet(2, template("2"), Color.GREEN, 0): None,  # that of its scaling is told
+    act.CreateReplicaSet(2, template("2"), Color.GREEN, 0): None,  # it has no pods yet
     act.CreateReplicaSet(2, template("2"), Color.GREEN, 3): "NewReplicaSetCreated",
     act.CreateReplicaSet(2, template("2"), Color.GREEN, 3, repair=True): "ReplicaSetRepaired",
     act.ScaleReplicaSet(digest(2), 2, 0, 3, "a new candidate"): "ScalingReplicaSet",
