@@ -2,19 +2,20 @@
 
 from datetime import UTC, datetime, timedelta
 
-from gitops_bg.agent.reconcile.unsaved import LONGEST, Unsaved
+from gitops_bg.agent.reconcile.unsaved import Unsaved
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
 
 APP, OTHER = AppKey("shop", "web"), AppKey("shop", "api")
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
-SAVED, NOTED, LATER = Record("5eed", 5), Record("5eed", 5, rollout=1), Record("5eed", 5, rollout=2)
 SECOND = timedelta(seconds=1)
+UNTIL = NOW + 60 * SECOND
+SAVED, NOTED, LATER = Record("5eed", 5), Record("5eed", 5, rollout=1), Record("5eed", 5, rollout=2)
 
 
 def noting() -> Unsaved:
     unsaved = Unsaved()
-    unsaved.note(APP, SAVED, NOTED, NOW)
+    assert unsaved.may_wait(APP, SAVED, NOTED, UNTIL, NOW)
     return unsaved
 
 
@@ -34,14 +35,22 @@ def test_notes_on_another_record_than_the_live_one_are_dropped() -> None:
     assert unsaved.until(APP) is None
 
 
-def test_the_first_note_is_saved_after_a_while_and_with_it_those_that_came_later() -> None:
+def test_all_are_saved_when_the_first_is_due() -> None:
     unsaved = noting()
-    unsaved.note(APP, SAVED, LATER, NOW + LONGEST / 2)
-    assert unsaved.record(APP, SAVED) == LATER
-    assert unsaved.until(APP) == NOW + LONGEST
-    assert unsaved.may_wait(APP, NOW + LONGEST - SECOND)
-    assert not unsaved.may_wait(APP, NOW + LONGEST)
-    assert unsaved.may_wait(OTHER, NOW + LONGEST)
+    assert unsaved.may_wait(APP, SAVED, LATER, UNTIL + 30 * SECOND, NOW + 30 * SECOND)
+    assert (unsaved.record(APP, SAVED), unsaved.until(APP)) == (LATER, UNTIL)
+    assert unsaved.may_wait(APP, SAVED, LATER, NOW + 32 * SECOND, NOW + 31 * SECOND)
+    assert unsaved.until(APP) == NOW + 32 * SECOND
+    assert not unsaved.may_wait(APP, SAVED, LATER, UNTIL, NOW + 32 * SECOND)
+    assert unsaved.record(APP, SAVED) == LATER, "until they are saved"
+    assert unsaved.may_wait(OTHER, SAVED, LATER, UNTIL, NOW + 32 * SECOND)
+
+
+def test_before_the_end_all_are_saved_and_no_new_one_waits() -> None:
+    unsaved = noting()
+    assert unsaved.hurry() == {APP}
+    assert not unsaved.may_wait(APP, SAVED, NOTED, UNTIL, NOW)
+    assert not unsaved.may_wait(OTHER, SAVED, NOTED, UNTIL, NOW)
 
 
 def test_what_is_saved_is_no_note_any_more() -> None:

@@ -19,6 +19,7 @@ import yaml
 from gitops_bg.agent.agent import Agent
 from gitops_bg.agent.settings import AgentSettings
 from gitops_bg.cluster.manifests.operator_requests import annotation_of
+from gitops_bg.cluster.reporting.status import WHILE_NOTED
 from gitops_bg.core import names
 from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.observed import Request
@@ -140,6 +141,12 @@ class Scenario:
         self.clock.ahead += timedelta(seconds=seconds)
         assert self.agent is not None
         self.agent.wake_apps(self.agent.cluster.apps())
+
+    def settle(self) -> None:
+        """Wait until nothing is left to do, and a moment longer: what was only noted is saved as well."""
+        self.wait_idle()
+        self.advance(WHILE_NOTED.total_seconds())
+        self.wait_idle()
 
     def wait_idle(self, timeout: float = PATIENCE) -> None:
         """Wait until the agent has read Git and has nothing left to do or to write."""

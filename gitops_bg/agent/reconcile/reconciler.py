@@ -6,7 +6,7 @@ The three never share a function: `gather` only reads, `decide` is pure, `_act` 
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import Enum
 from functools import partial
 from time import perf_counter
@@ -106,6 +106,10 @@ class Reconciler:
         if not is_done or self._bugs.pop(app, None) is not None:
             return Look.INTERRUPTED
         return Look.ON_ITS_WAY if app in self._on_its_way else Look.AT_REST
+
+    def save_notes(self) -> frozenset[AppKey]:
+        """Let notes wait no longer; return the apps that have some: their next look saves them."""
+        return self._unsaved.hurry()
 
     def _pass(self, app: AppKey) -> bool:
         """Run one pass; return whether it wrote to the cluster, so that another pass is due."""
@@ -210,24 +214,31 @@ class Reconciler:
         app, view, now = facts.app, process_view_of(decision), self._clock()
         seconds = now.timestamp()
         may_report = partial(self._contradictions.may_report, app, view, seconds)
-        may_wait = partial(self._may_wait, facts, decision, now)
+        waits = False
+
+        def may_wait(longest: timedelta) -> bool:
+            nonlocal waits
+            waits = self._may_wait(facts, decision, now, longest)
+            return waits
+
         saved = self._cluster.save(app, decision, now, facts.decided_on, may_report, may_wait)
         if saved:
             self._contradictions.reported(app, view, seconds)
+        if not waits:
             self._unsaved.drop(app)
         again = self._contradictions.again(app, seconds)
         self._timers.schedule(app, datetime.fromtimestamp(again, UTC) if again else None, "say")
         self._timers.schedule(app, self._unsaved.until(app), "note")
         return saved
 
-    def _may_wait(self, facts: Facts, decision: Decision, now: datetime) -> bool:
-        """Whether a save may wait, because it would only note what every look finds; if so, remember the notes."""
-        app, saved = facts.app, self._unsaved.saved(facts.app, facts.record)
-        acts = any(not isinstance(action, GIT_ACTIONS) for action in decision.actions)
-        waits = not acts and self._unsaved.may_wait(app, now) and has_only_notes(saved, decision.record)
-        if waits:
-            self._unsaved.note(app, saved, decision.record, now)
-        return waits
+    def _may_wait(self, facts: Facts, decision: Decision, now: datetime, longest: timedelta) -> bool:
+        """Whether a save may wait: it would only note what any look finds, and no action on the cluster follows."""
+        saved = self._unsaved.saved(facts.app, facts.record)
+        if any(not isinstance(action, GIT_ACTIONS) for action in decision.actions):
+            return False
+        if not has_only_notes(saved, decision.record):
+            return False
+        return self._unsaved.may_wait(facts.app, saved, decision.record, now + longest, now)
 
     def _submit(self, facts: Facts, decision: Decision) -> bool:
         """Hand the Git actions to the Git thread; return whether they are new."""

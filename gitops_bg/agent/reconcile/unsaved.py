@@ -4,22 +4,19 @@ Later looks decide on the record with its notes. With the process they are lost,
 """
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
 
-LONGEST = timedelta(minutes=1)
-"""After this long, notes are saved by themselves: who reads the status sees them."""
 
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Noted:
-    """A record with notes, and the saved one that it follows."""
+    """A record with notes, the saved one that it follows, and when it is to be saved at the latest."""
 
     saved: Record
     record: Record
-    since: datetime
+    until: datetime
 
 
 class Unsaved:
@@ -27,6 +24,7 @@ class Unsaved:
 
     def __init__(self) -> None:
         self._noted: dict[AppKey, _Noted] = {}
+        self._hurries = False
 
     def record(self, app: AppKey, saved: Record) -> Record:
         """The record to decide on; ``saved`` is the live one. Notes on another record are dropped."""
@@ -43,20 +41,27 @@ class Unsaved:
         noted = self._noted.get(app)
         return noted.saved if noted else record
 
-    def may_wait(self, app: AppKey, now: datetime) -> bool:
-        """Whether notes may wait longer."""
-        noted = self._noted.get(app)
-        return noted is None or now < noted.since + LONGEST
+    def may_wait(self, app: AppKey, saved: Record, record: Record, until: datetime, now: datetime) -> bool:
+        """Whether the notes in ``record`` may wait, until then and no longer than those before; if so, keep them.
 
-    def note(self, app: AppKey, saved: Record, record: Record, now: datetime) -> None:
-        """Keep a record that was not saved."""
+        ``saved`` is the live record.
+        """
         noted = self._noted.get(app)
-        self._noted[app] = _Noted(saved, record, noted.since if noted else now)
+        until = min(until, noted.until) if noted else until
+        if self._hurries or until <= now:
+            return False
+        self._noted[app] = _Noted(saved, record, until)
+        return True
 
     def until(self, app: AppKey) -> datetime | None:
         """When the notes of an app are to be saved; None where it has none."""
         noted = self._noted.get(app)
-        return noted.since + LONGEST if noted else None
+        return noted.until if noted else None
+
+    def hurry(self) -> frozenset[AppKey]:
+        """From now on no note may wait; return the apps that have some."""
+        self._hurries = True
+        return frozenset(self._noted)
 
     def drop(self, app: AppKey) -> None:
         """Forget the notes of an app: they are saved, or the app is gone."""

@@ -128,6 +128,8 @@ class Services:
             answer = self._writer.json_patch(SERVICES, app.namespace, action.name, whole).body
             self._writer.applied(SERVICES, manifest, answer)
         self._settle_service(answer, manifest)
+        field = _selector(app, action.digest, answer["spec"].get("selector"))
+        self._writer.intents.applied_field(SERVICES, app.namespace, action.name, field)
         return (entry_between(SERVICES, before, answer, drift),)
 
     def _adopt(self, app: AppKey, action: ApplyService, live: Object) -> ChangeSetEntry:
@@ -148,21 +150,22 @@ class Services:
     def point(self, app: AppKey, action: PointPreview) -> Entries:
         """Move the preview Service with its ports, in one write over exactly the Service that was seen.
 
-        Read live only where the last write was the same: then somebody else changed it, and it is said who.
+        It is read first where somebody else may have changed what it selects: then it is said who.
         """
         held = self._reader.service(app.namespace, action.name)
         if held is None:
             raise WorldChanged(f"Service {app.namespace}/{action.name} is gone")
-        wanted = ChangedField(_SELECTOR, dict(held.selector), names.selector(app, action.digest))
-        if self._writer.intents.repeats(SERVICES, app.namespace, action.name, wanted):
-            return self._point_again(app, action)
+        field = _selector(app, action.digest, dict(held.selector))
+        ours = self._writer.intents.is_ours(SERVICES, app.namespace, action.name, field)
+        if not ours or held.selector != action.expected_selector:
+            return self._take_back(app, action)
         change = [*unchanged(held.meta.version), *change_selector(app, action, reread_json(held.content)["spec"])]
-        return (self._writer.write_known(SERVICES, app.namespace, action.name, wanted, change),)
+        return (self._writer.write_known(SERVICES, app.namespace, action.name, field, change),)
 
-    def _point_again(self, app: AppKey, action: PointPreview) -> Entries:
+    def _take_back(self, app: AppKey, action: PointPreview) -> Entries:
         live = self._guards.existing(SERVICES, app, action.name)
         change = change_selector(app, action, live["spec"])
-        return (self._writer.write_field(SERVICES, live, _selector(app, action, live), change),)
+        return (self._writer.write_field(SERVICES, live, _selector_of(app, action, live), change),)
 
     def switch(self, app: AppKey, config: AppConfig | None, action: SwitchTraffic, decided_on: str) -> Entries:
         """Move live traffic. The Service is read before the record, and must be unchanged when it is written.
@@ -184,7 +187,7 @@ class Services:
             return self._take_over(app, config, action, live)
         lock = unchanged(live["metadata"]["resourceVersion"])
         change = [*lock, *change_selector(app, action, live["spec"])]
-        return (self._writer.write_field(SERVICES, live, _selector(app, action, live), change),)
+        return (self._writer.write_field(SERVICES, live, _selector_of(app, action, live), change),)
 
     def _take_over(self, app: AppKey, config: AppConfig | None, action: SwitchTraffic, live: Object) -> Entries:
         """Make a Service ours, and move it, in one write over exactly the Service that was read."""
@@ -244,5 +247,11 @@ def _may_be_taken(app: AppKey, config: AppConfig | None, live: Object) -> bool:
     return is_unclaimed(meta_of(live), app)
 
 
-def _selector(app: AppKey, action: ApplyService | PointPreview | SwitchTraffic, live: Object) -> ChangedField:
-    return ChangedField(_SELECTOR, live["spec"].get("selector"), names.selector(app, action.digest))
+def _selector_of(app: AppKey, action: PointPreview | SwitchTraffic, live: Object) -> ChangedField:
+    return _selector(app, action.digest, live["spec"].get("selector"))
+
+
+def _selector(app: AppKey, digest: str, found: Mapping[str, str] | None) -> ChangedField:
+    """What a Service selects and is to select, each in the order of the keys: the two are compared."""
+    wanted = names.selector(app, digest)
+    return ChangedField(_SELECTOR, found and dict(sorted(found.items())), dict(sorted(wanted.items())))

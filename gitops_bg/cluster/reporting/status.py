@@ -5,7 +5,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from gitops_bg.cluster.api.kinds import Object
@@ -34,6 +34,10 @@ _REASONS = {
     Phase.HELD: "OnHold",
 }
 """The condition that explains a phase; other phases are explained by a gate, or need no explanation."""
+
+WHILE_COUNTED, WHILE_NOTED = timedelta(seconds=1), timedelta(minutes=1)
+"""How long a status may wait where only pods were counted, and where only notes are new."""
+_COUNTS = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
 
 
 def load(state: AppState | None) -> Record:
@@ -93,17 +97,31 @@ def differs_in_process_view_only(live: Object, status: Object) -> bool:
     return _in_common(live) == _in_common(status)
 
 
-def shows_only_notes(live: Object, status: Object) -> bool:
-    """Whether, beside the record, a status shows only notes that are new (``core.status.notes``): that endpoints have
-    followed, and that the rollout is complete.
+def patience(live: Object, status: Object) -> timedelta | None:
+    """How long a status may wait for the next one, by all that it shows beside the record; None: not at all.
+
+    A moment where pods are counted: they come and go one by one. Longer where only notes are new
+    (``core.status.notes``): that endpoints have followed, and that the rollout is complete.
     """
-    return _but_for_notes(live) == _but_for_notes(status)
+    if _but_for_notes(live) != _but_for_notes(status):
+        return None
+    return WHILE_NOTED if _counts(live) == _counts(status) else WHILE_COUNTED
 
 
 def _but_for_notes(status: Object) -> Object:
-    waits = [each for each in status.get("waits") or () if each.get("gate") != DRAINING]
-    rollouts = [{**each, "settledAt": None} for each in status.get("rollouts") or ()]
-    return {**status, "record": None, "waits": waits, "rollouts": rollouts}
+    waits = [each for each in _objects(status, "waits") if each.get("gate") != DRAINING]
+    rollouts = [{**each, "settledAt": None} for each in _objects(status, "rollouts")]
+    return {**status, **dict.fromkeys(_COUNTS), "record": None, "waits": waits, "rollouts": rollouts}
+
+
+def _objects(status: Object, field: str) -> list[Object]:
+    """The objects in a list of a status: somebody else may have written there."""
+    found = status.get(field)
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+def _counts(status: Object) -> list[object]:
+    return [status.get(field) for field in _COUNTS]
 
 
 def _in_common(status: Object) -> Object:
