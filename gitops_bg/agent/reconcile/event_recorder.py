@@ -1,7 +1,7 @@
 """Reports what the agent did, by Kubernetes Events, metrics and traces, from the record before and after it was saved.
 
-Everything in the record has been reported, so a restart reports nothing twice. Best effort, and never blocking; nothing
-here decides.
+Everything in the record has been reported, so a restart reports nothing twice, but for notes that were not saved yet
+(``agent.reconcile.unsaved``). Best effort, and never blocking; nothing here decides.
 """
 
 from collections.abc import Callable, Sequence
