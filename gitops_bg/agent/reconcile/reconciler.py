@@ -34,9 +34,9 @@ from gitops_bg.core.model.events import Notice
 from gitops_bg.core.model.policies.facts import Policing
 from gitops_bg.core.model.record import LedgerEntry, Record
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.notes import has_only_notes
 from gitops_bg.core.status.internal_error import broken, internal_error
 from gitops_bg.core.status.kstatus import goes_on_by_itself
-from gitops_bg.core.status.notes import has_only_notes
 from gitops_bg.core.status.process_view import ProcessView, process_view_of
 from gitops_bg.core.status.rollout_events import new_entries
 

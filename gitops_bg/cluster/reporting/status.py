@@ -101,7 +101,7 @@ def patience(live: Object, status: Object) -> timedelta | None:
     """How long a status may wait for the next one, by all that it shows beside the record; None: not at all.
 
     A moment where pods are counted: they come and go one by one. Longer where only notes are new
-    (``core.status.notes``): that endpoints have followed, and that the rollout is complete.
+    (``core.notes``): that endpoints have followed, and that the rollout is complete.
     """
     if _but_for_notes(live) != _but_for_notes(status):
         return None

@@ -16,7 +16,7 @@ from gitops_bg.core.model.record import (
     Switch,
     SwitchKind,
 )
-from gitops_bg.core.status.notes import has_only_notes
+from gitops_bg.core.notes import has_only_notes
 from tests.core.worlds import NOW, SECOND, active, digest, legacy
 
 ENTRIES = (LedgerEntry(4, NOW, Event.CANDIDATE), LedgerEntry(5, NOW, Event.PROMOTED))
