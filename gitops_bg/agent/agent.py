@@ -331,7 +331,19 @@ class Agent:
         self._stopped.set()
 
     def run_once(self, timeout: float) -> frozenset[AppKey]:
-        """Work until nothing more can be done at once, and return the apps that failed. For `--once`."""
+        """Work until nothing more can be done at once, and return the apps that failed. For `--once`.
+
+        What is only noted is saved at the end: the next run is another process.
+        """
+        until = self._steady() + timedelta(seconds=timeout)
+        self.rest(self._left(until))
+        if noted := self._reconciler.save_notes():
+            self.wake_apps(noted)
+            self.rest(self._left(until))
+        return frozenset(self._failures.apps)
+
+    def rest(self, timeout: float) -> None:
+        """Work until nothing more can be done at once."""
         until = self._steady() + timedelta(seconds=timeout)
         while not self._stopped.is_set() and self._left(until) > 0:
             idle = self.catalog.seen or bool(self.catalog.unreachable)
@@ -341,7 +353,6 @@ class Agent:
             self._stopped.wait(0.02)
         if self._crash is not None:
             raise self._crash
-        return frozenset(self._failures.apps)
 
     def _nothing_to_do(self) -> bool:
         """Whether all is idle. The queue is asked twice: the others may have added to it in between."""

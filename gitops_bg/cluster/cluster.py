@@ -3,7 +3,7 @@
 import base64
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 
 from gitops_bg.cluster.api.access import Access
@@ -38,6 +38,7 @@ from gitops_bg.cluster.reporting.pruned_status import PrunedStatus
 from gitops_bg.cluster.reporting.status import (
     differs_in_process_view_only,
     load,
+    patience,
     pull_in,
     record_in,
     since,
@@ -303,13 +304,15 @@ class Cluster:
         now: datetime,
         decided_on: str | None = None,
         may_report: Callable[[], bool] = lambda: True,
+        may_wait: Callable[[timedelta], bool] = lambda _: False,
     ) -> bool:
         """Write the status for ``decision``, unless it is already so; return whether it was written.
 
         Saves nothing where there is no BlueGreenDeployment, because creating it is the first action of every app, nor
         in a foreign one. ``decided_on`` is the version that the decision's record was read from (None: the one known
         now). ``may_report`` is asked whether to write where only this process's own view is new
-        (``core.status.process_view``). Raises `WorldChanged` where somebody wrote to the object since: its record may
+        (``core.status.process_view``); ``may_wait``, whether to leave for later what may wait, and for how long at most
+        (``reporting.status.patience``). Raises `WorldChanged` where somebody wrote to the object since: its record may
         have changed.
         """
         state = self._reader.app(app)
@@ -326,6 +329,9 @@ class Cluster:
         if app_owner_of(state, app, self._us) or self._kept.says(app, live, status):
             return False
         if differs_in_process_view_only(live, status) and not may_report():
+            return False
+        longest = patience(live, status)
+        if longest and may_wait(longest):
             return False
         answer = self._writer.put_status(APPS, _locked(state, status))
         self._decided[app] = answer["metadata"]["resourceVersion"]

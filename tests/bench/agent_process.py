@@ -130,7 +130,7 @@ def main() -> None:
 
     def idle() -> float:
         """Wait until nothing is left to do; when that was."""
-        agent.run_once(_IDLE)
+        agent.rest(_IDLE)
         return time.monotonic()
 
     def usage() -> dict[str, Any]:

@@ -127,7 +127,7 @@ def test_W08_progress_deadline_fires_while_another_version_is_in_its_scale_down_
     web.wait_phase("Degraded")
     web.wait_told("failed")
     assert sizes(web) == {"v1": 2, "v2": 2, "bad": 2}
-    world.wait_idle()
+    world.settle()
     before = world.writes()
     world.advance(1)
     world.wait_idle()

@@ -73,7 +73,7 @@ def test_describe_shows_what_happened_as_events(web: App) -> None:
     def described() -> str:
         text = kubectl(web, "describe", "bgd", "web")
         events = text.partition("Events:")[2]
-        wanted = ("ScalingReplicaSet", "PreviewSwitched", "Promoted", "RolledBack")
+        wanted = ("Candidate", "PreviewSwitched", "Promoted", "RolledBack")
         return events if all(reason in events for reason in wanted) else ""
 
     events = eventually(described, what="kubectl describe shows the Events")

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
@@ -18,11 +19,13 @@ import yaml
 from gitops_bg.agent.agent import Agent
 from gitops_bg.agent.settings import AgentSettings
 from gitops_bg.cluster.manifests.operator_requests import annotation_of
+from gitops_bg.cluster.reporting.status import WHILE_NOTED
 from gitops_bg.core import names
 from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.observed import Request
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey, WorkloadKind
+from gitops_bg.repo.ledger.places import path_of_app
 from gitops_bg.spec.codec import from_json
 from gitops_bg.spec.manifests.configuration import configuration_of, is_tracked
 from gitops_bg.spec.manifests.references import references
@@ -138,6 +141,12 @@ class Scenario:
         self.clock.ahead += timedelta(seconds=seconds)
         assert self.agent is not None
         self.agent.wake_apps(self.agent.cluster.apps())
+
+    def settle(self) -> None:
+        """Wait until nothing is left to do, and a moment longer: what was only noted is saved as well."""
+        self.wait_idle()
+        self.advance(WHILE_NOTED.total_seconds())
+        self.wait_idle()
 
     def wait_idle(self, timeout: float = PATIENCE) -> None:
         """Wait until the agent has read Git and has nothing left to do or to write."""
@@ -371,7 +380,12 @@ class App:
     def is_told(self) -> bool:
         """Whether the ledger has everything that the record has to tell, and no switch is on its way."""
         record = self.record
-        return record.routing.switch is None and not record.ledger
+        if not record.ledger:
+            return record.routing.switch is None
+        text = self.scenario.remote.show(STATE_BRANCH, path_of_app(self.key))
+        found = json.loads(text) if text else {}
+        told = found.get("epoch") == record.epoch and found["sequence"] >= record.sequence
+        return told and record.routing.switch is None
 
     # --- waiting --------------------------------------------------------------------------------------------------
 

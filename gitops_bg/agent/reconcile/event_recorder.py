@@ -1,10 +1,10 @@
 """Reports what the agent did, by Kubernetes Events, metrics and traces, from the record before and after it was saved.
 
-Everything in the record has been reported, so a restart reports nothing twice. Best effort, and never blocking; nothing
-here decides.
+Everything in the record has been reported, so a restart reports nothing twice, but for notes that were not saved yet
+(``agent.reconcile.unsaved``). Best effort, and never blocking; nothing here decides.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from gitops_bg.agent.observability.metrics import Metrics
@@ -21,7 +21,7 @@ from gitops_bg.core.model.record import LedgerEntry, Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.action_events import event_of
 from gitops_bg.core.status.conditions import HISTORY_REWRITTEN, SUSPENDED
-from gitops_bg.core.status.rollout_events import ended, entry_message, rollout_events, runs, waited
+from gitops_bg.core.status.rollout_events import ended, entry_message, new_entries, rollout_events, runs, waited
 
 
 class EventRecorder:
@@ -36,20 +36,23 @@ class EventRecorder:
 
     def saved(self, app: AppKey, before: Record, after: Record) -> None:
         """Report what a newly saved record adds to the former one."""
-        for entry in after.ledger:
-            if entry.sequence > before.sequence:
-                self._record_entry(app, before, entry)
+        for entry in new_entries(before, after):
+            self._record_entry(app, before, entry)
         for one in rollout_events(before, after):
             self.event(app, one.reason, one.message, warning=one.warning)
         self._measure(app, before, after)
         with quietly(f"tracing the rollout of {app}", app):
             self._tracer.saved(app, before, after, self._clock())
 
-    def acted(self, app: AppKey, result: ActionResult, *, quietly: bool = False) -> None:
-        """Report an action that was carried out, or refused for the first time; ``quietly``: only count it."""
+    def acted(
+        self, app: AppKey, result: ActionResult, news: Sequence[LedgerEntry] = (), *, quietly: bool = False
+    ) -> None:
+        """Report an action that was carried out, or refused for the first time; ``quietly``: only count it. ``news``
+        are the entries that its decision added to the ledger.
+        """
         if not result.refused:
             self.metrics.acted(app, type(result.action).__name__)
-        said = event_of(result)
+        said = event_of(result, news)
         if said is not None and not quietly:
             self.event(app, said.reason, said.message, warning=said.warning)
 

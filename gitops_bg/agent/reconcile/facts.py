@@ -1,5 +1,6 @@
 """Gathers all that is known of one app into the arguments of `decide`. Only reads; decides and writes nothing."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -22,6 +23,14 @@ from gitops_bg.core.status.internal_error import RecordUnreadable
 from gitops_bg.core.world import World
 from gitops_bg.spec.app.layout import folder_of
 from gitops_bg.spec.app.load import AppConfig
+
+Noted = Callable[[AppKey, Record], Record]
+"""Returns the record to decide on, given the live one of an app."""
+
+
+def as_saved(_app: AppKey, record: Record) -> Record:
+    """Decide on the live record."""
+    return record
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +81,12 @@ class Live:
         return cls(None, Record(), Observed())
 
 
-def look(catalog: Catalog, cluster: Cluster, app: AppKey, reading: Reading, now: datetime) -> Live:
+def look(
+    catalog: Catalog, cluster: Cluster, app: AppKey, reading: Reading, now: datetime, noted: Noted = as_saved
+) -> Live:
     """Read an app from the cluster, compared with what main says of it."""
     seen = cluster.seen(app)
-    manifest, record = seen.manifest, seen.record
+    manifest, record = seen.manifest, noted(app, seen.record)
     config = _config(catalog, reading, app, manifest, record, counts=True)
     formers = former_names(cluster, reading, config) if config else ()
     observed = cluster.observe(app, _knowing(config, formers), record, now) if config else Observed()
@@ -141,15 +152,15 @@ def _config(
     return None if config is None else catalog.pinned(reading, app, config, record)
 
 
-def gather(catalog: Catalog, cluster: Cluster, app: AppKey, now: datetime) -> Facts | None:
+def gather(catalog: Catalog, cluster: Cluster, app: AppKey, now: datetime, noted: Noted = as_saved) -> Facts | None:
     """Read everything about an app, with one reading of main; None for an app that neither Git nor the cluster has.
 
-    Raises as `Cluster.demand_known`.
+    ``noted`` adds to the live record what was noted since. Raises as `Cluster.demand_known`.
     """
     cluster.demand_known(app.namespace)
     state = catalog.member_state_of(app)
     reading = reading_for(catalog.reading, app, state)
-    facts = facts_of(catalog, reading, app, look(catalog, cluster, app, reading, now))
+    facts = facts_of(catalog, reading, app, look(catalog, cluster, app, reading, now, noted))
     if facts is not None and state is not None:
         return _as_member(facts, state, in_main=reading.entry(app) is not None)
     if facts is None or reading.entry(app) or not facts.desired.knowledge.counts:

@@ -4,9 +4,9 @@ The three never share a function: `gather` only reads, `decide` is pure, `_act` 
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import Enum
 from functools import partial
 from time import perf_counter
@@ -23,6 +23,7 @@ from gitops_bg.agent.reconcile.contradiction_backoff import ContradictionBackoff
 from gitops_bg.agent.reconcile.event_recorder import EventRecorder
 from gitops_bg.agent.reconcile.facts import Facts, gather
 from gitops_bg.agent.reconcile.peer_facts import peer_after
+from gitops_bg.agent.reconcile.unsaved import Unsaved
 from gitops_bg.agent.runtime.cpu_limit import cpu_limited
 from gitops_bg.agent.runtime.timers import Timers
 from gitops_bg.cluster.cluster import Cluster
@@ -31,11 +32,13 @@ from gitops_bg.core.model.change_set import ActionResult, ChangeSet
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.events import Notice
 from gitops_bg.core.model.policies.facts import Policing
-from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.record import LedgerEntry, Record
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.notes import has_only_notes
 from gitops_bg.core.status.internal_error import broken, internal_error
 from gitops_bg.core.status.kstatus import goes_on_by_itself
 from gitops_bg.core.status.process_view import ProcessView, process_view_of
+from gitops_bg.core.status.rollout_events import new_entries
 
 LOGGER = logging.getLogger(__name__)
 
@@ -77,6 +80,7 @@ class Reconciler:
         self._clock = clock
         self._contradictions: ContradictionBackoff[ProcessView] = ContradictionBackoff(FIRST_SECONDS, MOST_SECONDS)
         self._contests = Contests()
+        self._unsaved = Unsaved()
         self._refused: dict[AppKey, str] = {}
         self._bugs: dict[AppKey, InternalError] = {}
         self._on_its_way: set[AppKey] = set()
@@ -103,10 +107,14 @@ class Reconciler:
             return Look.INTERRUPTED
         return Look.ON_ITS_WAY if app in self._on_its_way else Look.AT_REST
 
+    def save_notes(self) -> frozenset[AppKey]:
+        """Let notes wait no longer; return the apps that have some: their next look saves them."""
+        return self._unsaved.hurry()
+
     def _pass(self, app: AppKey) -> bool:
         """Run one pass; return whether it wrote to the cluster, so that another pass is due."""
         started = self._clock()
-        facts = gather(self._catalog, self._cluster, app, started)
+        facts = gather(self._catalog, self._cluster, app, started, self._unsaved.record)
         if facts is None:
             self._forget(app)
             return False
@@ -186,7 +194,8 @@ class Reconciler:
         self._beside.take(facts, decision, self._clock())
         acted = Acted()
         try:
-            acted = act(self._cluster, facts.app, facts.config, decision, partial(self._record_result, facts.app))
+            on_result = partial(self._record_result, facts.app, new_entries(facts.record, decision.record))
+            acted = act(self._cluster, facts.app, facts.config, decision, on_result)
         finally:
             # Git gets what the record says, whether Kubernetes accepts the actions or not.
             is_new = self._submit(facts, decision)
@@ -199,17 +208,37 @@ class Reconciler:
     def _save(self, facts: Facts, decision: Decision) -> bool:
         """Write the status.
 
-        A report that only this process can see, and that another one reverted, waits longer each time.
+        A report that only this process can see, and that another one reverted, waits longer each time. Notes wait for
+        the next save, where nothing follows from them at once.
         """
         app, view, now = facts.app, process_view_of(decision), self._clock()
         seconds = now.timestamp()
         may_report = partial(self._contradictions.may_report, app, view, seconds)
-        saved = self._cluster.save(app, decision, now, facts.decided_on, may_report)
+        waits = False
+
+        def may_wait(longest: timedelta) -> bool:
+            nonlocal waits
+            waits = self._may_wait(facts, decision, now, longest)
+            return waits
+
+        saved = self._cluster.save(app, decision, now, facts.decided_on, may_report, may_wait)
         if saved:
             self._contradictions.reported(app, view, seconds)
+        if not waits:
+            self._unsaved.drop(app)
         again = self._contradictions.again(app, seconds)
         self._timers.schedule(app, datetime.fromtimestamp(again, UTC) if again else None, "say")
+        self._timers.schedule(app, self._unsaved.until(app), "note")
         return saved
+
+    def _may_wait(self, facts: Facts, decision: Decision, now: datetime, longest: timedelta) -> bool:
+        """Whether a save may wait: it would only note what any look finds, and no action on the cluster follows."""
+        saved = self._unsaved.saved(facts.app, facts.record)
+        if any(not isinstance(action, GIT_ACTIONS) for action in decision.actions):
+            return False
+        if not has_only_notes(saved, decision.record):
+            return False
+        return self._unsaved.may_wait(facts.app, saved, decision.record, now + longest, now)
 
     def _submit(self, facts: Facts, decision: Decision) -> bool:
         """Hand the Git actions to the Git thread; return whether they are new."""
@@ -217,14 +246,14 @@ class Reconciler:
         contents = contents_for(facts, actions, self._cluster)
         return self._git.submit(facts.app, GitChange(actions, decision.record, facts.decided_from, contents))
 
-    def _record_result(self, app: AppKey, result: ActionResult) -> None:
+    def _record_result(self, app: AppKey, news: Sequence[LedgerEntry], result: ActionResult) -> None:
         """Report an action that was carried out or refused; a continued refusal, or a fight, is reported once."""
         begun = self._contests.note(app, result.entries, self._clock())
         for contest in begun:
             self._recorder.event(app, Notice.CONTESTED, str(contest), warning=True)
             LOGGER.warning("%s", contest, extra=fields(app=app, reason=Notice.CONTESTED))
         if not result.refused or app not in self._refused:
-            self._recorder.acted(app, result, quietly=self._contests.repeats(app, result))
+            self._recorder.acted(app, result, news, quietly=self._contests.repeats(app, result))
 
     def _look_again(self, app: AppKey, acted: Acted, *, saved: bool) -> bool:
         """Whether another look is due, after the results of the actions on the cluster.
@@ -262,6 +291,8 @@ class Reconciler:
     def _forget(self, app: AppKey) -> None:
         self._timers.schedule(app, None, "wake")
         self._timers.schedule(app, None, "say")
+        self._timers.schedule(app, None, "note")
+        self._unsaved.drop(app)
         self._contradictions.drop(app)
         self._contests.drop(app)
         self._beside.forget(app)

@@ -1,5 +1,5 @@
 """What only a running agent finds out, for verbs that decide as the agent does: refused writes, fights over an object,
-and whether it reads main. Asks no server.
+whether it reads main, and what the ledger has. Asks no server.
 """
 
 from dataclasses import replace
@@ -9,6 +9,8 @@ from gitops_bg.agent.reconcile.offline import facts_without_git
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.model.git.verification import Doubt, SourceVerification, UnverifiedCommit
+from gitops_bg.core.model.observed import GitView
+from gitops_bg.core.model.record import Record
 from gitops_bg.core.status.conditions import (
     CHANGED_AGAIN,
     LEDGER_WRITABLE,
@@ -34,11 +36,22 @@ def as_the_agent_knows(facts: Facts, manifest: Object | None) -> Facts:
         offer_refused=unwritten.get(OFFER_WRITABLE, observed.git.offer_refused),
         ledger_refused=unwritten.get(LEDGER_WRITABLE, observed.git.ledger_refused),
     )
+    git = _with_ledger(git, facts.record)
     skew = next((_SKEWS[each["reason"]] for each in conditions if each["reason"] in _SKEWS), observed.clock_skew)
     refused = why.get(WRITE_REFUSED, observed.refused)
     contested = why.get(CHANGED_AGAIN, observed.contested)
     known = replace(observed, git=git, refused=refused, clock_skew=skew, contested=contested)
     return replace(facts, observed=known)
+
+
+def _with_ledger(git: GitView, record: Record) -> GitView:
+    """What Git shows to a verb that has not read the ledger: it has what the record still keeps for it, or gets it now.
+
+    The agent notes that it does with the next save of the record (``agent.reconcile.unsaved``).
+    """
+    if git.ledger_is_known or git.ledger_epoch or git.ledger_refused or record.git.ledger_claimed:
+        return git
+    return replace(git, ledger_epoch=record.epoch, ledger_sequence=record.sequence)
 
 
 def as_far_as_the_agent_reads(facts: Facts, cluster: Cluster) -> Facts:

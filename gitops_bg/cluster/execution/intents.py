@@ -56,6 +56,11 @@ class Intents:
         known = self._known(_key(kind, namespace, name, field.field))
         return known is not None and known.intent == _hash(field.wanted)
 
+    def is_ours(self, kind: Kind, namespace: str, name: str, field: ChangedField) -> bool:
+        """Whether this process wrote what was found in this field."""
+        known = self._known(_key(kind, namespace, name, field.field))
+        return known is not None and known.intent == _hash(field.found)
+
     def applied(self, kind: Kind, manifest: Object, answer: Object) -> None:
         """Note what was applied, and what the server made of it."""
         stored = frozenset(each.field for each in changed_fields(answer, manifest))
@@ -68,10 +73,15 @@ class Intents:
         no part of what is.
         """
         whole = _key(kind, namespace, name)
+        self.applied_field(kind, namespace, name, field)
         with self._lock:
-            self._applied[_key(kind, namespace, name, field.field)] = _Applied(_hash(field.wanted))
             if kind == SERVICES and whole in self._applied:
                 self._applied[whole] = replace(self._applied[whole], intent=0)
+
+    def applied_field(self, kind: Kind, namespace: str, name: str, field: ChangedField) -> None:
+        """Note what was written to one field together with others."""
+        with self._lock:
+            self._applied[_key(kind, namespace, name, field.field)] = _Applied(_hash(field.wanted))
 
     def forget(self, kind: Kind, namespace: str, name: str) -> None:
         """Note that the agent itself deleted an object."""

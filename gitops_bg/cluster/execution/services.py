@@ -49,10 +49,12 @@ from gitops_bg.core.model.actions import ApplyService, HandBack, MarkService, Po
 from gitops_bg.core.model.change_set import ChangeSetEntry
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.spec.app.load import AppConfig
 
 _SetsService = ApplyService | PointPreview | SwitchTraffic
 """What says which version a Service leads to."""
+_SELECTOR = ("spec", "selector")
 
 
 class Services:
@@ -137,6 +139,8 @@ class Services:
             answer = self._writer.json_patch(SERVICES, app.namespace, action.name, whole).body
             self._writer.applied(SERVICES, manifest, answer)
         self._settle_service(answer, manifest)
+        field = _selector(app, action.digest, answer["spec"].get("selector"))
+        self._writer.intents.applied_field(SERVICES, app.namespace, action.name, field)
         return (entry_between(SERVICES, before, answer, drift),)
 
     def _adopt(self, app: AppKey, action: ApplyService, live: Object) -> ChangeSetEntry:
@@ -155,14 +159,26 @@ class Services:
         return self._writer.json_patch(SERVICES, app.namespace, name, change).body if change else live
 
     def point(self, app: AppKey, config: AppConfig | None, action: PointPreview) -> Entries:
-        """Move the preview Service with its ports, in one write."""
-        live = self._writer.get(SERVICES, app.namespace, action.name)
-        if live is None:
-            raise WorldChanged(f"Service {app.namespace}/{action.name} is gone")
+        """Move the preview Service with its ports, in one write over exactly the Service that was seen.
+
+        It is read first where somebody else may have changed what it selects: then it is said who.
+        """
         if action.adopts:
-            return self._take_over(app, config, action, live)
+            return self._take_over(app, config, action, self._there(app, action.name))
+        held = self._reader.service(app.namespace, action.name)
+        if held is None:
+            raise _gone(app, action.name)
+        field = _selector(app, action.digest, dict(held.selector))
+        ours = self._writer.intents.is_ours(SERVICES, app.namespace, action.name, field)
+        if not ours or held.selector != action.expected_selector:
+            return self._take_back(app, action)
+        change = [*unchanged(held.meta.version), *change_selector(app, action, _as_read(held))]
+        return (self._writer.write_known(SERVICES, app.namespace, action.name, field, change),)
+
+    def _take_back(self, app: AppKey, action: PointPreview) -> Entries:
+        live = self._guards.existing(SERVICES, app, action.name)
         change = change_selector(app, action, live)
-        return (self._writer.write_field(SERVICES, live, _selector(app, action, live), change),)
+        return (self._writer.write_field(SERVICES, live, _selector_of(app, action, live), change),)
 
     def switch(self, app: AppKey, config: AppConfig | None, action: SwitchTraffic, decided_on: str) -> Entries:
         """Move live traffic. The Service is read before the record, and must be unchanged when it is written.
@@ -179,12 +195,12 @@ class Services:
 
     def _move(self, app: AppKey, config: AppConfig | None, action: SwitchTraffic, live: Object | None) -> Entries:
         if live is None:
-            raise WorldChanged(f"Service {app.namespace}/{action.name} is gone")
+            raise _gone(app, action.name)
         if action.adopts:
             return self._take_over(app, config, action, live)
         lock = unchanged(live["metadata"]["resourceVersion"])
         change = [*lock, *change_selector(app, action, live)]
-        return (self._writer.write_field(SERVICES, live, _selector(app, action, live), change),)
+        return (self._writer.write_field(SERVICES, live, _selector_of(app, action, live), change),)
 
     def _take_over(
         self, app: AppKey, config: AppConfig | None, action: SwitchTraffic | PointPreview, live: Object
@@ -220,6 +236,12 @@ class Services:
         mark = ChangedField(("metadata", "annotations", names.WITHDRAWN), found, action.withdrawn)
         return (self._writer.write_field(SERVICES, live, mark, mark_service(app, action, live)),)
 
+    def _there(self, app: AppKey, name: str) -> Object:
+        live = self._writer.get(SERVICES, app.namespace, name)
+        if live is None:
+            raise _gone(app, name)
+        return live
+
     def _active_services(self, app: AppKey, config: AppConfig | None) -> set[str]:
         live = self._reader.app(app)
         found: list[ServiceNames] = [service_names(config, live), live_service_names(live)]
@@ -246,5 +268,23 @@ def _may_be_taken(app: AppKey, config: AppConfig | None, live: Object) -> bool:
     return is_unclaimed(meta_of(live), app)
 
 
-def _selector(app: AppKey, action: _SetsService, live: Object) -> ChangedField:
-    return ChangedField(("spec", "selector"), live["spec"].get("selector"), names.selector(app, action.digest))
+def _gone(app: AppKey, name: str) -> WorldChanged:
+    return WorldChanged(f"Service {app.namespace}/{name} is gone")
+
+
+def _as_read(held: ServiceState) -> Object:
+    """A Service as the caches have it, in the form of an answer: all that a change of its selector looks at."""
+    body: Object = reread_json(held.content)
+    meta = held.meta
+    known = {"namespace": meta.namespace, "name": meta.name, "uid": meta.uid, "resourceVersion": meta.version}
+    return {**body, "metadata": {**body["metadata"], **known}}
+
+
+def _selector_of(app: AppKey, action: PointPreview | SwitchTraffic, live: Object) -> ChangedField:
+    return _selector(app, action.digest, live["spec"].get("selector"))
+
+
+def _selector(app: AppKey, digest: str, found: Mapping[str, str] | None) -> ChangedField:
+    """What a Service selects and is to select, each in the order of the keys: the two are compared."""
+    wanted = names.selector(app, digest)
+    return ChangedField(_SELECTOR, found and dict(sorted(found.items())), dict(sorted(wanted.items())))

@@ -85,9 +85,15 @@ class Writer:
     ) -> ChangeSetEntry:
         """JSON patch of one field of an object that was read just before, and more in the same write."""
         drift = self.intents.drift_of(kind, live, field)
-        entry = self.json_patch(kind, *name_of(live), operations).entry
-        self.intents.wrote(kind, *name_of(live), field)
-        return replace(entry, drift=drift)
+        return replace(self.write_known(kind, *name_of(live), field, operations), drift=drift)
+
+    def write_known(
+        self, kind: Kind, namespace: str, name: str, field: ChangedField, operations: Sequence[Object]
+    ) -> ChangeSetEntry:
+        """As `write_field`, of an object that the caches show: nobody else is known to have changed the field."""
+        entry = self.json_patch(kind, namespace, name, operations).entry
+        self.intents.wrote(kind, namespace, name, field)
+        return entry
 
     def merge_patch(self, kind: Kind, namespace: str, name: str, body: Object) -> Object:
         """JSON merge patch, see `Client.merge_patch`."""

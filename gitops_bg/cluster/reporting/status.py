@@ -5,7 +5,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from gitops_bg.cluster.api.kinds import Object
@@ -16,6 +16,7 @@ from gitops_bg.core.model.decision import Condition, Decision, GateResult, Named
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.record import Record, Rollout
 from gitops_bg.core.model.version import Stage, Version
+from gitops_bg.core.status.deadlines import DRAINING
 from gitops_bg.core.status.internal_error import STATUS_WHILE_BROKEN, RecordUnreadable
 from gitops_bg.core.status.process_view import FIELDS
 from gitops_bg.core.text.foreign_json import read_json
@@ -33,6 +34,10 @@ _REASONS = {
     Phase.HELD: "OnHold",
 }
 """The condition that explains a phase; other phases are explained by a gate, or need no explanation."""
+
+WHILE_COUNTED, WHILE_NOTED = timedelta(seconds=1), timedelta(minutes=1)
+"""How long a status may wait where only pods were counted, and where only notes are new."""
+_COUNTS = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
 
 
 def load(state: AppState | None) -> Record:
@@ -90,6 +95,33 @@ def status_of(generation: int, live: Object, decision: Decision, now: datetime) 
 def differs_in_process_view_only(live: Object, status: Object) -> bool:
     """Whether the two statuses differ only in what the writing process alone sees (``core.status.process_view``)."""
     return _in_common(live) == _in_common(status)
+
+
+def patience(live: Object, status: Object) -> timedelta | None:
+    """How long a status may wait for the next one, by all that it shows beside the record; None: not at all.
+
+    A moment where pods are counted: they come and go one by one. Longer where only notes are new
+    (``core.notes``): that endpoints have followed, and that the rollout is complete.
+    """
+    if _but_for_notes(live) != _but_for_notes(status):
+        return None
+    return WHILE_NOTED if _counts(live) == _counts(status) else WHILE_COUNTED
+
+
+def _but_for_notes(status: Object) -> Object:
+    waits = [each for each in _objects(status, "waits") if each.get("gate") != DRAINING]
+    rollouts = [{**each, "settledAt": None} for each in _objects(status, "rollouts")]
+    return {**status, **dict.fromkeys(_COUNTS), "record": None, "waits": waits, "rollouts": rollouts}
+
+
+def _objects(status: Object, field: str) -> list[Object]:
+    """The objects in a list of a status: somebody else may have written there."""
+    found = status.get(field)
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+def _counts(status: Object) -> list[object]:
+    return [status.get(field) for field in _COUNTS]
 
 
 def _in_common(status: Object) -> Object:

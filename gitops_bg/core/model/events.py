@@ -287,10 +287,13 @@ NOTICES: Mapping[Notice, NoticeRow] = {
     Notice.SERVICE_HANDED_BACK: NoticeRow(when="a Service that was taken over got back what it had before (`release`)"),
     Notice.SERVICE_APPLIED: NoticeRow(when="a Service was made, or what somebody changed of it was repaired"),
     Notice.REPLICA_SET_CREATED: NoticeRow(
-        when="a version that served before gets a ReplicaSet again; of a new one `ScalingReplicaSet` says it",
+        when="a version that served before gets a ReplicaSet again; of a new one `Candidate` says it",
         argo="NewReplicaSetCreated",
     ),
-    Notice.REPLICA_SET_SCALED: NoticeRow(when="a version gets more pods or fewer", argo="ScalingReplicaSet"),
+    Notice.REPLICA_SET_SCALED: NoticeRow(
+        when="a version gets more pods or fewer; of the first pods, with which its rollout begins, `Candidate` tells",
+        argo="ScalingReplicaSet",
+    ),
     Notice.REPLICA_SET_REPAIRED: NoticeRow(when="somebody deleted or changed a ReplicaSet"),
     Notice.REPLICA_SET_DELETED: NoticeRow(when="a version is beyond revisionHistoryLimit"),
     Notice.POD_METADATA_CHANGED: NoticeRow(when="the pods of a version carry other activeMetadata or previewMetadata"),

@@ -3,7 +3,7 @@
 The words are in the one table, `core.model.events`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from gitops_bg.core.model.actions import (
     ApplyAuxiliaryObject,
@@ -24,16 +24,25 @@ from gitops_bg.core.model.actions import (
 )
 from gitops_bg.core.model.change_set import ActionResult
 from gitops_bg.core.model.events import Notice
+from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.status.rollout_events import RolloutEvent
 
 
-def event_of(result: ActionResult) -> RolloutEvent | None:
-    """The Event for the result of an action; None where it is not worth one."""
+def event_of(result: ActionResult, news: Sequence[LedgerEntry] = ()) -> RolloutEvent | None:
+    """The Event for the result of an action; None where it is not worth one, or an entry of the ledger among the
+    ``news`` has told it: that a rollout begins is told once, and not for its first pods once more.
+    """
     if result.refused:
         refused = Notice.CREATE_REFUSED if isinstance(result.action, CreateReplicaSet) else Notice.WRITE_REFUSED
         return RolloutEvent(refused, str(result))
-    notice = notice_of(result.action)
+    notice = None if _is_told(result.action, news) else notice_of(result.action)
     return RolloutEvent(notice, str(result)) if notice else None
+
+
+def _is_told(action: ClusterAction, news: Sequence[LedgerEntry]) -> bool:
+    if not isinstance(action, ScaleReplicaSet) or action.current:
+        return False
+    return any(entry.event is Event.CANDIDATE and entry.to_digest == action.digest for entry in news)
 
 
 def notice_of(action: ClusterAction) -> Notice | None:
@@ -44,7 +53,7 @@ def notice_of(action: ClusterAction) -> Notice | None:
         case CreateReplicaSet(repair=True):
             return Notice.REPLICA_SET_REPAIRED
         case CreateReplicaSet(replicas=0):
-            return None  # the Event of its scaling follows at once, and says of which version
+            return None  # it has no pods yet
         case ApplyConfiguration(repair=True):
             return Notice.CONFIGURATION_REPAIRED
         case _:

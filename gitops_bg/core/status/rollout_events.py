@@ -62,8 +62,13 @@ def rollout_events(before: Record, after: Record) -> Iterator[RolloutEvent]:
         yield from _of_run(old, run)
 
 
+def new_entries(before: Record, after: Record) -> tuple[LedgerEntry, ...]:
+    """The entries that the ledger gets of what happened between two records."""
+    return tuple(entry for entry in after.ledger if entry.sequence > before.sequence)
+
+
 def _is_told_by_entry(told: RolloutEvent, rollout: Rollout, before: Record, after: Record) -> bool:
-    switch, news = after.routing.switch, [entry for entry in after.ledger if entry.sequence > before.sequence]
+    switch, news = after.routing.switch, new_entries(before, after)
     if told.notice is Notice.ROLLOUT_STARTED:
         return any(entry.event is Event.CANDIDATE and entry.rollout == rollout.number for entry in news)
     if told.notice is Notice.ROLLOUT_RESUMED:
@@ -96,7 +101,7 @@ def waited(rollout: Rollout) -> int:
 
 def _of_ledger(before: Record, after: Record) -> Iterator[RolloutEvent]:
     """Report skipped numbers: the ledger claims to have those entries (``core.transitions.record.restore``)."""
-    given = sum(entry.sequence > before.sequence for entry in after.ledger)
+    given = len(new_entries(before, after))
     claimed = after.sequence - given
     if before.epoch and claimed > before.sequence:
         message = (
@@ -113,7 +118,7 @@ def _of_rollout(before: Rollout | None, after: Rollout) -> Iterator[RolloutEvent
     was_waiting, waits = bool(before and before.waiting_since), bool(after.waiting_since)
     if waits and not was_waiting:
         yield RolloutEvent(Notice.ROLLOUT_PAUSED, f"{called} waits for somebody to go on")
-    if was_waiting and not waits:
+    if was_waiting and not waits and (after.outcome is None or after.outcome.good):
         yield RolloutEvent(Notice.ROLLOUT_RESUMED, f"{called} goes on; it waited for {after.waited_seconds} s in all")
     if after.settled_at and not (before and before.settled_at):
         yield RolloutEvent(Notice.ROLLOUT_COMPLETED, f"{called} is complete")

@@ -1,9 +1,9 @@
 """How files of the state branch take entries, whoever they are about: each once, in order. Pure data, no Git."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import chain, pairwise
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from gitops_bg.core.groups.record import GroupLedgerEntry
 from gitops_bg.core.model.record import LedgerEntry
@@ -53,6 +53,9 @@ class Taken(Generic[Entry]):
     fresh: tuple[Entry, ...]
 
 
+_TAGS = {"from_tag", "to_tag"}
+
+
 def take(
     history: tuple[PublishedEntry[Entry], ...], position: Position, epoch: str, entries: Iterable[Entry]
 ) -> Taken[Entry]:
@@ -89,5 +92,8 @@ def each_once(revisions: Iterable[Revision[Entry]]) -> Iterator[tuple[str, Publi
 
 
 def _unnumbered(entry: Entry) -> Entry:
-    """The entry without its number, which differs in a record of an earlier backup."""
-    return replace(entry, sequence=0)
+    """The entry without its number, which differs in a record of an earlier backup, and without image tags, which no
+    file keeps.
+    """
+    tags: dict[str, Any] = dict.fromkeys(_TAGS & {each.name for each in fields(entry)}, "")
+    return replace(entry, sequence=0, **tags)

@@ -132,6 +132,7 @@ def test_argo_32_superseded_rollout_is_said_to_be_and_the_newer_one_promoted(web
 
 def test_argo_37_scaling_alone_starts_no_rollout(web: App) -> None:
     """More replicas: the same one rollout, with the same start and end."""
+    web.scenario.settle()
     before = rollouts(web)
     web.replicas = 3
     web.push_image("v1", "three of them")

@@ -65,7 +65,7 @@ def test_argo_01_ephemeral_metadata_of_active_and_preview_pods_changes_in_place(
     _wait_carried(web, "v2", {})
     assert _uids(web) == born
     web.wait_told()
-    world.wait_idle()
+    world.settle()
     writes = len(world.writes())
     world.advance(1)
     world.wait_idle()

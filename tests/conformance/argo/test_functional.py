@@ -10,8 +10,7 @@ from tests.support.scenario import App, Scenario
 from tests.support.sightings import Sightings
 
 OUR_EVENTS = [
-    "Candidate",  # there RolloutUpdated, then RolloutNotCompleted
-    "ScalingReplicaSet",  # from 0 to full; there NewReplicaSetCreated before
+    "Candidate",  # there RolloutUpdated, then RolloutNotCompleted, NewReplicaSetCreated and ScalingReplicaSet
     "PreviewSwitched",  # there SwitchService, and before any pod exists
     "Promoted",  # there SwitchService
     "RolloutCompleted",

@@ -69,7 +69,7 @@ def test_argo_gap_scale_down_delay_0_means_now(web: App, delay: int) -> None:
         wait_sizes(web, v1=2 if delay else 0, v2=2)
     seen.assert_traffic_was_safe("web")
     wait_counts(web, 2, 4 if delay else 2, 2, 2, 2)
-    world.wait_idle()
+    world.settle()
     before = world.writes()
     world.advance(1)
     world.wait_idle()

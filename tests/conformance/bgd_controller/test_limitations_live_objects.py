@@ -36,7 +36,7 @@ def test_L2_restart_with_existing_objects_is_a_no_op(web: App) -> None:
     web.push_image("v2")
     web.wait_offered("v2")
     web.wait_told()
-    world.wait_idle()
+    world.settle()
     before = (world.writes(), world.remote.branches())
 
     for fresh_mirror in (False, True):

@@ -58,7 +58,7 @@ def test_L9_many_containers_probes_volumes_and_field_refs_do_not_flap(world: Sce
     spec = {"containers": [*pod["containers"], sidecar], "initContainers": initial, "volumes": volumes}
     web.template = {"spec": {**spec, "securityContext": {"runAsUser": 65532}}}
     web.deploy("v1")
-    world.wait_idle()
+    world.settle()
     before = world.writes()
 
     for _ in range(3):

@@ -86,7 +86,7 @@ def test_G4_third_version_takes_the_place_of_the_inactive_one(web: App) -> None:
 def test_G5_no_change_means_no_write(web: App) -> None:
     world = web.scenario
     web.promote("v2")
-    world.wait_idle()
+    world.settle()
     before = (world.writes(), world.remote.branches())
 
     for _ in range(5):

@@ -55,6 +55,7 @@ def test_flagger_has_target_changed_by_anything_in_the_pod_template(web: App, ch
 @pytest.mark.parametrize("change", [_scale, _set_strategy, _label_workload, _write_empty_maps])
 def test_flagger_has_target_changed_by_nothing_else(web: App, change) -> None:
     """Replicas, the workload's strategy and labels, an empty map: no version, no rollout, no ledger entry."""
+    web.scenario.settle()
     before = (rollouts(web), web.ledger_events())
     commit = _change(web, change)
     web.scenario.wait_idle()
@@ -72,12 +73,13 @@ def _change(web: App, change) -> str:
 def test_flagger_checksum_stability_through_formatting_and_restarts(web: App) -> None:
     """Other order, quotes, comments, flow style, an agent with a new mirror: same digest, no write, no rollout."""
     world = web.scenario
+    world.settle()
     digest, book = web.versions()["v1"].digest, rollouts(web)
     target = yaml.safe_load(web.target_yaml("v1"))
     turned = {key: target[key] for key in reversed(target)}
     text = f"# the same\n{json.dumps(turned, indent=3)}\n"
     world.publish("format the target", {f"{web.folder}/target.yaml": text})
-    world.wait_idle()
+    world.settle()
     before = world.writes()
     world.restart(fresh_mirror=True)
     world.wait_idle()

@@ -248,6 +248,7 @@ def test_flagger_target_at_0_waits_for_pods_and_comes_and_goes_without_a_rollout
     web.push_image("v1", "two of them")
     web.wait_phase("Healthy")
     web.wait_told("deployed")
+    world.settle()
     book = rollouts(web)
     web.replicas = 0
     web.push_image("v1", "none")

@@ -7,11 +7,12 @@ import pytest
 
 from gitops_bg.core.model import actions as act
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
-from gitops_bg.core.model.record import SwitchKind
+from gitops_bg.core.model.change_set import ActionResult
+from gitops_bg.core.model.record import Event, LedgerEntry, SwitchKind
 from gitops_bg.core.model.version import Color, PodMetadata
-from gitops_bg.core.status.action_events import notice_of
+from gitops_bg.core.status.action_events import event_of, notice_of
 from tests.core.simulation import settings, template
-from tests.core.worlds import digest
+from tests.core.worlds import NOW, digest
 
 COPY = AuxiliaryObject("HorizontalPodAutoscaler", "web-primary")
 
@@ -27,7 +28,7 @@ REASONS = {
     replace(switch(SwitchKind.FIRST), adopts=True): "ServiceTakenOver",
     act.HandBack("web", (), (("app", "web"),)): "ServiceHandedBack",
     act.ScaleDeployment("web", 3, 0, "traffic has left it"): "ScalingDeployment",
-    act.CreateReplicaSet(2, template("2"), Color.GREEN, 0): None,  # that of its scaling is told
+    act.CreateReplicaSet(2, template("2"), Color.GREEN, 0): None,  # it has no pods yet
     act.CreateReplicaSet(2, template("2"), Color.GREEN, 3): "NewReplicaSetCreated",
     act.CreateReplicaSet(2, template("2"), Color.GREEN, 3, repair=True): "ReplicaSetRepaired",
     act.ScaleReplicaSet(digest(2), 2, 0, 3, "a new candidate"): "ScalingReplicaSet",
@@ -45,6 +46,33 @@ REASONS = {
     act.DeleteApp(): None,
     act.MarkService("web", (), "5eed-1"): None,
 }
+
+
+BEGUN = (LedgerEntry(1, NOW, Event.CANDIDATE, to_digest=digest(2)),)
+CREATED = act.CreateReplicaSet(2, template("2"), Color.GREEN, 3)
+SCALED = act.ScaleReplicaSet(digest(2), 2, 0, 3, "a new candidate")
+TOLD = {
+    "a rollout begins, and its pods with it": (SCALED, BEGUN, None),
+    "its pods come later": (SCALED, (), "ScalingReplicaSet"),
+    "it gets more": (replace(SCALED, current=1), BEGUN, "ScalingReplicaSet"),
+    "another version begins": (SCALED, (replace(BEGUN[0], to_digest=digest(3)),), "ScalingReplicaSet"),
+    "another entry about it": (SCALED, (replace(BEGUN[0], event=Event.HELD),), "ScalingReplicaSet"),
+    "it comes back at its size": (CREATED, BEGUN, "NewReplicaSetCreated"),
+    "something else": (act.PointPreview("web-preview", (), digest(2)), BEGUN, "PreviewSwitched"),
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_what_an_entry_of_the_ledger_tells_is_told_once(name: str) -> None:
+    action, news, reason = TOLD[name]
+    said = event_of(ActionResult(action), news)
+    assert (said and said.reason) == reason
+
+
+def test_a_refusal_is_told_whatever_begins() -> None:
+    said = event_of(ActionResult(CREATED, refused="quota"), BEGUN)
+    assert said is not None
+    assert said.reason == "ReplicaSetCreateError"
 
 
 def test_every_action_on_the_cluster_is_in_the_table():

@@ -64,6 +64,16 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], list[tuple[str, bool]]]] 
     ),
     "it waits for people": (book(BEGUN), book(WAITING), [("RolloutPaused", False)]),
     "it goes on": (book(WAITING), book(replace(BEGUN, waited_seconds=9)), [("RolloutResumed", False)]),
+    "it waits no more because it has ended": (
+        book(WAITING),
+        book(replace(BEGUN, outcome=RolloutOutcome.SUPERSEDED)),
+        [("RolloutNotCompleted", False)],
+    ),
+    "it waits no more because it is promoted": (
+        book(WAITING),
+        book(replace(BEGUN, outcome=RolloutOutcome.PROMOTED)),
+        [("RolloutResumed", False)],
+    ),
     "it goes on to live traffic: the promotion is told": (
         book(WAITING),
         book(replace(BEGUN, waited_seconds=9)) | {"switch": SWITCH},

@@ -13,7 +13,10 @@ from tests.support.cluster.clusters import SandboxCluster
 from tests.support.scenario import App, Scenario, scenario
 from tests.support.waiting import eventually
 
-SAVE = r"^PUT bluegreendeployments/web/status$"
+SAVED = "PUT bluegreendeployments/web/status"
+SAVE = f"^{SAVED}$"
+OF_THE_APP = "/web"
+"""All but the list of other people's Services, which is of the namespace and asked for once in a while."""
 MOVES = is_write("PATCH", "services/web")
 
 
@@ -65,6 +68,58 @@ def test_a_promotion_moves_traffic_after_one_question_one_fetch_and_one_save(web
     before = expenses.until(MOVES)
     assert before.processes() == ["ls-remote", "fetch"]
     assert before.requests() == ["PUT bluegreendeployments/web/status", *live_reads("v2", web)]
+
+
+def test_a_promotion_is_two_saves_and_what_is_only_noted_a_third_a_minute_later(web: App, expenses: Expenses) -> None:
+    """The switch that is decided, and that it is true. That endpoints have followed, and what Git did, is noted."""
+    promoted = [SAVED, *live_reads("v2", web), "PATCH services/web", SAVED]
+    merged = web.merge_offer()
+    finish(web, "promoted")
+    web.wait(lambda: is_complete(web), "the endpoints have followed")
+    assert expenses.requests(OF_THE_APP) == promoted
+    web.scenario.settle()
+    assert expenses.requests(OF_THE_APP) == [*promoted, SAVED]
+    assert not web.record.ledger, "Git has it"
+    assert web.status["rollouts"][0]["settledAt"], "it is complete"
+    assert web.record.git.offered == "", "the offer is gone"
+
+    expenses.begin()
+    web.revert(merged)
+    finish(web, "rolled-back")
+    assert expenses.requests(OF_THE_APP) == [SAVED, *live_reads("v1", web), "PATCH services/web", SAVED]
+
+
+def test_a_push_is_two_saves_until_it_waits_for_its_promotion_and_notes_go_with_the_next(
+    web: App, expenses: Expenses
+) -> None:
+    web.push_image("v3")
+    web.wait_offered("v3")
+    web.wait_phase("AwaitingPromotion")
+    settle(web.scenario, Expenses())
+    made = web.replica_set(web.digest("v3"))["metadata"]["name"]
+    former = f"web-primary-{made.rpartition('-')[2]}"
+    create = [f"GET replicasets/{made}", f"GET replicasets/{former}", f"PATCH replicasets/{made}"]
+    replica_set = [*create, f"PATCH replicasets/{made}"]  # at 0, then at its size
+    assert expenses.requests(SAVED) == [SAVED, SAVED]
+    assert [each for each in expenses.requests("replicasets") if "v3" in each or former in each] == replica_set
+    assert expenses.requests("web-preview") == ["PATCH services/web-preview"]
+    assert web.record.ledger, "that the ledger has them is noted"
+    web.merge_offer()
+    finish(web, "promoted")
+    assert [entry.event for entry in web.record.ledger] == ["promoted"]
+
+
+def finish(web: App, event: str) -> None:
+    """Wait until the ledger has the movement, and nothing is left to do."""
+    web.wait_told(event)
+    web.scenario.wait_idle()
+
+
+def is_complete(web: App) -> bool:
+    """Whether the Event says so: it is told before it is saved."""
+    rollout = web.status["rollouts"][0]["number"]
+    told = (each for each in web.scenario.events() if each["reason"] == "RolloutCompleted")
+    return any(f"rollout {rollout} " in each["message"] for each in told)
 
 
 def test_a_promotion_long_after_the_last_one_costs_no_more(web: App, expenses: Expenses) -> None:
@@ -129,6 +184,14 @@ def test_a_promotion_is_two_events_and_a_rollback_two(web: App) -> None:
     web.revert(merged)
     web.wait_live("v1")
     assert events_since([*before, *promoted], web, "RolledBack") == ["Held", "RolledBack"]
+
+
+def test_the_beginning_of_a_rollout_is_one_event_and_so_are_its_preview_and_its_wait(web: App) -> None:
+    before = [each["reason"] for each in web.scenario.events()]
+    web.push_image("v3")
+    web.wait_offered("v3")
+    told = events_since(before, web, "PreviewSwitched")
+    assert sorted(told) == ["Candidate", "PreviewSwitched", "RolloutNotCompleted", "RolloutPaused", "Superseded"]
 
 
 def test_a_new_image_costs_three_processes_until_its_pods_are_asked_for(web: App, expenses: Expenses) -> None:

@@ -95,7 +95,7 @@ def test_a_mistake_is_said_with_its_line_and_nothing_moves(store: Store) -> None
 
 def test_a_restarted_agent_goes_on_and_writes_nothing_at_rest(store: Store) -> None:
     store.begin()
-    store.world.wait_idle()
+    store.world.settle()
     before = len(store.world.writes())
     store.world.restart()
     store.world.wait_idle()

@@ -200,7 +200,7 @@ def test_L6_G7_no_request_fails_and_none_goes_astray_whatever_write_the_agent_di
         print(f"{len(on.load)} requests, {n} stories")
         on.web.wait_told()
         assert [event for event in on.web.ledger_events() if event in SWITCHES] == SWITCHES[:1] + SWITCHES[1:] * n
-        assert n > 15
+        assert n > 12, "all of them: the saves, the ReplicaSet, the Services, and what Git gets"
         assert len(on.load) > 2000
 
 

@@ -164,7 +164,7 @@ def test_an_agent_that_begins_anew_writes_nothing(scaled: App) -> None:
     publish(scaled, "flags", untracked(level="info"))
     scaled.wait(lambda: live(scaled, "ConfigMap", "flags"), "all are there")
     scaled.wait_phase("Healthy")
-    scaled.scenario.wait_idle()
+    scaled.scenario.settle()
     before = scaled.scenario.writes()
     scaled.scenario.restart(fresh_mirror=True)
     scaled.scenario.wait_idle()

@@ -59,7 +59,7 @@ def test_what_a_secret_holds_is_said_nowhere_but_where_it_belongs(
 
 def test_a_quiet_app_is_left_alone(web: App) -> None:
     world = web.scenario
-    world.wait_idle()
+    world.settle()
     before = len(world.writes())
     world.advance(3600)
     world.wait_idle()

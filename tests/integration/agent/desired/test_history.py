@@ -95,7 +95,7 @@ def test_a_rewind_of_a_promotion_rolls_nothing_back(web: App, automatic: bool) -
 def test_a_rewind_that_heals_within_a_few_polls_leaves_no_trace_but_an_event(web: App) -> None:
     world = web.scenario
     web.promote("v2")
-    world.wait_idle()
+    world.settle()
     record, branches = web.record, world.remote.branches()
 
     before = _rewind(world, commits=2)

@@ -67,7 +67,6 @@ def test_each_stage_of_a_rollout_is_measured_once_and_not_again_after_a_restart(
 
 EVENTS = [
     "Candidate",
-    "ScalingReplicaSet",
     "PreviewSwitched",
     "RolloutPaused",
     "Promoted",
