@@ -1,6 +1,7 @@
-"""Objects of the mirror by name, from two `git cat-file` processes that live as long as the mirror is open.
+"""Objects of the mirror by name, from one `git cat-file --batch-command` that lives as long as the mirror is open.
 
 A poll asks dozens of times, and a process for each would cost more than the answer. Not thread-safe, as `Git` is not.
+https://git-scm.com/docs/git-cat-file
 """
 
 import re
@@ -8,15 +9,15 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from subprocess import Popen
 from typing import IO, Self
 
 from gitops_bg.repo.git.output import text
 from gitops_bg.repo.git.runner import Finished, Git, GitFailed
 
-_AT_ONCE = 256
-"""This many names fit into a pipe: git reads all of them before anybody reads its answers."""
+_AT_ONCE, _BYTES_AT_ONCE = 256, 32 * 1024
+"""So many questions, and bytes of them, fit into a pipe: all are asked before anybody reads an answer."""
+_HEADER_OF, _CONTENT_OF = "info", "contents"
 _SMALL = ("-c", "core.deltaBaseCacheLimit=4m")
 """The memory limit of the long-lived process; git's own limit is meant for a short one."""
 _HEADER = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) (blob|tree|commit|tag) (\d{1,18})")
@@ -38,54 +39,45 @@ class Header:
 
 
 class Objects:
-    """The objects of one mirror. ``close`` ends the processes; the next question starts them again."""
+    """The objects of one mirror. ``close`` ends the process; the next question starts another.
+
+    Any error in an answer ends it as well, because the rest of the stream is unknown.
+    """
 
     def __init__(self, git: Git) -> None:
-        self._headers = _CatFile(git, "--batch-check")
-        self._contents = _CatFile(git, "--batch")
+        self._git = git
+        self._process: Popen[bytes] | None = None
 
     def close(self) -> None:
-        """End both processes."""
-        self._headers.close()
-        self._contents.close()
+        """End the process, if it runs."""
+        if self._process is not None:
+            self._ended()
 
     def headers(self, names: Iterable[str]) -> list[Header | None]:
         """The header of each object, in order; None where there is no such object. Raises ``GitFailed``."""
         found: list[Header | None] = []
-        for asked in _portions(names):
-            with self._headers.answering(asked) as answer:
+        for asked in _portions(_HEADER_OF, names):
+            with self._answering(asked) as answer:
                 found += [Header.of(_line(answer)) for _ in asked]
         return found
 
     def contents(self, names: Iterable[str]) -> Iterator[tuple[Header | None, bytes]]:
         """Header and content of each object, whatever its size. Raises ``GitFailed``."""
-        for asked in _portions(names):
-            with self._contents.answering(asked) as answer:
+        for asked in _portions(_CONTENT_OF, names):
+            with self._answering(asked) as answer:
                 found = [_object(answer) for _ in asked]
             yield from found
 
-
-class _CatFile:
-    """One process, started by its first question.
-
-    Any error in an answer ends it, because the rest of the stream is unknown.
-    """
-
-    def __init__(self, git: Git, how: str) -> None:
-        self._git = git
-        self._how = how
-        self._process: Popen[bytes] | None = None
-
     @contextmanager
-    def answering(self, names: list[str]) -> Iterator[IO[bytes]]:
-        """Ask for names, and read the answer to its end. Raises ``GitFailed``."""
-        process = self._process = self._running() or self._git.start(*_SMALL, "cat-file", self._how)
+    def _answering(self, questions: list[bytes]) -> Iterator[IO[bytes]]:
+        """Ask these lines, for a caller that reads the answers to their end. Raises ``GitFailed``."""
+        process = self._process = self._running() or self._git.start(*_SMALL, "cat-file", "--batch-command")
         assert process.stdin is not None
         assert process.stdout is not None
         deadline = threading.Timer(self._git.patience_seconds, process.kill)
         deadline.start()
         try:
-            process.stdin.write("".join(f"{name}\n" for name in names).encode())
+            process.stdin.write(b"".join(questions))
             process.stdin.flush()
             yield process.stdout
         except (OSError, EOFError, ValueError) as error:
@@ -96,11 +88,6 @@ class _CatFile:
             raise
         finally:
             deadline.cancel()
-
-    def close(self) -> None:
-        """End the process, if it runs."""
-        if self._process is not None:
-            self._ended()
 
     def _running(self) -> Popen[bytes] | None:
         """The process if it runs; None where it has ended on its own, which says nothing about the mirror."""
@@ -133,9 +120,19 @@ def _closing_quietly() -> Iterator[None]:
         return
 
 
-def _portions(names: Iterable[str]) -> Iterator[list[str]]:
-    rest = iter(names)
-    while portion := list(islice(rest, _AT_ONCE)):
+def _portions(command: str, names: Iterable[str]) -> Iterator[list[bytes]]:
+    """The questions, a line each, as many at once as fit into a pipe."""
+    portion, size = list[bytes](), 0
+    for name in names:
+        if not name or "\n" in name:
+            raise ValueError(f"no name of an object: {name!r}")  # git would end, or answer twice
+        question = f"{command} {name}\n".encode()
+        if portion and (len(portion) == _AT_ONCE or size + len(question) > _BYTES_AT_ONCE):
+            yield portion
+            portion, size = [], 0
+        portion.append(question)
+        size += len(question)
+    if portion:
         yield portion
 
 

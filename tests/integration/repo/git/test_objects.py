@@ -35,8 +35,8 @@ def objects(mirror: Mirror) -> Objects:
 
 
 def process_of(objects: Objects) -> int:
-    """The process that answers about headers."""
-    process = objects._headers._process
+    """The process that answers."""
+    process = objects._process
     assert process is not None
     return process.pid
 
@@ -64,6 +64,28 @@ class TestAnswers:
         mirror.fetch_blobs({name: (name,) for name in names})
         assert [content for _, content in mirror.contents([*names, "f" * 40])] == [*texts, b""]
         assert [header and header.size for header in mirror.headers(names)] == [len(text) for text in texts]
+
+    def test_one_process_answers_about_headers_and_contents_by_turns(self, objects: Objects, remote: GitRemote) -> None:
+        head = str(remote.head())
+        (header,) = objects.headers([head])
+        pid = process_of(objects)
+        ((again, content),) = objects.contents([head])
+        assert again == header
+        assert content.decode() == remote.run("cat-file", "commit", head) + "\n"
+        assert objects.headers([head]) == [header]
+        assert process_of(objects) == pid
+
+    def test_names_of_any_length_are_answered_at_once(self, objects: Objects, remote: GitRemote) -> None:
+        """More bytes of questions and answers than two pipes hold: git and who asks it would wait for each other."""
+        head = remote.head()
+        names = [f"{head}:{'/'.join(['x' * 250] * 15)}/{number}" for number in range(200)]
+        assert objects.headers([*names, str(head)])[-1] is not None
+
+    @pytest.mark.parametrize("name", ["", "HEAD:a\nb"])
+    def test_what_cannot_be_asked_in_a_line_is_not_asked(self, objects: Objects, remote: GitRemote, name: str) -> None:
+        with pytest.raises(ValueError, match="no name of an object"):
+            objects.headers([name])
+        assert objects.headers([str(remote.head())]) != [None]
 
     def test_what_is_fetched_later_is_seen(self, mirror: Mirror, remote: GitRemote) -> None:
         later = remote.commit("later")
@@ -107,7 +129,7 @@ class TestTrouble:
         self, objects: Objects, remote: GitRemote
     ) -> None:
         head = str(remote.head())
-        with suppress(KeyboardInterrupt), objects._headers.answering([head, head]) as answer:
+        with suppress(KeyboardInterrupt), objects._answering([f"info {head}\n".encode()] * 2) as answer:
             answer.readline()
             raise KeyboardInterrupt
         assert objects.headers(["f" * 40]) == [None]
