@@ -81,8 +81,7 @@ class Workers:
             self._expected = [each for each in self._expected if each not in late]
             if self._working:
                 self._complete()
-            frames = sys._current_frames()
-        return [(look.app, "".join(format_stack(frames[thread.ident or 0]))) for thread, look in late.items()]
+            return [(look.app, _where(thread)) for thread, look in late.items()]
 
     def end(self) -> None:
         """Begin no further look; looks under way end by themselves. Returns at once."""
@@ -139,3 +138,12 @@ class Workers:
             self._looks.pop(threading.current_thread(), None)
             if look is not None:
                 self._looks[threading.current_thread()] = look
+
+
+def _where(thread: threading.Thread) -> str:
+    """The lines of code in which a thread that runs is now.
+
+    The stacks of all threads have this one among them: in a variable they would hold themselves, and whatever the
+    threads have in their hands. https://docs.python.org/3/library/sys.html#sys._current_frames
+    """
+    return "".join(format_stack(sys._current_frames()[thread.ident or 0]))

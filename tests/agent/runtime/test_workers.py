@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
+
+import pytest
 
 from gitops_bg.agent.runtime.workers import MOST_HANGING, Workers
 from gitops_bg.agent.runtime.workqueue import WorkQueue
@@ -90,6 +94,36 @@ def test_a_look_that_hangs_has_a_substitute_and_ends_its_thread() -> None:
     eventually(lambda: sum(each.is_alive() for each in workers._threads) == 1, what="one thread remains")
     workers.end()
     workers.join(lambda: 20.0)
+
+
+@pytest.mark.parametrize("hangs", [False, True])
+def test_looking_where_threads_are_keeps_nothing_of_their_stacks(hangs: bool) -> None:
+    """Python's stacks of all threads have that of who asks among them: kept in a variable, it would hold itself and
+    all that any thread had in its hands, until Python searches for cycles.
+    """
+    queue, may_end, began = WorkQueue(), threading.Event(), threading.Event()
+
+    def look_at(_: AppKey) -> None:
+        began.set()
+        may_end.wait(20)
+
+    workers = Workers(queue, look_at, 1, lambda _: None)
+    workers.begin()
+    queue.add(WEB)
+    assert began.wait(20)
+
+    def ask() -> weakref.ref[WorkQueue]:
+        held = WorkQueue()
+        assert len(workers.replace_hanging(0.0 if hangs else 600.0)) == hangs
+        return weakref.ref(held)
+
+    gc.disable()
+    try:
+        assert ask()() is None
+    finally:
+        gc.enable()
+        may_end.set()
+        workers.end()
 
 
 def test_too_many_looks_that_hang_are_a_reason_to_start_the_process_again() -> None:
