@@ -29,7 +29,7 @@ ROUND = 6 * 3600.0
 """Simulated seconds of a round."""
 _CHANGED = 60
 """How many apps each round changes, or half of the busy ones."""
-_BUSY = 250
+_BUSY = 120
 """How many apps change at all, again and again. What is remembered of an app is bounded: ten old ReplicaSets, twenty
 entries of the ledger. Memory grows until every busy app has changed as often, so that has to be soon.
 """
