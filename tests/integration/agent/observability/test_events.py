@@ -41,7 +41,8 @@ def test_each_stage_of_a_rollout_is_measured_once_and_not_again_after_a_restart(
         world.start()
         web = world.app().deploy("v1")
         merged = web.promote("v2")
-        web.wait(lambda: web.record.rollouts[-1].settled_at, "the rollout is settled")
+        world.settle()
+        assert web.record.rollouts[-1].settled_at, "the rollout is settled"
         first = dict.fromkeys(STRETCHES, 2.0)
         eventually(
             lambda: counted(web, "rollout_stage_duration_seconds_count", "stage") == first, what="both are counted"
