@@ -73,6 +73,7 @@ def test_what_only_one_of_them_sees_is_not_written_in_turns(
     if candidate_waits:
         app.push_image("v2")
         app.wait_offered("v2")
+    world.settle()
     other = _other_agent(world, tmp_path)
     try:
         other.start()

@@ -88,7 +88,7 @@ def test_restarted_agent_writes_nothing(web: App, state: Callable[[App], None]) 
     world = web.scenario
     state(web)
     web.wait_told()
-    world.wait_idle()
+    world.settle()
     before = (world.writes(), world.remote.branches())
 
     world.restart()
