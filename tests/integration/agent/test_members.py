@@ -70,6 +70,7 @@ def test_a_fix_in_one_version_is_a_rollout_within_it(world: Scenario) -> None:
     world.start()
     one, two = member(world, "v1"), member(world, "v2")
     deploy(world, one, two)
+    world.settle()
     before = two.object()["status"]["record"], two.selected()
 
     path = f"{one.folder}/target.yaml"

@@ -29,6 +29,7 @@ def test_an_app_that_follows_another_repository_is_a_conflict_and_left_alone(
     settings = agent_settings(tmp_path / "second", url, world.cluster.kubeconfig, namespaces=(world.namespace,))
     if what == "cluster":
         object.__setattr__(settings.repository, "cluster", "elsewhere")
+    world.settle()
     before = web.status["record"]
 
     with running(settings) as second:
