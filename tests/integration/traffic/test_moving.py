@@ -72,12 +72,10 @@ def test_an_app_under_a_new_name_takes_its_service_over_without_a_lost_request(t
 
 def mend_a_typing_error(on: Stage) -> App:
     """Another name before the first one has any pod that answers: the app serves under the name before both."""
-    kubelet = on.cluster.sandbox.kubelet
-    soon, kubelet.ready_after = kubelet.ready_after, 3600.0
+    on.cluster.set_ready(on.world.namespace, {names.APP: "shp"}, False)
     mistaken = on.web.rename("shp")
     on.web.wait(lambda: on.web.record.moved_to == mistaken.name, "it is known what it is to be called")
     mistaken.wait(lambda: left(on, mistaken.name), "its pods are on their way")
-    kubelet.ready_after = soon
     assert not has_it(on, mistaken.name)
     return mistaken.rename("shop")
 
