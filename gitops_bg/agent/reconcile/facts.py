@@ -184,9 +184,10 @@ def _why_kept(catalog: Catalog, cluster: Cluster, reading: Reading, app: AppKey)
 
 
 def _serves(cluster: Cluster, app: AppKey) -> bool:
-    """Whether an app has live traffic of its own, and so is no other one under a new name."""
+    """Whether an app has live traffic of its own, and so is no other one under a new name, or under the one before."""
     try:
-        return bool(cluster.record(app).routing.traffic)
+        record = cluster.record(app)
+        return bool(record.routing.traffic) and record.moved_at is None
     except RecordUnreadable:
         return True
 

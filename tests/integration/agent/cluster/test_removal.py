@@ -138,6 +138,25 @@ def test_an_app_is_kept_while_a_new_folder_that_may_be_it_cannot_be_read(web: Ap
     eventually(lambda: world.advance(3600) or _is_gone(web), what="what its policy says happens now")
 
 
+def test_an_app_is_kept_while_the_folder_of_its_former_name_is_back_and_cannot_be_read(web: App) -> None:
+    """Somebody takes a move back, and makes a mistake in the file: nobody knows whether it has the app's Service."""
+    world = web.scenario
+    web.strategy["scaleDownDelaySeconds"] = 3600
+    web.spec["deletionPolicy"] = "delete"
+    web.configure()
+    world.wait_idle()
+    shop = web.rename("shop")
+    shop.wait(lambda: shop.condition("Adopting")["reason"] == "Adopted", "the adoption is over")
+    world.wait_idle()
+    assert web.record.moved_at, "the former app is warm still"
+
+    world.publish("Nearly take it back", {shop.folder: None, f"{web.folder}/app.yaml": "spec: ["})
+    shop.wait_told("orphaned")
+    assert f"{web.folder} cannot be read" in shop.condition("GitReachable")["message"]
+    service = world.cluster.get(f"{services(world.namespace)}/web")
+    assert service["spec"]["selector"]["gitops-bg.dev/app"] == "shop"
+
+
 def test_a_neighbour_that_serves_and_is_broken_keeps_nobody(world: Scenario) -> None:
     world.start()
     web, other = world.app("web"), world.app("other")
