@@ -17,6 +17,8 @@ from gitops_bg.repo.git.runner import Finished, Git, GitFailed
 
 _AT_ONCE, _BYTES_AT_ONCE = 256, 32 * 1024
 """So many questions, and bytes of them, fit into a pipe: all are asked before anybody reads an answer."""
+_NOBODY = "0" * 40
+"""An id that no object has."""
 _HEADER_OF, _CONTENT_OF = "info", "contents"
 _SMALL = ("-c", "core.deltaBaseCacheLimit=4m")
 """The memory limit of the long-lived process; git's own limit is meant for a short one."""
@@ -124,9 +126,8 @@ def _portions(command: str, names: Iterable[str]) -> Iterator[list[bytes]]:
     """The questions, a line each, as many at once as fit into a pipe."""
     portion, size = list[bytes](), 0
     for name in names:
-        if not name or "\n" in name:
-            raise ValueError(f"no name of an object: {name!r}")  # git would end, or answer twice
-        question = f"{command} {name}\n".encode()
+        is_line = name and "\n" not in name  # to anything else git would answer twice, or end
+        question = f"{command} {name if is_line else _NOBODY}\n".encode()
         if portion and (len(portion) == _AT_ONCE or size + len(question) > _BYTES_AT_ONCE):
             yield portion
             portion, size = [], 0
