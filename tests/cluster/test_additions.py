@@ -1,4 +1,4 @@
-"""What others added to the pods of a version is told from what the API server filled in."""
+"""What others added to a live object is told from what the API server filled in, and from what is theirs to say."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from gitops_bg.cluster.manifests.patches import without
-from gitops_bg.cluster.observation.changed_fields import additions
-from gitops_bg.core.names import FIELD_MANAGER, NOWHERE
+from gitops_bg.cluster.observation.additions import additions, additions_to_pods
+from gitops_bg.core.names import BEFORE_ADOPTION, FIELD_MANAGER, NOWHERE
 
 WEB = {"name": "web", "image": "web:1", "ports": [{"containerPort": 80}], "env": [{"name": "A", "value": "1"}]}
 WANTED = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [WEB], "nodeSelector": {"zone": "a"}}}
@@ -74,7 +74,7 @@ WITH_ACCOUNT = {**WANTED, "spec": {**WANTED["spec"], "serviceAccountName": "x"}}
 
 @pytest.mark.parametrize("name", NOTHING)
 def test_nothing_was_added(name: str) -> None:
-    assert additions(NOTHING[name], WITH_ACCOUNT) == ()
+    assert additions_to_pods(NOTHING[name], WITH_ACCOUNT) == ()
 
 
 def test_a_template_with_thousands_of_variables_is_compared_in_one_pass() -> None:
@@ -83,7 +83,7 @@ def test_a_template_with_thousands_of_variables_is_compared_in_one_pass() -> Non
     wanted = {**WANTED, "spec": {**WANTED["spec"], "containers": [{**WEB, "env": names}]}}
     state = live(container={"env": [*names, {"name": "MORE", "value": "2"}]})
     began = time.process_time()
-    (found,) = additions(state, wanted)
+    (found,) = additions_to_pods(state, wanted)
     assert found.field == "spec.template.spec.containers[web].env[MORE]"
     assert time.process_time() - began < 2, "quadratic, it takes minutes"
 
@@ -131,9 +131,84 @@ ADDED = {
 
 @pytest.mark.parametrize(("state", "said"), ADDED.values(), ids=ADDED)
 def test_what_was_added_is_named_and_removed_from_the_last_on(state: dict[str, Any], said: list[str]) -> None:
-    found = additions(state, WANTED)
+    found = additions_to_pods(state, WANTED)
     assert [each.field.removeprefix("spec.template.spec.").replace("[81]", "[81/TCP]") for each in found] == said
     operations = without(state, found)
     assert [each["op"] for each in operations] == ["test", "remove"] * len(said)
     removed = [each["path"] for each in operations if each["op"] == "remove"]
     assert removed == sorted(removed, reverse=True)
+
+
+STICKY = {"sessionAffinity": "ClientIP", "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 10800}}}
+
+
+def service(by: str, before: str = "", **spec: Any) -> dict[str, Any]:
+    """A live Service all of whose spec somebody wrote; ``before`` is the note of what it had when it was taken over."""
+    entry = {"manager": by, "fieldsV1": {"f:spec": {f"f:{name}": {} for name in spec}}}
+    annotations = {BEFORE_ADOPTION: before} if before else {}
+    filled = {"type": "ClusterIP", "sessionAffinity": "None", "internalTrafficPolicy": "Cluster"}
+    return {"metadata": {"managedFields": [entry], "annotations": annotations}, "spec": {**filled, **spec}}
+
+
+SERVICES = {
+    "nothing, of what is filled in": (service("velero", sessionAffinity="None", internalTrafficPolicy="Cluster"), []),
+    "nothing of ours": (service(FIELD_MANAGER, publishNotReadyAddresses=True), []),
+    "pods that are not ready": (service("mesh", publishNotReadyAddresses=True), ["publishNotReadyAddresses"]),
+    "what is filled in for it goes, too": (service("mesh", **STICKY), ["sessionAffinity", "sessionAffinityConfig"]),
+    "nothing that Git says": (service("mesh", trafficDistribution="PreferClose"), []),
+    "nothing of how it is reached": (service("cloud", type="LoadBalancer", loadBalancerSourceRanges=["::/0"]), []),
+    "nothing that it had before": (
+        service("kubectl", '{"routing": {"publishNotReadyAddresses": true}}', publishNotReadyAddresses=True),
+        [],
+    ),
+    "what came since it was taken over": (
+        service("kubectl", '{"routing": {}}', publishNotReadyAddresses=True),
+        ["publishNotReadyAddresses"],
+    ),
+    "nothing where an older release took it over": (service("kubectl", "{}", publishNotReadyAddresses=True), []),
+}
+
+
+@pytest.mark.parametrize(("live_service", "said"), SERVICES.values(), ids=SERVICES)
+def test_what_was_added_to_a_service(live_service: dict[str, Any], said: list[str]) -> None:
+    found = additions(live_service, {"kind": "Service", "spec": {"trafficDistribution": "PreferClose"}})
+    assert [each.field for each in found] == [f"spec.{name}" for name in said]
+
+
+def autoscaler(**spec: Any) -> dict[str, Any]:
+    return {"kind": "HorizontalPodAutoscaler", "metadata": {}, "spec": {"maxReplicas": 9, **spec}}
+
+
+FAST = {"scaleDown": {"stabilizationWindowSeconds": 0, "selectPolicy": "Max"}}
+COPIES: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
+    # what Git says, what is live, what was added
+    "a field is taken out with all that was filled in below it": ({}, {"behavior": FAST}, ["spec.behavior"]),
+    "below a field of Git only what is more": (
+        {"behavior": {"scaleDown": {"selectPolicy": "Max"}}},
+        {"behavior": FAST},
+        ["spec.behavior.scaleDown.stabilizationWindowSeconds"],
+    ),
+    "below a field that is kept as a whole": (
+        {"selector": {"matchLabels": {"app": "web"}}},
+        {"selector": {"matchLabels": {"app": "web", "tier": "front"}}},
+        ["spec.selector.matchLabels.tier"],
+    ),
+    "what is filled in anyway": ({}, {"minReplicas": 1}, []),
+    "a bound": ({}, {"minReplicas": 3}, ["spec.minReplicas"]),
+}
+
+
+@pytest.mark.parametrize(("git", "more", "said"), COPIES.values(), ids=COPIES)
+def test_what_was_added_to_the_copy_of_an_autoscaler_or_a_budget(
+    git: dict[str, Any], more: dict[str, Any], said: list[str]
+) -> None:
+    written = {"behavior": {"f:scaleDown": {"f:stabilizationWindowSeconds": {}, "f:selectPolicy": {}}}}
+    fields = {f"f:{name}": written.get(name, {}) for name in more}
+    state = {**autoscaler(**more), "metadata": {"managedFields": [{"manager": "k", "fieldsV1": {"f:spec": fields}}]}}
+    assert [each.field for each in additions(state, autoscaler(**git))] == said
+
+
+def test_routes_and_what_has_no_spec_are_compared_as_a_whole() -> None:
+    assert additions({"metadata": {}}, {"kind": "ConfigMap", "metadata": {}}) == ()
+    state = {"metadata": {"managedFields": [{"manager": "k", "fieldsV1": {"f:spec": {"f:x": {}}}}]}, "spec": {"x": 1}}
+    assert additions(state, {"kind": "HTTPRoute", "spec": {}}) == ()

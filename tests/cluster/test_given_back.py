@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.cluster.manifests.adoption import MOST_BYTES, before_in, before_of, given_back
+from gitops_bg.cluster.manifests.adoption import (
+    MOST_BYTES,
+    Before,
+    before_in,
+    before_of,
+    given_back,
+    routing_given_back,
+)
 from gitops_bg.core import names
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -42,8 +49,34 @@ def test_given_back(name: str) -> None:
     assert given_back(service, "labels", before) == after
 
 
+STICKY = {"sessionAffinity": "ClientIP", "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 10800}}}
+"""Clients stay with a pod; the API server fills in for how long."""
+ROUTING: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any] | None, dict[str, Any]]] = {
+    # what it says now, what of that we wrote, what it said before, what changes
+    "as it was": (STICKY, ("sessionAffinity",), STICKY, {}),
+    "what the agent added goes, with what was filled in": (
+        STICKY, ("sessionAffinity",), {}, {"sessionAffinity": None, "sessionAffinityConfig": None}),
+    "what the agent changed is as before": (
+        {"internalTrafficPolicy": "Cluster"}, ("internalTrafficPolicy",), {"internalTrafficPolicy": "Local"},
+        {"internalTrafficPolicy": "Local"}),
+    "what others changed stays": ({"internalTrafficPolicy": "Cluster"}, (), {"internalTrafficPolicy": "Local"}, {}),
+    "what others added stays": ({"publishNotReadyAddresses": True}, (), {}, {}),
+    "where nobody knows what was before, all stays": (STICKY, ("sessionAffinity",), None, {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("now", "by_us", "before", "changed"), ROUTING.values(), ids=ROUTING)
+def test_which_pods_get_requests_is_given_back(
+    now: dict[str, Any], by_us: tuple[str, ...], before: dict[str, Any] | None, changed: dict[str, Any]
+) -> None:
+    entry = {"manager": names.FIELD_MANAGER, "fieldsV1": {"f:spec": {f"f:{name}": {} for name in by_us}}}
+    handed_back = {"metadata": {"managedFields": [entry]}, "spec": now}
+    assert routing_given_back(handed_back, Before(routing=before)) == changed
+
+
 def service(**metadata: Any) -> dict[str, Any]:
-    return {"metadata": metadata, "spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]}}
+    spec = {"selector": {"app": "web"}, "ports": [{"port": 80}], "type": "ClusterIP", "internalTrafficPolicy": "Local"}
+    return {"metadata": metadata, "spec": spec}
 
 
 def read_back(written: dict[str, Any]) -> Any:
@@ -54,6 +87,7 @@ def test_all_that_counts_is_kept() -> None:
     kept = read_back(service(labels={"team": "shop"}, annotations={"doc": "x", LAST_APPLIED: "{}"}))
     assert (kept.selector, kept.ports) == ((("app", "web"),), ({"port": 80},))
     assert (kept.labels, kept.annotations) == ({"team": "shop"}, {"doc": "x"})
+    assert kept.routing == {"internalTrafficPolicy": "Local"}
     assert (read_back(service()).labels, read_back(service()).annotations) == ({}, {})
 
 
@@ -76,3 +110,4 @@ def test_what_an_older_release_kept_is_understood(name: str) -> None:
     kept = before_in({names.BEFORE_ADOPTION: text})
     assert (kept.selector, kept.labels, kept.annotations) == ((("app", "web"),), None, None)
     assert kept.managed_by == manager
+    assert kept.routing is None, "unlike one that said nothing of it"

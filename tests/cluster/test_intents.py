@@ -8,7 +8,7 @@ import pytest
 
 from gitops_bg.cluster.api.kinds import APPS, SECRETS, SERVICES
 from gitops_bg.cluster.execution.intents import Intents
-from gitops_bg.cluster.observation.changed_fields import ChangedField
+from gitops_bg.cluster.observation.field_paths import ChangedField
 from gitops_bg.core.model.drift import ADMISSION
 
 Json = dict[str, Any]

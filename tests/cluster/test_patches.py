@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.cluster.manifests.patches import change_selector, replace_ports
+from gitops_bg.cluster.manifests.adoption import before_in
+from gitops_bg.cluster.manifests.patches import change_selector, prepare_service
 from gitops_bg.core.model.actions import PointPreview
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.names import APP as APP_LABEL
@@ -38,19 +39,33 @@ def test_ports_move_with_the_selector(name: str) -> None:
     assert [each["value"] for each in patch if each["path"] == "/spec/ports"] == ([written] if written else [])
 
 
-def test_ports_that_are_right_need_no_patch() -> None:
-    live = {"metadata": {"resourceVersion": "7"}, "spec": {"ports": LIVE}}
-    assert replace_ports(live, {"spec": {"ports": LIVE, "selector": {}}}) == []
-    lock, *_ = replace_ports(live, {"spec": {"ports": [WEB], "selector": {}}})
+def test_a_service_that_is_right_needs_no_patch() -> None:
+    live = service("web", spec={"ports": LIVE})
+    assert prepare_service(APP, live, {"kind": "Service", "spec": {"ports": LIVE, "selector": {}}}) == []
+    lock, *_ = prepare_service(APP, live, {"kind": "Service", "spec": {"ports": [WEB], "selector": {}}})
     assert lock == {"op": "test", "path": "/metadata/resourceVersion", "value": "7"}
 
 
-def service(controller: str = "", **labels: str) -> dict[str, Any]:
+def test_a_service_that_labels_handed_over_keeps_what_it_had_before() -> None:
+    mine = {"selector": {"app": "web"}, "sessionAffinity": "ClientIP"}
+    wanted = {"kind": "Service", "spec": {"ports": [{"port": 80}], "selector": {}}}
+    written = prepare_service(APP, service(spec=mine), wanted)
+    (kept,) = (each["value"] for each in written if each["path"] == "/metadata/annotations")
+    assert before_in(kept).selector == (("app", "web"),)
+    assert before_in(kept).routing == {"sessionAffinity": "ClientIP"}
+    again = service(spec=mine)
+    again["metadata"]["annotations"] = kept
+    assert not any(each["path"] == "/metadata/annotations" for each in prepare_service(APP, again, wanted))
+    ours = service(spec={"selector": selector(APP, DIGEST)})
+    assert not any(each["path"] == "/metadata/annotations" for each in prepare_service(APP, ours, wanted))
+
+
+def service(controller: str = "", *, spec: dict[str, Any] | None = None, **labels: str) -> dict[str, Any]:
     """A live Service; `controller` is the app whose object controls it."""
     head = {"apiVersion": "gitops-bg.dev/v1alpha1", "kind": "BlueGreenDeployment", "uid": "u", "controller": True}
     owners = [{**head, "name": controller}] if controller else []
     metadata = {"name": "web", "namespace": "shop", "uid": "u", "resourceVersion": "7", "labels": labels}
-    return {"metadata": {**metadata, "ownerReferences": owners}, "spec": {"ports": LIVE}}
+    return {"metadata": {**metadata, "ownerReferences": owners}, "spec": {"ports": LIVE, **(spec or {})}}
 
 
 OURS = {MANAGED_BY: MANAGER, APP_LABEL: "web"}

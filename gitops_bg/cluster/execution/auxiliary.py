@@ -18,16 +18,17 @@ from gitops_bg.cluster.execution.writer import entry_between, entry_of
 from gitops_bg.cluster.manifests.app_route import following, named_version_of, ports_of, route_kind_in
 from gitops_bg.cluster.manifests.auxiliary import (
     SCALE_TARGET_REF,
-    additions,
     auxiliary_manifest,
     content_of,
     is_as_given,
     is_labelled,
+    more_data,
     scale_target_of,
     scale_target_ref,
     sentence,
 )
-from gitops_bg.cluster.manifests.patches import disown
+from gitops_bg.cluster.manifests.patches import disown, without
+from gitops_bg.cluster.observation.additions import additions
 from gitops_bg.cluster.observation.gateways import acceptance, refusal_of
 from gitops_bg.cluster.observation.live_names import live_name
 from gitops_bg.cluster.observation.ownership import controlling_app, is_unclaimed, owner_of
@@ -143,8 +144,11 @@ class AuxiliaryObjects:
         else:
             manifest = auxiliary_manifest(app, app_uid, kind, auxiliary_object.name, given, scale_target)
         drift = self._intents.drift(kind, live, manifest)
+        if live is not None and (added := additions(live, manifest)):
+            # An apply leaves alone what it does not name.
+            self._client.json_patch(kind, app.namespace, auxiliary_object.name, without(live, added))
         answer = self._client.apply(kind, manifest, force=live is not None)
-        extra = additions(answer, manifest)
+        extra = more_data(answer, manifest)
         if extra:
             answer = self._client.merge_patch(kind, app.namespace, auxiliary_object.name, extra)
         self._settled[app, auxiliary_object] = _content(answer)

@@ -12,7 +12,8 @@ from typing import Any
 from cachetools import LRUCache
 
 from gitops_bg.cluster.api.kinds import SERVICES, Kind, Object, name_of
-from gitops_bg.cluster.observation.changed_fields import ChangedField, changed_fields, managers_of
+from gitops_bg.cluster.observation.changed_fields import changed_fields
+from gitops_bg.cluster.observation.field_paths import ChangedField, managers_of
 from gitops_bg.core import names
 from gitops_bg.core.model.drift import ADMISSION, Drift
 

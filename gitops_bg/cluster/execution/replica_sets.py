@@ -8,10 +8,10 @@ from gitops_bg.cluster.execution.guards import Guards, refuse_if_deleting
 from gitops_bg.cluster.execution.writer import Writer
 from gitops_bg.cluster.manifests import anti_affinity, ephemeral_metadata, own_pods
 from gitops_bg.cluster.manifests.own_pods import Labels
-from gitops_bg.cluster.manifests.patches import change_annotation, change_nodes, change_replicas, without
+from gitops_bg.cluster.manifests.patches import change_annotation, change_nodes, change_replicas
 from gitops_bg.cluster.manifests.render import replica_set_manifest
 from gitops_bg.cluster.observation.applied_states import AppliedStates
-from gitops_bg.cluster.observation.changed_fields import ChangedField, additions
+from gitops_bg.cluster.observation.field_paths import ChangedField
 from gitops_bg.cluster.observation.live_names import live_name, workload_of
 from gitops_bg.cluster.observation.on_demand.pods import Pods
 from gitops_bg.cluster.observation.project import WORKLOAD_STATES
@@ -62,9 +62,6 @@ class ReplicaSets:
             worn = ephemeral_metadata.read(before.worn).changed(action.metadata)
             name = before.meta.name
         manifest = replica_set_manifest(app, self._guards.uid(app), name, action, worn, own)
-        if existing is not None and (added := additions(existing, manifest["spec"]["template"])):
-            # An apply leaves alone what it does not name.
-            self._writer.json_patch(kind, app.namespace, name, without(existing, added))
         written = self._writer.apply(kind, manifest, existing)
         if kind == REPLICA_SETS:
             self._writer.intents.wrote(kind, app.namespace, name, _size(None, action.replicas))

@@ -14,7 +14,7 @@ from gitops_bg.cluster.manifests.patches import (
     change_selector,
     hand_back,
     mark_service,
-    replace_ports,
+    prepare_service,
     replace_selector,
     take_over,
     unchanged,
@@ -30,7 +30,7 @@ from gitops_bg.cluster.manifests.services import (
     stable_names,
 )
 from gitops_bg.cluster.observation.applied_states import AppliedStates, intent_of
-from gitops_bg.cluster.observation.changed_fields import ChangedField
+from gitops_bg.cluster.observation.field_paths import ChangedField
 from gitops_bg.cluster.observation.on_demand.pods import Pods, Selected
 from gitops_bg.cluster.observation.ownership import is_unclaimed
 from gitops_bg.cluster.observation.project import service_state
@@ -128,7 +128,7 @@ class Services:
         manifest, before = self._service(app, config, action), existing
         drift = self._writer.drift(SERVICES, before, manifest)
         if existing is not None:
-            existing = self._with_ports(app, existing, manifest)
+            existing = self._prepared(app, existing, manifest)
             # The lock: a selector that somebody moved meanwhile is not overwritten.
             version = existing["metadata"]["resourceVersion"]
             manifest["metadata"] = {**manifest["metadata"], "resourceVersion": version}
@@ -152,9 +152,9 @@ class Services:
         self._writer.applied(SERVICES, made, written.body)
         return replace(written.entry, drift=drift)
 
-    def _with_ports(self, app: AppKey, live: Object, manifest: Object) -> Object:
-        """Return the Service with the ports and the selector of its manifest; one write where they differ."""
-        change = replace_ports(live, manifest)
+    def _prepared(self, app: AppKey, live: Object, manifest: Object) -> Object:
+        """Return the Service with what no apply can do done; one write where something is."""
+        change = prepare_service(app, live, manifest)
         name = live["metadata"]["name"]
         return self._writer.json_patch(SERVICES, app.namespace, name, change).body if change else live
 

@@ -15,7 +15,8 @@ from gitops_bg.cluster.groups.manifests import group_labels, group_manifest, own
 from gitops_bg.cluster.groups.routes import read_route
 from gitops_bg.cluster.groups.status import group_status, load_group_record
 from gitops_bg.cluster.manifests.http_routes import http_route
-from gitops_bg.cluster.manifests.patches import unchanged
+from gitops_bg.cluster.manifests.patches import unchanged, without
+from gitops_bg.cluster.observation.additions import additions
 from gitops_bg.cluster.observation.gateways import acceptance
 from gitops_bg.cluster.observation.states import meta_of
 from gitops_bg.cluster.reporting.status import pull_in
@@ -109,6 +110,10 @@ class GroupCluster:
         match action:
             case ApplyGroup():
                 body = group_manifest(group, spec, self._annotations)
+                live = self._client.get(RELEASE_GROUPS, group.namespace, group.name)
+                if live is not None and (added := additions(live, body)):
+                    # An apply leaves alone what it does not name.
+                    self._client.json_patch(RELEASE_GROUPS, *name_of(body), without(live, added))
                 self._client.apply(RELEASE_GROUPS, body, force=True)
             case ApplyRoute():
                 live = self._own(HTTP_ROUTES, group, action.route.name)
@@ -139,7 +144,7 @@ class GroupCluster:
         if member is None:
             return StableService(foreign=foreign, label=name)
         wanted = stable_service(group, body["metadata"]["name"], member)
-        same = _says(body["spec"], wanted["spec"])
+        same = _says(body["spec"], wanted["spec"]) and not additions(body, wanted)
         return StableService(name if same else "", foreign, name)
 
     def _follow(self, group: GroupKey, action: FollowMember) -> None:
@@ -178,6 +183,7 @@ class GroupCluster:
         labels = {**(live["metadata"].get("labels") or {}), **body["metadata"]["labels"]}
         change = [
             *unchanged(live["metadata"]["resourceVersion"]),
+            *without(live, additions(live, body)),
             {"op": "add", "path": "/metadata/labels", "value": labels},
             {"op": "add", "path": "/spec/selector", "value": body["spec"]["selector"]},
             {"op": "add", "path": "/spec/ports", "value": body["spec"]["ports"]},

@@ -6,6 +6,7 @@ So the way back needs no memory but the Service itself, which no record and no c
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.observation.states import Pairs, pairs
@@ -13,10 +14,24 @@ from gitops_bg.core import names
 from gitops_bg.core.text.foreign_json import NotJson, read_json
 
 _SELECTOR, _PORTS, _MANAGED_BY, _LABELS, _ANNOTATIONS = "selector", "ports", "managedBy", "labels", "annotations"
+_ROUTING = "routing"
+_FILLED_IN: Mapping[str, object] = {
+    "internalTrafficPolicy": "Cluster",
+    "publishNotReadyAddresses": False,
+    "sessionAffinity": "None",
+    "sessionAffinityConfig": None,
+    "trafficDistribution": None,
+}
+"""The fields of a Service beside its selector that say which pods get requests, with what each is where nobody says it.
+
+https://kubernetes.io/docs/reference/kubernetes-api/service-resources/service-v1/#ServiceSpec
+"""
 _OF_KUBECTL = "kubectl.kubernetes.io/last-applied-configuration"
 """Written by whoever applies a Service, never by the agent; it repeats the whole Service."""
 MOST_BYTES = 64 * 1024
 """An object may have 256 KiB of annotations; with more than this, labels and annotations are not kept a second time."""
+FILLED_IN_FOR = {"sessionAffinityConfig": "sessionAffinity"}
+"""The fields of these that the API server fills in for another one, and refuses without it."""
 
 Texts = Mapping[str, str]
 """Labels or annotations."""
@@ -31,6 +46,8 @@ class Before:
     labels: Texts | None = None
     """None where they were not kept."""
     annotations: Texts | None = None
+    routing: Mapping[str, Any] | None = None
+    """What it said of which pods get requests (`routing_of`)."""
     managed_by: str = ""
     """The label app.kubernetes.io/managed-by, where no others were kept."""
 
@@ -39,7 +56,7 @@ def before_of(live: Object) -> str:
     """The annotation that keeps what a live Service has that the agent changes when it takes it over, or later."""
     spec, labels = live["spec"], live["metadata"].get("labels") or {}
     annotations = {key: text for key, text in (live["metadata"].get("annotations") or {}).items() if key != _OF_KUBECTL}
-    kept = {_SELECTOR: spec.get("selector") or {}, _PORTS: spec.get("ports") or []}
+    kept = {_SELECTOR: spec.get("selector") or {}, _PORTS: spec.get("ports") or [], _ROUTING: routing_of(spec)}
     whole = json.dumps(kept | {_LABELS: labels, _ANNOTATIONS: annotations}, sort_keys=True)
     if len(whole.encode()) <= MOST_BYTES:
         return whole
@@ -61,17 +78,27 @@ def before_in(annotations: Texts) -> Before:
             tuple(dict(each) for each in ports),
             _texts(found[_LABELS]) if _LABELS in found else None,
             _texts(found[_ANNOTATIONS]) if _ANNOTATIONS in found else None,
+            dict(found[_ROUTING]) if _ROUTING in found else None,
             str(found.get(_MANAGED_BY) or ""),
         )
     except (NotJson, AttributeError, TypeError, ValueError):
         return Before()
 
 
+def routing_of(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """What a Service says of which pods get requests, beside its selector, and without what the API server fills in.
+
+    >>> routing_of({"sessionAffinity": "ClientIP", "internalTrafficPolicy": "Cluster", "type": "NodePort"})
+    {'sessionAffinity': 'ClientIP'}
+    """
+    return {name: spec[name] for name, filled in _FILLED_IN.items() if (spec.get(name) or None) not in (filled, None)}
+
+
 def given_back(live: Object, kind: str, before: Texts | None) -> dict[str, str]:
     """The labels or the annotations (``kind``) of a Service as they were before: what the agent wrote since goes, or
     gets its former value; what others wrote since stays.
     """
-    texts, ours = live["metadata"].get(kind) or {}, _written_by_us(live, kind)
+    texts, ours = live["metadata"].get(kind) or {}, _written_by_us(live, "metadata", kind)
     others = {key: text for key, text in texts.items() if not is_mark(key, text)}
     if before is None:
         return others
@@ -88,12 +115,26 @@ def is_mark(key: str, text: str) -> bool:
     return key.startswith(f"{names.GROUP}/") or (key, text) == (names.MANAGED_BY, names.MANAGER)
 
 
-def _written_by_us(live: Object, kind: str) -> frozenset[str]:
+def routing_given_back(live: Object, before: Before) -> dict[str, Any]:
+    """What a Service is to say of which pods get requests once it is handed back, where it says something else now that
+    the agent wrote; None where a field goes. Nothing where nobody knows what was before.
+    """
+    if before.routing is None:
+        return {}
+    now, was, ours = routing_of(live["spec"]), before.routing, _written_by_us(live, "spec")
+    both = {name for name, of in FILLED_IN_FOR.items() if of in ours} | ours
+    return {name: was.get(name) for name in _FILLED_IN if name in both and now.get(name) != was.get(name)}
+
+
+def _written_by_us(live: Object, *at: str) -> frozenset[str]:
     """The keys that ``managedFields`` names as ours: https://kubernetes.io/docs/reference/using-api/server-side-apply/"""
-    entries = live["metadata"].get("managedFields") or ()
-    ours = (each.get("fieldsV1") or {} for each in entries if each.get("manager") == names.FIELD_MANAGER)
-    fields = (each.get("f:metadata", {}).get(f"f:{kind}", {}) for each in ours)
-    return frozenset(key.removeprefix("f:") for each in fields for key in each)
+    found = set()
+    for entry in live["metadata"].get("managedFields") or ():
+        fields = entry.get("fieldsV1") or {}
+        for step in at:
+            fields = fields.get(f"f:{step}") or {}
+        found |= set(fields) if entry.get("manager") == names.FIELD_MANAGER else set()
+    return frozenset(key.removeprefix("f:") for key in found)
 
 
 def _texts(given: Mapping[object, object]) -> dict[str, str]:

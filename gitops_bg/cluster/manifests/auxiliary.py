@@ -12,6 +12,7 @@ from typing import Any
 
 from gitops_bg.cluster.api.kinds import REPLICA_SETS, Kind, Object
 from gitops_bg.cluster.manifests.render import owner_reference, with_quantities
+from gitops_bg.cluster.observation.additions import additions
 from gitops_bg.cluster.observation.drift import contains
 from gitops_bg.core import names
 from gitops_bg.core.model.auxiliary import ROUTES, AuxiliaryObject
@@ -79,14 +80,17 @@ def is_labelled(live: Mapping[str, Any], manifest: Object) -> bool:
 
 
 def is_as_given(live: Mapping[str, Any], manifest: Object) -> bool:
-    """Whether its content matches the manifest; in data, and in a route, every key counts, including one that somebody
-    added.
-    """
+    """Whether its content matches the manifest; including what others added."""
     if manifest["kind"] in ROUTES and not _is_same_route(live, manifest):
         return False
     rest = (key for key in manifest if key not in (*_HEAD, *DATA))
     missing = any(_data(manifest, key).items() - _data(live, key).items() for key in DATA)
-    return not missing and not additions(live, manifest) and all(contains(live.get(k), manifest[k], k) for k in rest)
+    return (
+        not missing
+        and not more_data(live, manifest)
+        and not additions(live, manifest)
+        and all(contains(live.get(k), manifest[k], k) for k in rest)
+    )
 
 
 def _is_same_route(live: Mapping[str, Any], manifest: Object) -> bool:
@@ -95,7 +99,7 @@ def _is_same_route(live: Mapping[str, Any], manifest: Object) -> bool:
     return all((said.get(key) or []) == (wanted.get(key) or []) for key in {*said, *wanted})
 
 
-def additions(live: Mapping[str, Any], manifest: Object) -> Object:
+def more_data(live: Mapping[str, Any], manifest: Object) -> Object:
     """A merge patch that removes the data that somebody added; empty where nobody did."""
     extra = {key: dict.fromkeys(_data(live, key).keys() - _data(manifest, key).keys()) for key in DATA}
     return {key: each for key, each in extra.items() if each}

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gitops_bg.cluster.api.kinds import NAMESPACES, Object
-from gitops_bg.cluster.manifests.adoption import before_in, before_of, given_back
+from gitops_bg.cluster.manifests.adoption import before_in, before_of, given_back, routing_given_back
 from gitops_bg.cluster.manifests.render import with_protocols
-from gitops_bg.cluster.observation.changed_fields import ChangedField, ListItem
+from gitops_bg.cluster.observation.additions import additions
 from gitops_bg.cluster.observation.drift import ports_are
+from gitops_bg.cluster.observation.field_paths import ChangedField, ListItem
 from gitops_bg.cluster.observation.ownership import controlling_app
 from gitops_bg.cluster.observation.states import meta_of
 from gitops_bg.core import names
@@ -95,6 +96,17 @@ def hand_back(app: AppKey, action: HandBack, live: Object, app_uid: str) -> list
         {"op": "test", "path": _SELECTOR, "value": dict(action.expected_selector) or None},
         {"op": "add", "path": _SELECTOR, "value": dict(action.selector)},
         *_replace_ports(live["spec"], {"ports": list(before.ports)}),
+        *_change_routing(live["spec"], routing_given_back(live, before)),
+    ]
+
+
+def _change_routing(live: Object, wanted: Mapping[str, Any]) -> list[Object]:
+    return [
+        {"op": "remove", "path": f"/spec/{name}"}
+        if value is None
+        else {"op": "add", "path": f"/spec/{name}", "value": value}
+        for name, value in wanted.items()
+        if value is not None or name in live
     ]
 
 
@@ -148,21 +160,29 @@ def replace_selector(app: AppKey, live: Object, manifest: Object) -> list[Object
     ]
 
 
-def replace_ports(live: Object, manifest: Object) -> list[Object]:
-    """Set the ports of a Service to exactly those of its manifest, with its selector, unless somebody wrote it
-    meanwhile.
+def prepare_service(app: AppKey, live: Object, manifest: Object) -> list[Object]:
+    """What no apply can do to a Service of ours: set its ports to exactly those of its manifest, with its selector, and
+    take out what others added; and keep what it had before, where labels just handed it over. Unless somebody wrote it
+    meanwhile; empty where nothing of that is to be done.
 
     Server-side apply merges ports by number and protocol: where somebody changed the number of a port, the Service
-    would get two ports of one name, and the apply is refused. Empty where the ports are right.
+    would get two ports of one name, and the apply is refused.
     """
-    ports = _replace_ports(live["spec"], manifest["spec"])
-    if not ports:
+    ports, kept = _replace_ports(live["spec"], manifest["spec"]), _before_hand_over(app, live)
+    changes = [*kept, *without(live, [] if kept else additions(live, manifest))]
+    if ports:
+        changes += [{"op": "add", "path": _SELECTOR, "value": manifest["spec"]["selector"]}, *ports]
+    return [*unchanged(live["metadata"]["resourceVersion"]), *changes] if changes else []
+
+
+def _before_hand_over(app: AppKey, live: Object) -> list[Object]:
+    """Keep in a Service what it has, where nobody controls it: somebody's labels made it ours."""
+    annotations, selector = live["metadata"].get("annotations") or {}, live["spec"].get("selector") or {}
+    known = controlling_app(meta_of(live)) == app or names.BEFORE_ADOPTION in annotations
+    if known or any(key.startswith(f"{names.GROUP}/") for key in selector):
         return []
-    return [
-        {"op": "test", "path": "/metadata/resourceVersion", "value": live["metadata"]["resourceVersion"]},
-        {"op": "add", "path": _SELECTOR, "value": manifest["spec"]["selector"]},
-        *ports,
-    ]
+    value = {**annotations, names.BEFORE_ADOPTION: before_of(live)}
+    return [{"op": "add", "path": "/metadata/annotations", "value": value}]
 
 
 def adopt_service(live: Object, manifest: Object) -> list[Object]:

@@ -12,7 +12,7 @@ from sys import intern
 from gitops_bg.cluster.api.kinds import CONFIG_MAPS, SECRETS, Kind, Object
 from gitops_bg.cluster.manifests import anti_affinity, ephemeral_metadata, own_pods
 from gitops_bg.cluster.manifests.render import pod_template, version_labels
-from gitops_bg.cluster.observation.changed_fields import additions
+from gitops_bg.cluster.observation.additions import added_to_service, additions_to_pods
 from gitops_bg.cluster.observation.drift import contains
 from gitops_bg.cluster.observation.states import (
     AppState,
@@ -122,7 +122,7 @@ def service_state(body: Object, _known: ServiceState | None = None) -> ServiceSt
     selector = pairs(spec.pop("selector", None))
     kept = {key: metadata[key] for key in ("labels", "annotations", "ownerReferences") if key in metadata}
     content = _compact({"metadata": kept, "spec": spec})
-    return ServiceState(meta_of(body), selector, content)
+    return ServiceState(meta_of(body), selector, content, added_to_service(body))
 
 
 def slice_state(body: Object, _known: SliceState | None = None) -> SliceState:
@@ -189,7 +189,7 @@ def _is_intact(state: ReplicaSetState, body: Object) -> bool:
     )
     rendered = ephemeral_metadata.dress(narrowed, ephemeral_metadata.read(state.worn).metadata, labels)
     wanted = anti_affinity.add(rendered, app, anti_affinity.read(state.anti_affinity))
-    return contains(body["spec"].get("template") or {}, wanted) and not additions(body, wanted)
+    return contains(body["spec"].get("template") or {}, wanted) and not additions_to_pods(body, wanted)
 
 
 def _is_ready(endpoint: Object) -> bool:

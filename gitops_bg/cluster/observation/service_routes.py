@@ -121,9 +121,13 @@ def selector_without_us(state: ServiceState, app: AppKey) -> Pairs:
 
 
 def service_drifted(state: ServiceState, manifest: Object) -> bool:
-    """Whether a Service differs from its manifest, without the selector; including a port that left Git."""
+    """Whether a Service differs from its manifest, without the selector; including a port that left Git,
+    and what others added.
+    """
     live = reread_json(state.content)
     if not ports_are(live["spec"].get("ports") or (), manifest["spec"].get("ports") or ()):
+        return True
+    if any(field not in manifest["spec"] for field in state.added):
         return True
     spec = {key: value for key, value in manifest["spec"].items() if key != "selector"}
     ours = manifest["metadata"]

@@ -110,12 +110,14 @@ class Scene:
     def observe(self, config: AppConfig | None = None, record: Record | None = None) -> Observed:
         return self.subject.observe(self.app, config or self.config, record or Record())
 
-    def until(self, predicate: Callable[[Observed], Any], timeout: float = PATIENCE) -> Observed:
+    def until(
+        self, predicate: Callable[[Observed], Any], timeout: float = PATIENCE, config: AppConfig | None = None
+    ) -> Observed:
         """Wait until the app, as the caches show it, fulfils the predicate."""
         with self.changed:
-            found = self.changed.wait_for(lambda: predicate(self.observe()), timeout)
-        assert found, f"not within {timeout} s; last: {self.observe()}"
-        return self.observe()
+            found = self.changed.wait_for(lambda: predicate(self.observe(config)), timeout)
+        assert found, f"not within {timeout} s; last: {self.observe(config)}"
+        return self.observe(config)
 
     def available(self, of: Snapshot, pods: int = 1) -> None:
         """Wait until the version has so many available pods."""

@@ -347,3 +347,22 @@ def test_a_deployment_that_did_not_serve_keeps_its_pods(either: Scenario) -> Non
     either.wait_idle()
     path = f"{collection('apps/v1', 'Deployment', either.namespace)}/cart"
     assert either.cluster.get(path)["spec"]["replicas"] == 1
+
+
+def test_a_service_that_was_taken_over_keeps_what_it_said_of_its_pods_and_takes_nothing_more(world: Scenario) -> None:
+    live(world)
+    path = f"{services(world.namespace)}/web"
+    world.cluster.patch(path, {"spec": {"sessionAffinity": "ClientIP"}}, fieldManager="kubectl-edit")
+    world.start()
+    web = adopting(world, scale_down="never")
+    web.add("v1", "Adopt web")
+    web.wait(lambda: handed_over(web), "the Service is handed over")
+
+    world.cluster.patch(path, {"spec": {"publishNotReadyAddresses": True}}, fieldManager="kubectl-edit")
+
+    web.wait(lambda: not world.cluster.get(path)["spec"].get("publishNotReadyAddresses"), "that is taken out")
+    assert world.cluster.get(path)["spec"]["sessionAffinity"] == "ClientIP"
+    eventually(
+        lambda: any("kubectl-edit changed spec.publishNotReadyAddresses" in each["message"] for each in world.events()),
+        what="it is said",
+    )

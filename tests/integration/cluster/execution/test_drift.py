@@ -22,6 +22,7 @@ from gitops_bg.core.model.actions import (
 )
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.observed import Observed
 from gitops_bg.core.names import configuration_name, replica_set_name
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.manifests.auxiliary import AuxiliaryObjects
@@ -87,6 +88,19 @@ def cases(scene: Scene) -> dict[str, Case]:
             "services", "web", service, {"spec": {"selector": SELECTOR}},
             "kustomize-controller changed spec.selector: ", "kustomize-controller", apply=True,
         ),
+        "that a Service leads to pods that are not ready": Case(
+            "services", "web", service, {"spec": {"publishNotReadyAddresses": True}},
+            "kubectl-edit changed spec.publishNotReadyAddresses: - true",
+        ),
+        "that clients stay with a pod": Case(
+            "services", "web", service, {"spec": {"sessionAffinity": "ClientIP"}},
+            "kubectl-edit changed spec.sessionAffinity: - ClientIP, spec.sessionAffinityConfig",
+        ),
+        "the same, by a server-side apply": Case(
+            "services", "web", service, {"spec": {"publishNotReadyAddresses": True, "sessionAffinity": "ClientIP"}},
+            "mesh changed spec.publishNotReadyAddresses: - true, spec.sessionAffinity: - ClientIP, spec.sess",
+            "mesh", apply=True,
+        ),
         "a port of a Service": Case(
             "services", "web", service, {"spec": {"ports": [{"name": "http", "port": 8080, "targetPort": 99}]}},
             "argocd-controller changed spec.ports: ", "argocd-controller",
@@ -122,9 +136,23 @@ def cases(scene: Scene) -> dict[str, Case]:
             {"spec": {"strategy": {"blueGreen": {"activeService": "theirs"}}}},
             "kubectl-edit changed spec.strategy.blueGreen.activeService: theirs → web",
         ),
+        "more in the spec of the app": Case(
+            "bluegreendeployments", APP, ApplyApp(), {"spec": {"deletionPolicy": "delete"}},
+            "kubectl-edit changed spec.deletionPolicy: - delete",
+        ),
         "an autoscaler": Case(
             "horizontalpodautoscalers", OBJECTS[0]["metadata"]["name"], auxiliary(OBJECTS[0]),
             {"spec": {"maxReplicas": 3}}, "kubectl-edit changed spec.maxReplicas: 3 → 99",
+        ),
+        "how fast an autoscaler acts": Case(
+            "horizontalpodautoscalers", OBJECTS[0]["metadata"]["name"], auxiliary(OBJECTS[0]),
+            {"spec": {"behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}}}},
+            "kubectl-edit changed spec.behavior: - {",
+        ),
+        "fewer pods that a budget counts": Case(
+            "poddisruptionbudgets", OBJECTS[1]["metadata"]["name"], auxiliary(OBJECTS[1]),
+            {"spec": {"selector": {"matchLabels": {"tier": "front"}}}},
+            "kubectl-edit changed spec.selector.matchLabels.tier: - front",
         ),
         "a budget": Case(
             "poddisruptionbudgets", OBJECTS[1]["metadata"]["name"], auxiliary(OBJECTS[1]),
@@ -154,6 +182,9 @@ def cases(scene: Scene) -> dict[str, Case]:
 NAMES = (
     "the selector of a Service, by an edit",
     "the selector of a Service, by Flux",
+    "that a Service leads to pods that are not ready",
+    "that clients stay with a pod",
+    "the same, by a server-side apply",
     "a port of a Service",
     "a label that somebody takes away",
     "the selector of the preview",
@@ -162,7 +193,10 @@ NAMES = (
     "more metadata of the pods of a ReplicaSet",
     "the size of a ReplicaSet",
     "the spec of the app",
+    "more in the spec of the app",
     "an autoscaler",
+    "how fast an autoscaler acts",
+    "fewer pods that a budget counts",
     "a budget",
     "configuration",
     "a key more in a Secret",
@@ -222,6 +256,35 @@ def test_what_somebody_changed_is_repaired_and_said_with_object_field_and_manage
             wrong.append(f"{name}: {content(scene, case)} instead of {before}")
     assert not wrong, "\n".join(wrong)
     assert not any(word in str(told) for word in ("hunter2",)), "the cases themselves name no secret"
+
+
+ADDED: dict[str, Callable[[Observed], bool]] = {
+    "that a Service leads to pods that are not ready": lambda seen: bool(
+        seen.active_service and seen.active_service.drifted
+    ),
+    "more in the spec of the app": lambda seen: seen.app_drifted,
+    "how fast an autoscaler acts": lambda seen: any(each.drifted for each in seen.auxiliary_objects),
+}
+
+
+def test_what_somebody_added_is_seen_and_is_gone_after_one_repair(scene: Scene) -> None:
+    config, told = made(scene), cases(scene)
+    for name, drifted in ADDED.items():
+        assert not drifted(scene.observe(config)), f"{name}: it is as it should be"
+        write(scene, told[name])
+        scene.until(drifted, config=config)
+        scene.do(told[name].repair, config=config)
+        scene.until(lambda seen, drifted=drifted: not drifted(seen), config=config)
+
+
+def test_how_a_service_is_reached_from_outside_is_for_others_to_say(scene: Scene) -> None:
+    """A load balancer writes such fields, and taking them out would take it down (docs/decisions/0072)."""
+    config = made(scene)
+    outside = {"type": "NodePort", "externalIPs": ["192.0.2.1"], "externalTrafficPolicy": "Local"}
+    write(scene, Case("services", "web", ApplyService("active", "web", ONE.digest, ""), {"spec": outside}, ""))
+    result = scene.subject.carry_out(scene.app, config, ApplyService("active", "web", ONE.digest, "it differs"))
+    assert not result.drifts
+    assert outside.items() <= scene.cluster.get(path(scene, "services", "web"))["spec"].items()
 
 
 def content(scene: Scene, case: Case) -> Json:

@@ -1,0 +1,196 @@
+"""What others added to a live object, where that is not theirs to do: no apply of the agent takes it out. Pure.
+
+The API server fills in dozens of fields, which differ between releases, so a comparison of values has to tolerate all
+that is more; ``metadata.managedFields`` says what of it somebody wrote (docs/decisions/0072).
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from gitops_bg.cluster.api.kinds import SERVICES, WORKLOADS, Object
+from gitops_bg.cluster.manifests.adoption import FILLED_IN_FOR, before_in, routing_of
+from gitops_bg.cluster.observation.drift import LIST_KEYS, item_key
+from gitops_bg.cluster.observation.field_paths import ChangedField, ListItem, Path, item_in
+from gitops_bg.core import names
+from gitops_bg.core.model.auxiliary import ROUTES
+
+_TEMPLATE = ("spec", "template")
+_RUNNING = frozenset(kind.name for kind in WORKLOADS.values())
+_SAME = {"serviceAccount": "serviceAccountName"}
+"""The old names of fields: the API server fills in each from the other, so they are there, or go, together."""
+_FILLED_IN: Mapping[str, tuple[object, ...]] = {
+    "allowPrivilegeEscalation": (True,),
+    "apiVersion": ("v1",),
+    "automountServiceAccountToken": (True,),
+    "defaultMode": (420,),
+    "dnsPolicy": ("ClusterFirst",),
+    "enableServiceLinks": (True,),
+    "expirationSeconds": (3600,),
+    "failureThreshold": (3,),
+    "hostUsers": (True,),
+    "imagePullPolicy": ("Always", "IfNotPresent"),
+    "minReplicas": (1,),
+    "periodSeconds": (10,),
+    "protocol": ("TCP",),
+    "scaleDown.stabilizationWindowSeconds": (300,),
+    "schedulerName": ("default-scheduler",),
+    "scheme": ("HTTP",),
+    "spec.restartPolicy": ("Always",),
+    "successThreshold": (1,),
+    "terminationGracePeriodSeconds": (30,),
+    "terminationMessagePath": ("/dev/termination-log",),
+    "terminationMessagePolicy": ("File",),
+    "timeoutSeconds": (1,),
+}
+"""What a field of a pod template, or of an autoscaler, is where nobody writes it, if that is not nothing: who writes
+the same adds nothing. With the field above it where its name alone does not say which is meant: the ``restartPolicy``
+of a container is filled in nowhere, and makes a sidecar of it.
+
+https://github.com/kubernetes/kubernetes/blob/v1.31.0/pkg/apis/core/v1/defaults.go
+"""
+
+
+def additions(live: Mapping[str, Any], manifest: Object) -> tuple[ChangedField, ...]:
+    """What other field managers added to a live object of ours, beyond its manifest.
+
+    Of a Service only what says which pods get requests: how it is reached from outside is for load balancers to say. A
+    route is compared as a whole, and metadata is for everybody.
+    """
+    kind, spec = manifest["kind"], manifest.get("spec")
+    if spec is None or kind in ROUTES:
+        return ()
+    if kind in _RUNNING:
+        return additions_to_pods(live, spec["template"])
+    if kind == SERVICES.name:
+        added = added_to_service(live)
+        return tuple(ChangedField(("spec", name), live["spec"][name], None) for name in added if name not in spec)
+    return _beyond_at(live, spec, ("spec",))
+
+
+def additions_to_pods(live: Mapping[str, Any], template: Object) -> tuple[ChangedField, ...]:
+    """What other field managers added to the pod template of a live workload, beyond ``template``: a container, a
+    variable, a node selector, with which the pods would not be those that were checked.
+
+    >>> fields = {"f:spec": {"f:template": {"f:spec": {"f:hostNetwork": {}}}}}
+    >>> live = {"metadata": {"managedFields": [{"manager": "kubectl-edit", "fieldsV1": fields}]}}
+    >>> live["spec"] = {"template": {"spec": {"hostNetwork": True, "dnsPolicy": "ClusterFirst"}}}
+    >>> [each.change.text for each in additions_to_pods(live, {"spec": {}})]
+    ['spec.template.spec.hostNetwork: - true']
+    """
+    return _beyond_at(live, template, _TEMPLATE)
+
+
+def added_to_service(live: Mapping[str, Any]) -> tuple[str, ...]:
+    """The fields of a live Service that say which pods get requests, and that other field managers wrote since it is
+    ours.
+
+    One that was taken over keeps those that it had (``manifests.adoption``); an older release kept no note of them, so
+    there all of them may be of before.
+
+    >>> fields = {"f:spec": {"f:publishNotReadyAddresses": {}}}
+    >>> live = {"metadata": {"managedFields": [{"manager": "kubectl-edit", "fieldsV1": fields}]}}
+    >>> added_to_service(live | {"spec": {"publishNotReadyAddresses": True, "sessionAffinity": "None"}})
+    ('publishNotReadyAddresses',)
+    """
+    said = routing_of(live.get("spec") or {})
+    annotations = live["metadata"].get("annotations") or {}
+    before = before_in(annotations).routing if names.BEFORE_ADOPTION in annotations else {}
+    if not said or before is None:
+        return ()
+    theirs = {key for fields in _fields_of_others(live, ("spec",)) for key in fields}
+    added = {name for name in said if f"f:{name}" in theirs and name not in before}
+    return tuple(name for name in said if name in added or FILLED_IN_FOR.get(name) in added)
+
+
+def _fields_of_others(live: Mapping[str, Any], at: Path) -> Iterator[Mapping[str, Any]]:
+    """The sets of fields below a place that each other field manager owns."""
+    for entry in live["metadata"].get("managedFields") or ():
+        fields = entry.get("fieldsV1")
+        for step in at:
+            fields = fields.get(f"f:{step}") if isinstance(fields, Mapping) else None
+        if entry.get("manager") != names.FIELD_MANAGER and isinstance(fields, Mapping):
+            yield fields
+
+
+def _beyond_at(live: Mapping[str, Any], wanted: Object, at: tuple[str, ...]) -> tuple[ChangedField, ...]:
+    there: Any = live
+    for step in at:
+        there = there.get(step) or {}
+    found: dict[str, ChangedField] = {}
+    for fields in _fields_of_others(live, at):
+        for each in _beyond(fields, there, wanted, at):
+            found.setdefault(each.field, each)
+    return tuple(found[field] for field in sorted(found))
+
+
+def _beyond(fields: Mapping[str, Any], live: Any, wanted: Any, at: Path) -> Iterator[ChangedField]:
+    """What is below ``live`` and not below ``wanted``, of a set of fields that somebody owns."""
+    if not fields:
+        yield from _beyond_whole(live, wanted, at)
+    elif isinstance(live, Mapping):
+        yield from _beyond_fields(fields, live, wanted if isinstance(wanted, Mapping) else {}, at)
+    elif isinstance(live, list):
+        yield from _beyond_items(fields, live, wanted if isinstance(wanted, list) else [], at)
+
+
+def _beyond_fields(
+    fields: Mapping[str, Any], live: Mapping[str, Any], wanted: Mapping[str, Any], at: Path
+) -> Iterator[ChangedField]:
+    for key, below in fields.items():
+        name = key.removeprefix("f:")
+        if name == key:
+            continue
+        said = wanted.get(_SAME.get(name, name))
+        beyond = _beyond(below, live.get(name), said, (*at, name))
+        if said is None and isinstance(live.get(name), Mapping) and at[:2] != _TEMPLATE:
+            # What the server fills in below goes with it: an autoscaler's ``behavior``, a field of which is there.
+            yield from (ChangedField((*at, name), live[name], None) for _ in islice(beyond, 1))
+        else:
+            yield from beyond
+        for twin in (old for old, new in _SAME.items() if new == name):
+            yield from _beyond_whole(live.get(twin), wanted.get(name), (*at, twin))
+
+
+def _beyond_items(fields: Mapping[str, Any], live: list[Any], wanted: list[Any], at: Path) -> Iterator[ChangedField]:
+    """Go once over both lists for each of the few sets of keys: an author may have thousands of items."""
+    items: dict[tuple[str, ...], tuple[dict[Any, Any], dict[Any, Any]]] = {}
+    for key, below in fields.items():
+        said = item_in(key)
+        keys = tuple(sorted(said))
+        if keys not in LIST_KEYS:
+            continue
+        if keys not in items:
+            items[keys] = _by_keys(live, keys), _by_keys(wanted, keys)
+        there, known = items[keys]
+        if (item := there.get(item_key(said, keys))) is None:
+            continue
+        step = ListItem(keys, item)
+        if item_key(said, keys) in known:
+            yield from _beyond(below, item, known[item_key(said, keys)], (*at, step))
+        else:
+            yield ChangedField((*at, step), item, None)
+
+
+def _by_keys(items: list[Any], keys: tuple[str, ...]) -> dict[Any, Any]:
+    return {item_key(item, keys): item for item in items if isinstance(item, Mapping)}
+
+
+def _beyond_whole(live: Any, wanted: Any, at: Path) -> Iterator[ChangedField]:
+    """Of a value that somebody owns as a whole."""
+    if isinstance(live, Mapping) and isinstance(wanted, Mapping):
+        for key in live:
+            if key != names.NOWHERE:  # The agent's own, and part of no version.
+                yield from _beyond_whole(live[key], wanted.get(key), (*at, key))
+    elif wanted is None and not _is_filled_in(live, at):
+        yield ChangedField(at, live, None)
+
+
+def _is_filled_in(value: Any, at: Path) -> bool:
+    """Whether a field has the value that it has where nobody writes it; that of most is nothing."""
+    if value in ("", [], {}, None):
+        return True
+    above, field = at[-2], str(at[-1])
+    filled = _FILLED_IN.get(f"{above}.{field}") if isinstance(above, str) else None
+    filled = filled or _FILLED_IN.get(field)
+    return value in filled if filled else not value
