@@ -222,9 +222,10 @@ class Cluster:
         found = self._caches.troubles() if self._caches is not None else []
         return sorted(found, key=lambda each: not isinstance(each, Refused))
 
-    def apps(self) -> list[AppKey]:
-        """The apps whose BlueGreenDeployment is ours, sorted."""
-        found = {AppKey(state.meta.namespace, state.meta.name): state for state in self._reader.apps()}
+    def apps(self, namespace: str = "") -> list[AppKey]:
+        """The apps whose BlueGreenDeployment is ours, sorted; those of one namespace, or of all."""
+        states = (state for state in self._reader.apps() if namespace in ("", state.meta.namespace))
+        found = {AppKey(state.meta.namespace, state.meta.name): state for state in states}
         return sorted(app for app, state in found.items() if not app_owner_of(state, app, self._us))
 
     def has_namespace(self, name: str) -> bool:

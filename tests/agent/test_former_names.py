@@ -24,8 +24,8 @@ class Records:
     moved: dict[str, str | None]
     elsewhere: dict[str, str] = field(default_factory=dict)
 
-    def apps(self) -> list[AppKey]:
-        return [*map(app, self.moved), *(app(name, "other") for name in self.elsewhere)]
+    def apps(self, namespace: str) -> list[AppKey]:
+        return [app(name, namespace) for name in (self.moved if namespace == "shop" else self.elsewhere)]
 
     def record(self, of: AppKey) -> Record:
         said = self.moved[of.name] if of.namespace == "shop" else self.elsewhere[of.name]

@@ -133,6 +133,10 @@ def main() -> None:
         agent.rest(_IDLE)
         return time.monotonic()
 
+    def settle() -> None:
+        """Wait until nothing is left to do, and have saved what is only noted: another process goes on from there."""
+        agent.run_once(_IDLE)
+
     def usage() -> dict[str, Any]:
         times = os.times()
         return {"cpu": time.process_time(), "git": times.children_user + times.children_system, **counted.taken()}
@@ -160,6 +164,7 @@ def main() -> None:
         "start": start,
         "wake": wake,
         "idle": idle,
+        "settle": settle,
         "usage": usage,
         "memory": memory,
     }

@@ -162,7 +162,8 @@ class Measurements:
         self._settle()
         files = {path: text for app in apps for path, text in app.target(NEXT).items()}
         self._stage.remote.commit(f"{len(apps)} apps", files)
-        spent, woken = self._agent.ask("usage"), self._agent.ask("wake")
+        spent, by_cluster = self._agent.ask("usage"), self._stage.cpu_of_cluster()
+        woken = self._agent.ask("wake")
         wanted = {(app.namespace, app.name): short(texts.digest(app.name, NEXT)) for app in apps}
 
         def is_switched(seen: Seen) -> bool:
@@ -171,8 +172,9 @@ class Measurements:
         moments = self._seen.each(is_switched, len(apps), timeout=900)
         done = self._agent.ask("usage")
         cpu, git = done["cpu"] - spent["cpu"], done["git"] - spent["git"]
+        others = self._stage.cpu_of_cluster() - by_cluster
         first = f"the first after {moments[0] - woken:.1f} s"
-        detail = f"{first}; CPU of the agent {cpu:.1f} s, of git {git:.1f} s"
+        detail = f"{first}; CPU of the agent {cpu:.1f} s, of git {git:.1f} s, of the cluster {others:.1f} s"
         work = f"{len(apps):,} apps changed in one commit → all switched"
         yield self._row("thousand", work, moments[-1] - woken, "s", 60, detail)
 

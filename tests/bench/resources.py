@@ -1,8 +1,11 @@
-"""What a process uses, and its mirror of the remote."""
+"""What processes use, and the mirror of the remote."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+
+_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def resources(mirror: Path) -> dict[str, float]:
@@ -17,3 +20,24 @@ def resources(mirror: Path) -> dict[str, float]:
         "mirror": sum(files),
         "packs": len(list(mirror.rglob("*.pack"))),
     }
+
+
+def cpu_seconds(pid: int) -> float:
+    """What a process has used so far, with all that it has started, whether that still runs or not."""
+    parents: dict[int, int] = {}
+    used: dict[int, int] = {}
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = file.read_text().rpartition(")")[2].split()
+        except OSError:  # it has just ended
+            continue
+        number = int(file.parent.name)
+        parents[number] = int(fields[1])
+        used[number] = sum(map(int, fields[11:15]))  # utime, stime, and those of children that were waited for
+    return sum(ticks for number, ticks in used.items() if _is_within(number, pid, parents)) / _TICKS
+
+
+def _is_within(number: int, ancestor: int, parents: dict[int, int]) -> bool:
+    while number and number != ancestor:
+        number = parents.get(number, 0)
+    return number == ancestor

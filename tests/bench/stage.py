@@ -18,6 +18,7 @@ from tests.bench.agent_process import CLUSTER
 from tests.bench.apps import FIRST, MODELS, BenchApp, make_apps
 from tests.bench.channel import Child
 from tests.bench.remote import BenchRemote
+from tests.bench.resources import cpu_seconds
 from tests.bench.stamping import Stamp
 from tests.bench.watching import Watching
 from tests.support.cluster.clusters import ControlPlaneCluster, TestCluster
@@ -86,6 +87,12 @@ class Stage:
         """The primary.yaml that a revert brings back."""
         return app.primary(FIRST, 1, self.remote.first)
 
+    def cpu_of_cluster(self) -> float:
+        """Seconds of CPU that the cluster has used: the sandbox, or etcd, the API server and the controllers."""
+        if isinstance(self.cluster, ControlPlaneCluster):
+            return sum(map(cpu_seconds, self.cluster.control_plane.pids))
+        return cpu_seconds(self.sandbox.pid) if self.sandbox is not None else 0.0
+
     @contextmanager
     def agent(
         self, namespaces: tuple[str, ...] = (), *, remembers_less: bool = False, kubeconfig: Path | None = None
@@ -121,7 +128,7 @@ class Stage:
                 every=0.5,
                 what=f"{count} apps are healthy",
             )
-            agent.ask("idle")
+            agent.ask("settle")
         if self.sandbox:
             self._stamp(self.sandbox)
 

@@ -146,12 +146,13 @@ def asked_for_pods(app: BenchApp, tag: str) -> Callable[[Seen], bool]:
 def available(app: BenchApp, tag: str) -> Callable[[Seen], bool]:
     """The ReplicaSet of a version with all its pods, and at least one."""
     is_its = replica_set_of(app, tag)
-
-    def has_all(seen: Seen) -> bool:
-        wanted = seen.object["spec"]["replicas"]
-        return 0 < wanted == seen.object.get("status", {}).get("availableReplicas", 0)
-
     return lambda seen: is_its(seen) and has_all(seen)
+
+
+def has_all(seen: Seen) -> bool:
+    """A ReplicaSet with all its pods, and at least one."""
+    wanted = seen.object["spec"].get("replicas", 0)
+    return 0 < wanted == seen.object.get("status", {}).get("availableReplicas", 0)
 
 
 def active_service_of(app: BenchApp, tag: str) -> Callable[[Seen], bool]:

@@ -13,7 +13,8 @@ from tests.bench.peers import table
 from tests.bench.peers.given import ARGO_ROLLOUTS, FLAGGER, Peer, definitions
 from tests.bench.peers.limits import Limits
 from tests.bench.peers.measuring import Figure
-from tests.bench.peers.process import controller, cpu_seconds
+from tests.bench.peers.process import controller
+from tests.bench.resources import cpu_seconds
 from tests.support.waiting import eventually
 
 ROOT = Path(__file__).parents[2]

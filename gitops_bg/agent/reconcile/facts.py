@@ -100,7 +100,7 @@ def former_names(cluster: Cluster, reading: Reading, config: AppConfig) -> tuple
     adopt, app = config.spec.adopt if config.spec else None, config.app
     if adopt is None or not adopt.app:
         return ()
-    beside = (each for each in cluster.apps() if each.namespace == app.namespace and each != app)
+    beside = (each for each in cluster.apps(app.namespace) if each != app)
     left = {each.name: _moved_to(cluster, each) for each in beside if reading.entry(each) is None}
     known = [adopt.app]
     while more := [name for name, to in left.items() if to in (app.name, *known) and name not in known]:

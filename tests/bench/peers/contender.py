@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 from tests.bench.apps import BenchApp
 
-_SENDERS = 8
+SENDERS = 8
 
 
 class Moments(NamedTuple):
@@ -74,5 +74,5 @@ class Contender(Protocol):
 
 def at_once(work: Callable[[BenchApp], object], apps: Iterable[BenchApp]) -> None:
     """Send the requests of users about many apps, some at a time."""
-    with ThreadPoolExecutor(_SENDERS) as senders:
+    with ThreadPoolExecutor(SENDERS) as senders:
         list(senders.map(work, apps))

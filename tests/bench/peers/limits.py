@@ -5,12 +5,13 @@ from __future__ import annotations
 import resource
 import statistics
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from tests.bench.apps import FIRST, BenchApp
-from tests.bench.peers.contender import at_once
+from tests.bench.peers.contender import SENDERS, at_once
 from tests.bench.stage import Stage
-from tests.bench.watching import Watching
+from tests.bench.watching import Watching, has_all
 from tests.fixtures.repos import texts
 from tests.support.cluster.paths import replica_sets, services
 from tests.support.cluster.rawapi import Json
@@ -34,7 +35,7 @@ class Limits:
     question: float
     """An `ls-remote` with a `fetch` of what was pushed."""
     crowd: float
-    """Seconds for as many users' writes, new ReplicaSets and switches, eight at a time, until a watch has shown it."""
+    """Seconds for as many users' writes, new ReplicaSets with a ready pod, and switches, until a watch has shown it."""
     crowd_from_git: float
     """The same without the users' writes."""
     cpu_of_writes: float
@@ -107,28 +108,35 @@ class _Alone:
         return pushes, questions, 3 * spent / times * _MS
 
     def crowd(self, count: int, version: str) -> float:
-        """Seconds; with the writes of users where the apps are asked for."""
+        """Seconds; with the writes of users where the apps are asked for. An app is switched as soon as its pod is
+        ready, while others are still made.
+        """
         apps = [BenchApp(_NAMESPACE, f"{version}-{number}") for number in range(count)]
 
-        def bring_live(app: BenchApp) -> None:
+        def begin(app: BenchApp) -> None:
             if version == "asked":
                 self._switch(app, "wanted")
-            self._create_replica_set(app)
-            self._switch(app, version)
+            self._create_replica_set(app, replicas=1)
 
         at_once(self._create_service, apps)
         self._seen.forget()
         began = time.monotonic()
-        at_once(bring_live, apps)
+        with ThreadPoolExecutor(SENDERS) as creators, ThreadPoolExecutor(SENDERS) as switchers:
+            sent = [creators.submit(begin, app) for app in apps]
+            for app in apps:
+                self._seen.first(lambda seen, app=app: seen.key == (_NAMESPACE, app.name) and has_all(seen))  # type: ignore[misc]
+                sent.append(switchers.submit(self._switch, app, version))
+            for each in sent:
+                each.result()
         return self._seen.each(lambda seen: _selected(seen.object) == version, count)[-1] - began
 
     def _create_service(self, app: BenchApp) -> None:
         spec = {"selector": {"app": app.name}, "ports": [{"port": 80}]}
         self._cluster.create(services(_NAMESPACE), {"metadata": {"name": app.name}, "spec": spec})
 
-    def _create_replica_set(self, app: BenchApp) -> None:
+    def _create_replica_set(self, app: BenchApp, replicas: int = 0) -> None:
         template = texts.template(app.name, FIRST)
-        spec = {"replicas": 0, "selector": {"matchLabels": {"app": app.name}}, "template": template}
+        spec = {"replicas": replicas, "selector": {"matchLabels": {"app": app.name}}, "template": template}
         self._cluster.create(replica_sets(_NAMESPACE), {"metadata": {"name": app.name}, "spec": spec})
 
     def _switch(self, app: BenchApp, version: str) -> None:

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tests.bench.peers.contender import Contender, Moments
-from tests.bench.peers.process import cpu_seconds, wait_for_quiet
+from tests.bench.peers.process import wait_for_quiet
+from tests.bench.resources import cpu_seconds
 from tests.support.cluster.clusters import ControlPlaneCluster
 
 _MS = 1000.0

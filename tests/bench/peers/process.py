@@ -18,7 +18,6 @@ NAMESPACE = "controllers"
 _RBAC = "rbac.authorization.k8s.io/v1"
 _QUIET = 1.5
 """Seconds without a request after which nothing is left to do; Events are sent within one."""
-_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def account(cluster: ControlPlaneCluster, name: str) -> tuple[Path, str]:
@@ -60,27 +59,6 @@ def controller(command: Sequence[str], log: Path) -> Iterator[int]:
             raise RuntimeError(f"{command[0]} ended with {process.returncode}\n{log.read_text()[-4000:]}")
         process.kill()
         process.wait()
-
-
-def cpu_seconds(pid: int) -> float:
-    """What a process has used so far, with all that it has started, whether that still runs or not."""
-    parents: dict[int, int] = {}
-    used: dict[int, int] = {}
-    for file in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = file.read_text().rpartition(")")[2].split()
-        except OSError:  # it has just ended
-            continue
-        number = int(file.parent.name)
-        parents[number] = int(fields[1])
-        used[number] = sum(map(int, fields[11:15]))  # utime, stime, and those of children that were waited for
-    return sum(ticks for number, ticks in used.items() if _is_within(number, pid, parents)) / _TICKS
-
-
-def _is_within(number: int, ancestor: int, parents: dict[int, int]) -> bool:
-    while number and number != ancestor:
-        number = parents.get(number, 0)
-    return number == ancestor
 
 
 def wait_for_quiet(cluster: ControlPlaneCluster, user: str, namespace: str) -> None:

@@ -51,7 +51,7 @@ class Comparison:
         created, switched, crowd = at.request + at.creation, at.request + at.switch, at.crowd_from_git
         fetches = at.cpu_of_writes + at.cpu_of_git
         asked_for_pods = "change → candidate's ReplicaSet asked for pods"
-        crowded = "as many new ReplicaSets and writes to Services, eight at a time"
+        crowded = "as many new ReplicaSets with a ready pod, and writes to Services"
         lines = (
             ("change", asked_for_pods, "ms", created, fetched + at.creation, _CREATION),
             ("promotion", "promote → live traffic", "ms", switched, fetched + at.switch, _SWITCH),

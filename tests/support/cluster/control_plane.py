@@ -122,6 +122,11 @@ class ControlPlane:
             api.close()
         return self._write_kubeconfig(f"{namespace}.{name}", {"token": answer["status"]["token"]})
 
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """The ids of its processes."""
+        return tuple(process.pid for process in self._processes)
+
     def stop(self) -> None:
         """End all processes, in the reverse order of their start; they have nothing worth saving."""
         for process in reversed(self._processes):
