@@ -187,7 +187,7 @@ class GroupCluster:
             {"op": "add", "path": "/metadata/labels", "value": labels},
             {"op": "add", "path": "/spec/selector", "value": body["spec"]["selector"]},
             {"op": "add", "path": "/spec/ports", "value": body["spec"]["ports"]},
-            *_affinity_change(live["spec"], body["spec"]),
+            *_affinity_change(body["spec"]),
         ]
         self._client.json_patch(SERVICES, *name_of(body), change)
 
@@ -227,15 +227,11 @@ def _affinity(spec: Mapping[str, Any]) -> tuple[str, Any]:
     return spec.get("sessionAffinity") or "None", spec.get("sessionAffinityConfig")
 
 
-def _affinity_change(live: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The operations after which a Service keeps clients as is wanted; the API server takes both fields together."""
+def _affinity_change(wanted: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The operations after which a Service keeps clients as is wanted; the API server drops the details with the rest."""
     kind, details = _affinity(wanted)
-    change = [{"op": "add", "path": "/spec/sessionAffinity", "value": kind}]
-    if details is not None:
-        change.append({"op": "add", "path": "/spec/sessionAffinityConfig", "value": details})
-    elif live.get("sessionAffinityConfig") is not None:
-        change.append({"op": "remove", "path": "/spec/sessionAffinityConfig"})
-    return change
+    said = {"sessionAffinity": kind} | ({"sessionAffinityConfig": details} if details is not None else {})
+    return [{"op": "add", "path": f"/spec/{name}", "value": value} for name, value in said.items()]
 
 
 def _ports(spec: Mapping[str, Any]) -> list[tuple[Any, ...]]:

@@ -304,6 +304,9 @@ def test_a_stable_service_keeps_clients_with_a_pod_as_the_service_of_its_member_
         assert store.observed().services["cart"].member == member
     store.cluster.patch(f"/api/v1/namespaces/{store.key.namespace}/services/cart", {"spec": sticky})
     assert store.observed().services["cart"].member == "", "somebody changed it: that is drift"
+    store.do(FollowMember("cart", "cart-v1", "cart-v1"))
+    assert not store.live("cart")["spec"].keys() & {"sessionAffinityConfig"}
+    assert store.observed().services["cart"].member == "cart-v1"
 
 
 def test_a_member_that_moved_on_is_not_followed_any_more(store: Store) -> None:
