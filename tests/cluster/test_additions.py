@@ -154,7 +154,14 @@ SERVICES = {
     "nothing, of what is filled in": (service("velero", sessionAffinity="None", internalTrafficPolicy="Cluster"), []),
     "nothing of ours": (service(FIELD_MANAGER, publishNotReadyAddresses=True), []),
     "pods that are not ready": (service("mesh", publishNotReadyAddresses=True), ["publishNotReadyAddresses"]),
-    "what is filled in for it goes, too": (service("mesh", **STICKY), ["sessionAffinity", "sessionAffinityConfig"]),
+    "that clients stay, with what the API server fills in and drops for it": (
+        service("mesh", **STICKY),
+        ["sessionAffinity"],
+    ),
+    "for how long they stay": (
+        service("mesh", sessionAffinityConfig={"clientIP": {"timeoutSeconds": 60}}),
+        ["sessionAffinityConfig"],
+    ),
     "nothing that Git says": (service("mesh", trafficDistribution="PreferClose"), []),
     "nothing of how it is reached": (service("cloud", type="LoadBalancer", loadBalancerSourceRanges=["::/0"]), []),
     "nothing that it had before": (

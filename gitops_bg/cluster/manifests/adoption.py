@@ -19,19 +19,20 @@ _FILLED_IN: Mapping[str, object] = {
     "internalTrafficPolicy": "Cluster",
     "publishNotReadyAddresses": False,
     "sessionAffinity": "None",
-    "sessionAffinityConfig": None,
+    "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 10800}},
     "trafficDistribution": None,
 }
 """The fields of a Service beside its selector that say which pods get requests, with what each is where nobody says it.
 
 https://kubernetes.io/docs/reference/kubernetes-api/service-resources/service-v1/#ServiceSpec
+https://github.com/kubernetes/kubernetes/blob/v1.31.0/pkg/apis/core/v1/defaults.go (SetDefaults_Service)
 """
+_GOES_WITH = {"sessionAffinityConfig": "sessionAffinity"}
+"""The fields of these that the API server drops where another one is not set."""
 _OF_KUBECTL = "kubectl.kubernetes.io/last-applied-configuration"
 """Written by whoever applies a Service, never by the agent; it repeats the whole Service."""
 MOST_BYTES = 64 * 1024
 """An object may have 256 KiB of annotations; with more than this, labels and annotations are not kept a second time."""
-FILLED_IN_FOR = {"sessionAffinityConfig": "sessionAffinity"}
-"""The fields of these that the API server fills in for another one, and refuses without it."""
 
 Texts = Mapping[str, str]
 """Labels or annotations."""
@@ -122,7 +123,7 @@ def routing_given_back(live: Object, before: Before) -> dict[str, Any]:
     if before.routing is None:
         return {}
     now, was, ours = routing_of(live["spec"]), before.routing, _written_by_us(live, "spec")
-    both = {name for name, of in FILLED_IN_FOR.items() if of in ours} | ours
+    both = {name for name, of in _GOES_WITH.items() if of in ours} | ours
     return {name: was.get(name) for name in _FILLED_IN if name in both and now.get(name) != was.get(name)}
 
 

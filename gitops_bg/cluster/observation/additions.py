@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from gitops_bg.cluster.api.kinds import SERVICES, WORKLOADS, Object
-from gitops_bg.cluster.manifests.adoption import FILLED_IN_FOR, before_in, routing_of
+from gitops_bg.cluster.manifests.adoption import before_in, routing_of
 from gitops_bg.cluster.observation.drift import LIST_KEYS, item_key
 from gitops_bg.cluster.observation.field_paths import ChangedField, ListItem, Path, item_in
 from gitops_bg.core import names
@@ -99,8 +99,7 @@ def added_to_service(live: Mapping[str, Any]) -> tuple[str, ...]:
     if not said or before is None:
         return ()
     theirs = {key for fields in _fields_of_others(live, ("spec",)) for key in fields}
-    added = {name for name in said if f"f:{name}" in theirs and name not in before}
-    return tuple(name for name in said if name in added or FILLED_IN_FOR.get(name) in added)
+    return tuple(name for name in said if f"f:{name}" in theirs and name not in before)
 
 
 def _fields_of_others(live: Mapping[str, Any], at: Path) -> Iterator[Mapping[str, Any]]:

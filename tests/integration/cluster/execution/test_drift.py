@@ -94,11 +94,11 @@ def cases(scene: Scene) -> dict[str, Case]:
         ),
         "that clients stay with a pod": Case(
             "services", "web", service, {"spec": {"sessionAffinity": "ClientIP"}},
-            "kubectl-edit changed spec.sessionAffinity: - ClientIP, spec.sessionAffinityConfig",
+            "kubectl-edit changed spec.sessionAffinity: - ClientIP",
         ),
         "the same, by a server-side apply": Case(
             "services", "web", service, {"spec": {"publishNotReadyAddresses": True, "sessionAffinity": "ClientIP"}},
-            "mesh changed spec.publishNotReadyAddresses: - true, spec.sessionAffinity: - ClientIP, spec.sess",
+            "mesh changed spec.publishNotReadyAddresses: - true, spec.sessionAffinity: - ClientIP",
             "mesh", apply=True,
         ),
         "a port of a Service": Case(
