@@ -9,7 +9,7 @@ import pytest
 
 from gitops_bg.cluster.manifests.patches import without
 from gitops_bg.cluster.observation.additions import additions, additions_to_pods
-from gitops_bg.core.names import BEFORE_ADOPTION, FIELD_MANAGER, NOWHERE
+from gitops_bg.core.names import APP, BEFORE_ADOPTION, FIELD_MANAGER, NOWHERE
 
 WEB = {"name": "web", "image": "web:1", "ports": [{"containerPort": 80}], "env": [{"name": "A", "value": "1"}]}
 WANTED = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [WEB], "nodeSelector": {"zone": "a"}}}
@@ -147,7 +147,8 @@ def service(by: str, before: str = "", **spec: Any) -> dict[str, Any]:
     entry = {"manager": by, "fieldsV1": {"f:spec": {f"f:{name}": {} for name in spec}}}
     annotations = {BEFORE_ADOPTION: before} if before else {}
     filled = {"type": "ClusterIP", "sessionAffinity": "None", "internalTrafficPolicy": "Cluster"}
-    return {"metadata": {"managedFields": [entry], "annotations": annotations}, "spec": {**filled, **spec}}
+    said = {"selector": {APP: "web"}, **filled, **spec}
+    return {"metadata": {"managedFields": [entry], "annotations": annotations}, "spec": said}
 
 
 SERVICES = {
@@ -171,6 +172,10 @@ SERVICES = {
     "what came since it was taken over": (
         service("kubectl", '{"routing": {}}', publishNotReadyAddresses=True),
         ["publishNotReadyAddresses"],
+    ),
+    "nothing that it has while it is only just ours by its labels": (
+        service("kubectl", publishNotReadyAddresses=True, selector={"app": "web"}),
+        [],
     ),
     "nothing where an older release took it over": (service("kubectl", "{}", publishNotReadyAddresses=True), []),
 }

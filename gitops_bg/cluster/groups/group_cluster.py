@@ -15,7 +15,7 @@ from gitops_bg.cluster.groups.manifests import group_labels, group_manifest, own
 from gitops_bg.cluster.groups.routes import read_route
 from gitops_bg.cluster.groups.status import group_status, load_group_record
 from gitops_bg.cluster.manifests.http_routes import http_route
-from gitops_bg.cluster.manifests.patches import unchanged, without
+from gitops_bg.cluster.manifests.patches import keep_before, unchanged, without
 from gitops_bg.cluster.observation.additions import additions
 from gitops_bg.cluster.observation.gateways import acceptance
 from gitops_bg.cluster.observation.states import meta_of
@@ -180,9 +180,11 @@ class GroupCluster:
         if live is None:
             self._client.create(SERVICES, body)
             return
-        labels = {**(live["metadata"].get("labels") or {}), **body["metadata"]["labels"]}
+        before = live["metadata"].get("labels") or {}
+        labels = {**before, **body["metadata"]["labels"]}
         change = [
             *unchanged(live["metadata"]["resourceVersion"]),
+            *([] if names.MEMBER in before else keep_before(live)),
             *without(live, additions(live, body)),
             {"op": "add", "path": "/metadata/labels", "value": labels},
             {"op": "add", "path": "/spec/selector", "value": body["spec"]["selector"]},

@@ -53,6 +53,21 @@ class Before:
     """The label app.kubernetes.io/managed-by, where no others were kept."""
 
 
+def selects_by_us(selector: Mapping[str, str] | None) -> bool:
+    """Whether a selector names labels that only our pods have."""
+    return any(key.startswith(f"{names.GROUP}/") for key in selector or ())
+
+
+def is_of_before(live: Mapping[str, Any]) -> bool:
+    """Whether a Service is as it was before it became ours, by somebody's labels: nobody controls it, it selects other
+    pods, and nothing keeps yet what it has.
+    """
+    metadata = live["metadata"]
+    controlled = any(each.get("controller") for each in metadata.get("ownerReferences") or ())
+    known = controlled or names.BEFORE_ADOPTION in (metadata.get("annotations") or {})
+    return not known and not selects_by_us((live.get("spec") or {}).get("selector"))
+
+
 def before_of(live: Object) -> str:
     """The annotation that keeps what a live Service has that the agent changes when it takes it over, or later."""
     spec, labels = live["spec"], live["metadata"].get("labels") or {}

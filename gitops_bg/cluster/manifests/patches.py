@@ -8,7 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gitops_bg.cluster.api.kinds import NAMESPACES, Object
-from gitops_bg.cluster.manifests.adoption import before_in, before_of, given_back, routing_given_back
+from gitops_bg.cluster.manifests.adoption import (
+    before_in,
+    before_of,
+    given_back,
+    is_of_before,
+    routing_given_back,
+    selects_by_us,
+)
 from gitops_bg.cluster.manifests.render import with_protocols
 from gitops_bg.cluster.observation.additions import additions
 from gitops_bg.cluster.observation.drift import ports_are
@@ -52,15 +59,16 @@ def _pointer(live: Any, path: Sequence[str | ListItem]) -> tuple[str | int, ...]
 
 
 def change_selector(app: AppKey, action: SwitchTraffic | PointPreview, live: Object) -> list[Object]:
-    """Move a Service of ours from exactly the expected selector to the pods of another version, with its ports.
-
-    ``live`` is the Service as it was read: ports that are right stay untouched.
+    """Move a Service of ours from exactly the expected selector to the pods of another version, with its ports, unless
+    somebody wrote it since it was read (``live``): ports that are right stay untouched.
     """
     expected = dict(action.expected_selector) or None
     wanted = {"ports": read_json(action.ports)} if action.ports else {}
     return [
+        *unchanged(live["metadata"]["resourceVersion"]),
         *_still_ours(app, live),
         {"op": "test", "path": _SELECTOR, "value": expected},
+        *keep_before(live),
         {"op": "add", "path": _SELECTOR, "value": names.selector(app, action.digest)},
         *_replace_ports(live["spec"], with_protocols(wanted)),
     ]
@@ -73,7 +81,7 @@ def take_over(action: SwitchTraffic | PointPreview, live: Object, manifest: Obje
     """
     expected = dict(action.expected_selector) or None
     annotations = {**(live["metadata"].get("annotations") or {})}
-    if not any(key.startswith(f"{names.GROUP}/") for key in expected or ()):
+    if not selects_by_us(expected):
         annotations[names.BEFORE_ADOPTION] = before_of(live)
     return [
         {"op": "test", "path": _SELECTOR, "value": expected},
@@ -160,7 +168,7 @@ def replace_selector(app: AppKey, live: Object, manifest: Object) -> list[Object
     ]
 
 
-def prepare_service(app: AppKey, live: Object, manifest: Object) -> list[Object]:
+def prepare_service(live: Object, manifest: Object) -> list[Object]:
     """What no apply can do to a Service of ours: set its ports to exactly those of its manifest, with its selector, and
     take out what others added; and keep what it had before, where labels just handed it over. Unless somebody wrote it
     meanwhile; empty where nothing of that is to be done.
@@ -168,20 +176,17 @@ def prepare_service(app: AppKey, live: Object, manifest: Object) -> list[Object]
     Server-side apply merges ports by number and protocol: where somebody changed the number of a port, the Service
     would get two ports of one name, and the apply is refused.
     """
-    ports, kept = _replace_ports(live["spec"], manifest["spec"]), _before_hand_over(app, live)
-    changes = [*kept, *without(live, [] if kept else additions(live, manifest))]
-    if ports:
+    changes = [*keep_before(live), *without(live, additions(live, manifest))]
+    if ports := _replace_ports(live["spec"], manifest["spec"]):
         changes += [{"op": "add", "path": _SELECTOR, "value": manifest["spec"]["selector"]}, *ports]
     return [*unchanged(live["metadata"]["resourceVersion"]), *changes] if changes else []
 
 
-def _before_hand_over(app: AppKey, live: Object) -> list[Object]:
-    """Keep in a Service what it has, where nobody controls it: somebody's labels made it ours."""
-    annotations, selector = live["metadata"].get("annotations") or {}, live["spec"].get("selector") or {}
-    known = controlling_app(meta_of(live)) == app or names.BEFORE_ADOPTION in annotations
-    if known or any(key.startswith(f"{names.GROUP}/") for key in selector):
+def keep_before(live: Object) -> list[Object]:
+    """Keep in a Service what it has, where somebody's labels made it ours, and this is the first write of ours."""
+    if not is_of_before(live):
         return []
-    value = {**annotations, names.BEFORE_ADOPTION: before_of(live)}
+    value = {**(live["metadata"].get("annotations") or {}), names.BEFORE_ADOPTION: before_of(live)}
     return [{"op": "add", "path": "/metadata/annotations", "value": value}]
 
 

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from gitops_bg.cluster.api.kinds import SERVICES, WORKLOADS, Object
-from gitops_bg.cluster.manifests.adoption import before_in, routing_of
+from gitops_bg.cluster.manifests.adoption import before_in, is_of_before, routing_of
 from gitops_bg.cluster.observation.drift import LIST_KEYS, item_key
 from gitops_bg.cluster.observation.field_paths import ChangedField, ListItem, Path, item_in
 from gitops_bg.core import names
@@ -90,13 +90,14 @@ def added_to_service(live: Mapping[str, Any]) -> tuple[str, ...]:
 
     >>> fields = {"f:spec": {"f:publishNotReadyAddresses": {}}}
     >>> live = {"metadata": {"managedFields": [{"manager": "kubectl-edit", "fieldsV1": fields}]}}
-    >>> added_to_service(live | {"spec": {"publishNotReadyAddresses": True, "sessionAffinity": "None"}})
+    >>> spec = {"publishNotReadyAddresses": True, "sessionAffinity": "None", "selector": {names.APP: "web"}}
+    >>> added_to_service(live | {"spec": spec})
     ('publishNotReadyAddresses',)
     """
     said = routing_of(live.get("spec") or {})
     annotations = live["metadata"].get("annotations") or {}
     before = before_in(annotations).routing if names.BEFORE_ADOPTION in annotations else {}
-    if not said or before is None:
+    if not said or before is None or is_of_before(live):
         return ()
     theirs = {key for fields in _fields_of_others(live, ("spec",)) for key in fields}
     return tuple(name for name in said if f"f:{name}" in theirs and name not in before)

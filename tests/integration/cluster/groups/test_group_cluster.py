@@ -17,6 +17,7 @@ from gitops_bg.cluster.groups.manifests import group_labels
 from gitops_bg.cluster.groups.routes import read_route
 from gitops_bg.cluster.manifests.http_routes import http_route
 from gitops_bg.cluster.observation.gateways import acceptance
+from gitops_bg.core import names
 from gitops_bg.core.errors import InvalidInput, WorldChanged
 from gitops_bg.core.groups.decision import (
     ApplyGroup,
@@ -338,6 +339,22 @@ def test_a_service_of_somebody_else_is_left_alone(store: Store) -> None:
         store.do(FollowMember("cart", "cart-v1"))
     with pytest.raises(ForeignObject):
         store.do(DeleteService("cart"))
+
+
+def test_a_service_that_labels_hand_over_keeps_what_it_said_of_its_pods_and_takes_nothing_more(store: Store) -> None:
+    store.service("cart-v1")
+    store.do(ApplyGroup())
+    store.service("cart", publishNotReadyAddresses=True)
+    path = f"/api/v1/namespaces/{store.key.namespace}/services/cart"
+    store.cluster.patch(path, {"metadata": {"labels": group_labels(store.key)}})
+    # The Service of the member is ours by now, or soon: it selects a version.
+    ours = {"selector": {names.APP: "cart-v1"}}
+    store.cluster.patch(f"/api/v1/namespaces/{store.key.namespace}/services/cart-v1", {"spec": ours})
+    store.do(FollowMember("cart", "cart-v1"))
+    assert store.observed().services["cart"].member == "cart-v1"
+    assert store.live("cart")["spec"]["publishNotReadyAddresses"] is True
+    store.do(FollowMember("cart", "cart-v1", "cart-v1"))
+    assert store.live("cart")["spec"]["publishNotReadyAddresses"] is True
 
 
 def test_a_route_that_says_what_no_agent_writes_is_not_read() -> None:
