@@ -143,8 +143,8 @@ def _beyond_fields(
             continue
         said = wanted.get(_SAME.get(name, name))
         beyond = _beyond(below, live.get(name), said, (*at, name))
-        if said is None and isinstance(live.get(name), Mapping) and at[:2] != _TEMPLATE:
-            # What the server fills in below goes with it: an autoscaler's ``behavior``, a field of which is there.
+        if said is None and isinstance(live.get(name), Mapping):
+            # What the server fills in below goes with it, and what it refuses without it: ``behavior``, a probe.
             yield from (ChangedField((*at, name), live[name], None) for _ in islice(beyond, 1))
         else:
             yield from beyond
@@ -178,10 +178,11 @@ def _by_keys(items: list[Any], keys: tuple[str, ...]) -> dict[Any, Any]:
 
 def _beyond_whole(live: Any, wanted: Any, at: Path) -> Iterator[ChangedField]:
     """Of a value that somebody owns as a whole."""
-    if isinstance(live, Mapping) and isinstance(wanted, Mapping):
+    if at[-1] == names.NOWHERE:
+        return  # The agent's own, and part of no version.
+    if isinstance(live, Mapping) and (isinstance(wanted, Mapping) or names.NOWHERE in live):
         for key in live:
-            if key != names.NOWHERE:  # The agent's own, and part of no version.
-                yield from _beyond_whole(live[key], wanted.get(key), (*at, key))
+            yield from _beyond_whole(live[key], (wanted or {}).get(key), (*at, key))
     elif wanted is None and not _is_filled_in(live, at):
         yield ChangedField(at, live, None)
 

@@ -67,16 +67,18 @@ def cases(scene: Scene) -> dict[str, Case]:
     ours = f"{{gitops-bg.dev/app: {APP}, gitops-bg.dev/digest: {own}}}"
     web = {"name": "web", "image": "theirs:v0"}
     image = {"spec": {"template": {"spec": {"containers": [web]}}}}
+    many = [{"name": f"V{number}", "value": "x"} for number in range(5_100)]
     beside = [
-        {"name": "web", "command": ["sh"], "env": [{"name": "DB", "value": "x"}]},
+        {"name": "web", "command": ["sh"], "env": many, "livenessProbe": {"httpGet": {"path": "/", "port": 80}}},
         {"name": "other", "image": "o"},
     ]
     account = {"serviceAccountName": "root"}
-    more = {
-        "spec": {
-            "template": {"spec": {"containers": beside, "nodeSelector": {"disk": "ssd"}, "hostIPC": True, **account}}
-        }
+    terms = [{"matchExpressions": [{"key": "disk", "operator": "Exists"}]}]
+    nodes = {
+        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
     }
+    nodes |= {"nodeSelector": {"disk": "ssd"}}
+    more = {"spec": {"template": {"spec": {"containers": beside, **nodes, "hostIPC": True, **account}}}}
     dressed = {"spec": {"template": {"metadata": {"labels": {"tier": "front"}, "annotations": {"their.dev/x": "1"}}}}}
     return {
         "the selector of a Service, by an edit": Case(
@@ -124,7 +126,7 @@ def cases(scene: Scene) -> dict[str, Case]:
         ),
         "more metadata of the pods of a ReplicaSet": Case(
             "replicasets", replica_set, create(ONE, repair=True), dressed,
-            'kubectl-edit changed spec.template.metadata.annotations["their.dev/x"]: - 1, '
+            'kubectl-edit changed spec.template.metadata.annotations: - {their.dev/x: 1}, '
             "spec.template.metadata.labels.tier: - front",
         ),
         "the size of a ReplicaSet": Case(
