@@ -238,6 +238,14 @@ def autoscaler(**spec: Any) -> dict[str, Any]:
 
 
 FAST = {"scaleDown": {"stabilizationWindowSeconds": 0, "selectPolicy": "Max"}}
+SLOW = {"stabilizationWindowSeconds": 60}
+DOUBLE, FOUR = ({"type": kind, "value": value, "periodSeconds": 15} for kind, value in (("Percent", 100), ("Pods", 4)))
+ACTS = {
+    "scaleUp": {"stabilizationWindowSeconds": 0, "selectPolicy": "Max", "policies": [FOUR, DOUBLE]},
+    "scaleDown": {**SLOW, "selectPolicy": "Max", "policies": [DOUBLE]},
+}
+CPU = {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}
+RESTORED = {"metrics": [{"type": "Resource", "resource": CPU}], "targetCPUUtilizationPercentage": 80}
 COPIES: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
     # what Git says, what is live, what was added
     "a field is taken out with all that was filled in below it": ({}, {"behavior": FAST}, ["spec.behavior"]),
@@ -251,7 +259,13 @@ COPIES: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
         {"selector": {"matchLabels": {"app": "web", "tier": "front"}}},
         ["spec.selector.matchLabels.tier"],
     ),
-    "what is filled in anyway": ({}, {"minReplicas": 1}, []),
+    "what is filled in anyway": ({}, {"minReplicas": 1, **RESTORED}, []),
+    "what is filled in for how fast it acts": ({"behavior": {"scaleDown": SLOW}}, {"behavior": ACTS}, []),
+    "the same number in another place": (
+        {"autoscalerRef": {"primaryScalerReplicas": {}}},
+        {"autoscalerRef": {"primaryScalerReplicas": {"minReplicas": 1}}},
+        ["spec.autoscalerRef.primaryScalerReplicas.minReplicas"],
+    ),
     "a bound": ({}, {"minReplicas": 3}, ["spec.minReplicas"]),
 }
 
@@ -260,8 +274,7 @@ COPIES: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
 def test_what_was_added_to_the_copy_of_an_autoscaler_or_a_budget(
     git: dict[str, Any], more: dict[str, Any], said: list[str]
 ) -> None:
-    written = {"behavior": {"f:scaleDown": {"f:stabilizationWindowSeconds": {}, "f:selectPolicy": {}}}}
-    fields = {f"f:{name}": written.get(name, {}) for name in more}
+    fields = owned(more)
     state = {**autoscaler(**more), "metadata": {"managedFields": [{"manager": "k", "fieldsV1": {"f:spec": fields}}]}}
     assert [each.field for each in additions(state, autoscaler(**git))] == said
 

@@ -19,6 +19,9 @@ _TEMPLATE = ("spec", "template")
 _RUNNING = frozenset(kind.name for kind in WORKLOADS.values())
 _SAME = {"serviceAccount": "serviceAccountName"}
 """The old names of fields: the API server fills in each from the other, so they are there, or go, together."""
+_DOUBLE = {"type": "Percent", "value": 100, "periodSeconds": 15}
+_FOUR_PODS = {"type": "Pods", "value": 4, "periodSeconds": 15}
+_USED = {"type": "Utilization", "averageUtilization": 80}
 _FILLED_IN: Mapping[str, tuple[object, ...]] = {
     "allowPrivilegeEscalation": (True,),
     "apiVersion": ("v1",),
@@ -30,14 +33,19 @@ _FILLED_IN: Mapping[str, tuple[object, ...]] = {
     "failureThreshold": (3,),
     "hostUsers": (True,),
     "imagePullPolicy": ("Always", "IfNotPresent"),
-    "minReplicas": (1,),
     "periodSeconds": (10,),
     "protocol": ("TCP",),
+    "scaleDown.policies": ([_DOUBLE],),
     "scaleDown.stabilizationWindowSeconds": (300,),
+    "scaleUp.policies": ([_FOUR_PODS, _DOUBLE],),
     "schedulerName": ("default-scheduler",),
     "scheme": ("HTTP",),
+    "selectPolicy": ("Max",),
+    "spec.metrics": ([{"type": "Resource", "resource": {"name": "cpu", "target": _USED}}],),
+    "spec.minReplicas": (1,),
     "spec.restartPolicy": ("Always",),
     "successThreshold": (1,),
+    "targetCPUUtilizationPercentage": (80,),
     "terminationGracePeriodSeconds": (30,),
     "terminationMessagePath": ("/dev/termination-log",),
     "terminationMessagePolicy": ("File",),
@@ -48,6 +56,7 @@ the same adds nothing. With the field above it where its name alone does not say
 of a container is filled in nowhere, and makes a sidecar of it.
 
 https://github.com/kubernetes/kubernetes/blob/v1.31.0/pkg/apis/core/v1/defaults.go
+https://github.com/kubernetes/kubernetes/blob/v1.31.0/pkg/apis/autoscaling/v2/defaults.go
 """
 
 
