@@ -230,7 +230,7 @@ def _affinity(spec: Mapping[str, Any]) -> tuple[str, Any]:
 
 
 def _affinity_change(wanted: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The operations after which a Service keeps clients as is wanted; the API server drops the details with the rest."""
+    """The operations after which a Service keeps clients as is wanted; where it keeps none, the server drops how long."""
     kind, details = _affinity(wanted)
     said = {"sessionAffinity": kind} | ({"sessionAffinityConfig": details} if details is not None else {})
     return [{"op": "add", "path": f"/spec/{name}", "value": value} for name, value in said.items()]

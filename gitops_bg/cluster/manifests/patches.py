@@ -49,17 +49,24 @@ def without(live: Object, fields: Iterable[ChangedField]) -> list[Object]:
     if not paths:
         return []
     shared = _shared([path[:-1] for path in paths])
-    pointer, held = "", live
-    for step in shared:
-        at = step if isinstance(step, str) else next(place for place, item in enumerate(held) if item is step.item)
-        pointer, held = f"{pointer}/{_escaped(str(at))}", held[at]
+    pointer, held = _held(live, shared)
     left = _pruned(held, [path[len(shared) :] for path in paths])
     return [{"op": "test", "path": pointer, "value": held}, {"op": "replace", "path": pointer, "value": left}]
 
 
 def _shared(paths: Sequence[Path]) -> Path:
     """The steps that all of these begin with."""
-    return tuple(steps[0] for steps in takewhile(lambda steps: all(map(steps[0].__eq__, steps)), zip(*paths)))
+    same = takewhile(lambda steps: all(step == steps[0] for step in steps), zip(*paths, strict=False))
+    return tuple(steps[0] for steps in same)
+
+
+def _held(live: Any, path: Path) -> tuple[str, Any]:
+    """The JSON pointer of a place, and what is there."""
+    pointer = ""
+    for step in path:
+        at = step if isinstance(step, str) else next(place for place, item in enumerate(live) if item is step.item)
+        pointer, live = f"{pointer}/{_escaped(str(at))}", live[at]
+    return pointer, live
 
 
 def _pruned(held: Any, paths: Iterable[Path]) -> Any:
