@@ -357,6 +357,31 @@ def test_a_service_that_labels_hand_over_keeps_what_it_said_of_its_pods_and_take
     assert store.live("cart")["spec"]["publishNotReadyAddresses"] is True
 
 
+def test_what_somebody_changed_is_repaired_and_said_once_and_a_promotion_is_no_change_of_somebody(store: Store) -> None:
+    store.service("cart-v1")
+    store.service("cart-v2", selector={"app": "cart-v2"})
+    do = partial(store.subject.carry_out, store.key, SPEC)
+    assert [do(ApplyGroup()), do(FollowMember("cart", "cart-v1"))] == [None, None]
+    assert do(FollowMember("cart", "cart-v2", "cart-v1")) is None
+    at = f"/apis/gitops-bg.dev/v1alpha1/namespaces/{store.key.namespace}/releasegroups/store"
+    service = f"/api/v1/namespaces/{store.key.namespace}/services/cart"
+    again = FollowMember("cart", "cart-v2", "cart-v2")
+    for path, change, action, said in (
+        (at, {"spec": {"active": "v9"}}, ApplyGroup(), "kubectl-edit changed spec.active: v9 → v1"),
+        (at, {"spec": {"archiveSize": 3}}, ApplyGroup(), "kubectl-edit changed spec.archiveSize: - 3"),
+        (service, {"spec": {"selector": {"app": "x"}}}, again, "kubectl-edit changed spec.selector: {app: x} → {"),
+        (service, {"spec": {"sessionAffinity": "ClientIP"}}, again, "kubectl-edit changed spec.sessionAffinity: "),
+        (service, {"spec": {"type": "NodePort"}}, again, "None"),
+    ):
+        store.cluster.patch(path, change, fieldManager="kubectl-edit")
+        assert str(do(action)).startswith(said)
+        assert do(action) is None
+    store.cluster.delete(service)
+    assert str(do(FollowMember("cart", "cart-v2"))) == "somebody deleted it"
+    do(DeleteService("cart"))
+    assert do(FollowMember("cart", "cart-v2")) is None
+
+
 def test_a_route_that_says_what_no_agent_writes_is_not_read() -> None:
     body = http_route("shop", {}, ROUTE)
     assert read_route(body) == ROUTE
