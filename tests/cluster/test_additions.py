@@ -10,6 +10,7 @@ import pytest
 
 from gitops_bg.cluster.manifests.patches import without
 from gitops_bg.cluster.observation.additions import additions, additions_to_pods
+from gitops_bg.cluster.observation.changed_fields import changed_fields
 from gitops_bg.cluster.observation.drift import contains
 from gitops_bg.core.names import APP, BEFORE_ADOPTION, FIELD_MANAGER, NOWHERE
 from gitops_bg.sandbox.verbs.patches import json_patch
@@ -185,6 +186,7 @@ def test_what_was_added_is_named_and_gone_after_one_write(state: dict[str, Any],
     assert contains(left["spec"]["template"], WANTED)
 
 
+SELECTED = {"selector": {APP: "web"}}
 STICKY = {"sessionAffinity": "ClientIP", "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 10800}}}
 
 
@@ -193,7 +195,7 @@ def service(by: str, before: str = "", **spec: Any) -> dict[str, Any]:
     entry = {"manager": by, "fieldsV1": {"f:spec": {f"f:{name}": {} for name in spec}}}
     annotations = {BEFORE_ADOPTION: before} if before else {}
     filled = {"type": "ClusterIP", "sessionAffinity": "None", "internalTrafficPolicy": "Cluster"}
-    said = {"selector": {APP: "web"}, **filled, **spec}
+    said = {**SELECTED, **filled, **spec}
     return {"metadata": {"managedFields": [entry], "annotations": annotations}, "spec": said}
 
 
@@ -211,6 +213,10 @@ SERVICES = {
     ),
     "nothing that Git says": (service("mesh", trafficDistribution="PreferClose"), []),
     "nothing of how it is reached": (service("cloud", type="LoadBalancer", loadBalancerSourceRanges=["::/0"]), []),
+    "that it is a name of something else": (
+        service("mesh", type="ExternalName", externalName="x.example.com"),
+        ["externalName", "type"],
+    ),
     "nothing that it had before": (
         service("kubectl", '{"routing": {"publishNotReadyAddresses": true}}', publishNotReadyAddresses=True),
         [],
@@ -231,6 +237,15 @@ SERVICES = {
 def test_what_was_added_to_a_service(live_service: dict[str, Any], said: list[str]) -> None:
     found = additions(live_service, {"kind": "Service", "spec": {"trafficDistribution": "PreferClose"}})
     assert [each.field for each in found] == [f"spec.{name}" for name in said]
+
+
+def test_a_type_that_git_says_is_said_once() -> None:
+    led_away = service("mesh", type="ExternalName", externalName="x.example.com")
+    found = changed_fields(led_away, {"kind": "Service", "metadata": {}, "spec": {"type": "NodePort", **SELECTED}})
+    assert [each.change.text for each in found] == [
+        "spec.type: ExternalName → NodePort",
+        "spec.externalName: - x.example.com",
+    ]
 
 
 def autoscaler(**spec: Any) -> dict[str, Any]:

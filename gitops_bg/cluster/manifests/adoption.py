@@ -16,6 +16,7 @@ from gitops_bg.core.text.foreign_json import NotJson, read_json
 _SELECTOR, _PORTS, _MANAGED_BY, _LABELS, _ANNOTATIONS = "selector", "ports", "managedBy", "labels", "annotations"
 _ROUTING = "routing"
 _FILLED_IN: Mapping[str, object] = {
+    "externalName": None,
     "internalTrafficPolicy": "Cluster",
     "publishNotReadyAddresses": False,
     "sessionAffinity": "None",

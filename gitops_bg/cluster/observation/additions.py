@@ -15,7 +15,7 @@ from gitops_bg.cluster.observation.field_paths import ChangedField, ListItem, Pa
 from gitops_bg.core import names
 from gitops_bg.core.model.auxiliary import ROUTES
 
-_TEMPLATE = ("spec", "template")
+_TEMPLATE, _TYPE = ("spec", "template"), "type"
 _RUNNING = frozenset(kind.name for kind in WORKLOADS.values())
 _SAME = {"serviceAccount": "serviceAccountName"}
 """The old names of fields: the API server fills in each from the other, so they are there, or go, together."""
@@ -63,8 +63,9 @@ https://github.com/kubernetes/kubernetes/blob/v1.31.0/pkg/apis/autoscaling/v2/de
 def additions(live: Mapping[str, Any], manifest: Object) -> tuple[ChangedField, ...]:
     """What other field managers added to a live object of ours, beyond its manifest.
 
-    Of a Service only what says which pods get requests: how it is reached from outside is for load balancers to say. A
-    route is compared as a whole, and metadata is for everybody.
+    Of a Service only what says which pods get requests: how it is reached from outside is for load balancers to say,
+    but not that it is a name of something else, whose type goes with that name. A route is compared as a whole, and
+    metadata is for everybody.
     """
     kind, spec = manifest["kind"], manifest.get("spec")
     if spec is None or kind in ROUTES:
@@ -73,7 +74,8 @@ def additions(live: Mapping[str, Any], manifest: Object) -> tuple[ChangedField, 
         return additions_to_pods(live, spec["template"])
     if kind == SERVICES.name:
         added = added_to_service(live)
-        return tuple(ChangedField(("spec", name), live["spec"][name], None) for name in added if name not in spec)
+        gone = (name for name in added if name not in spec or name == _TYPE)
+        return tuple(ChangedField(("spec", name), live["spec"][name], None) for name in gone)
     return _beyond_at(live, spec, ("spec",))
 
 
@@ -109,7 +111,9 @@ def added_to_service(live: Mapping[str, Any]) -> tuple[str, ...]:
     if not said or before is None or is_of_before(live):
         return ()
     theirs = {key for fields in _fields_of_others(live, ("spec",)) for key in fields}
-    return tuple(name for name in said if f"f:{name}" in theirs and name not in before)
+    added = tuple(name for name in said if f"f:{name}" in theirs and name not in before)
+    leads_away = "externalName" in added and live["spec"].get(_TYPE) == "ExternalName"
+    return (*added, _TYPE) if leads_away else added
 
 
 def _fields_of_others(live: Mapping[str, Any], at: Path) -> Iterator[Mapping[str, Any]]:

@@ -103,6 +103,10 @@ def cases(scene: Scene) -> dict[str, Case]:
             "mesh changed spec.publishNotReadyAddresses: - true, spec.sessionAffinity: - ClientIP",
             "mesh", apply=True,
         ),
+        "that a Service is a name of something else": Case(
+            "services", "web", service, {"spec": {"type": "ExternalName", "externalName": "x.example.com"}},
+            "kubectl-edit changed spec.externalName: - x.example.com, spec.type: - ExternalName",
+        ),
         "a port of a Service": Case(
             "services", "web", service, {"spec": {"ports": [{"name": "http", "port": 8080, "targetPort": 99}]}},
             "argocd-controller changed spec.ports: ", "argocd-controller",
@@ -187,6 +191,7 @@ NAMES = (
     "that a Service leads to pods that are not ready",
     "that clients stay with a pod",
     "the same, by a server-side apply",
+    "that a Service is a name of something else",
     "a port of a Service",
     "a label that somebody takes away",
     "the selector of the preview",
@@ -290,8 +295,10 @@ def test_how_a_service_is_reached_from_outside_is_for_others_to_say(scene: Scene
 
 
 def content(scene: Scene, case: Case) -> Json:
-    """What a repair brings back."""
+    """What a repair brings back; the address of a Service that was a name of something else is a new one."""
     live = scene.cluster.get(path(scene, case.kind, case.name))
+    live.get("spec", {}).pop("clusterIP", None)
+    live.get("spec", {}).pop("clusterIPs", None)
     metadata = {key: live["metadata"].get(key) for key in ("labels", "annotations", "ownerReferences")}
     rest = {key: each for key, each in live.items() if key not in ("metadata", "status")}
     return _without_empties({**rest, "metadata": metadata})
