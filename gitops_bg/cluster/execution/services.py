@@ -9,6 +9,7 @@ from dataclasses import replace
 from gitops_bg.cluster.api.kinds import SERVICES, Kind, Object, name_of
 from gitops_bg.cluster.execution.guards import Guards
 from gitops_bg.cluster.execution.writer import Writer, entry_between
+from gitops_bg.cluster.manifests.adoption import is_of_before
 from gitops_bg.cluster.manifests.patches import (
     adopt_service,
     change_selector,
@@ -125,7 +126,9 @@ class Services:
         if existing is not None and not git_says(config, action.name):
             return (self._adopt(app, action, existing),)
         manifest, before = self._service(app, config, action), existing
-        drift = self._writer.drift(SERVICES, before, manifest)
+        # What labels hand over is as its owner made it: nobody changed it.
+        handed_over = existing is not None and is_of_before(existing)
+        drift = None if handed_over else self._writer.drift(SERVICES, before, manifest)
         if existing is not None:
             existing = self._prepared(existing, manifest)
             # The lock: a selector that somebody moved meanwhile is not overwritten.
@@ -196,8 +199,10 @@ class Services:
             raise _gone(app, action.name)
         if action.adopts:
             return self._take_over(app, config, action, live)
-        change = change_selector(app, action, live)
-        return (self._writer.write_field(SERVICES, live, _selector_of(app, action, live), change),)
+        field, change = _selector_of(app, action, live), change_selector(app, action, live)
+        if is_of_before(live):
+            return (self._writer.write_known(SERVICES, app.namespace, action.name, field, change),)
+        return (self._writer.write_field(SERVICES, live, field, change),)
 
     def _take_over(
         self, app: AppKey, config: AppConfig | None, action: SwitchTraffic | PointPreview, live: Object

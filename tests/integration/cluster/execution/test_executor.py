@@ -12,6 +12,7 @@ from gitops_bg.core.errors import InvalidInput, Refused, WorldChanged
 from gitops_bg.core.model.actions import (
     ApplyApp,
     ApplyService,
+    ClusterAction,
     DeleteApp,
     DeleteReplicaSet,
     HandBack,
@@ -476,6 +477,19 @@ def test_a_service_that_is_handed_back_is_as_it_was(scene: Scene) -> None:
         scene.do(HandBack("web", ours, (("app", "old"),)), config=given)
         assert scene.live("services", "web")["spec"] == was
         scene.cluster.delete(path)
+
+
+@pytest.mark.parametrize("first", [ApplyService("active", "web", ONE.digest, "told to"), switch(ONE, {"app": "old"})])
+def test_what_labels_hand_over_was_changed_by_nobody(scene: Scene, first: ClusterAction) -> None:
+    scene.do(ApplyApp(), create(ONE))
+    scene.available(ONE)
+    theirs = manifests.service(scene.app.namespace, "web", app="old")
+    theirs["metadata"]["labels"] = {names.MANAGED_BY: names.MANAGER, names.APP: "web"}
+    theirs["spec"] |= STICKY
+    scene.cluster.apply(theirs, manager="helm")
+    assert scene.subject.carry_out(scene.app, scene.config, first).drifts == ()
+    assert scene.live("services", "web")["spec"]["selector"] == scene.selector(ONE)
+    assert STICKY.items() <= scene.live("services", "web")["spec"].items()
 
 
 def test_a_service_is_not_handed_back_while_that_would_select_pods_of_an_app(scene: Scene) -> None:
