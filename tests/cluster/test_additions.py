@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from typing import Any
 
@@ -9,7 +10,10 @@ import pytest
 
 from gitops_bg.cluster.manifests.patches import without
 from gitops_bg.cluster.observation.additions import additions, additions_to_pods
-from gitops_bg.core.names import BEFORE_ADOPTION, FIELD_MANAGER, NOWHERE
+from gitops_bg.cluster.observation.changed_fields import changed_fields
+from gitops_bg.cluster.observation.drift import contains
+from gitops_bg.core.names import APP, BEFORE_ADOPTION, FIELD_MANAGER, NOWHERE
+from gitops_bg.sandbox.verbs.patches import json_patch
 
 WEB = {"name": "web", "image": "web:1", "ports": [{"containerPort": 80}], "env": [{"name": "A", "value": "1"}]}
 WANTED = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [WEB], "nodeSelector": {"zone": "a"}}}
@@ -62,6 +66,10 @@ NOTHING = {
     "nobody says who wrote it": {"metadata": {}, "spec": {"template": FILLED}},
     "the name of the account by its old field": live(spec={"serviceAccountName": "x", "serviceAccount": "x"}),
     "off the nodes": live(spec={"nodeSelector": {"zone": "a", NOWHERE: "true"}}),
+    "off the nodes, in the form of older servers": live(
+        spec={"nodeSelector": {"zone": "a", NOWHERE: "true"}},
+        fields={"f:spec": {"f:nodeSelector": {"f:zone": {}, f"f:{NOWHERE}": {}}}},
+    ),
     "a field that has gone since": live(fields={"f:spec": {"f:hostPID": {}}}),
     "an item that has gone since": live(fields={"f:spec": {"f:containers": {'k:{"name":"x"}': {".": {}}}}}),
     "a key that is none": live(fields={"f:spec": {"f:containers": {"k:nonsense": {}, "k:7": {}, "i:0": {}}}}),
@@ -86,6 +94,11 @@ def test_a_template_with_thousands_of_variables_is_compared_in_one_pass() -> Non
     (found,) = additions_to_pods(state, wanted)
     assert found.field == "spec.template.spec.containers[web].env[MORE]"
     assert time.process_time() - began < 2, "quadratic, it takes minutes"
+
+
+def inside(container: dict[str, Any]) -> dict[str, Any]:
+    """Fields of the container web."""
+    return {"f:spec": {"f:containers": {'k:{"name":"web"}': container}}}
 
 
 OTHER = {"name": "other", "image": "other:1"}
@@ -126,19 +139,54 @@ ADDED = {
         ["containers[web].restartPolicy"],
     ),
     "several": (live(spec={"hostPID": True, "hostIPC": True}), ["hostIPC", "hostPID"]),
+    "a probe, which is refused without a port": (
+        live(
+            container={"livenessProbe": {"httpGet": {"port": 80, "path": "/", "scheme": "HTTP"}, "periodSeconds": 10}},
+            fields=inside({"f:livenessProbe": {"f:httpGet": {"f:port": {}, "f:path": {}}}}),
+        ),
+        ["containers[web].livenessProbe"],
+    ),
+    "limits, from which requests are filled in": (
+        live(
+            container={"resources": {"limits": {"cpu": "1"}, "requests": {"cpu": "1"}}},
+            fields=inside({"f:resources": {"f:limits": {"f:cpu": {}}}}),
+        ),
+        ["containers[web].resources"],
+    ),
+    "a list and an item of it, by two": (
+        {
+            **(both := live(spec={"volumes": [{"name": "x", "emptyDir": {}}]})),
+            "metadata": {
+                "managedFields": [
+                    {"manager": "a", "fieldsV1": {"f:spec": {"f:template": {"f:spec": {"f:volumes": {}}}}}},
+                    {
+                        "manager": "b",
+                        "fieldsV1": {
+                            "f:spec": {
+                                "f:template": {"f:spec": {"f:volumes": {'k:{"name":"x"}': {".": {}, "f:name": {}}}}}
+                            }
+                        },
+                    },
+                ]
+            },
+        },
+        ["volumes", "volumes[x]"],
+    ),
 }
 
 
 @pytest.mark.parametrize(("state", "said"), ADDED.values(), ids=ADDED)
-def test_what_was_added_is_named_and_removed_from_the_last_on(state: dict[str, Any], said: list[str]) -> None:
+def test_what_was_added_is_named_and_gone_after_one_write(state: dict[str, Any], said: list[str]) -> None:
     found = additions_to_pods(state, WANTED)
     assert [each.field.removeprefix("spec.template.spec.").replace("[81]", "[81/TCP]") for each in found] == said
     operations = without(state, found)
-    assert [each["op"] for each in operations] == ["test", "remove"] * len(said)
-    removed = [each["path"] for each in operations if each["op"] == "remove"]
-    assert removed == sorted(removed, reverse=True)
+    assert len(operations) == 2, "the API server takes 10,000 at most"
+    left = json_patch(copy.deepcopy(state), operations)
+    assert additions_to_pods(left, WANTED) == ()
+    assert contains(left["spec"]["template"], WANTED)
 
 
+SELECTED = {"selector": {APP: "web"}}
 STICKY = {"sessionAffinity": "ClientIP", "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 10800}}}
 
 
@@ -147,16 +195,28 @@ def service(by: str, before: str = "", **spec: Any) -> dict[str, Any]:
     entry = {"manager": by, "fieldsV1": {"f:spec": {f"f:{name}": {} for name in spec}}}
     annotations = {BEFORE_ADOPTION: before} if before else {}
     filled = {"type": "ClusterIP", "sessionAffinity": "None", "internalTrafficPolicy": "Cluster"}
-    return {"metadata": {"managedFields": [entry], "annotations": annotations}, "spec": {**filled, **spec}}
+    said = {**SELECTED, **filled, **spec}
+    return {"metadata": {"managedFields": [entry], "annotations": annotations}, "spec": said}
 
 
 SERVICES = {
     "nothing, of what is filled in": (service("velero", sessionAffinity="None", internalTrafficPolicy="Cluster"), []),
     "nothing of ours": (service(FIELD_MANAGER, publishNotReadyAddresses=True), []),
     "pods that are not ready": (service("mesh", publishNotReadyAddresses=True), ["publishNotReadyAddresses"]),
-    "what is filled in for it goes, too": (service("mesh", **STICKY), ["sessionAffinity", "sessionAffinityConfig"]),
+    "that clients stay, with what the API server fills in and drops for it": (
+        service("mesh", **STICKY),
+        ["sessionAffinity"],
+    ),
+    "for how long they stay": (
+        service("mesh", sessionAffinityConfig={"clientIP": {"timeoutSeconds": 60}}),
+        ["sessionAffinityConfig"],
+    ),
     "nothing that Git says": (service("mesh", trafficDistribution="PreferClose"), []),
     "nothing of how it is reached": (service("cloud", type="LoadBalancer", loadBalancerSourceRanges=["::/0"]), []),
+    "that it is a name of something else": (
+        service("mesh", type="ExternalName", externalName="x.example.com"),
+        ["externalName", "type"],
+    ),
     "nothing that it had before": (
         service("kubectl", '{"routing": {"publishNotReadyAddresses": true}}', publishNotReadyAddresses=True),
         [],
@@ -164,6 +224,10 @@ SERVICES = {
     "what came since it was taken over": (
         service("kubectl", '{"routing": {}}', publishNotReadyAddresses=True),
         ["publishNotReadyAddresses"],
+    ),
+    "nothing that it has while it is only just ours by its labels": (
+        service("kubectl", publishNotReadyAddresses=True, selector={"app": "web"}),
+        [],
     ),
     "nothing where an older release took it over": (service("kubectl", "{}", publishNotReadyAddresses=True), []),
 }
@@ -175,11 +239,28 @@ def test_what_was_added_to_a_service(live_service: dict[str, Any], said: list[st
     assert [each.field for each in found] == [f"spec.{name}" for name in said]
 
 
+def test_a_type_that_git_says_is_said_once() -> None:
+    led_away = service("mesh", type="ExternalName", externalName="x.example.com")
+    found = changed_fields(led_away, {"kind": "Service", "metadata": {}, "spec": {"type": "NodePort", **SELECTED}})
+    assert [each.change.text for each in found] == [
+        "spec.type: ExternalName → NodePort",
+        "spec.externalName: - x.example.com",
+    ]
+
+
 def autoscaler(**spec: Any) -> dict[str, Any]:
     return {"kind": "HorizontalPodAutoscaler", "metadata": {}, "spec": {"maxReplicas": 9, **spec}}
 
 
 FAST = {"scaleDown": {"stabilizationWindowSeconds": 0, "selectPolicy": "Max"}}
+SLOW = {"stabilizationWindowSeconds": 60}
+DOUBLE, FOUR = ({"type": kind, "value": value, "periodSeconds": 15} for kind, value in (("Percent", 100), ("Pods", 4)))
+ACTS = {
+    "scaleUp": {"stabilizationWindowSeconds": 0, "selectPolicy": "Max", "policies": [FOUR, DOUBLE]},
+    "scaleDown": {**SLOW, "selectPolicy": "Max", "policies": [DOUBLE]},
+}
+CPU = {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}
+RESTORED = {"metrics": [{"type": "Resource", "resource": CPU}], "targetCPUUtilizationPercentage": 80}
 COPIES: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
     # what Git says, what is live, what was added
     "a field is taken out with all that was filled in below it": ({}, {"behavior": FAST}, ["spec.behavior"]),
@@ -193,7 +274,13 @@ COPIES: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
         {"selector": {"matchLabels": {"app": "web", "tier": "front"}}},
         ["spec.selector.matchLabels.tier"],
     ),
-    "what is filled in anyway": ({}, {"minReplicas": 1}, []),
+    "what is filled in anyway": ({}, {"minReplicas": 1, **RESTORED}, []),
+    "what is filled in for how fast it acts": ({"behavior": {"scaleDown": SLOW}}, {"behavior": ACTS}, []),
+    "the same number in another place": (
+        {"autoscalerRef": {"primaryScalerReplicas": {}}},
+        {"autoscalerRef": {"primaryScalerReplicas": {"minReplicas": 1}}},
+        ["spec.autoscalerRef.primaryScalerReplicas.minReplicas"],
+    ),
     "a bound": ({}, {"minReplicas": 3}, ["spec.minReplicas"]),
 }
 
@@ -202,8 +289,7 @@ COPIES: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
 def test_what_was_added_to_the_copy_of_an_autoscaler_or_a_budget(
     git: dict[str, Any], more: dict[str, Any], said: list[str]
 ) -> None:
-    written = {"behavior": {"f:scaleDown": {"f:stabilizationWindowSeconds": {}, "f:selectPolicy": {}}}}
-    fields = {f"f:{name}": written.get(name, {}) for name in more}
+    fields = owned(more)
     state = {**autoscaler(**more), "metadata": {"managedFields": [{"manager": "k", "fieldsV1": {"f:spec": fields}}]}}
     assert [each.field for each in additions(state, autoscaler(**git))] == said
 

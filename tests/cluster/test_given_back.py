@@ -51,11 +51,14 @@ def test_given_back(name: str) -> None:
 
 STICKY = {"sessionAffinity": "ClientIP", "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 10800}}}
 """Clients stay with a pod; the API server fills in for how long."""
+FOR_A_MINUTE = {"sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 60}}}
 ROUTING: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any] | None, dict[str, Any]]] = {
     # what it says now, what of that we wrote, what it said before, what changes
-    "as it was": (STICKY, ("sessionAffinity",), STICKY, {}),
+    "as it was": (STICKY, ("sessionAffinity",), {"sessionAffinity": "ClientIP"}, {}),
     "what the agent added goes, with what was filled in": (
-        STICKY, ("sessionAffinity",), {}, {"sessionAffinity": None, "sessionAffinityConfig": None}),
+        STICKY, ("sessionAffinity",), {}, {"sessionAffinity": None}),
+    "for how long, which went with it": (
+        {}, ("sessionAffinity",), {**STICKY, **FOR_A_MINUTE}, {"sessionAffinity": "ClientIP", **FOR_A_MINUTE}),
     "what the agent changed is as before": (
         {"internalTrafficPolicy": "Cluster"}, ("internalTrafficPolicy",), {"internalTrafficPolicy": "Local"},
         {"internalTrafficPolicy": "Local"}),

@@ -29,6 +29,14 @@ PORTS: dict[str, tuple[list[dict[str, Any]] | None, list[dict[str, Any]] | None]
 }
 
 
+def service(controller: str = "", *, spec: dict[str, Any] | None = None, **labels: str) -> dict[str, Any]:
+    """A live Service; `controller` is the app whose object controls it."""
+    head = {"apiVersion": "gitops-bg.dev/v1alpha1", "kind": "BlueGreenDeployment", "uid": "u", "controller": True}
+    owners = [{**head, "name": controller}] if controller else []
+    metadata = {"name": "web", "namespace": "shop", "uid": "u", "resourceVersion": "7", "labels": labels}
+    return {"metadata": {**metadata, "ownerReferences": owners}, "spec": {"ports": LIVE, **(spec or {})}}
+
+
 @pytest.mark.parametrize("name", PORTS)
 def test_ports_move_with_the_selector(name: str) -> None:
     wanted, written = PORTS[name]
@@ -41,31 +49,30 @@ def test_ports_move_with_the_selector(name: str) -> None:
 
 def test_a_service_that_is_right_needs_no_patch() -> None:
     live = service("web", spec={"ports": LIVE})
-    assert prepare_service(APP, live, {"kind": "Service", "spec": {"ports": LIVE, "selector": {}}}) == []
-    lock, *_ = prepare_service(APP, live, {"kind": "Service", "spec": {"ports": [WEB], "selector": {}}})
+    assert prepare_service(live, {"kind": "Service", "spec": {"ports": LIVE, "selector": {}}}) == []
+    lock, *_ = prepare_service(live, {"kind": "Service", "spec": {"ports": [WEB], "selector": {}}})
     assert lock == {"op": "test", "path": "/metadata/resourceVersion", "value": "7"}
 
 
-def test_a_service_that_labels_handed_over_keeps_what_it_had_before() -> None:
-    mine = {"selector": {"app": "web"}, "sessionAffinity": "ClientIP"}
-    wanted = {"kind": "Service", "spec": {"ports": [{"port": 80}], "selector": {}}}
-    written = prepare_service(APP, service(spec=mine), wanted)
+MINE = {"selector": {"app": "web"}, "sessionAffinity": "ClientIP"}
+WANTED = {"kind": "Service", "spec": {"ports": [WEB], "selector": {}}}
+FIRST_WRITE = {
+    "a repair": prepare_service(service(spec=MINE), WANTED),
+    "a switch": change_selector(APP, PointPreview("web", (("app", "web"),), DIGEST, ""), service(spec=MINE)),
+}
+
+
+@pytest.mark.parametrize("name", FIRST_WRITE)
+def test_a_service_that_labels_handed_over_keeps_what_it_had_before(name: str) -> None:
+    lock, *written = FIRST_WRITE[name]
+    assert lock["path"] == "/metadata/resourceVersion"
     (kept,) = (each["value"] for each in written if each["path"] == "/metadata/annotations")
     assert before_in(kept).selector == (("app", "web"),)
     assert before_in(kept).routing == {"sessionAffinity": "ClientIP"}
-    again = service(spec=mine)
+    again, ours = service(spec=MINE), service(spec={"selector": selector(APP, DIGEST)})
     again["metadata"]["annotations"] = kept
-    assert not any(each["path"] == "/metadata/annotations" for each in prepare_service(APP, again, wanted))
-    ours = service(spec={"selector": selector(APP, DIGEST)})
-    assert not any(each["path"] == "/metadata/annotations" for each in prepare_service(APP, ours, wanted))
-
-
-def service(controller: str = "", *, spec: dict[str, Any] | None = None, **labels: str) -> dict[str, Any]:
-    """A live Service; `controller` is the app whose object controls it."""
-    head = {"apiVersion": "gitops-bg.dev/v1alpha1", "kind": "BlueGreenDeployment", "uid": "u", "controller": True}
-    owners = [{**head, "name": controller}] if controller else []
-    metadata = {"name": "web", "namespace": "shop", "uid": "u", "resourceVersion": "7", "labels": labels}
-    return {"metadata": {**metadata, "ownerReferences": owners}, "spec": {"ports": LIVE, **(spec or {})}}
+    for later in (again, ours, service("web", spec=MINE)):
+        assert not any(each["path"] == "/metadata/annotations" for each in prepare_service(later, WANTED))
 
 
 OURS = {MANAGED_BY: MANAGER, APP_LABEL: "web"}
@@ -82,6 +89,10 @@ STILL_OURS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 def test_a_service_is_moved_only_while_it_is_ours(name: str) -> None:
     live, tested = STILL_OURS[name]
     patch = change_selector(APP, PointPreview("web", (("app", "web"),), DIGEST, ""), live)
-    tests = {each["path"]: each["value"] for each in patch if each["op"] == "test" and "/metadata" in each["path"]}
+    tests = {
+        each["path"]: each["value"]
+        for each in patch
+        if each["op"] == "test" and each["path"].startswith(("/metadata/labels", "/metadata/owner"))
+    }
     as_it_is = live["metadata"]["ownerReferences"]
     assert tests == {path: as_it_is if value == "as it is" else value for path, value in tested.items()}

@@ -194,7 +194,9 @@ class GroupReconciler:
             self._tell(group, facts.observed.uid, event, message)
         for action in decision.actions:
             LOGGER.info("%s: %s", group, action)
-            self._groups.carry_out(group, facts.config.body, action)
+            drift = self._groups.carry_out(group, facts.config.body, action)
+            if drift is not None:
+                self._tell(group, facts.observed.uid, GroupEvent.REPAIRED, f"{action}: {drift}")
         return decision, measured_by, wrote or bool(decision.actions)
 
     def _with_answers(self, facts: GroupFacts, now: datetime) -> GroupFacts:

@@ -6,9 +6,10 @@ Moving a Service is a single write, and where traffic depends on it, a write ove
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from gitops_bg.cluster.api.kinds import SERVICES, Kind, Object
+from gitops_bg.cluster.api.kinds import SERVICES, Kind, Object, name_of
 from gitops_bg.cluster.execution.guards import Guards
 from gitops_bg.cluster.execution.writer import Writer, entry_between
+from gitops_bg.cluster.manifests.adoption import is_of_before
 from gitops_bg.cluster.manifests.patches import (
     adopt_service,
     change_selector,
@@ -17,7 +18,6 @@ from gitops_bg.cluster.manifests.patches import (
     prepare_service,
     replace_selector,
     take_over,
-    unchanged,
 )
 from gitops_bg.cluster.manifests.render import digest_in, selects, service_manifest
 from gitops_bg.cluster.manifests.services import (
@@ -126,9 +126,11 @@ class Services:
         if existing is not None and not git_says(config, action.name):
             return (self._adopt(app, action, existing),)
         manifest, before = self._service(app, config, action), existing
-        drift = self._writer.drift(SERVICES, before, manifest)
+        # What labels hand over is as its owner made it: nobody changed it.
+        handed_over = existing is not None and is_of_before(existing)
+        drift = None if handed_over else self._writer.drift(SERVICES, before, manifest)
         if existing is not None:
-            existing = self._prepared(app, existing, manifest)
+            existing = self._prepared(existing, manifest)
             # The lock: a selector that somebody moved meanwhile is not overwritten.
             version = existing["metadata"]["resourceVersion"]
             manifest["metadata"] = {**manifest["metadata"], "resourceVersion": version}
@@ -152,11 +154,10 @@ class Services:
         self._writer.applied(SERVICES, made, written.body)
         return replace(written.entry, drift=drift)
 
-    def _prepared(self, app: AppKey, live: Object, manifest: Object) -> Object:
+    def _prepared(self, live: Object, manifest: Object) -> Object:
         """Return the Service with what no apply can do done; one write where something is."""
-        change = prepare_service(app, live, manifest)
-        name = live["metadata"]["name"]
-        return self._writer.json_patch(SERVICES, app.namespace, name, change).body if change else live
+        change = prepare_service(live, manifest)
+        return self._writer.json_patch(SERVICES, *name_of(live), change).body if change else live
 
     def point(self, app: AppKey, config: AppConfig | None, action: PointPreview) -> Entries:
         """Move the preview Service with its ports, in one write over exactly the Service that was seen.
@@ -172,7 +173,7 @@ class Services:
         ours = self._writer.intents.is_ours(SERVICES, app.namespace, action.name, field)
         if not ours or held.selector != action.expected_selector:
             return self._take_back(app, action)
-        change = [*unchanged(held.meta.version), *change_selector(app, action, _as_read(held))]
+        change = change_selector(app, action, _as_read(held))
         return (self._writer.write_known(SERVICES, app.namespace, action.name, field, change),)
 
     def _take_back(self, app: AppKey, action: PointPreview) -> Entries:
@@ -198,9 +199,10 @@ class Services:
             raise _gone(app, action.name)
         if action.adopts:
             return self._take_over(app, config, action, live)
-        lock = unchanged(live["metadata"]["resourceVersion"])
-        change = [*lock, *change_selector(app, action, live)]
-        return (self._writer.write_field(SERVICES, live, _selector_of(app, action, live), change),)
+        field, change = _selector_of(app, action, live), change_selector(app, action, live)
+        if is_of_before(live):
+            return (self._writer.write_known(SERVICES, app.namespace, action.name, field, change),)
+        return (self._writer.write_field(SERVICES, live, field, change),)
 
     def _take_over(
         self, app: AppKey, config: AppConfig | None, action: SwitchTraffic | PointPreview, live: Object

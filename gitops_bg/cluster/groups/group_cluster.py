@@ -11,11 +11,12 @@ from typing import Any, assert_never
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.errors import ForeignObject, NotFound
 from gitops_bg.cluster.api.kinds import HTTP_ROUTES, RELEASE_GROUPS, SERVICES, Kind, Object, name_of
-from gitops_bg.cluster.groups.manifests import group_labels, group_manifest, owner_of, stable_service
+from gitops_bg.cluster.execution.intents import Intents
+from gitops_bg.cluster.groups.manifests import WRITTEN_ONCE, group_labels, group_manifest, owner_of, stable_service
 from gitops_bg.cluster.groups.routes import read_route
 from gitops_bg.cluster.groups.status import group_status, load_group_record
 from gitops_bg.cluster.manifests.http_routes import http_route
-from gitops_bg.cluster.manifests.patches import unchanged, without
+from gitops_bg.cluster.manifests.patches import keep_before, unchanged, without
 from gitops_bg.cluster.observation.additions import additions
 from gitops_bg.cluster.observation.gateways import acceptance
 from gitops_bg.cluster.observation.states import meta_of
@@ -34,6 +35,7 @@ from gitops_bg.core.groups.decision import (
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.observed import LiveRoute, Member, ObservedGroup, StableService
 from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.model.drift import Drift
 from gitops_bg.core.model.git.pulls import PullRequest
 
 
@@ -56,6 +58,7 @@ class GroupCluster:
     def __init__(self, client: Client, annotations: Mapping[str, str]) -> None:
         self._client = client
         self._annotations = dict(annotations)
+        self._intents = Intents()
 
     def seen(self, group: GroupKey) -> SeenGroup:
         """The live ReleaseGroup and its record. Raises `InvalidInput` for a damaged record."""
@@ -105,28 +108,36 @@ class GroupCluster:
         self._client.put_status(RELEASE_GROUPS, {**seen.body, **kind, "status": status})
         return True
 
-    def carry_out(self, group: GroupKey, spec: Mapping[str, Any], action: GroupAction) -> None:
-        """Carry out one action. Raises `ForeignObject`, and `WorldChanged` where the object is not what it was."""
+    def carry_out(self, group: GroupKey, spec: Mapping[str, Any], action: GroupAction) -> Drift | None:
+        """Carry out one action; return what of it repaired a change of somebody else.
+
+        Raises `ForeignObject`, and `WorldChanged` where the object is not what it was.
+        """
         match action:
             case ApplyGroup():
-                body = group_manifest(group, spec, self._annotations)
-                live = self._client.get(RELEASE_GROUPS, group.namespace, group.name)
-                if live is not None and (added := additions(live, body)):
-                    # An apply leaves alone what it does not name.
-                    self._client.json_patch(RELEASE_GROUPS, *name_of(body), without(live, added))
-                self._client.apply(RELEASE_GROUPS, body, force=True)
+                return self._apply_group(group, spec)
             case ApplyRoute():
                 live = self._own(HTTP_ROUTES, group, action.route.name)
-                body = http_route(group.namespace, group_labels(group), action.route)
-                self._apply(HTTP_ROUTES, body, live)
+                return self._apply(HTTP_ROUTES, http_route(group.namespace, group_labels(group), action.route), live)
             case DeleteRoute():
                 self._delete(HTTP_ROUTES, group, action.name)
             case FollowMember():
-                self._follow(group, action)
+                return self._follow(group, action)
             case DeleteService():
                 self._delete(SERVICES, group, action.service)
             case _:
                 assert_never(action)
+        return None
+
+    def _apply_group(self, group: GroupKey, spec: Mapping[str, Any]) -> Drift | None:
+        body = group_manifest(group, spec, self._annotations)
+        live = self._client.get(RELEASE_GROUPS, group.namespace, group.name)
+        drift = self._intents.drift(RELEASE_GROUPS, live, body)
+        if live is not None and (added := additions(live, body)):
+            # An apply leaves alone what it does not name.
+            self._client.json_patch(RELEASE_GROUPS, *name_of(body), without(live, added))
+        self._intents.applied(RELEASE_GROUPS, body, self._client.apply(RELEASE_GROUPS, body, force=True))
+        return drift
 
     # --- services ---------------------------------------------------------------------------------------------
 
@@ -147,7 +158,7 @@ class GroupCluster:
         same = _says(body["spec"], wanted["spec"]) and not additions(body, wanted)
         return StableService(name if same else "", foreign, name)
 
-    def _follow(self, group: GroupKey, action: FollowMember) -> None:
+    def _follow(self, group: GroupKey, action: FollowMember) -> Drift | None:
         """Point a stable Service at the pods of a member, in one write over exactly the Service that was read."""
         live = self._own(SERVICES, group, action.service)
         member = self._client.get(SERVICES, group.namespace, action.member)
@@ -156,7 +167,7 @@ class GroupCluster:
         before = ((live or {}).get("metadata", {}).get("labels") or {}).get(names.MEMBER, "")
         if action.expected and before != names.fit(action.expected):
             raise WorldChanged(f"Service {group.namespace}/{action.service} does not follow {action.expected} any more")
-        self._point(stable_service(group, action.service, member), live)
+        return self._point(stable_service(group, action.service, member), live)
 
     # --- objects ----------------------------------------------------------------------------------------------
 
@@ -167,34 +178,42 @@ class GroupCluster:
             raise ForeignObject(f"{kind.called(group.namespace, name)}: {foreign}")
         return body
 
-    def _apply(self, kind: Kind, body: Object, live: Object | None) -> None:
+    def _apply(self, kind: Kind, body: Object, live: Object | None) -> Drift | None:
+        drift = self._intents.drift(kind, live, body)
         if live is not None:
             body["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"]
-        self._client.apply(kind, body, force=live is not None)
+        self._intents.applied(kind, body, self._client.apply(kind, body, force=live is not None))
+        return drift
 
-    def _point(self, body: Object, live: Object | None) -> None:
+    def _point(self, body: Object, live: Object | None) -> Drift | None:
         """Create a Service, or replace what we write of it, unless somebody wrote to it since it was read.
 
         Server-side apply of older servers would merge the selectors by key.
         """
+        said = {**body, "spec": {key: value for key, value in body["spec"].items() if key not in WRITTEN_ONCE}}
+        drift = self._intents.drift(SERVICES, live, said)
         if live is None:
-            self._client.create(SERVICES, body)
-            return
-        labels = {**(live["metadata"].get("labels") or {}), **body["metadata"]["labels"]}
+            self._intents.applied(SERVICES, said, self._client.create(SERVICES, body))
+            return drift
+        before = live["metadata"].get("labels") or {}
+        labels = {**before, **body["metadata"]["labels"]}
         change = [
             *unchanged(live["metadata"]["resourceVersion"]),
+            *([] if names.MEMBER in before else keep_before(live)),
             *without(live, additions(live, body)),
             {"op": "add", "path": "/metadata/labels", "value": labels},
             {"op": "add", "path": "/spec/selector", "value": body["spec"]["selector"]},
             {"op": "add", "path": "/spec/ports", "value": body["spec"]["ports"]},
-            *_affinity_change(live["spec"], body["spec"]),
+            *_affinity_change(body["spec"]),
         ]
-        self._client.json_patch(SERVICES, *name_of(body), change)
+        self._intents.applied(SERVICES, said, self._client.json_patch(SERVICES, *name_of(body), change))
+        return drift if names.MEMBER in before else None  # Else labels just handed it over.
 
     def _delete(self, kind: Kind, group: GroupKey, name: str) -> None:
         live = self._own(kind, group, name)
         if live is not None:
             self._client.delete(kind, group.namespace, name, live["metadata"]["uid"])
+            self._intents.forget(kind, group.namespace, name)
 
     def _routes(self, group: GroupKey) -> list[Object] | None:
         """The group's HTTPRoutes, and the one of its name, whoever's it is; None where the cluster lacks the kind."""
@@ -227,15 +246,11 @@ def _affinity(spec: Mapping[str, Any]) -> tuple[str, Any]:
     return spec.get("sessionAffinity") or "None", spec.get("sessionAffinityConfig")
 
 
-def _affinity_change(live: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The operations after which a Service keeps clients as is wanted; the API server takes both fields together."""
+def _affinity_change(wanted: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The operations after which a Service keeps clients as is wanted; with none, the server drops the details."""
     kind, details = _affinity(wanted)
-    change = [{"op": "add", "path": "/spec/sessionAffinity", "value": kind}]
-    if details is not None:
-        change.append({"op": "add", "path": "/spec/sessionAffinityConfig", "value": details})
-    elif live.get("sessionAffinityConfig") is not None:
-        change.append({"op": "remove", "path": "/spec/sessionAffinityConfig"})
-    return change
+    said = {"sessionAffinity": kind} | ({"sessionAffinityConfig": details} if details is not None else {})
+    return [{"op": "add", "path": f"/spec/{name}", "value": value} for name, value in said.items()]
 
 
 def _ports(spec: Mapping[str, Any]) -> list[tuple[Any, ...]]:

@@ -7,7 +7,9 @@ from gitops_bg.cluster.observation.states import Meta
 from gitops_bg.core import names
 from gitops_bg.core.groups.model import GroupKey
 
-_COPIED = ("ports", "type", "sessionAffinity", "sessionAffinityConfig", "externalTrafficPolicy")
+WRITTEN_ONCE = ("type", "externalTrafficPolicy")
+"""The fields that a stable Service has from the first member that it follows, and that others may change."""
+_COPIED = ("ports", "sessionAffinity", "sessionAffinityConfig", *WRITTEN_ONCE)
 """The fields of a member's Service that the stable one has as well, beside its selector."""
 
 

@@ -16,22 +16,24 @@ from gitops_bg.core.text.foreign_json import NotJson, read_json
 _SELECTOR, _PORTS, _MANAGED_BY, _LABELS, _ANNOTATIONS = "selector", "ports", "managedBy", "labels", "annotations"
 _ROUTING = "routing"
 _FILLED_IN: Mapping[str, object] = {
+    "externalName": None,
     "internalTrafficPolicy": "Cluster",
     "publishNotReadyAddresses": False,
     "sessionAffinity": "None",
-    "sessionAffinityConfig": None,
+    "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 10800}},
     "trafficDistribution": None,
 }
 """The fields of a Service beside its selector that say which pods get requests, with what each is where nobody says it.
 
 https://kubernetes.io/docs/reference/kubernetes-api/service-resources/service-v1/#ServiceSpec
+https://github.com/kubernetes/kubernetes/blob/v1.31.0/pkg/apis/core/v1/defaults.go (SetDefaults_Service)
 """
+_GOES_WITH = {"sessionAffinityConfig": "sessionAffinity"}
+"""The fields of these that the API server drops where another one is not set."""
 _OF_KUBECTL = "kubectl.kubernetes.io/last-applied-configuration"
 """Written by whoever applies a Service, never by the agent; it repeats the whole Service."""
 MOST_BYTES = 64 * 1024
 """An object may have 256 KiB of annotations; with more than this, labels and annotations are not kept a second time."""
-FILLED_IN_FOR = {"sessionAffinityConfig": "sessionAffinity"}
-"""The fields of these that the API server fills in for another one, and refuses without it."""
 
 Texts = Mapping[str, str]
 """Labels or annotations."""
@@ -50,6 +52,21 @@ class Before:
     """What it said of which pods get requests (`routing_of`)."""
     managed_by: str = ""
     """The label app.kubernetes.io/managed-by, where no others were kept."""
+
+
+def selects_by_us(selector: Mapping[str, str] | None) -> bool:
+    """Whether a selector names labels that only our pods have."""
+    return any(key.startswith(f"{names.GROUP}/") for key in selector or ())
+
+
+def is_of_before(live: Mapping[str, Any]) -> bool:
+    """Whether a Service is as it was before it became ours, by somebody's labels: nobody controls it, it selects other
+    pods, and nothing keeps yet what it has.
+    """
+    metadata = live["metadata"]
+    controlled = any(each.get("controller") for each in metadata.get("ownerReferences") or ())
+    known = controlled or names.BEFORE_ADOPTION in (metadata.get("annotations") or {})
+    return not known and not selects_by_us((live.get("spec") or {}).get("selector"))
 
 
 def before_of(live: Object) -> str:
@@ -122,7 +139,7 @@ def routing_given_back(live: Object, before: Before) -> dict[str, Any]:
     if before.routing is None:
         return {}
     now, was, ours = routing_of(live["spec"]), before.routing, _written_by_us(live, "spec")
-    both = {name for name, of in FILLED_IN_FOR.items() if of in ours} | ours
+    both = {name for name, of in _GOES_WITH.items() if of in ours} | ours
     return {name: was.get(name) for name in _FILLED_IN if name in both and now.get(name) != was.get(name)}
 
 

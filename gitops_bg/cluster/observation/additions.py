@@ -9,16 +9,19 @@ from itertools import islice
 from typing import Any
 
 from gitops_bg.cluster.api.kinds import SERVICES, WORKLOADS, Object
-from gitops_bg.cluster.manifests.adoption import FILLED_IN_FOR, before_in, routing_of
+from gitops_bg.cluster.manifests.adoption import before_in, is_of_before, routing_of
 from gitops_bg.cluster.observation.drift import LIST_KEYS, item_key
 from gitops_bg.cluster.observation.field_paths import ChangedField, ListItem, Path, item_in
 from gitops_bg.core import names
 from gitops_bg.core.model.auxiliary import ROUTES
 
-_TEMPLATE = ("spec", "template")
+_TEMPLATE, _TYPE = ("spec", "template"), "type"
 _RUNNING = frozenset(kind.name for kind in WORKLOADS.values())
 _SAME = {"serviceAccount": "serviceAccountName"}
 """The old names of fields: the API server fills in each from the other, so they are there, or go, together."""
+_DOUBLE = {"type": "Percent", "value": 100, "periodSeconds": 15}
+_FOUR_PODS = {"type": "Pods", "value": 4, "periodSeconds": 15}
+_USED = {"type": "Utilization", "averageUtilization": 80}
 _FILLED_IN: Mapping[str, tuple[object, ...]] = {
     "allowPrivilegeEscalation": (True,),
     "apiVersion": ("v1",),
@@ -30,14 +33,19 @@ _FILLED_IN: Mapping[str, tuple[object, ...]] = {
     "failureThreshold": (3,),
     "hostUsers": (True,),
     "imagePullPolicy": ("Always", "IfNotPresent"),
-    "minReplicas": (1,),
     "periodSeconds": (10,),
     "protocol": ("TCP",),
+    "scaleDown.policies": ([_DOUBLE],),
     "scaleDown.stabilizationWindowSeconds": (300,),
+    "scaleUp.policies": ([_FOUR_PODS, _DOUBLE],),
     "schedulerName": ("default-scheduler",),
     "scheme": ("HTTP",),
+    "selectPolicy": ("Max",),
+    "spec.metrics": ([{"type": "Resource", "resource": {"name": "cpu", "target": _USED}}],),
+    "spec.minReplicas": (1,),
     "spec.restartPolicy": ("Always",),
     "successThreshold": (1,),
+    "targetCPUUtilizationPercentage": (80,),
     "terminationGracePeriodSeconds": (30,),
     "terminationMessagePath": ("/dev/termination-log",),
     "terminationMessagePolicy": ("File",),
@@ -48,14 +56,16 @@ the same adds nothing. With the field above it where its name alone does not say
 of a container is filled in nowhere, and makes a sidecar of it.
 
 https://github.com/kubernetes/kubernetes/blob/v1.31.0/pkg/apis/core/v1/defaults.go
+https://github.com/kubernetes/kubernetes/blob/v1.31.0/pkg/apis/autoscaling/v2/defaults.go
 """
 
 
 def additions(live: Mapping[str, Any], manifest: Object) -> tuple[ChangedField, ...]:
     """What other field managers added to a live object of ours, beyond its manifest.
 
-    Of a Service only what says which pods get requests: how it is reached from outside is for load balancers to say. A
-    route is compared as a whole, and metadata is for everybody.
+    Of a Service only what says which pods get requests: how it is reached from outside is for load balancers to say,
+    but not that it is a name of something else, whose type goes with that name. A route is compared as a whole, and
+    metadata is for everybody.
     """
     kind, spec = manifest["kind"], manifest.get("spec")
     if spec is None or kind in ROUTES:
@@ -64,7 +74,8 @@ def additions(live: Mapping[str, Any], manifest: Object) -> tuple[ChangedField, 
         return additions_to_pods(live, spec["template"])
     if kind == SERVICES.name:
         added = added_to_service(live)
-        return tuple(ChangedField(("spec", name), live["spec"][name], None) for name in added if name not in spec)
+        gone = (name for name in added if name not in spec or name == _TYPE)
+        return tuple(ChangedField(("spec", name), live["spec"][name], None) for name in gone)
     return _beyond_at(live, spec, ("spec",))
 
 
@@ -90,17 +101,19 @@ def added_to_service(live: Mapping[str, Any]) -> tuple[str, ...]:
 
     >>> fields = {"f:spec": {"f:publishNotReadyAddresses": {}}}
     >>> live = {"metadata": {"managedFields": [{"manager": "kubectl-edit", "fieldsV1": fields}]}}
-    >>> added_to_service(live | {"spec": {"publishNotReadyAddresses": True, "sessionAffinity": "None"}})
+    >>> spec = {"publishNotReadyAddresses": True, "sessionAffinity": "None", "selector": {names.APP: "web"}}
+    >>> added_to_service(live | {"spec": spec})
     ('publishNotReadyAddresses',)
     """
     said = routing_of(live.get("spec") or {})
     annotations = live["metadata"].get("annotations") or {}
     before = before_in(annotations).routing if names.BEFORE_ADOPTION in annotations else {}
-    if not said or before is None:
+    if not said or before is None or is_of_before(live):
         return ()
     theirs = {key for fields in _fields_of_others(live, ("spec",)) for key in fields}
-    added = {name for name in said if f"f:{name}" in theirs and name not in before}
-    return tuple(name for name in said if name in added or FILLED_IN_FOR.get(name) in added)
+    added = tuple(name for name in said if f"f:{name}" in theirs and name not in before)
+    leads_away = "externalName" in added and live["spec"].get(_TYPE) == "ExternalName"
+    return (*added, _TYPE) if leads_away else added
 
 
 def _fields_of_others(live: Mapping[str, Any], at: Path) -> Iterator[Mapping[str, Any]]:
@@ -143,8 +156,8 @@ def _beyond_fields(
             continue
         said = wanted.get(_SAME.get(name, name))
         beyond = _beyond(below, live.get(name), said, (*at, name))
-        if said is None and isinstance(live.get(name), Mapping) and at[:2] != _TEMPLATE:
-            # What the server fills in below goes with it: an autoscaler's ``behavior``, a field of which is there.
+        if said is None and isinstance(live.get(name), Mapping):
+            # What the server fills in below goes with it, and what it refuses without it: ``behavior``, a probe.
             yield from (ChangedField((*at, name), live[name], None) for _ in islice(beyond, 1))
         else:
             yield from beyond
@@ -178,10 +191,11 @@ def _by_keys(items: list[Any], keys: tuple[str, ...]) -> dict[Any, Any]:
 
 def _beyond_whole(live: Any, wanted: Any, at: Path) -> Iterator[ChangedField]:
     """Of a value that somebody owns as a whole."""
-    if isinstance(live, Mapping) and isinstance(wanted, Mapping):
+    if at[-1] == names.NOWHERE:
+        return  # The agent's own, and part of no version.
+    if isinstance(live, Mapping) and (isinstance(wanted, Mapping) or names.NOWHERE in live):
         for key in live:
-            if key != names.NOWHERE:  # The agent's own, and part of no version.
-                yield from _beyond_whole(live[key], wanted.get(key), (*at, key))
+            yield from _beyond_whole(live[key], (wanted or {}).get(key), (*at, key))
     elif wanted is None and not _is_filled_in(live, at):
         yield ChangedField(at, live, None)
 

@@ -20,14 +20,17 @@ _MOST_ADDITIONS = 20
 
 
 def changed_fields(live: Object, manifest: Object) -> tuple[ChangedField, ...]:
-    """Where a live object is not as its manifest; the size of a ReplicaSet is written by itself.
+    """Where a live object is not as its manifest, each place once; the size of a ReplicaSet is written by itself.
 
     >>> live = {"metadata": {}, "spec": {"maxReplicas": 3}}
     >>> (found,) = changed_fields(live, {"kind": "HorizontalPodAutoscaler", "metadata": {}, "spec": {"maxReplicas": 9}})
     >>> found.change.text
     'spec.maxReplicas: 3 → 9'
     """
-    return (*_of_metadata(live["metadata"], manifest["metadata"]), *_of_content(live, manifest))
+    found: dict[str, ChangedField] = {}
+    for each in (*_of_metadata(live["metadata"], manifest["metadata"]), *_of_content(live, manifest)):
+        found.setdefault(each.field, each)
+    return tuple(found.values())
 
 
 def _of_metadata(live: Object, manifest: Object) -> Iterator[ChangedField]:

@@ -136,6 +136,8 @@ def _default_job(obj: Manifest) -> None:
 def _default_service(service: Manifest) -> None:
     spec = service["spec"]
     _fill(spec, {"type": "ClusterIP", "sessionAffinity": "None"})
+    if spec["sessionAffinity"] == "None":
+        spec.pop("sessionAffinityConfig", None)
     if spec["sessionAffinity"] == "ClientIP":
         _fill(spec, {"sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 10800}}})
     if spec["type"] == "ExternalName":

@@ -85,8 +85,8 @@ def test_what_is_taken_back_says_which_version_stays() -> None:
     assert (last.event, last.source, last.target) == (GroupEvent.TRANSITION_WITHDRAWN, "v1", "v2")
 
 
-def test_progress_and_messages_are_no_history() -> None:
-    told = {GroupEvent.ANALYSIS_RUNNING, GroupEvent.UNDELIVERED}
+def test_progress_repairs_and_messages_are_no_history() -> None:
+    told = {GroupEvent.ANALYSIS_RUNNING, GroupEvent.REPAIRED, GroupEvent.UNDELIVERED}
     assert set(GroupEvent) - VERBS.keys() == told
     world = store(after_it=ONCE, hooks=(Hook("smoke", HookType.PRE_ROLLOUT),), answers_with={"smoke": 200})
     world.settle()

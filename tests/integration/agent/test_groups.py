@@ -302,7 +302,7 @@ def test_a_service_of_a_candidate_with_another_live_service_waits_for_a_freeze(s
     assert store.world.live("services", "public") is None
 
 
-def test_a_route_and_a_service_that_somebody_deletes_are_made_again(store: Store) -> None:
+def test_a_route_and_a_service_that_somebody_deletes_are_made_again_and_that_is_said(store: Store) -> None:
     store.begin()
     namespace = store.world.namespace
     store.world.cluster.request("DELETE", f"/apis/gateway.networking.k8s.io/v1/namespaces/{namespace}/httproutes/store")
@@ -311,6 +311,9 @@ def test_a_route_and_a_service_that_somebody_deletes_are_made_again(store: Store
     store.world.agent.groups.main_was_read()
     eventually(lambda: store.ask("/cart") == "cart-v1", what="the route is there")
     eventually(lambda: store.selected("cart") == store.selected("cart-v1"), what="the Service is there")
+    told = lambda: sorted(each["message"] for each in store.world.events() if each["reason"] == "Repaired")  # noqa: E731
+    eventually(lambda: len(told()) == 2, what="both are said")
+    assert all("somebody deleted it" in each for each in told()), told()
 
 
 def test_a_candidate_whose_folder_is_removed_is_gone_and_the_active_version_stays_whatever_happens_to_its_folder(

@@ -23,6 +23,8 @@ class GroupEvent(StrEnum):
     HOOK_REFUSED = "HookRefused"
     HOOK_EXPIRED = "HookExpired"
     """A hook gave no answer, or did not agree, in time: it is not asked any more."""
+    REPAIRED = "Repaired"
+    """What somebody else changed of a live object of the group was put back."""
     UNDELIVERED = "Undelivered"
     """A chat or a hook refused a message, or did not answer in time."""
 

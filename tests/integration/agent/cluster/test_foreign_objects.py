@@ -28,7 +28,9 @@ def either(cluster: TestCluster, tmp_path: Path) -> Iterator[Scenario]:
 def test_no_pod_of_ours_is_behind_the_apps_own_service_until_it_is_handed_over(either: Scenario) -> None:
     """The Service of an app that is there already selects the labels that its pods have, and so would get ours."""
     web = either.app()
-    either.cluster.apply(service(either.namespace, "web", app="web"), manager="helm")
+    theirs = service(either.namespace, "web", app="web")
+    theirs["spec"] |= {"sessionAffinity": "ClientIP", "publishNotReadyAddresses": True}
+    either.cluster.apply(theirs, manager="helm")
     either.start()
     web.add("v1")
     conflict = web.wait_condition("Conflict")["message"]
@@ -45,6 +47,12 @@ def test_no_pod_of_ours_is_behind_the_apps_own_service_until_it_is_handed_over(e
     assert done.returncode == 0, done.stderr
     web.wait_live("v2")
     assert web.wait_condition("Conflict", "False")["reason"] == "NoConflict"
+
+    either.wait_idle()
+    kept = either.cluster.get(f"{services(either.namespace)}/web")["spec"]
+    assert (kept["sessionAffinity"], kept["publishNotReadyAddresses"]) == ("ClientIP", True)
+    told = [each["message"] for each in either.events() if "helm changed" in each["message"]]
+    assert not any("spec.sessionAffinity" in each for each in told), f"it has that: {told}"
 
 
 def test_labels_that_somebody_else_wrote_on_the_live_service_hold_up_neither_a_promotion_nor_its_revert(

@@ -67,16 +67,18 @@ def cases(scene: Scene) -> dict[str, Case]:
     ours = f"{{gitops-bg.dev/app: {APP}, gitops-bg.dev/digest: {own}}}"
     web = {"name": "web", "image": "theirs:v0"}
     image = {"spec": {"template": {"spec": {"containers": [web]}}}}
+    many = [{"name": f"V{number}", "value": "x"} for number in range(5_100)]
     beside = [
-        {"name": "web", "command": ["sh"], "env": [{"name": "DB", "value": "x"}]},
+        {"name": "web", "command": ["sh"], "env": many, "livenessProbe": {"httpGet": {"path": "/", "port": 80}}},
         {"name": "other", "image": "o"},
     ]
     account = {"serviceAccountName": "root"}
-    more = {
-        "spec": {
-            "template": {"spec": {"containers": beside, "nodeSelector": {"disk": "ssd"}, "hostIPC": True, **account}}
-        }
+    terms = [{"matchExpressions": [{"key": "disk", "operator": "Exists"}]}]
+    nodes = {
+        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
     }
+    nodes |= {"nodeSelector": {"disk": "ssd"}}
+    more = {"spec": {"template": {"spec": {"containers": beside, **nodes, "hostIPC": True, **account}}}}
     dressed = {"spec": {"template": {"metadata": {"labels": {"tier": "front"}, "annotations": {"their.dev/x": "1"}}}}}
     return {
         "the selector of a Service, by an edit": Case(
@@ -94,12 +96,16 @@ def cases(scene: Scene) -> dict[str, Case]:
         ),
         "that clients stay with a pod": Case(
             "services", "web", service, {"spec": {"sessionAffinity": "ClientIP"}},
-            "kubectl-edit changed spec.sessionAffinity: - ClientIP, spec.sessionAffinityConfig",
+            "kubectl-edit changed spec.sessionAffinity: - ClientIP",
         ),
         "the same, by a server-side apply": Case(
             "services", "web", service, {"spec": {"publishNotReadyAddresses": True, "sessionAffinity": "ClientIP"}},
-            "mesh changed spec.publishNotReadyAddresses: - true, spec.sessionAffinity: - ClientIP, spec.sess",
+            "mesh changed spec.publishNotReadyAddresses: - true, spec.sessionAffinity: - ClientIP",
             "mesh", apply=True,
+        ),
+        "that a Service is a name of something else": Case(
+            "services", "web", service, {"spec": {"type": "ExternalName", "externalName": "x.example.com"}},
+            "kubectl-edit changed spec.externalName: - x.example.com, spec.type: - ExternalName",
         ),
         "a port of a Service": Case(
             "services", "web", service, {"spec": {"ports": [{"name": "http", "port": 8080, "targetPort": 99}]}},
@@ -124,7 +130,7 @@ def cases(scene: Scene) -> dict[str, Case]:
         ),
         "more metadata of the pods of a ReplicaSet": Case(
             "replicasets", replica_set, create(ONE, repair=True), dressed,
-            'kubectl-edit changed spec.template.metadata.annotations["their.dev/x"]: - 1, '
+            'kubectl-edit changed spec.template.metadata.annotations: - {their.dev/x: 1}, '
             "spec.template.metadata.labels.tier: - front",
         ),
         "the size of a ReplicaSet": Case(
@@ -185,6 +191,7 @@ NAMES = (
     "that a Service leads to pods that are not ready",
     "that clients stay with a pod",
     "the same, by a server-side apply",
+    "that a Service is a name of something else",
     "a port of a Service",
     "a label that somebody takes away",
     "the selector of the preview",
@@ -288,8 +295,10 @@ def test_how_a_service_is_reached_from_outside_is_for_others_to_say(scene: Scene
 
 
 def content(scene: Scene, case: Case) -> Json:
-    """What a repair brings back."""
+    """What a repair brings back; the address of a Service that was a name of something else is a new one."""
     live = scene.cluster.get(path(scene, case.kind, case.name))
+    live.get("spec", {}).pop("clusterIP", None)
+    live.get("spec", {}).pop("clusterIPs", None)
     metadata = {key: live["metadata"].get(key) for key in ("labels", "annotations", "ownerReferences")}
     rest = {key: each for key, each in live.items() if key not in ("metadata", "status")}
     return _without_empties({**rest, "metadata": metadata})

@@ -12,6 +12,7 @@ from gitops_bg.core.errors import InvalidInput, Refused, WorldChanged
 from gitops_bg.core.model.actions import (
     ApplyApp,
     ApplyService,
+    ClusterAction,
     DeleteApp,
     DeleteReplicaSet,
     HandBack,
@@ -24,7 +25,7 @@ from gitops_bg.core.model.version import AppKey
 from tests.integration.cluster.scene import Scene, config, create, snapshot, switch
 from tests.support import manifests
 from tests.support.cluster.paths import replica_sets, services
-from tests.support.cluster.rawapi import JSON_PATCH, MERGE
+from tests.support.cluster.rawapi import APPLY, JSON_PATCH, MERGE, Json
 from tests.support.waiting import eventually
 
 ONE, TWO = snapshot("v1"), snapshot("v2")
@@ -445,6 +446,50 @@ def test_pods_that_nobody_promoted_leave_a_service_that_has_others_and_none_that
         scene.do(replace(down, unpromoted=False))
     scene.do(down)
     assert scene.live("replicasets", name_of(scene, TWO))["spec"]["replicas"] == 0
+
+
+STICKY: Json = {"sessionAffinity": "ClientIP", "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 60}}}
+ROUTING: tuple[tuple[Json, Json], ...] = (
+    # what a Service said of which pods get requests, and what Git says
+    ({"publishNotReadyAddresses": True}, {"publishNotReadyAddresses": False}),
+    (STICKY, {"sessionAffinity": "None"}),
+    ({"sessionAffinity": "ClientIP"}, STICKY),
+    ({}, {**STICKY, "publishNotReadyAddresses": True}),
+    ({**STICKY, "publishNotReadyAddresses": True}, {}),
+)
+
+
+def test_a_service_that_is_handed_back_is_as_it_was(scene: Scene) -> None:
+    scene.do(ApplyApp(), create(ONE))
+    scene.available(ONE)
+    ours, path = tuple(sorted(scene.selector(ONE).items())), f"{services(scene.app.namespace)}/web"
+    ports = [{"name": "http", "port": 80, "protocol": "TCP", "targetPort": 8080}]
+    for before, git in ROUTING:
+        head = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}}
+        theirs = {**head, "spec": {"selector": {"app": "old"}, "ports": ports, **before}}
+        scene.cluster.patch(path, theirs, APPLY, fieldManager="helm", force="true")
+        was = scene.live("services", "web")["spec"]
+        given = config(scene.app, ONE, web={**head, "spec": {"ports": ports, **git}})
+        scene.do(switch(ONE, {"app": "old"}, adopts=True), config=given)
+        scene.do(ApplyService("active", "web", ONE.digest, "as Git says"), config=given)
+        said = scene.live("services", "web")["spec"]
+        assert all(said.get(name, False) == value for name, value in (git or before).items())
+        scene.do(HandBack("web", ours, (("app", "old"),)), config=given)
+        assert scene.live("services", "web")["spec"] == was
+        scene.cluster.delete(path)
+
+
+@pytest.mark.parametrize("first", [ApplyService("active", "web", ONE.digest, "told to"), switch(ONE, {"app": "old"})])
+def test_what_labels_hand_over_was_changed_by_nobody(scene: Scene, first: ClusterAction) -> None:
+    scene.do(ApplyApp(), create(ONE))
+    scene.available(ONE)
+    theirs = manifests.service(scene.app.namespace, "web", app="old")
+    theirs["metadata"]["labels"] = {names.MANAGED_BY: names.MANAGER, names.APP: "web"}
+    theirs["spec"] |= STICKY
+    scene.cluster.apply(theirs, manager="helm")
+    assert scene.subject.carry_out(scene.app, scene.config, first).drifts == ()
+    assert scene.live("services", "web")["spec"]["selector"] == scene.selector(ONE)
+    assert STICKY.items() <= scene.live("services", "web")["spec"].items()
 
 
 def test_a_service_is_not_handed_back_while_that_would_select_pods_of_an_app(scene: Scene) -> None:

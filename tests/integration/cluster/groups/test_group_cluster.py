@@ -17,6 +17,7 @@ from gitops_bg.cluster.groups.manifests import group_labels
 from gitops_bg.cluster.groups.routes import read_route
 from gitops_bg.cluster.manifests.http_routes import http_route
 from gitops_bg.cluster.observation.gateways import acceptance
+from gitops_bg.core import names
 from gitops_bg.core.errors import InvalidInput, WorldChanged
 from gitops_bg.core.groups.decision import (
     ApplyGroup,
@@ -304,6 +305,9 @@ def test_a_stable_service_keeps_clients_with_a_pod_as_the_service_of_its_member_
         assert store.observed().services["cart"].member == member
     store.cluster.patch(f"/api/v1/namespaces/{store.key.namespace}/services/cart", {"spec": sticky})
     assert store.observed().services["cart"].member == "", "somebody changed it: that is drift"
+    store.do(FollowMember("cart", "cart-v1", "cart-v1"))
+    assert not store.live("cart")["spec"].keys() & {"sessionAffinityConfig"}
+    assert store.observed().services["cart"].member == "cart-v1"
 
 
 def test_a_member_that_moved_on_is_not_followed_any_more(store: Store) -> None:
@@ -335,6 +339,47 @@ def test_a_service_of_somebody_else_is_left_alone(store: Store) -> None:
         store.do(FollowMember("cart", "cart-v1"))
     with pytest.raises(ForeignObject):
         store.do(DeleteService("cart"))
+
+
+def test_a_service_that_labels_hand_over_keeps_what_it_said_of_its_pods_and_takes_nothing_more(store: Store) -> None:
+    store.service("cart-v1")
+    store.do(ApplyGroup())
+    store.service("cart", publishNotReadyAddresses=True)
+    path = f"/api/v1/namespaces/{store.key.namespace}/services/cart"
+    store.cluster.patch(path, {"metadata": {"labels": group_labels(store.key)}})
+    # The Service of the member is ours by now, or soon: it selects a version.
+    ours = {"selector": {names.APP: "cart-v1"}}
+    store.cluster.patch(f"/api/v1/namespaces/{store.key.namespace}/services/cart-v1", {"spec": ours})
+    store.do(FollowMember("cart", "cart-v1"))
+    assert store.observed().services["cart"].member == "cart-v1"
+    assert store.live("cart")["spec"]["publishNotReadyAddresses"] is True
+    store.do(FollowMember("cart", "cart-v1", "cart-v1"))
+    assert store.live("cart")["spec"]["publishNotReadyAddresses"] is True
+
+
+def test_what_somebody_changed_is_repaired_and_said_once_and_a_promotion_is_no_change_of_somebody(store: Store) -> None:
+    store.service("cart-v1")
+    store.service("cart-v2", selector={"app": "cart-v2"})
+    do = partial(store.subject.carry_out, store.key, SPEC)
+    assert [do(ApplyGroup()), do(FollowMember("cart", "cart-v1"))] == [None, None]
+    assert do(FollowMember("cart", "cart-v2", "cart-v1")) is None
+    at = f"/apis/gitops-bg.dev/v1alpha1/namespaces/{store.key.namespace}/releasegroups/store"
+    service = f"/api/v1/namespaces/{store.key.namespace}/services/cart"
+    again = FollowMember("cart", "cart-v2", "cart-v2")
+    for path, change, action, said in (
+        (at, {"spec": {"active": "v9"}}, ApplyGroup(), "kubectl-edit changed spec.active: v9 → v1"),
+        (at, {"spec": {"archiveSize": 3}}, ApplyGroup(), "kubectl-edit changed spec.archiveSize: - 3"),
+        (service, {"spec": {"selector": {"app": "x"}}}, again, "kubectl-edit changed spec.selector: {app: x} → {"),
+        (service, {"spec": {"sessionAffinity": "ClientIP"}}, again, "kubectl-edit changed spec.sessionAffinity: "),
+        (service, {"spec": {"type": "NodePort"}}, again, "None"),
+    ):
+        store.cluster.patch(path, change, fieldManager="kubectl-edit")
+        assert str(do(action)).startswith(said)
+        assert do(action) is None
+    store.cluster.delete(service)
+    assert str(do(FollowMember("cart", "cart-v2"))) == "somebody deleted it"
+    do(DeleteService("cart"))
+    assert do(FollowMember("cart", "cart-v2")) is None
 
 
 def test_a_route_that_says_what_no_agent_writes_is_not_read() -> None:
