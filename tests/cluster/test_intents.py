@@ -93,6 +93,27 @@ def test_a_service_that_the_agent_moved_itself_is_not_as_it_was_applied() -> Non
     assert intents.drift_of(SERVICES, service("v3"), other) is None
 
 
+MINE = {
+    # whether this process moved it, what it finds now, who else owns it, whether that is as it wrote it
+    "as it wrote it": (True, "v2", (), True),
+    "somebody moved it": (True, "v3", ("kubectl-edit",), False),
+    "somebody moved it, and nobody says who": (True, "v3", (), False),
+    "after a restart, nobody else": (False, "v2", (), True),
+    "after a restart, somebody": (False, "v2", ("kubectl-edit",), False),
+}
+
+
+@pytest.mark.parametrize(("moved", "found", "others", "mine"), MINE.values(), ids=MINE)
+def test_what_is_found_is_as_this_process_wrote_it(
+    moved: bool, found: str, others: tuple[str, ...], mine: bool
+) -> None:
+    intents, at = Intents(), ("spec", "selector")
+    if moved:
+        intents.wrote(SERVICES, "shop", "web", ChangedField(at, {"version": "v1"}, {"version": "v2"}))
+    field = ChangedField(at, {"version": found}, {"version": "v4"})
+    assert intents.is_ours(SERVICES, "shop", "web", field, others) is mine
+
+
 SECRETS_OF: dict[str, tuple[Json, Json, str]] = {
     "data": ({"data": {"pin": "aHVudGVyMg=="}}, {"data": {"pin": "b3RoZXI="}}, "data.pin"),
     "texts": ({"stringData": {"pin": "hunter2"}}, {"stringData": {"pin": "other"}}, "stringData.pin"),

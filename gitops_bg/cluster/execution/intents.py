@@ -4,7 +4,7 @@ An object that differs from what was applied to it before was changed by somebod
 manager owns. After a restart only the second is known. Asks no server, and decides nothing.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any
@@ -57,10 +57,12 @@ class Intents:
         known = self._known(_key(kind, namespace, name, field.field))
         return known is not None and known.intent == _hash(field.wanted)
 
-    def is_ours(self, kind: Kind, namespace: str, name: str, field: ChangedField) -> bool:
-        """Whether this process wrote what was found in this field."""
+    def is_ours(self, kind: Kind, namespace: str, name: str, field: ChangedField, others: Collection[str]) -> bool:
+        """Whether what was found in this field is as this process wrote it; where it wrote nothing yet, whether no
+        ``others`` own it.
+        """
         known = self._known(_key(kind, namespace, name, field.field))
-        return known is not None and known.intent == _hash(field.found)
+        return not others if known is None else known.intent == _hash(field.found)
 
     def applied(self, kind: Kind, manifest: Object, answer: Object) -> None:
         """Note what was applied, and what the server made of it."""

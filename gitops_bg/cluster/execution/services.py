@@ -162,7 +162,7 @@ class Services:
     def point(self, app: AppKey, config: AppConfig | None, action: PointPreview) -> Entries:
         """Move the preview Service with its ports, in one write over exactly the Service that was seen.
 
-        It is read first where somebody else may have changed what it selects: then it is said who.
+        It is read first where somebody else has changed what it selects: then it is said who.
         """
         if action.adopts:
             return self._take_over(app, config, action, self._there(app, action.name))
@@ -170,7 +170,7 @@ class Services:
         if held is None:
             raise _gone(app, action.name)
         field = _selector(app, action.digest, dict(held.selector))
-        ours = self._writer.intents.is_ours(SERVICES, app.namespace, action.name, field)
+        ours = self._writer.intents.is_ours(SERVICES, app.namespace, action.name, field, held.moved_by)
         if not ours or held.selector != action.expected_selector:
             return self._take_back(app, action)
         change = change_selector(app, action, _as_read(held))

@@ -14,6 +14,7 @@ from gitops_bg.cluster.manifests import anti_affinity, ephemeral_metadata, own_p
 from gitops_bg.cluster.manifests.render import pod_template, version_labels
 from gitops_bg.cluster.observation.additions import added_to_service, additions_to_pods
 from gitops_bg.cluster.observation.drift import contains
+from gitops_bg.cluster.observation.field_paths import managers_of
 from gitops_bg.cluster.observation.states import (
     AppState,
     AuxiliaryState,
@@ -122,7 +123,8 @@ def service_state(body: Object, _known: ServiceState | None = None) -> ServiceSt
     selector = pairs(spec.pop("selector", None))
     kept = {key: metadata[key] for key in ("labels", "annotations", "ownerReferences") if key in metadata}
     content = _compact({"metadata": kept, "spec": spec})
-    return ServiceState(meta_of(body), selector, content, added_to_service(body))
+    moved_by = managers_of(body, ("spec", "selector"))
+    return ServiceState(meta_of(body), selector, content, moved_by, added_to_service(body))
 
 
 def slice_state(body: Object, _known: SliceState | None = None) -> SliceState:

@@ -129,6 +129,8 @@ class ServiceState:
     selector: Pairs
     content: str
     """JSON of labels, annotations, owners and spec (without the selector)."""
+    moved_by: tuple[str, ...] = ()
+    """The other field managers that wrote something of its selector."""
     added: tuple[str, ...] = ()
     """The fields of its spec that others added, and that say which pods get requests (`additions.added_to_service`)."""
 

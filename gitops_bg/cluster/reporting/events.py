@@ -1,7 +1,7 @@
 """Kubernetes Events about an app or a release group, for `kubectl describe`. Best effort, and never blocking.
 
-A thread of its own writes Events; when it cannot keep up, or the API server refuses, they are dropped. A repeated event
-only increases the count, as in client-go's aggregator.
+A thread of its own writes Events, a moment after what they tell of; when it cannot keep up, or the API server refuses,
+they are dropped. A repeated event only increases the count, as in client-go's aggregator.
 """
 
 import contextlib
@@ -23,6 +23,8 @@ from gitops_bg.core.model.version import AppKey
 _LOG = logging.getLogger(__name__)
 _QUEUE = 1000
 _REMEMBERED = 4096
+_AFTER = 0.03
+"""Seconds that an Event waits: what it tells of is still being written, and traffic goes first."""
 _LONGEST_MESSAGE = 1024  # https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
 
 
@@ -48,6 +50,7 @@ class EventSink:
         self._reporter = reporter
         self._waiting: queue.Queue[KubernetesEvent | None] = queue.Queue(_QUEUE)
         self._counts: OrderedDict[str, tuple[int, str]] = OrderedDict()
+        self._is_stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="events", daemon=True)
 
     def start(self) -> None:
@@ -60,6 +63,7 @@ class EventSink:
         """
         if not self._thread.is_alive():
             return
+        self._is_stopped.set()
         with contextlib.suppress(queue.Full):
             self._waiting.put(None, timeout=timeout)
         self._thread.join(timeout)
@@ -70,14 +74,24 @@ class EventSink:
             self._waiting.put_nowait(event)
 
     def _run(self) -> None:
-        for event in iter(self._waiting.get, None):
-            try:
-                with guarded(f"writing an Event about {event.about}"):
-                    self.write(event)
-            except InternalError as error:
-                _LOG.warning("%s", error, exc_info=error.__cause__)
-            except GitopsBgError as error:
-                _LOG.debug("an Event was not written: %s", error)
+        """Write what waits, and begin a moment later where nothing waited before."""
+        while (event := self._waiting.get()) is not None:
+            self._is_stopped.wait(_AFTER)
+            self._try(event)
+            while not self._waiting.empty():
+                event = self._waiting.get()
+                if event is None:
+                    return
+                self._try(event)
+
+    def _try(self, event: KubernetesEvent) -> None:
+        try:
+            with guarded(f"writing an Event about {event.about}"):
+                self.write(event)
+        except InternalError as error:
+            _LOG.warning("%s", error, exc_info=error.__cause__)
+        except GitopsBgError as error:
+            _LOG.debug("an Event was not written: %s", error)
 
     def write(self, event: KubernetesEvent) -> None:
         """Write one Event now, or increase the count of an equal one."""
