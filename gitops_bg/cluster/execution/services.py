@@ -279,7 +279,8 @@ def _as_read(held: ServiceState) -> Object:
     body: Object = reread_json(held.content)
     meta = held.meta
     known = {"namespace": meta.namespace, "name": meta.name, "uid": meta.uid, "resourceVersion": meta.version}
-    return {**body, "metadata": {**body["metadata"], **known}}
+    spec = {**body["spec"], "selector": dict(held.selector)}
+    return {**body, "metadata": {**body["metadata"], **known}, "spec": spec}
 
 
 def _selector_of(app: AppKey, action: PointPreview | SwitchTraffic, live: Object) -> ChangedField:

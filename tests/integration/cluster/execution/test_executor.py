@@ -396,6 +396,18 @@ def test_the_preview_moves_whether_pods_are_available_or_not(scene: Scene) -> No
         scene.do(PointPreview("web-preview", tuple(sorted(scene.selector(ONE).items())), TWO.digest))
 
 
+def test_a_preview_that_nobody_controls_any_more_is_moved_and_was_nobody_elses_before(scene: Scene) -> None:
+    scene.serve(ONE)
+    scene.do(ApplyService("preview", "web-preview", ONE.digest, "told to"), create(TWO, replicas=0, number=2))
+    path = f"{services(scene.app.namespace)}/web-preview"
+    bare = scene.cluster.patch(path, {"metadata": {"ownerReferences": None}}, MERGE)
+    scene.until(lambda seen: seen.preview_service and seen.preview_service.drifted)
+    scene.do(PointPreview("web-preview", tuple(sorted(bare["spec"]["selector"].items())), TWO.digest))
+    moved = scene.cluster.get(path)
+    assert moved["spec"]["selector"] == scene.selector(TWO)
+    assert names.BEFORE_ADOPTION not in (moved["metadata"].get("annotations") or {})
+
+
 def test_a_mark_leaves_the_service_as_it_is_and_outlives_its_repair(scene: Scene) -> None:
     scene.serve(ONE)
     before, selector = scene.live("services", "web"), tuple(sorted(scene.selector(ONE).items()))
