@@ -119,6 +119,8 @@ def selecting_pods(*apps, **more):
 
 RENAMED = replace(SPEC, adopt=Adoption(app="pay"))
 WAITS = {
+SERVING = pods(2, 3, color=active(2).color, metadata=HELD)
+WITHOUT_STAND_IN = pods(1, 0, color=legacy(1).color)
     "pods of the Deployment": (releasing(deployment=replace(DEPLOYMENT, available=2)), "2 of 3 pods of Deployment old"),
     "pods whose labels are being changed": (
         releasing(sets=(pods(2, 3, color=active(2).color, metadata=HELD, metadata_pending=True),)),
@@ -126,6 +128,14 @@ WAITS = {
     ),
     "a look at the Deployment": (releasing(deployment=None), "the Deployment is looked at next"),
     "a switch": (
+    "a look at that Deployment: another one's pods are not where traffic goes": (
+        releasing(deployment=replace(DEPLOYMENT, name="older")),
+        "the Deployment is looked at next",
+    ),
+    "pods that are going, though their ReplicaSet is at 0 already": (
+        releasing(sets=(SERVING, replace(WITHOUT_STAND_IN, pods=1))),
+        "pods of v1 do not carry",
+    ),
         releasing(record={"switch": Switch(digest(2), digest(3), SwitchKind.PROMOTION, NOW)}, names_=3),
         "live traffic moves between versions",
     ),
@@ -217,6 +227,13 @@ def test_each_service_goes_back_in_one_write_to_what_it_selected():
     assert did(releasing(), HandBack) == ["hand Service web back, to app=web"]
     spec = replace(SPEC, strategy=replace(SPEC.strategy, more_active_services=("web-grpc",)))
     half = {"more_active_services": (service("web-grpc", 2, before=APP_WEB, selected=SelectedPods()),)}
+def test_nothing_is_written_and_nothing_is_over_by_a_look_at_another_deployment():
+    """Neither is it scaled, nor do its pods prove that live traffic has arrived."""
+    other = replace(DEPLOYMENT, name="older", replicas=0)
+    assert did(releasing(deployment=other), HandBack, ScaleDeployment) == []
+    assert not has_arrived(releasing(replace(THEIRS, ready_endpoints=3), other))
+
+
     assert did(releasing(THEIRS, spec=spec, observed=half), HandBack) == ["hand Service web-grpc back, to app=web"]
 
 
