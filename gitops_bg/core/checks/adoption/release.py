@@ -45,7 +45,7 @@ def moves_no_more(world: World) -> bool:
 
 def is_handed_back(view: ServiceView | None) -> bool:
     """Whether a Service is somebody's else again, and selects no version of ours."""
-    return view is not None and not view.ours and view.unclaimed and bool(view.selector) and not view.digest
+    return view is not None and view.unclaimed and bool(view.selector) and not view.digest
 
 
 def services_to_hand_back(world: World) -> tuple[ServiceView, ...]:
