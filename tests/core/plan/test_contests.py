@@ -42,6 +42,8 @@ def fought(state: World, *contests: Contest) -> World:
 LIVE_MOVED = world(active(1), candidate(2), observed={"active_service": service("web", 2)})
 LIVE_DRIFTED = world(active(1), observed={"active_service": service("web", 1, drifted=True)})
 PREVIEW_MOVED = world(active(1), candidate(2), record={"preview": digest(2)})
+PROMOTED = world(active(1), candidate(2), names_=2)
+WITHDRAWN = world(active(1), record={"withdrawals": 1})
 LIVE_GONE = world(active(1), observed={"active_service": None})
 LIVE_SET = world(active(1), sets=(pods(1, drifted=True),))
 LIVE_SMALL = world(active(1), sets=(pods(1, 1),))
@@ -57,6 +59,10 @@ ROWS: dict[str, tuple[World, Contest, str, float, float]] = {
         LIVE_DRIFTED, contest("Service", "web", "spec.ports", 0), "apply the active Service", 0.9, 1),
     "a live Service that is deleted": (
         LIVE_GONE, contest("Service", "web", GONE, 0), "apply the active Service", 0.9, 1),
+    "a live Service that live traffic is to move with": (
+        PROMOTED, contest("Service", "web", "spec.selector", 0), "switch live traffic", 0.9, 1),
+    "one that is to say that a switch was withdrawn": (
+        WITHDRAWN, contest("Service", "web", "metadata.annotations", 0), "mark Service web", 0.9, 1),
     "the preview waits two minutes": (
         PREVIEW_MOVED, contest("Service", "web-preview", "spec.selector", 0), "point the preview Service", 119, 120),
     "the ReplicaSet that serves": (
