@@ -33,7 +33,7 @@ def by_priority(world: World) -> tuple[tuple[Version, ...], tuple[Version, ...],
     """
     versions, back = manageable(world), world.incoming if world.switch_kind is SwitchKind.ROLLBACK else None
     wanted = (back.digest if back else "", world.record.routing.traffic)
-    needed = tuple(version for digest in wanted for version in versions if digest and version.digest == digest)
+    needed = tuple(version for digest in wanted for version in versions if version.digest == digest)
     others = tuple(version for version in versions if version.digest not in wanted)
     served = tuple(version for version in others if not is_new(world, version))
     return needed, served, tuple(version for version in others if is_new(world, version))
