@@ -168,10 +168,10 @@ def test_before_the_first_version_has_a_number_other_services_are_no_conflict():
 
 
 def test_a_version_whose_template_nobody_knows_is_no_conflict_by_itself():
-    """It has no pods either: what it would carry cannot be said."""
+    """It can have no pods: what they would carry cannot be said."""
     version = replace(rising(1), snapshot=Snapshot(digest(1), ""))
-    missing = {"target": Missing.ABSENT, "primary": Missing.ABSENT}
-    state = before(version, desired=missing, observed={"other_services": (other((names.APP, "web")),)})
+    unread = {"target": Missing.ABSENT, "primary": Missing.UNREADABLE}
+    state = before(version, names_=1, desired=unread, observed={"other_services": (other((names.APP, "web")),)})
     assert not list(inescapable(state))
 
 

@@ -405,6 +405,15 @@ def test_a_released_app_rests_and_says_where_traffic_goes():
     assert not may_take_over(released(), THEIRS)
 
 
+def test_a_deployment_that_has_all_services_again_is_not_scaled():
+    """Its size is that of whoever has it: an autoscaler may have made it smaller."""
+    assert did(releasing(THEIRS, replace(DEPLOYMENT, replicas=1, available=1)), ScaleDeployment) == []
+
+
+def test_a_released_app_writes_to_no_service_that_somebody_gives_the_labels_of_before():
+    assert did(released(view=OURS), HandBack, ScaleDeployment) == []
+
+
 def test_no_merge_moves_traffic_to_a_released_app():
     decision = decided(released(names_=3))
     assert decision.record.routing.switch is None
