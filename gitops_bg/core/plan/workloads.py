@@ -50,7 +50,9 @@ def begins(world: World, version: Version) -> bool:
 
 
 def manageable(world: World) -> tuple[Version, ...]:
-    """The versions to manage now: while suspended, only the one that traffic goes back to."""
+    """The versions to manage now: while suspended, only the one that traffic goes back to, or where nothing serves,
+    as in a rebuilt cluster, the first one to.
+    """
     if not world.suspended:
         return world.record.versions
     coming = world.incoming

@@ -126,6 +126,11 @@ GROWN = {
         [f"scale {named(1)} from 0 to 3: the archived version needs 3"],
     ),
     "suspended: nothing where traffic goes nowhere": (world(active(1), spec=SUSPENDED, sets=()), []),
+    "suspended: what is to serve where nothing does": (
+        world(legacy(1), rising(2), live=0, names_=1, spec=SUSPENDED, sets=()),
+        [f"create the blue ReplicaSet of {named(1)} at 3"],
+    ),
+    "suspended: nothing where nothing serves, and is to": (world(rising(1), live=0, spec=SUSPENDED, sets=()), []),
     "suspended: nothing of what main promotes": (
         world(active(1), rising(2), names_=2, spec=SUSPENDED, sets=(pods(1),)),
         [],
