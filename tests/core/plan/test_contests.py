@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from gitops_bg.core.checks.contests import carries_traffic
+from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.drift import GONE, REPLICAS, Contest
+from gitops_bg.core.model.observed import AuxiliaryView
 from gitops_bg.core.model.version import ConfigurationRef
 from gitops_bg.core.names import configuration_name, replica_set_name
 from gitops_bg.core.status.conditions import conditions_of
@@ -51,6 +53,17 @@ WARM_SET = world(legacy(1), active(2), sets=(pods(1, drifted=True), pods(2)))
 WARM_GONE = world(legacy(1), active(2), sets=(pods(2),))
 WARM_BIG = world(legacy(1), active(2), sets=(pods(1, 9), pods(2)))
 
+BUDGET = AuxiliaryObject("PodDisruptionBudget", "web")
+BUDGETS = [
+    world(
+        active(1),
+        desired={"auxiliary_objects": (BUDGET,)},
+        observed={"auxiliary_objects": live},
+        record={"auxiliary_objects": (BUDGET,)},
+    )
+    for live in ((AuxiliaryView(BUDGET, drifted=True),), ())
+]
+
 ROWS: dict[str, tuple[World, Contest, str, float, float]] = {
     # the world, the part that is fought over, the words of the repair; seconds after the last one: it waits, it is made
     "the live selector waits a second": (
@@ -68,6 +81,10 @@ ROWS: dict[str, tuple[World, Contest, str, float, float]] = {
     "the ReplicaSet that serves": (
         LIVE_SET, contest("ReplicaSet", named(1), "spec.template", 0), "repair the blue ReplicaSet", 0.9, 1),
     "its size": (LIVE_SMALL, contest("ReplicaSet", named(1), REPLICAS, 0), "from 1 to 3", 0.9, 1),
+    "a budget": (
+        BUDGETS[0], contest("PodDisruptionBudget", "web", "spec.minAvailable", 0), f"apply {BUDGET}", 119, 120),
+    "a budget that is deleted": (
+        BUDGETS[1], contest("PodDisruptionBudget", "web", GONE, 0), f"apply {BUDGET}", 119, 120),
     "a warm ReplicaSet": (
         WARM_SET, contest("ReplicaSet", named(1), "spec.template", 0), "repair the blue ReplicaSet", 119, 120),
     "a warm ReplicaSet that is deleted": (
