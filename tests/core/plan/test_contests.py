@@ -15,6 +15,10 @@ from gitops_bg.core.model.version import ConfigurationRef
 from gitops_bg.core.names import configuration_name, replica_set_name
 from gitops_bg.core.status.conditions import conditions_of
 from gitops_bg.core.world import World
+from tests.core.plan.test_configuration_copies import ACTIVE as SERVES
+from tests.core.plan.test_configuration_copies import ONE, copy
+from tests.core.plan.test_configuration_copies import named as copied
+from tests.core.plan.test_configuration_copies import state as using_copies
 from tests.core.simulation import APP
 from tests.core.worlds import NOW, SECOND, active, candidate, decided, digest, legacy, pods, sentences, service, world
 
@@ -64,6 +68,8 @@ BUDGETS = [
     for live in ((AuxiliaryView(BUDGET, drifted=True),), ())
 ]
 
+COPY_DRIFTED, COPY_GONE = (using_copies(SERVES, copies=each) for each in ((copy(ONE, drifted=True),), ()))
+
 ROWS: dict[str, tuple[World, Contest, str, float, float]] = {
     # the world, the part that is fought over, the words of the repair; seconds after the last one: it waits, it is made
     "the live selector waits a second": (
@@ -81,6 +87,10 @@ ROWS: dict[str, tuple[World, Contest, str, float, float]] = {
     "the ReplicaSet that serves": (
         LIVE_SET, contest("ReplicaSet", named(1), "spec.template", 0), "repair the blue ReplicaSet", 0.9, 1),
     "its size": (LIVE_SMALL, contest("ReplicaSet", named(1), REPLICAS, 0), "from 1 to 3", 0.9, 1),
+    "the copy of a ConfigMap that what serves uses": (
+        COPY_DRIFTED, contest("ConfigMap", copied(ONE), "data", 0), "repair settings-", 0.9, 1),
+    "such a copy that is deleted": (
+        COPY_GONE, contest("ConfigMap", copied(ONE), GONE, 0), "make settings-", 0.9, 1),
     "a budget": (
         BUDGETS[0], contest("PodDisruptionBudget", "web", "spec.minAvailable", 0), f"apply {BUDGET}", 119, 120),
     "a budget that is deleted": (
