@@ -227,12 +227,14 @@ class World:
 
     @cached_property
     def asked_release(self) -> Release | None:
-        """What ``app.yaml`` asks to give live traffic back to, or the removal of the app's folder."""
+        """What ``app.yaml`` asks to give live traffic back to, or the removal of the app's folder, which sends it
+        nowhere else once it has begun to go back.
+        """
         adopt, policy = self.spec.adopt, self.spec.deletion_policy
         reverts = policy is DeletionPolicy.REVERT_TO_TARGET and self.left_main and not self.moved
         if self.spec.release or adopt is None or not (adopt.deployment and reverts):
             return self.spec.release
-        return Release(adopt.deployment)
+        return Release(self.record.release or adopt.deployment)
 
     @property
     def in_main_for_sure(self) -> bool:

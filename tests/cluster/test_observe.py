@@ -14,6 +14,7 @@ from gitops_bg.cluster.manifests.render import app_manifest, replica_set_manifes
 from gitops_bg.cluster.observation.applied_states import AppliedStates
 from gitops_bg.cluster.observation.drift import contains, same_quantity
 from gitops_bg.cluster.observation.observe import Contents, observe
+from gitops_bg.cluster.observation.on_demand.deployments import adopted_from
 from gitops_bg.cluster.observation.on_demand.pods import Selected
 from gitops_bg.cluster.observation.project import app_state, replica_set_state, service_state, slice_state
 from gitops_bg.cluster.observation.replica_set_views import SeenReplicaSets
@@ -24,6 +25,10 @@ from gitops_bg.core.model.observed import Observed, OperatorCommand, Request, Se
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import Adoption
 from gitops_bg.core.model.version import AppKey, Color, Source, Stage, Version
+from gitops_bg.core.world import World
+from tests.core.checks.adoption.test_leaving import BACK as IN_MAIN
+from tests.core.checks.adoption.test_leaving import leaving
+from tests.core.checks.adoption.test_release import SPEC as RELEASING
 from tests.integration.cluster.scene import BODY, config, create, snapshot
 
 APP = AppKey("shop", "web")
@@ -345,3 +350,22 @@ def test_desired_has_to_be_contained_in_live(present: Any, desired: Any, same: b
 )
 def test_quantities_are_amounts(one: str, other: str, same: bool) -> None:
     assert same_quantity(one, other) is same
+
+
+BEGUN: dict[str, Any] = {"record": {"release": "older"}}
+RETURNS: dict[str, tuple[World, str]] = {
+    "its file asks for it": (leaving(spec=RELEASING, desired=IN_MAIN), "old"),
+    "its file asks for another one than it began with": (leaving(spec=RELEASING, desired=IN_MAIN, **BEGUN), "old"),
+    "its folder is gone": (leaving(), "old"),
+    "its folder is gone, and it began with another one": (leaving(**BEGUN), "older"),
+    "it began, and its file asks for nothing any more": (leaving(desired=IN_MAIN, **BEGUN), "older"),
+}
+
+
+@pytest.mark.parametrize(("state", "name"), RETURNS.values(), ids=RETURNS)
+def test_the_deployment_that_is_looked_at_is_the_one_that_live_traffic_goes_back_to(state: World, name: str) -> None:
+    """Else its pods would be waited for without end."""
+    assert state.release is not None
+    assert state.release.deployment == name
+    folder = "apps/shop/web" if state.desired.in_git else ""
+    assert adopted_from(replace(config(APP), spec=state.spec, folder=folder), state.record) == name

@@ -22,6 +22,7 @@ from tests.core.simulation import Crash, Simulation, deployed, manual, template
 from tests.core.worlds import NOW, SECOND, active, candidate, digest, legacy, pods, sentences, service, world
 
 SPEC = manual(more_active_services=("web-grpc",))
+SUSPENDED = replace(SPEC, suspend=Suspension("incident"))
 DECIDED = Switch(digest(1), digest(2), SwitchKind.PROMOTION, NOW)
 V1, V2 = f"v1 ({digest(1)[3:13]})", f"v2 ({digest(2)[3:13]})"
 
@@ -69,6 +70,11 @@ ROUTED = {
         moving(2, 1, switch=None),
         [f"apply the active Service web -> {digest(1)[3:13]}: somebody changed its selector"],
     ),
+    "suspended: what was moved alone moves back, and nothing else is written": (
+        moving(2, 1, switch=None, spec=SUSPENDED, observed=seen(2, 1, drifted=True)),
+        [f"apply the active Service web -> {digest(1)[3:13]}: somebody changed its selector"],
+    ),
+    "suspended: one that is missing stays so": (world(active(1), spec=SUSPENDED, observed=seen(1, None)), []),
 }
 
 
@@ -91,7 +97,6 @@ def test_switch_is_true_when_all_have_moved(web, grpc):
     assert len(settled.ledger) == int(web == grpc == 2)
 
 
-SUSPENDED = replace(SPEC, suspend=Suspension("incident"))
 GOES_ON = {
     "one that has begun, though the app was suspended meanwhile": (moving(2, 1, spec=SUSPENDED), True),
     "not one that has not": (moving(1, 1, spec=SUSPENDED), False),

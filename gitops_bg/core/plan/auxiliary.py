@@ -24,8 +24,6 @@ def auxiliary_actions(world: World) -> tuple[ClusterAction, ...]:
     """Delete what left Git, then bring the rest to what Git says; while suspended, change only the autoscaler's scale
     target.
     """
-    if not world.record.auxiliary_objects:
-        return ()
     return (*_branch_points(world), *_led_otherwise(world), *_arrivals(world))
 
 

@@ -1,6 +1,7 @@
 """The writes of the way back of an adopted app: the Deployment grows, then each Service gets back what it had."""
 
 from gitops_bg.core.checks.adoption.release import (
+    deployment_to_return_to,
     is_releasing,
     never_released,
     pods_needed,
@@ -15,7 +16,7 @@ def release(world: World) -> tuple[ScaleDeployment | HandBack, ...]:
     """What is due now; nothing while something is in the way that no waiting mends."""
     if not is_releasing(world) or never_released(world):
         return ()
-    view, needed = world.observed.deployment, pods_needed(world)
+    view, needed = deployment_to_return_to(world), pods_needed(world)
     if view is not None and view.replicas < needed and services_to_hand_back(world):
         return (ScaleDeployment(view.name, view.replicas, needed, "live traffic is to go back to its pods"),)
     if still_missing(world):

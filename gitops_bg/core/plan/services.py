@@ -117,11 +117,11 @@ def _keep_preview(world: World) -> tuple[ClusterAction, ...]:
         return ()
     if service is not None and is_former_preview(world, service):
         return (PointPreview(name, service.selector, digest, _ports(world, name, digest), adopts=True),)
-    moved = service is not None and service.digest not in ("", short(digest))
-    if service and moved and service.ours and (must_unname(world) or not may_repair(world, SERVICE, name)):
-        return ()
-    if service and moved and service.ours and not service.drifted:
-        return (PointPreview(name, service.selector, digest, _ports(world, name, digest)),)
+    if service is not None and service.ours and service.digest not in ("", short(digest)):
+        if must_unname(world) or not may_repair(world, SERVICE, name):
+            return ()
+        if not service.drifted:
+            return (PointPreview(name, service.selector, digest, _ports(world, name, digest)),)
     return _keep(world, Role.PREVIEW, name, service, digest)
 
 

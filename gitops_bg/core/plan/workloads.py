@@ -33,7 +33,7 @@ def by_priority(world: World) -> tuple[tuple[Version, ...], tuple[Version, ...],
     """
     versions, back = manageable(world), world.incoming if world.switch_kind is SwitchKind.ROLLBACK else None
     wanted = (back.digest if back else "", world.record.routing.traffic)
-    needed = tuple(version for digest in wanted for version in versions if digest and version.digest == digest)
+    needed = tuple(version for digest in wanted for version in versions if version.digest == digest)
     others = tuple(version for version in versions if version.digest not in wanted)
     served = tuple(version for version in others if not is_new(world, version))
     return needed, served, tuple(version for version in others if is_new(world, version))
@@ -50,7 +50,9 @@ def begins(world: World, version: Version) -> bool:
 
 
 def manageable(world: World) -> tuple[Version, ...]:
-    """The versions to manage now: while suspended, only the one that traffic goes back to."""
+    """The versions to manage now: while suspended, only the one that traffic goes back to, or where nothing serves,
+    as in a rebuilt cluster, the first one to.
+    """
     if not world.suspended:
         return world.record.versions
     coming = world.incoming

@@ -11,6 +11,7 @@ from gitops_bg.core.model.auxiliary import AppRoute, AuxiliaryObject
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import AuxiliaryView
 from gitops_bg.core.model.spec import Suspension
+from gitops_bg.core.plan.app_route import must_unname
 from gitops_bg.core.world import World
 from tests.core.simulation import manual
 from tests.core.worlds import NOW, active, candidate, decided, digest, service, world
@@ -84,6 +85,14 @@ DONE = {
         routed(*LATE, shows=1, view=live(1)),
         [f"preview {digest(2)}", "name none"],
     ),
+    "until then the preview waits": (
+        routed(active(1), candidate(2, available_since=NOW - timedelta(seconds=29)), shows=1, view=live(1)),
+        ["name none"],
+    ),
+    "and then it does not": (
+        routed(active(1), candidate(2, available_since=NOW - timedelta(seconds=30)), shows=1, view=live(1)),
+        [f"preview {digest(2)}", "name none"],
+    ),
     "it cannot be written: likewise": (
         routed(*TWO, shows=1, view=live(1), observed={"refused": "no rights"}),
         [f"preview {digest(2)}", "name none"],
@@ -149,6 +158,12 @@ def test_the_route(case: str) -> None:
     state, wanted = DONE[case]
     state = state.with_record(decided(state).record)
     assert done(state) == wanted
+
+
+def test_the_preview_does_not_wait_for_the_route_on_its_way_to_a_version_that_nobody_knows_any_more() -> None:
+    """How long it waited cannot be said."""
+    assert must_unname(routed(active(1), candidate(2, available_since=NOW), shows=1, preview=2, view=live(1)))
+    assert not must_unname(routed(*ONE, shows=1, preview=9, view=live(1)))
 
 
 def test_a_version_is_named_only_while_the_preview_shows_it() -> None:

@@ -8,11 +8,17 @@ from typing import Any
 import pytest
 
 from gitops_bg.core.checks.contests import carries_traffic
+from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.drift import GONE, REPLICAS, Contest
+from gitops_bg.core.model.observed import AuxiliaryView
 from gitops_bg.core.model.version import ConfigurationRef
 from gitops_bg.core.names import configuration_name, replica_set_name
 from gitops_bg.core.status.conditions import conditions_of
 from gitops_bg.core.world import World
+from tests.core.plan.test_configuration_copies import ACTIVE as SERVES
+from tests.core.plan.test_configuration_copies import ONE, copy
+from tests.core.plan.test_configuration_copies import named as copied
+from tests.core.plan.test_configuration_copies import state as using_copies
 from tests.core.simulation import APP
 from tests.core.worlds import NOW, SECOND, active, candidate, decided, digest, legacy, pods, sentences, service, world
 
@@ -42,12 +48,27 @@ def fought(state: World, *contests: Contest) -> World:
 LIVE_MOVED = world(active(1), candidate(2), observed={"active_service": service("web", 2)})
 LIVE_DRIFTED = world(active(1), observed={"active_service": service("web", 1, drifted=True)})
 PREVIEW_MOVED = world(active(1), candidate(2), record={"preview": digest(2)})
+PROMOTED = world(active(1), candidate(2), names_=2)
+WITHDRAWN = world(active(1), record={"withdrawals": 1})
 LIVE_GONE = world(active(1), observed={"active_service": None})
 LIVE_SET = world(active(1), sets=(pods(1, drifted=True),))
 LIVE_SMALL = world(active(1), sets=(pods(1, 1),))
 WARM_SET = world(legacy(1), active(2), sets=(pods(1, drifted=True), pods(2)))
 WARM_GONE = world(legacy(1), active(2), sets=(pods(2),))
 WARM_BIG = world(legacy(1), active(2), sets=(pods(1, 9), pods(2)))
+
+BUDGET = AuxiliaryObject("PodDisruptionBudget", "web")
+BUDGETS = [
+    world(
+        active(1),
+        desired={"auxiliary_objects": (BUDGET,)},
+        observed={"auxiliary_objects": live},
+        record={"auxiliary_objects": (BUDGET,)},
+    )
+    for live in ((AuxiliaryView(BUDGET, drifted=True),), ())
+]
+
+COPY_DRIFTED, COPY_GONE = (using_copies(SERVES, copies=each) for each in ((copy(ONE, drifted=True),), ()))
 
 ROWS: dict[str, tuple[World, Contest, str, float, float]] = {
     # the world, the part that is fought over, the words of the repair; seconds after the last one: it waits, it is made
@@ -57,11 +78,23 @@ ROWS: dict[str, tuple[World, Contest, str, float, float]] = {
         LIVE_DRIFTED, contest("Service", "web", "spec.ports", 0), "apply the active Service", 0.9, 1),
     "a live Service that is deleted": (
         LIVE_GONE, contest("Service", "web", GONE, 0), "apply the active Service", 0.9, 1),
+    "a live Service that live traffic is to move with": (
+        PROMOTED, contest("Service", "web", "spec.selector", 0), "switch live traffic", 0.9, 1),
+    "one that is to say that a switch was withdrawn": (
+        WITHDRAWN, contest("Service", "web", "metadata.annotations", 0), "mark Service web", 0.9, 1),
     "the preview waits two minutes": (
         PREVIEW_MOVED, contest("Service", "web-preview", "spec.selector", 0), "point the preview Service", 119, 120),
     "the ReplicaSet that serves": (
         LIVE_SET, contest("ReplicaSet", named(1), "spec.template", 0), "repair the blue ReplicaSet", 0.9, 1),
     "its size": (LIVE_SMALL, contest("ReplicaSet", named(1), REPLICAS, 0), "from 1 to 3", 0.9, 1),
+    "the copy of a ConfigMap that what serves uses": (
+        COPY_DRIFTED, contest("ConfigMap", copied(ONE), "data", 0), "repair settings-", 0.9, 1),
+    "such a copy that is deleted": (
+        COPY_GONE, contest("ConfigMap", copied(ONE), GONE, 0), "make settings-", 0.9, 1),
+    "a budget": (
+        BUDGETS[0], contest("PodDisruptionBudget", "web", "spec.minAvailable", 0), f"apply {BUDGET}", 119, 120),
+    "a budget that is deleted": (
+        BUDGETS[1], contest("PodDisruptionBudget", "web", GONE, 0), f"apply {BUDGET}", 119, 120),
     "a warm ReplicaSet": (
         WARM_SET, contest("ReplicaSet", named(1), "spec.template", 0), "repair the blue ReplicaSet", 119, 120),
     "a warm ReplicaSet that is deleted": (

@@ -97,6 +97,13 @@ def test_new_pods_are_born_with_it():
     assert created.metadata == PREVIEW
 
 
+def test_what_serves_comes_back_with_it():
+    """Services may select by it."""
+    state = world(active(1), spec=SPEC, sets=())
+    (created,) = grow(state, manageable(state))
+    assert created.metadata == ACTIVE
+
+
 def test_repair_gives_it_back():
     state = world(active(1), spec=SPEC, sets=(dressed(1, ACTIVE, drifted=True),))
     (repair,) = grow(state, manageable(state))

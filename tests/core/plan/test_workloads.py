@@ -9,7 +9,7 @@ from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.record import Switch, SwitchKind
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.version import Snapshot, Version
-from gitops_bg.core.plan.workloads import grow, manageable, shrink
+from gitops_bg.core.plan.workloads import begins, by_priority, grow, manageable, shrink
 from tests.core.simulation import manual, template
 from tests.core.worlds import (
     NOW,
@@ -125,6 +125,12 @@ GROWN = {
         ),
         [f"scale {named(1)} from 0 to 3: the archived version needs 3"],
     ),
+    "suspended: nothing where traffic goes nowhere": (world(active(1), spec=SUSPENDED, sets=()), []),
+    "suspended: what is to serve where nothing does": (
+        world(legacy(1), rising(2), live=0, names_=1, spec=SUSPENDED, sets=()),
+        [f"create the blue ReplicaSet of {named(1)} at 3"],
+    ),
+    "suspended: nothing where nothing serves, and is to": (world(rising(1), live=0, spec=SUSPENDED, sets=()), []),
     "suspended: nothing of what main promotes": (
         world(active(1), rising(2), names_=2, spec=SUSPENDED, sets=(pods(1),)),
         [],
@@ -136,6 +142,49 @@ GROWN = {
 def test_grow(name):
     state, said = GROWN[name]
     assert [str(action) for action in grow(state, manageable(state))] == said
+
+
+def numbers(*groups):
+    return tuple(tuple(version.number for version in versions) for versions in groups)
+
+
+PRIORITIES = {
+    "what traffic goes back to, then what serves, then what served, then what is new": (
+        world(archived(1), legacy(2), active(3), candidate(4), names_=2),
+        ((2, 3), (1,), (4,)),
+    ),
+    "what a promotion moves to is new, and comes last": (
+        world(legacy(1), active(2), candidate(3), names_=3),
+        ((2,), (1,), (3,)),
+    ),
+    "what a promotion moves to and served before waits for what serves": (
+        world(active(1), legacy(2), names_=2),
+        ((1,), (2,), ()),
+    ),
+    "in a rebuilt cluster all is new": (world(legacy(1), rising(2), live=0, names_=1, sets=()), ((), (), (1, 2))),
+}
+
+
+@pytest.mark.parametrize("name", PRIORITIES)
+def test_what_traffic_needs_grows_first(name):
+    state, groups = PRIORITIES[name]
+    assert numbers(*by_priority(state)) == groups
+
+
+BEGINS = {
+    "one without a ReplicaSet": (world(active(1), rising(2), sets=(pods(1),)), True),
+    "one whose ReplicaSet is to grow": (world(active(1), rising(2), sets=(pods(1), pods(2, 0))), False),
+    "one whose former ReplicaSet is going away": (
+        world(active(1), rising(2), sets=(pods(1), pods(2, 0, deleting=True))),
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BEGINS)
+def test_a_replica_set_is_created_now_for(name):
+    state, begun = BEGINS[name]
+    assert begins(state, state.record.numbered(2)) is begun
 
 
 PENDING = Switch(digest(2), digest(1), SwitchKind.ROLLBACK, NOW)

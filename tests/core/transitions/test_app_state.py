@@ -6,6 +6,7 @@ import pytest
 
 from gitops_bg.core.model.desired import Missing, Problem
 from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.git.main import Knowledge
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Event, LedgerEntry, Override
 from gitops_bg.core.model.spec import DeletionPolicy, Suspension
@@ -39,6 +40,10 @@ CHANGES = {
         world(active(1), record={"orphaned": True}),
         [("adopted", "the app's folder is back in main")],
     ),
+    "its folder comes back, whatever would have become of it": (
+        world(active(1), spec=DELETE, record={"orphaned": True}),
+        [("adopted", "the app's folder is back in main")],
+    ),
     "its folder leaves main on purpose": (world(active(1), spec=DELETE, desired=GONE), [("deleted", "")]),
     "its folder leaves main, and its objects stay": (
         world(active(1), spec=ORPHAN, desired=GONE),
@@ -61,8 +66,21 @@ CHANGES = {
             )
         ],
     ),
+    "history is rewritten, which is why main counts for nothing": (
+        world(active(1), desired={**REWRITTEN, "knowledge": Knowledge.REWRITTEN}),
+        [
+            (
+                "history-rewritten",
+                "main no longer contains ffffffffff; it moves nothing until that is back or accepted",
+            )
+        ],
+    ),
     "history stays rewritten": (world(active(1), desired=REWRITTEN, record={"history": "f" * 40}), []),
     "history is accepted": (world(active(1), record={"history": "f" * 40}), [("history-accepted", "")]),
+    "history is accepted, while nothing is known to last": (
+        world(active(1), desired={"history_lasts": False}, record={"history": "f" * 40}),
+        [("history-accepted", "")],
+    ),
     "nothing changes": (world(active(1)), []),
 }
 
@@ -102,6 +120,29 @@ def test_the_ledger_says_who_and_by_which_commit(name):
     state, said = WHO[name]
     (entry,) = note_standing(state).record.ledger
     assert (entry.event, entry.by, entry.commit, entry.reason) == said
+
+
+LED = "c" * 40
+NAMES = {
+    "that it is broken": (world(active(1), desired=PROBLEMS), ("invalid", LED, None, None)),
+    "that it is mended": (world(active(1), record={"invalid": SAID}), ("valid", LED, None, None)),
+    "that it keeps serving without a folder": (world(active(1), desired=GONE), ("orphaned", LED, None, 1)),
+    "that its folder is back": (world(active(1), record={"orphaned": True}), ("adopted", LED, None, None)),
+    "that it ends": (world(active(1), spec=DELETE, desired=GONE), ("deleted", LED, 1, None)),
+    "that history is rewritten": (world(active(1), desired=REWRITTEN), ("history-rewritten", LED, None, None)),
+    "that history is accepted": (
+        world(active(1), record={"history": "f" * 40}),
+        ("history-accepted", LED, None, None),
+    ),
+}
+"""The event, the commit, and the versions that traffic leaves and that it has."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_ledger_names_the_commit_and_what_served_when_it_says(name):
+    state, said = NAMES[name]
+    (entry,) = note_standing(state).record.ledger
+    assert (entry.event, entry.commit, entry.from_version, entry.to_version) == said
 
 
 def test_a_long_list_of_problems_is_cut_in_the_ledger():

@@ -300,6 +300,10 @@ ROUTED = {
         ),
         [f"apply the preview Service web-preview -> {S2}: somebody changed its selector"],
     ),
+    "a preview of a version that nobody knows any more": (
+        world(active(1), record={"preview": digest(9)}, observed={"preview_service": None}),
+        [f"apply the preview Service web-preview -> {short(digest(9))}: it does not exist"],
+    ),
     "a preview whose selector was wiped": (
         world(active(1), observed={"preview_service": service("web-preview", 0)}),
         [f"apply the preview Service web-preview -> {S1}: somebody changed its selector"],
@@ -420,6 +424,14 @@ def test_another_switch_is_decided_once_the_withdrawn_one_is_over() -> None:
 
 MARKS = {
     "nothing was withdrawn": (world(active(1), record={"withdrawals": 0}), []),
+    "nothing was withdrawn since the record began anew: an older mark stays": (
+        world(active(1), observed=marked(withdrawn="dead-2")),
+        [],
+    ),
+    "nothing serves, and no switch is on its way": (
+        world(rising(1), live=0, record={"withdrawals": 2}, observed=marked(0)),
+        [],
+    ),
     "it does not say so yet": (world(active(1), record={"withdrawals": 2}), ["5eed-2"]),
     "it says so": (world(active(1), record={"withdrawals": 2}, observed=marked(withdrawn="5eed-2")), []),
     "it says so of an earlier one": (

@@ -45,13 +45,21 @@ def moves_no_more(world: World) -> bool:
 
 def is_handed_back(view: ServiceView | None) -> bool:
     """Whether a Service is somebody's else again, and selects no version of ours."""
-    return view is not None and not view.ours and view.unclaimed and bool(view.selector) and not view.digest
+    return view is not None and view.unclaimed and bool(view.selector) and not view.digest
 
 
 def services_to_hand_back(world: World) -> tuple[ServiceView, ...]:
     """The active Services that are still ours and remember what they selected."""
     views = (view for _, view in world.active_services)
     return tuple(view for view in views if view is not None and view.ours and view.before)
+
+
+def deployment_to_return_to(world: World) -> DeploymentView | None:
+    """The Deployment that live traffic goes back to, as it was looked at; None where it was not. A look at another one
+    says nothing about it.
+    """
+    release, view = world.release, world.observed.deployment
+    return view if release is not None and view is not None and view.name == release.deployment else None
 
 
 def pods_needed(world: World) -> int:
@@ -62,8 +70,7 @@ def pods_needed(world: World) -> int:
 
 def never_released(world: World) -> tuple[str, ...]:
     """Everything that no waiting mends."""
-    release, view = world.release, world.observed.deployment
-    if release is None:
+    if world.release is None:
         return ()
     missing = [f"Service {name} does not exist" for name, view_ in world.active_services if view_ is None]
     missing += [
@@ -72,30 +79,30 @@ def never_released(world: World) -> tuple[str, ...]:
         if each is not None and each.ours and not each.before
     ]
     missing += [each.owner for _, each in world.active_services if each is not None and _is_of_others(each)]
-    return (*missing, *_about(world, release.deployment, view))
+    return (*missing, *_about(world, deployment_to_return_to(world)))
 
 
 def _is_of_others(view: ServiceView) -> bool:
     return not view.ours and not is_handed_back(view)
 
 
-def _about(world: World, name: str, view: DeploymentView | None) -> tuple[str, ...]:
-    if view is None or view.name != name:
+def _about(world: World, view: DeploymentView | None) -> tuple[str, ...]:
+    if view is None:
         return ()
     if view.trouble:
         return (view.trouble,)
     if view.gone:
-        return (f"Deployment {name} does not exist: apply it again, at 0 replicas",)
+        return (f"Deployment {view.name} does not exist: apply it again, at 0 replicas",)
     if view.controller:
-        return (f"Deployment {name} is controlled by {view.controller}, which decides its size",)
+        return (f"Deployment {view.name} is controlled by {view.controller}, which decides its size",)
     if services_to_hand_back(world) and not is_what_served(world, view):
-        return (f"the Services did not select the pods of Deployment {name} before they were handed over",)
+        return (f"the Services did not select the pods of Deployment {view.name} before they were handed over",)
     return ()
 
 
 def still_missing(world: World) -> tuple[str, ...]:
     """What must come true before the Services are handed back; empty where nothing is missing."""
-    view, needed = world.observed.deployment, pods_needed(world)
+    view, needed = deployment_to_return_to(world), pods_needed(world)
     if world.record.routing.switch is not None or world.incoming is not None:
         return ("live traffic moves between versions",)
     if never := never_released(world):
@@ -145,7 +152,7 @@ def has_arrived(world: World) -> bool:
     """Whether every Service is handed back, and its endpoints are as many pods as the Deployment has, and none of an
     app. Endpoints follow a moment later: until then they are still our own, and as many.
     """
-    view = world.observed.deployment
+    view = deployment_to_return_to(world)
     services = [service for _, service in world.active_services]
     if view is None or view.available < 1 or not all(map(is_handed_back, services)):
         return False

@@ -9,6 +9,7 @@ Services that lead to two places would be worse than either. While the app is re
 from dataclasses import replace
 
 from gitops_bg.core.checks.adoption.release import (
+    deployment_to_return_to,
     has_arrived,
     is_releasing,
     services_to_hand_back,
@@ -37,7 +38,7 @@ def _begun(world: World) -> World:
 
 
 def _arrived(world: World) -> World:
-    active, view = world.active, world.observed.deployment
+    active, view = world.active, deployment_to_return_to(world)
     if active is None or world.record.routing.switch or not has_arrived(world):
         return world
     world = world.with_record(replace(world.record, adopted=None, released=True))

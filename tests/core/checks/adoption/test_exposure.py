@@ -12,9 +12,10 @@ from gitops_bg.core.checks.adoption.taking_over import OTHER_STAND_IN, STAND_IN,
 from gitops_bg.core.checks.sizes import wanted_size
 from gitops_bg.core.model.actions import CreateReplicaSet, ScaleReplicaSet
 from gitops_bg.core.model.decision import GateKind, Phase
+from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.record import Switch, SwitchKind
-from gitops_bg.core.model.version import Color, PodMetadata, Stage
+from gitops_bg.core.model.version import Color, PodMetadata, Snapshot, Stage
 from tests.core.checks.adoption.test_taking_over import adopting, before, foreign, labelled
 from tests.core.simulation import APP, manual
 from tests.core.worlds import (
@@ -166,6 +167,22 @@ def test_before_the_first_version_has_a_number_other_services_are_no_conflict():
     assert not list(inescapable(state))
 
 
+def test_a_version_whose_template_nobody_knows_is_no_conflict_by_itself():
+    """It can have no pods: what they would carry cannot be said."""
+    version = replace(rising(1), snapshot=Snapshot(digest(1), ""))
+    unread = {"target": Missing.ABSENT, "primary": Missing.UNREADABLE}
+    state = before(version, names_=1, desired=unread, observed={"other_services": (other((names.APP, "web")),)})
+    assert not list(inescapable(state))
+
+
+def test_the_version_that_is_wanted_is_the_one_that_must_escape():
+    """Not the target, where primary.yaml names another."""
+    versions = labelled(1, [("app", "web"), (names.VERSION, "x")]), labelled(2, OWN)
+    state = before(*versions, names_=1, observed={"other_services": (other((names.APP, "web"), (names.VERSION, "1")),)})
+    [said] = inescapable(state)
+    assert "would send its traffic to v1" in said
+
+
 def test_a_stand_in_that_is_still_missing_is_no_conflict():
     state, _ = to_be_adopted(BY_TIER, sets=(pods(1, 0, color=Color.BLUE),))
     assert not [each for each in decided(state).conditions if each.type == "Conflict" and each.status]
@@ -197,6 +214,7 @@ def beside(*others, versions=(), **more):
 
 ALL_LABELS = {"app": "web", **names.selector(APP, digest(2)), names.COLOR: "green", names.VERSION: "2"}.items()
 """Those of the pods of version 2."""
+ANY_ROLE = PodMetadata((("role", "any"),))
 ROLES = manual(active_metadata=LIVE_ROLE, preview_metadata=PREVIEW_ROLE)
 EXPOSED = {
     "a candidate that waits for its promotion": (beside(BY_APP), [2]),
@@ -205,6 +223,13 @@ EXPOSED = {
     "the first version of an app": (beside(BY_APP, versions=(candidate(1),), live=0, names_=0), [1]),
     "every label that the pods have, while they are what they are when live": (
         beside(other(*ALL_LABELS)),
+        [2],
+    ),
+    "a label that is the same of both roles": (
+        beside(
+            other(("role", "any")),
+            spec=manual(active_metadata=ANY_ROLE, preview_metadata=ANY_ROLE),
+        ),
         [2],
     ),
     "a label that both roles leave alone": (beside(BY_APP, spec=ROLES), [2]),
@@ -247,6 +272,9 @@ HIDDEN = {
     "one without pods that primary.yaml names": beside(BY_APP, names_=2, sets=(pods(1), pods(2, 0))),
     "one without pods that the Service does not select": beside(other(("app", "cart")), sets=(pods(1), pods(2, 0))),
     "one that primary.yaml names": beside(BY_APP, names_=2),
+    "one whose template nobody knows": beside(
+        BY_APP, versions=(active(1), candidate(2, snapshot=Snapshot(digest(2), ""))), wants=1, sets=(pods(1),)
+    ),
     "nothing is known": world(active(1), candidate(2)),
 }
 

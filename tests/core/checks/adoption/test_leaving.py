@@ -34,6 +34,10 @@ def with_policy(policy):
 ASKS = {
     "its folder is gone": (leaving(), Release("old")),
     "its folder is gone, and it asked before": (leaving(spec=replace(REVERT, release=Release("x"))), Release("x")),
+    "its folder is gone, and another Deployment began to get it back": (
+        leaving(record={"release": "older"}),
+        Release("older"),
+    ),
     "its folder is there": (leaving(desired={}), None),
     "its folder is there, and asks": (leaving(spec=SPEC, desired={}), Release("old")),
     "main was not read": (leaving(desired={**GONE, "in_git": True}), None),

@@ -1,11 +1,12 @@
 """While a live Service belongs to somebody else, no pod of ours matches its selector."""
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.checks.adoption.onboarding import leak_to
+from gitops_bg.core.checks.adoption.onboarding import leak_to, selects_pods
 from gitops_bg.core.checks.sizes import wanted_size
 from gitops_bg.core.engine import decide
 from gitops_bg.core.model.actions import CreateReplicaSet, ScaleReplicaSet
@@ -70,6 +71,47 @@ def test_no_pods_for(name):
     version = state.record.numbered(number)
     assert leak_to(state, version).name == "web"
     assert wanted_size(state, version) == 0
+
+
+SELECTS = {
+    "pods that are up": (world(active(1), candidate(2)), foreign(), True),
+    "pods that are going": (world(active(1), candidate(2), sets=(pods(2, 0, pods=1),)), foreign(), True),
+    "pods that are to come": (world(active(1), candidate(2), sets=(pods(2, 1, 0),)), foreign(), True),
+    "none: its ReplicaSet is at 0": (world(active(1), candidate(2), sets=(pods(2, 0),)), foreign(), False),
+    "none: it has no ReplicaSet": (world(active(1), candidate(2), sets=()), foreign(), False),
+    "none, by other labels": (world(active(1), candidate(2)), foreign(selector=(("app", "cart"),)), False),
+    "none: a Service without a selector selects nothing": (world(active(1), candidate(2)), foreign(selector=()), False),
+}
+
+
+@pytest.mark.parametrize("name", SELECTS)
+def test_a_service_selects(name):
+    state, seen, selected = SELECTS[name]
+    assert selects_pods(state, seen["active_service"], state.record.numbered(2)) is selected
+
+
+UNLABELLED = {
+    "no metadata": {"spec": {}},
+    "no labels": {"metadata": {"annotations": {"a": "b"}}, "spec": {}},
+    "labels that are null": {"metadata": {"labels": None}, "spec": {}},
+}
+
+
+@pytest.mark.parametrize("name", UNLABELLED)
+def test_a_template_without_labels_of_its_own_has_those_of_the_agent(name):
+    version = rising(1, snapshot=Snapshot(digest(1), json.dumps(UNLABELLED[name])))
+    state = onboarding(version, view=foreign(selector=(("gitops-bg.dev/app", "web"),)))
+    assert leak_to(state, version).name == "web"
+    assert leak_to(onboarding(version), version) is None
+
+
+def test_what_a_live_replica_set_gives_its_pods_has_the_labels_of_the_agent_as_well():
+    """Also where the ReplicaSet is still to get the labels of its role."""
+    spec = manual(active_metadata=PodMetadata((("role", "live"),)))
+    held = pods(1, 0, color=Color.BLUE, metadata=PodMetadata((("role", "before"),)))
+    selector = (("gitops-bg.dev/app", "web"), ("role", "before"))
+    state = onboarding(rising(1), view=foreign(selector=selector), spec=spec, sets=(held,))
+    assert leak_to(state, state.record.numbered(1)).name == "web"
 
 
 HARMLESS = {

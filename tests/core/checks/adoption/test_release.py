@@ -12,6 +12,7 @@ from gitops_bg.core.checks.adoption.release import (
     moves_no_more,
     never_released,
     pods_needed,
+    services_to_hand_back,
     still_missing,
 )
 from gitops_bg.core.checks.adoption.taking_over import (
@@ -118,6 +119,8 @@ def selecting_pods(*apps, **more):
 
 
 RENAMED = replace(SPEC, adopt=Adoption(app="pay"))
+SERVING = pods(2, 3, color=active(2).color, metadata=HELD)
+WITHOUT_STAND_IN = pods(1, 0, color=legacy(1).color)
 WAITS = {
     "pods of the Deployment": (releasing(deployment=replace(DEPLOYMENT, available=2)), "2 of 3 pods of Deployment old"),
     "pods whose labels are being changed": (
@@ -125,6 +128,14 @@ WAITS = {
         "pods of v2 do not carry",
     ),
     "a look at the Deployment": (releasing(deployment=None), "the Deployment is looked at next"),
+    "a look at that Deployment: another one's pods are not where traffic goes": (
+        releasing(deployment=replace(DEPLOYMENT, name="older")),
+        "the Deployment is looked at next",
+    ),
+    "pods that are going, though their ReplicaSet is at 0 already": (
+        releasing(sets=(SERVING, replace(WITHOUT_STAND_IN, pods=1))),
+        "pods of v1 do not carry",
+    ),
     "a switch": (
         releasing(record={"switch": Switch(digest(2), digest(3), SwitchKind.PROMOTION, NOW)}, names_=3),
         "live traffic moves between versions",
@@ -155,6 +166,10 @@ WAITS = {
         selecting_pods("cart", spec=RENAMED),
         "Service web would select pods of app cart",
     ),
+    "pods of an app, where it no longer says what it was adopted from": (
+        selecting_pods("cart", spec=replace(SPEC, adopt=None)),
+        "Service web would select pods of app cart",
+    ),
     "its own pods": (selecting_pods("web"), "Service web would select pods of app web"),
     "a look at the pods": (
         releasing(replace(OURS, selected=None)),
@@ -176,6 +191,10 @@ def test_no_service_goes_back_before(name):
     state, said = WAITS[name]
     assert any(_says(each, said) for each in still_missing(state)), still_missing(state)
     assert did(state, HandBack) == []
+
+
+def test_a_version_without_pods_holds_no_service_back():
+    assert still_missing(releasing(sets=(SERVING, WITHOUT_STAND_IN))) == ()
 
 
 NEVER = {
@@ -208,6 +227,13 @@ def test_nothing_is_written_and_all_is_said_where_it_cannot_be(name):
     assert (condition.status, condition.reason) == (False, "Conflict")
 
 
+def test_nothing_is_written_and_nothing_is_over_by_a_look_at_another_deployment():
+    """Neither is it scaled, nor do its pods prove that live traffic has arrived."""
+    other = replace(DEPLOYMENT, name="older", replicas=0)
+    assert did(releasing(deployment=other), HandBack, ScaleDeployment) == []
+    assert not has_arrived(releasing(replace(THEIRS, ready_endpoints=3), other))
+
+
 def test_nothing_is_in_the_way_of_what_nobody_asks_for():
     state = releasing(view=None, spec=replace(SPEC, release=None))
     assert never_released(state) == ()
@@ -215,9 +241,46 @@ def test_nothing_is_in_the_way_of_what_nobody_asks_for():
 
 def test_each_service_goes_back_in_one_write_to_what_it_selected():
     assert did(releasing(), HandBack) == ["hand Service web back, to app=web"]
+    half = of_two(THEIRS, replace(OURS, name="web-grpc"))
+    assert did(half, HandBack) == ["hand Service web-grpc back, to app=web"]
+
+
+def of_two(web, grpc, **more):
+    """An app with two active Services."""
     spec = replace(SPEC, strategy=replace(SPEC.strategy, more_active_services=("web-grpc",)))
-    half = {"more_active_services": (service("web-grpc", 2, before=APP_WEB, selected=SelectedPods()),)}
-    assert did(releasing(THEIRS, spec=spec, observed=half), HandBack) == ["hand Service web-grpc back, to app=web"]
+    return releasing(web, spec=spec, observed={"more_active_services": (grpc,)}, **more)
+
+
+LEFT_TO_HAND_BACK = {
+    "one that selects what serves": (OURS, True),
+    "one that nobody knows the former selector of": (replace(OURS, before=()), False),
+    "one that is back, and still says what it had": (replace(THEIRS, before=APP_WEB), False),
+}
+
+
+@pytest.mark.parametrize("name", LEFT_TO_HAND_BACK)
+def test_a_service_is_handed_back_once(name):
+    view, left = LEFT_TO_HAND_BACK[name]
+    assert services_to_hand_back(releasing(view)) == ((view,) if left else ())
+
+
+MOVES_NO_MORE = {
+    "no Service is back yet": (releasing(), False),
+    "one of two is": (of_two(THEIRS, replace(OURS, name="web-grpc")), True),
+    "one has no selector: it leads nowhere": (releasing(replace(THEIRS, selector=())), False),
+    "one lost its labels, and still selects what serves": (
+        releasing(replace(OURS, ours=False, owner="nobody's", unclaimed=True)),
+        False,
+    ),
+    "somebody controls one that is back": (releasing(replace(THEIRS, unclaimed=False)), False),
+    "it was released": (releasing(record={"released": True, "adopted": None}), True),
+}
+
+
+@pytest.mark.parametrize("name", MOVES_NO_MORE)
+def test_no_version_may_get_live_traffic_any_more_where(name):
+    state, no_more = MOVES_NO_MORE[name]
+    assert moves_no_more(state) is no_more
 
 
 def test_our_pods_stay_until_the_endpoints_are_the_deployments():
@@ -245,10 +308,14 @@ def test_live_traffic_has_arrived_at(name):
     assert has_arrived(releasing(view, replace(DEPLOYMENT, available=available))) is arrived
 
 
+def test_live_traffic_has_arrived_when_the_endpoints_of_every_service_have_followed():
+    there, late = replace(THEIRS, ready_endpoints=3), replace(THEIRS, name="web-grpc", ready_endpoints=2)
+    assert not has_arrived(of_two(there, late))
+    assert has_arrived(of_two(there, replace(late, ready_endpoints=3)))
+
+
 def test_no_service_of_several_goes_back_while_one_of_them_would_select_pods_of_an_app():
-    spec = replace(SPEC, strategy=replace(SPEC.strategy, more_active_services=("web-grpc",)))
-    other = service("web-grpc", 2, before=APP_WEB, selected=SelectedPods(("pay",)))
-    state = releasing(spec=spec, observed={"more_active_services": (other,)})
+    state = of_two(OURS, replace(OURS, name="web-grpc", selected=SelectedPods(("pay",))))
     assert still_missing(state) == ("Service web-grpc would select pods of app pay",)
     assert did(state, HandBack) == []
     assert decided(state).record.release == ""
@@ -336,6 +403,15 @@ def test_a_released_app_rests_and_says_where_traffic_goes():
     assert at_rest(releasing()) == "", "what still serves is not at rest"
     assert deployment_size(released()) is None
     assert not may_take_over(released(), THEIRS)
+
+
+def test_a_deployment_that_has_all_services_again_is_not_scaled():
+    """Its size is that of whoever has it: an autoscaler may have made it smaller."""
+    assert did(releasing(THEIRS, replace(DEPLOYMENT, replicas=1, available=1)), ScaleDeployment) == []
+
+
+def test_a_released_app_writes_to_no_service_that_somebody_gives_the_labels_of_before():
+    assert did(released(view=OURS), HandBack, ScaleDeployment) == []
 
 
 def test_no_merge_moves_traffic_to_a_released_app():
