@@ -398,6 +398,11 @@ class Cluster:
         """Queue a Kubernetes Event about a release group; never fails, never waits."""
         self._events.put(KubernetesEvent(group, uid, reason, message, warning, now, RELEASE_GROUPS))
 
+    @property
+    def events_told(self) -> bool:
+        """Whether every Event so far was written, or dropped."""
+        return self._events.idle
+
     def request(self, app: AppKey, request: Request) -> None:
         """Write an operator's request for the agent (`gitops-bg abort`, `rollback --offline`)."""
         self._annotate(app, names.REQUEST, annotation_of(request))

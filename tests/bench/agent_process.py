@@ -129,9 +129,12 @@ def main() -> None:
         return moment
 
     def idle() -> float:
-        """Wait until nothing is left to do; when that was."""
+        """Wait until nothing is left to do; when that was. No Event waits any more, so what comes after is counted."""
         agent.rest(_IDLE)
-        return time.monotonic()
+        done = time.monotonic()
+        while not agent.cluster.events_told:
+            time.sleep(0.005)
+        return done
 
     def settle() -> None:
         """Wait until nothing is left to do, and have saved what is only noted: another process goes on from there."""

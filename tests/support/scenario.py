@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
@@ -39,6 +40,8 @@ from tests.support.readings import Version, entries_in, version_of
 from tests.support.waiting import PATIENCE, eventually
 
 STATE_BRANCH = "gitops-bg/state/test"
+_FOR_EVENTS = 1.0
+"""Seconds in which the Events of an agent with nothing left to do are written, where the API server is there."""
 
 
 class Clock:
@@ -149,7 +152,9 @@ class Scenario:
         self.wait_idle()
 
     def wait_idle(self, timeout: float = PATIENCE) -> None:
-        """Wait until the agent has read Git and has nothing left to do or to write."""
+        """Wait until the agent has read Git and has nothing left to do or to write; for its Events only a moment, since
+        the API server may be away.
+        """
         agent = self.agent
         assert agent is not None
 
@@ -160,6 +165,8 @@ class Scenario:
             )
 
         eventually(idle, timeout, what="the agent is idle")
+        patient = time.monotonic() + _FOR_EVENTS
+        eventually(lambda: agent.cluster.events_told or time.monotonic() > patient, what="its Events are written")
 
     def writes(self) -> list[Write]:
         """Every write of the agent to this namespace so far, Events included."""

@@ -73,6 +73,11 @@ class EventSink:
         with contextlib.suppress(queue.Full):
             self._waiting.put_nowait(event)
 
+    @property
+    def idle(self) -> bool:
+        """Whether every Event so far was written, or dropped."""
+        return not self._waiting.unfinished_tasks
+
     def _run(self) -> None:
         """Write what waits, and begin a moment later where nothing waited before."""
         while (event := self._waiting.get()) is not None:
@@ -92,6 +97,8 @@ class EventSink:
             _LOG.warning("%s", error, exc_info=error.__cause__)
         except GitopsBgError as error:
             _LOG.debug("an Event was not written: %s", error)
+        finally:
+            self._waiting.task_done()
 
     def write(self, event: KubernetesEvent) -> None:
         """Write one Event now, or increase the count of an equal one."""

@@ -299,6 +299,30 @@ def test_events_stand_beside_the_app_and_count_up(scene: Scene) -> None:
     assert "point the preview at v7" in described.stdout
 
 
+def test_events_are_written_in_order_a_moment_later_and_before_the_end(scene: Scene) -> None:
+    client = Client(Access(scene.cluster.kubeconfig))
+    sink, words = EventSink(client), [f"step {number}" for number in range(6)]
+
+    def put(*said: str) -> None:
+        for each in said:
+            sink.put(KubernetesEvent(scene.app, "uid", "Repaired", each, False, NOW))
+
+    def told() -> list[str]:
+        found = scene.cluster.list(collection("v1", "Event", scene.app.namespace))
+        return [each["message"] for each in sorted(found, key=lambda each: int(each["metadata"]["resourceVersion"]))]
+
+    sink.start()
+    assert sink.idle
+    put(*words[:4])
+    assert not sink.idle
+    eventually(lambda: sink.idle, what="all are written")
+    assert told() == words[:4]
+    put(*words[4:])
+    sink.stop()
+    client.close()
+    assert told() == words
+
+
 def test_event_of_an_agent_before_is_no_obstacle_to_the_same_words(scene: Scene) -> None:
     """A new agent has not counted it, and finds its name taken."""
     happening = KubernetesEvent(scene.app, "uid", "PreviewSwitched", "point the preview at v7", False, NOW)
