@@ -27,8 +27,7 @@ from gitops_bg.cluster.manifests.auxiliary import (
     scale_target_ref,
     sentence,
 )
-from gitops_bg.cluster.manifests.patches import disown, without
-from gitops_bg.cluster.observation.additions import additions
+from gitops_bg.cluster.manifests.patches import disown, take_out
 from gitops_bg.cluster.observation.gateways import acceptance, refusal_of
 from gitops_bg.cluster.observation.live_names import live_name
 from gitops_bg.cluster.observation.ownership import controlling_app, is_unclaimed, owner_of
@@ -144,9 +143,8 @@ class AuxiliaryObjects:
         else:
             manifest = auxiliary_manifest(app, app_uid, kind, auxiliary_object.name, given, scale_target)
         drift = self._intents.drift(kind, live, manifest)
-        if live is not None and (added := additions(live, manifest)):
-            # An apply leaves alone what it does not name.
-            self._client.json_patch(kind, app.namespace, auxiliary_object.name, without(live, added))
+        if change := take_out(live, manifest):
+            self._client.json_patch(kind, app.namespace, auxiliary_object.name, change)
         answer = self._client.apply(kind, manifest, force=live is not None)
         extra = more_data(answer, manifest)
         if extra:

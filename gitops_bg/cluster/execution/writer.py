@@ -10,8 +10,7 @@ from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import APPS, Kind, Object, name_of
 from gitops_bg.cluster.execution.anchors import Anchors
 from gitops_bg.cluster.execution.intents import Intents
-from gitops_bg.cluster.manifests.patches import without
-from gitops_bg.cluster.observation.additions import additions
+from gitops_bg.cluster.manifests.patches import take_out
 from gitops_bg.cluster.observation.field_paths import ChangedField
 from gitops_bg.cluster.observation.reader import WriteThrough
 from gitops_bg.core import names
@@ -59,14 +58,13 @@ class Writer:
     def apply(self, kind: Kind, body: Object, live: Object | None, *, force: bool | None = None) -> Written:
         """Server-side apply, see `Client.apply`; objects that should outlive their controller get the second owner.
 
-        ``live`` is the object as it was read just before: what others added to it goes (`additions`). None: there was
+        ``live`` is the object as it was read just before: what others added to it goes. None: there was
         none, and no foreign field is taken over.
         """
         anchored, by_force = self.anchors.anchored(kind, body), live is not None if force is None else force
         drift = self.drift(kind, live, body)
-        if live is not None and (added := additions(live, anchored)):
-            # An apply leaves alone what it does not name.
-            self.json_patch(kind, *name_of(body), without(live, added))
+        if change := take_out(live, anchored):
+            self.json_patch(kind, *name_of(body), change)
         answer = self._remembered(kind, name_of(body), lambda: self._client.apply(kind, anchored, force=by_force))
         self.applied(kind, body, answer)
         return Written(answer, entry_between(kind, live, answer, drift))

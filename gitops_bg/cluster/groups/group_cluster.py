@@ -16,7 +16,7 @@ from gitops_bg.cluster.groups.manifests import WRITTEN_ONCE, group_labels, group
 from gitops_bg.cluster.groups.routes import read_route
 from gitops_bg.cluster.groups.status import group_status, load_group_record
 from gitops_bg.cluster.manifests.http_routes import http_route
-from gitops_bg.cluster.manifests.patches import keep_before, unchanged, without
+from gitops_bg.cluster.manifests.patches import keep_before, take_out, unchanged
 from gitops_bg.cluster.observation.additions import additions
 from gitops_bg.cluster.observation.gateways import acceptance
 from gitops_bg.cluster.observation.states import meta_of
@@ -133,9 +133,8 @@ class GroupCluster:
         body = group_manifest(group, spec, self._annotations)
         live = self._client.get(RELEASE_GROUPS, group.namespace, group.name)
         drift = self._intents.drift(RELEASE_GROUPS, live, body)
-        if live is not None and (added := additions(live, body)):
-            # An apply leaves alone what it does not name.
-            self._client.json_patch(RELEASE_GROUPS, *name_of(body), without(live, added))
+        if change := take_out(live, body):
+            self._client.json_patch(RELEASE_GROUPS, *name_of(body), change)
         self._intents.applied(RELEASE_GROUPS, body, self._client.apply(RELEASE_GROUPS, body, force=True))
         return drift
 
@@ -200,7 +199,7 @@ class GroupCluster:
         change = [
             *unchanged(live["metadata"]["resourceVersion"]),
             *([] if names.MEMBER in before else keep_before(live)),
-            *without(live, additions(live, body)),
+            *take_out(live, body),
             {"op": "add", "path": "/metadata/labels", "value": labels},
             {"op": "add", "path": "/spec/selector", "value": body["spec"]["selector"]},
             {"op": "add", "path": "/spec/ports", "value": body["spec"]["ports"]},

@@ -39,6 +39,11 @@ def unchanged(version: str) -> list[Object]:
     return [{"op": "test", "path": "/metadata/resourceVersion", "value": version}]
 
 
+def take_out(live: Object | None, manifest: Object) -> list[Object]:
+    """Take out of an object that was read just before what others added, which an apply leaves alone."""
+    return without(live, additions(live, manifest)) if live is not None else []
+
+
 def without(live: Object, fields: Iterable[ChangedField]) -> list[Object]:
     """Take these fields out of an object that was read just before, unless somebody changed what holds all of them.
 
@@ -200,7 +205,7 @@ def prepare_service(live: Object, manifest: Object) -> list[Object]:
     Server-side apply merges ports by number and protocol: where somebody changed the number of a port, the Service
     would get two ports of one name, and the apply is refused.
     """
-    changes = [*keep_before(live), *without(live, additions(live, manifest))]
+    changes = [*keep_before(live), *take_out(live, manifest)]
     if ports := _replace_ports(live["spec"], manifest["spec"]):
         changes += [{"op": "add", "path": _SELECTOR, "value": manifest["spec"]["selector"]}, *ports]
     return [*unchanged(live["metadata"]["resourceVersion"]), *changes] if changes else []

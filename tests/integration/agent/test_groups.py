@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from gitops_bg.core.groups.members import MemberState
+from gitops_bg.core.model.drift import AT_ONCE
 from tests.core.groups.gateway import DENIED, NOBODY
 from tests.fixtures.repos.texts import policy
 from tests.support.groups import API, Store
@@ -314,6 +315,20 @@ def test_a_route_and_a_service_that_somebody_deletes_are_made_again_and_that_is_
     told = lambda: sorted(each["message"] for each in store.world.events() if each["reason"] == "Repaired")  # noqa: E731
     eventually(lambda: len(told()) == 2, what="both are said")
     assert all("somebody deleted it" in each for each in told()), told()
+
+
+def test_a_repair_of_what_is_changed_again_and_again_is_not_said_each_time(store: Store) -> None:
+    store.begin()
+    assert store.world.agent is not None
+    path = f"/api/v1/namespaces/{store.world.namespace}/services/cart"
+    for _ in range(AT_ONCE + 3):
+        store.world.cluster.patch(path, {"spec": {"selector": {"app": "theirs"}}}, fieldManager="kubectl-edit")
+        store.world.agent.groups.main_was_read()
+        eventually(lambda: store.selected("cart") == store.selected("cart-v1"), what="the Service is repaired")
+    cluster = store.world.agent.cluster
+    eventually(lambda: cluster.events_told, what="all Events are written")
+    (told,) = (each for each in store.world.events() if each["reason"] == "Repaired")
+    assert (told["count"], "kubectl-edit changed spec.selector" in told["message"]) == (AT_ONCE, True)
 
 
 def test_a_candidate_whose_folder_is_removed_is_gone_and_the_active_version_stays_whatever_happens_to_its_folder(
