@@ -2,7 +2,8 @@
 
 Six are adopted, a DaemonSet begins as an app of ours; what becomes of the old pods, and how each of the six ends, is in
 the table `kinds.KINDS`. All at once, through the Gateway of their namespace: the sandbox's, and Traefik in front of a
-real control plane. Agents die in the middle of the adoptions and of the ends; two of the Services stay in Argo CD.
+real control plane. Agents die in the middle of the adoptions and of the ends; two of the Services stay in Argo CD, and
+somebody adds to what serves.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from tests.integration.traffic.stage import stage
 from tests.support.agent.mortality import Mortals
 from tests.support.cluster.argo_cd import ArgoCd, Sync
 from tests.support.cluster.gateway_api import install_gateway_api, open_gateway
-from tests.support.cluster.paths import collection, path_of, pods, replica_sets
+from tests.support.cluster.paths import collection, path_of, pods, replica_sets, services
 from tests.support.command_line import Cli
 from tests.support.scenario import App, Scenario, scenario
 from tests.support.sightings import Sightings
@@ -168,6 +169,25 @@ def commit_in_argo_cd(story: Story, team: str) -> None:
     eventually(lambda: story.argo.is_well() and not story.argo.out_of_sync(story.argo.look()), what=f"sync {team}")
 
 
+def add_by_hand(world: Scenario, apps: Sequence[Routed], adopted: Sequence[Brought]) -> None:
+    """Somebody adds to what serves each app, its Service and the pods of its ReplicaSet; all of it goes again."""
+    paths = {f"{services(world.namespace)}/{app.name}": {"spec": {"publishNotReadyAddresses": True}} for app in apps}
+    everywhere = replica_sets(world.namespace)
+    for app in adopted:
+        selector = f"{names.APP}={app.name},{names.DIGEST}={app.short('v1')}"
+        (live,) = world.cluster.list(everywhere, labelSelector=selector)
+        paths[f"{everywhere}/{live['metadata']['name']}"] = {"spec": {"template": {"spec": {"hostIPC": True}}}}
+    for path, change in paths.items():
+        world.cluster.patch(path, change, fieldManager="kubectl-edit")
+
+    def is_as_before(path: str) -> bool:
+        spec = world.cluster.get(path)["spec"]
+        return not (spec.get("publishNotReadyAddresses") or spec.get("template", {}).get("spec", {}).get("hostIPC"))
+
+    for path in paths:
+        eventually(lambda path=path: is_as_before(path), what=f"{path} is as before")
+
+
 def end(story: Story, cluster: GatewayCluster, folder: Path) -> Routed:
     """All of them at once, and agents die in the middle. Returns the app that has another name now."""
     world, load = story.world, story.load
@@ -260,6 +280,8 @@ def test_every_kind_is_taken_over_promoted_rolled_back_and_ends_as_its_owner_say
             app.revert(merges[app])
         for app in apps:
             app.wait_live("v1")
+        expect(load, apps, "v1")
+        add_by_hand(world, apps, adopted)
         expect(load, apps, "v1")
         for app in apps:
             app.push_image("v3")
