@@ -44,7 +44,7 @@ def group_status(
     generation = body["metadata"].get("generation", 0)
     state = decision.record.state
     before = ((body.get("status") or {}).get("conditions")) or []
-    return shown.GroupStatus(
+    said = shown.GroupStatus(
         observed_generation=generation,
         phase=decision.phase.value,
         message=next((each.message for each in decision.conditions), None),
@@ -58,9 +58,9 @@ def group_status(
         pull_request=pull_request(pull),
         analysis_runs=tuple(map(_run, newest_first(decision.record.analyses))) or None,
         history=tuple(map(_move, reversed(decision.record.moves))) or None,
-        conditions=tuple(conditions_with_times(before, decision.conditions, generation, now)),
         record=to_json(decision.record),
     ).stored()
+    return {**said, "conditions": list(conditions_with_times(before, decision.conditions, generation, now))}
 
 
 def _version(state: GroupState, version: GroupVersion) -> shown.GroupVersionStatus:

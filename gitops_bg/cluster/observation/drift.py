@@ -28,6 +28,8 @@ _PORT_KEYS = (("containerPort", "protocol"), ("port", "protocol"))
 LIST_KEYS = frozenset((*_MERGE_KEYS.values(), *_PORT_KEYS))
 """All of these keys."""
 
+_LISTS = (list, tuple)
+
 QUANTITIES = frozenset({"limits", "requests", "sizeLimit", "divisor", "averageValue"})
 """The fields of a pod template or of an autoscaler that hold resource quantities, or maps of them."""
 
@@ -44,12 +46,12 @@ def contains(live: Any, desired: Any, field: str = "") -> bool:
     """
     if not desired and not live:
         return True
-    if isinstance(desired, Mapping):
-        return isinstance(live, Mapping) and all(
+    if isinstance(desired, dict):
+        return isinstance(live, dict) and all(
             contains(live.get(key), value, field if field in QUANTITIES else key) for key, value in desired.items()
         )
-    if isinstance(desired, Sequence) and not isinstance(desired, str):
-        return isinstance(live, Sequence) and not isinstance(live, str) and _list_contains(live, desired, field)
+    if isinstance(desired, _LISTS):
+        return isinstance(live, _LISTS) and _list_contains(live, desired, field)
     return bool(live == desired) or (field in QUANTITIES and same_quantity(live, desired))
 
 
@@ -71,7 +73,7 @@ def ports_are(live: Sequence[Any], desired: Sequence[Any]) -> bool:
 
 def _leads(port: Any) -> str:
     """The name of a port, and its target."""
-    said = port if isinstance(port, Mapping) else {}
+    said = port if isinstance(port, dict) else {}
     number = said.get("port")
     return repr((said.get("name") or "", number, said.get("protocol") or "TCP", said.get("targetPort") or number))
 
@@ -92,13 +94,13 @@ def _list_contains(live: Sequence[Any], desired: Sequence[Any], field: str) -> b
     keys = merge_keys(desired, field)
     if not keys:
         return len(live) == len(desired) and all(map(contains, live, desired))
-    by_key = {item_key(item, keys): item for item in live if isinstance(item, Mapping)}
+    by_key = {item_key(item, keys): item for item in live if isinstance(item, dict)}
     return all(contains(by_key.get(item_key(item, keys)), item) for item in desired)
 
 
 def merge_keys(desired: Sequence[Any], field: str) -> tuple[str, ...]:
     """The keys by which the items of a list are told apart; empty where they are told apart by their places."""
-    if not all(isinstance(item, Mapping) for item in desired):
+    if not all(isinstance(item, dict) for item in desired):
         return ()
     if field == "ports":
         return next((keys for keys in _PORT_KEYS if all(keys[0] in item for item in desired)), ())

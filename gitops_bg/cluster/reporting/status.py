@@ -19,7 +19,7 @@ from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.status.deadlines import DRAINING
 from gitops_bg.core.status.internal_error import STATUS_WHILE_BROKEN, RecordUnreadable
 from gitops_bg.core.status.process_view import FIELDS
-from gitops_bg.core.text.foreign_json import read_json
+from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.core.text.moments import read_moment
 from gitops_bg.spec import status as shown
 from gitops_bg.spec.codec import from_json, to_json
@@ -34,6 +34,8 @@ _REASONS = {
     Phase.HELD: "OnHold",
 }
 """The condition that explains a phase; other phases are explained by a gate, or need no explanation."""
+
+_WORDS = {True: "True", False: "False", None: "Unknown"}
 
 WHILE_COUNTED, WHILE_NOTED = timedelta(seconds=1), timedelta(minutes=1)
 """How long a status may wait where only pods were counted, and where only notes are new."""
@@ -85,11 +87,11 @@ def status_of(generation: int, live: Object, decision: Decision, now: datetime) 
         rollouts=tuple(_rollout(one) for one in reversed(record.rollouts)),
         analysis_runs=runs_of(record) or None,
         pull_request=pull_request(decision.pull),
-        conditions=tuple(conditions_with_times(_live_conditions(live), decision.conditions, generation, now)),
         gates=tuple(gate_of(gate) for gate in decision.gates),
         waits=tuple(_wait(wait) for wait in decision.waits),
     )
-    return {**said.stored(), "record": to_json(record)}
+    conditions = list(conditions_with_times(_live_conditions(live), decision.conditions, generation, now))
+    return {**said.stored(), "conditions": conditions, "record": to_json(record)}
 
 
 def differs_in_process_view_only(live: Object, status: Object) -> bool:
@@ -137,7 +139,7 @@ def with_condition(state: AppState, condition: Condition, now: datetime) -> Obje
     implied = [replace(condition, type=kind, status=value) for kind, value in STATUS_WHILE_BROKEN.items()]
     known = {each["type"] for each in others}
     said = (condition, *(each for each in implied if each.type in known))
-    made = {each.type: each.stored() for each in conditions_with_times(others, said, state.meta.generation, now)}
+    made = {each["type"]: each for each in conditions_with_times(others, said, state.meta.generation, now)}
     ours = made.pop(condition.type)
     kept = [made.get(each["type"], each) for each in others if each["type"] != condition.type]
     return {"phase": str(Phase.DEGRADED), "message": condition.message, "conditions": [*kept, ours]}
@@ -161,7 +163,7 @@ def _live_conditions(status: Object) -> list[Object]:
 
 
 def _is_condition(value: object) -> bool:
-    return isinstance(value, dict) and all(isinstance(value.get(key), str) for key in ("type", "status"))
+    return isinstance(value, dict) and isinstance(value.get("type"), str) and isinstance(value.get("status"), str)
 
 
 def _named(named: Named | None) -> shown.Named | None:
@@ -218,7 +220,7 @@ def pull_in(status: Mapping[str, Any]) -> PullRequest | None:
 
 
 def _images(version: Version) -> Iterator[str]:
-    template = read_json(version.snapshot.text) if version.snapshot.text else {}
+    template = reread_json(version.snapshot.text) if version.snapshot.text else {}
     for container in (template.get("spec") or {}).get("containers") or []:
         yield container.get("image", "")
 
@@ -233,21 +235,23 @@ def _message(decision: Decision) -> str:
 
 def conditions_with_times(
     live: list[Object], conditions: tuple[Condition, ...], generation: int, now: datetime
-) -> Iterator[shown.Condition]:
-    """Return conditions for a status, each with the time when its status last changed (metav1.Condition)."""
-    before = {each["type"]: each for each in live}
+) -> Iterator[Object]:
+    """Return conditions as a status stores them (`shown.Condition`), each with the time when its status last changed
+    (metav1.Condition). As JSON at once: every look makes all of them.
+    """
+    before, at_once = {each["type"]: each for each in live}, moment_of(now)
     for condition in conditions:
-        word = {True: "True", False: "False", None: "Unknown"}[condition.status]
+        word = _WORDS[condition.status]
         last = before.get(condition.type, {})
         since = last.get("lastTransitionTime") if last.get("status") == word else None
-        yield shown.Condition(
-            type=condition.type,
-            status=word,
-            reason=condition.reason,
-            message=condition.message,
-            last_transition_time=since if isinstance(since, str) else moment_of(now),
-            observed_generation=generation,
-        )
+        yield {
+            "type": condition.type,
+            "status": word,
+            "reason": condition.reason,
+            "message": condition.message,
+            "lastTransitionTime": since if isinstance(since, str) else at_once,
+            "observedGeneration": generation,
+        }
 
 
 def gate_of(gate: GateResult) -> shown.Gate:

@@ -5,6 +5,8 @@ import zlib
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from gitops_bg.core.text.foreign_json import reread_json
 
 _LEVEL = 1
@@ -26,9 +28,19 @@ class PackedJson:
         >>> PackedJson.of({"a": [1, "ü"]}).read()
         {'a': [1, 'ü']}
         """
-        text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-        return cls(zlib.compress(text.encode(errors=_HALVES), _LEVEL))
+        return cls(zlib.compress(_text_of(value), _LEVEL))
 
     def read(self) -> Any:
         """The value, made anew: whoever gets it may change it."""
-        return reread_json(zlib.decompress(self.packed).decode(errors=_HALVES))
+        text = zlib.decompress(self.packed)
+        try:
+            return reread_json(text)
+        except UnicodeDecodeError:
+            return reread_json(text.decode(errors=_HALVES))
+
+
+def _text_of(value: Any) -> bytes:
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode(errors=_HALVES)
