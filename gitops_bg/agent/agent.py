@@ -38,6 +38,7 @@ from gitops_bg.agent.reconcile.event_recorder import EventRecorder
 from gitops_bg.agent.reconcile.measurements import MeasurementRunner
 from gitops_bg.agent.reconcile.reconciler import Look, Reconciler
 from gitops_bg.agent.reconcile.secret_reading import secret_reader
+from gitops_bg.agent.reconcile.urgency import Urgency, urgency_of
 from gitops_bg.agent.runtime.alarms import Alarms, scheduler
 from gitops_bg.agent.runtime.awaited_namespaces import AwaitedNamespaces, log_missing
 from gitops_bg.agent.runtime.backoff import Backoff
@@ -405,9 +406,15 @@ class Agent:
             self._look_soon(subject)
 
     def wake_apps(self, apps: Iterable[AppKey]) -> None:
-        """Put apps on the queue."""
-        for app in apps:
+        """Put apps on the queue, the urgent ones first."""
+        for app in sorted(apps, key=self._urgency):
             self.queue.add(app)
+
+    def _urgency(self, app: AppKey) -> Urgency:
+        try:
+            return urgency_of(self.cluster.bgd(app), self.catalog.reading.entry(app))
+        except GitopsBgError:  # Its look says what is wrong.
+            return Urgency.AT_REST
 
     def _wake_later(self, apps: Iterable[AppKey], seconds: float) -> None:
         moment = self._clock() + timedelta(seconds=seconds)
@@ -454,15 +461,20 @@ class Agent:
         mains: set[Main] = set()
         for app in filter(self.catalog.cares_for, self.cluster.apps()):
             with quietly(f"reading the record of {app}", app):
-                mains.add(main_of(self.cluster.record(app)))
+                mains.add(self._main_of(app))
         return frozenset(mains)
+
+    def _main_of(self, app: AppKey) -> Main:
+        """The main that an app's record was decided from; only where it names none, the record is read."""
+        state = self.cluster.bgd(app)
+        return state.main if state is not None and state.main.commit else main_of(self.cluster.record(app))
 
     def _verified_before(self) -> VerifiedBefore:
         """The mains of `_remembered_mains` by their commits, and whether no record is missing."""
         commits, is_complete = set(), self.cluster.knows_all
         for app in filter(self.catalog.cares_for, self.cluster.apps()):
             try:
-                commits.add(main_of(self.cluster.record(app)).commit)
+                commits.add(self._main_of(app).commit)
             except GitopsBgError:
                 is_complete = False
         return VerifiedBefore(frozenset(filter(None, commits)), is_complete)

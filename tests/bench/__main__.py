@@ -16,7 +16,7 @@ from tests.bench import report
 from tests.bench.command_line import measure_command_line
 from tests.bench.cycle import Cycle
 from tests.bench.deciding import measure_decide
-from tests.bench.measure import Measurements
+from tests.bench.measure import Measurements, measure_restart
 from tests.bench.pull_requests import measure_pull_requests
 from tests.bench.rows import KEYS, Row
 from tests.bench.scale.page import write_scale
@@ -138,6 +138,8 @@ def _on_stage(
                 yield from measurements.revert()
             if "thousand" in only:
                 yield from measurements.thousand()
+        if "restart" in only:
+            yield from measure_restart(stage, stage.unchanged(1)[0])
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from gitops_bg.core.model.digest import short
 from tests.bench.apps import FIRST, NEVER_READY, NEXT, BenchApp
 from tests.bench.channel import Child
 from tests.bench.rows import Row, percentile, spread
-from tests.bench.stage import Size, Stage
+from tests.bench.stage import Size, Stage, watching
 from tests.bench.watching import Seen, Watching, active_service_of, available, replica_set_of, replicas
 from tests.fixtures.repos import texts
 from tests.support.cluster.kubelet import running
@@ -208,6 +208,19 @@ class Measurements:
 
     def _row(self, key: str, work: str, value: float, unit: str, budget: float, detail: str) -> Row:
         return Row(key, work, value, unit, budget, self._stage.cluster.name, len(self._stage.apps), detail)
+
+
+def measure_restart(stage: Stage, app: BenchApp) -> Iterator[Row]:
+    """From the start of an agent to the candidate of an app that was changed before, while no agent ran."""
+    stage.remote.commit(f"{app.name} {NEXT}", app.target(NEXT))
+    with watching(stage) as seen:
+        begun = time.monotonic()
+        with stage.agent() as agent:
+            agent.ask("start")
+            created = seen.first(replica_set_of(app, NEXT), timeout=300) - begun
+            everything = agent.ask("idle") - begun
+    work, detail = "start after a change that nobody saw → candidate created", f"every app after {everything:.1f} s"
+    yield Row("restart", work, created, "s", COLD_START_S, stage.cluster.name, len(stage.apps), detail)
 
 
 def _until(probe: Callable[[], list[Json]], timeout: float = 30) -> list[Json]:

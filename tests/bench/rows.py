@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 KEYS = (
-    *("cold-start", "idle", "change", "cycle", "switch", "revert", "thousand"),
+    *("cold-start", "idle", "change", "cycle", "switch", "revert", "thousand", "restart"),
     *("decide", "forge", "command-line", "unchanged", "scale"),
 )
 """What `--only` takes."""

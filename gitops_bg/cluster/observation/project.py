@@ -26,9 +26,12 @@ from gitops_bg.cluster.observation.states import (
     pairs,
 )
 from gitops_bg.core import names
+from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.digest import is_genuine, short
+from gitops_bg.core.model.git.main import NO_MAIN, Main
 from gitops_bg.core.model.version import AppKey, Snapshot, WorkloadKind
 from gitops_bg.core.text.packed_json import PackedJson
+from gitops_bg.spec.codec import from_json
 from gitops_bg.spec.manifests.configuration import configuration_of, refs_in
 
 SERVICE_NAME = "kubernetes.io/service-name"
@@ -148,12 +151,24 @@ def app_state(body: Object, _known: AppState | None = None) -> AppState:
         spec=_compact(body.get("spec") or {}),
         status=PackedJson.of(status),
         recorded="record" in status,
+        phase=intern(phase) if isinstance(phase := status.get("phase"), str) else "",
+        main=_main_in(status.get("record")),
         request=annotations.get(names.REQUEST, ""),
         reconcile=annotations.get(names.RECONCILE, ""),
         repository=intern(annotations.get(names.REPOSITORY, "")),
         cluster=intern(annotations.get(names.CLUSTER, "")),
         claimed_by=annotations.get(names.CLAIMED_BY, ""),
     )
+
+
+def _main_in(record: object) -> Main:
+    """The main that a stored record was decided from."""
+    said = record.get("main") if isinstance(record, dict) else None
+    try:
+        main = from_json(Main, said) if said else NO_MAIN
+    except InvalidInput:
+        return NO_MAIN
+    return replace(main, commit=intern(main.commit))
 
 
 def _template_inputs(state: ReplicaSetState) -> tuple[object, ...]:

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.core import names
+from gitops_bg.core.model.git.main import Main
 from gitops_bg.core.model.version import WorkloadKind
 from gitops_bg.core.text.packed_json import PackedJson
 
@@ -158,6 +159,10 @@ class AppState:
     status: PackedJson
     recorded: bool
     """Whether the status holds a record of ours."""
+    phase: str
+    """The phase in the status; empty where it says none."""
+    main: Main
+    """The main that the record was decided from; `NO_MAIN` where it names none, or somebody damaged it."""
     request: str
     reconcile: str
     repository: str = ""

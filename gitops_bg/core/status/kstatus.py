@@ -58,8 +58,15 @@ def kstatus_of(phase: Phase, message: str) -> tuple[Condition, ...]:
     )
 
 
+def progresses(phase: str) -> bool:
+    """Whether an app in this phase goes on by itself; not in one that only another release knows.
+
+    >>> progresses("Promoting"), progresses("Healthy"), progresses("Dancing")
+    (True, False, False)
+    """
+    return phase in set(Phase) and HEALTH[Phase(phase)] is Health.PROGRESSING
+
+
 def goes_on_by_itself(decision: Decision) -> bool:
     """Whether an app needs nobody and no later time to go on: it is progressing, or Git is about to promote it."""
-    return HEALTH[decision.phase] is Health.PROGRESSING or any(
-        isinstance(action, CommitPrimary) for action in decision.actions
-    )
+    return progresses(decision.phase) or any(isinstance(action, CommitPrimary) for action in decision.actions)
