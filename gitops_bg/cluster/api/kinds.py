@@ -1,6 +1,7 @@
 """The paths of each kind of object at the API server. Nothing here sends a request."""
 
 from dataclasses import dataclass
+from sys import intern
 from typing import Any
 from urllib.parse import quote
 
@@ -77,6 +78,6 @@ PODS_OF_JOBS = f"{OURS},{JOB_NAME}"
 
 
 def name_of(body: Object) -> tuple[str, str]:
-    """Namespace and name of an object or a manifest."""
+    """Namespace and name of an object or a manifest; a namespace is kept once for all that is in it."""
     metadata = body["metadata"]
-    return str(metadata.get("namespace", "")), str(metadata["name"])
+    return intern(str(metadata.get("namespace", ""))), str(metadata["name"])

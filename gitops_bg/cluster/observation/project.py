@@ -48,8 +48,8 @@ def _counted(body: Object) -> ReplicaSetState:
     meta = meta_of(body)
     return ReplicaSetState(
         meta=meta,
-        full_digest=annotations.get(names.FULL_DIGEST, ""),
-        snapshot=annotations.get(names.SNAPSHOT, ""),
+        full_digest=intern(annotations.get(names.FULL_DIGEST, "")),
+        snapshot=intern(annotations.get(names.SNAPSHOT, "")),
         color=intern(labels.get(names.COLOR, "")),
         number=intern(labels.get(names.VERSION, "")),
         replicas=spec.get("replicas", 1),

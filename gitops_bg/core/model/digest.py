@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from sys import intern
 from typing import Any
 
 from gitops_bg.core.model.version import ConfigurationRef, Snapshot, WorkloadKind
@@ -33,10 +34,10 @@ def without_empties(value: Json) -> Json:
     >>> without_empties({"a": None, "b": {"c": {}}, "d": [{}, None], "e": ""})
     {'d': [{}, None], 'e': ''}
     """
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         kept = {key: without_empties(item) for key, item in value.items()}
         return {key: item for key, item in kept.items() if item is not None and item != {}}
-    if isinstance(value, Sequence) and not isinstance(value, str):
+    if isinstance(value, (list, tuple)):
         return [without_empties(item) for item in value]
     return value
 
@@ -86,10 +87,11 @@ def snapshot_of(
     """The snapshot of a pod template as written in Git (never of a live, server-defaulted object).
 
     The text keeps empty maps, which mean something to Kubernetes (``namespaceSelector: {}`` is every namespace); the
-    digest leaves them out (DESIGN §3.3). Both leave out nulls.
+    digest leaves them out (DESIGN §3.3). Both leave out nulls. Target, primary and ReplicaSet mostly have the same one:
+    its texts are kept once.
     """
-    text, uses = json.dumps(_without_nulls(template), **_COMPACT), tuple(sorted(configuration))
-    return Snapshot(digest_of(text, uses, workload), text, uses, workload)
+    text, uses = intern(json.dumps(_without_nulls(template), **_COMPACT)), tuple(sorted(configuration))
+    return Snapshot(intern(digest_of(text, uses, workload)), text, uses, workload)
 
 
 def with_configuration(snapshot: Snapshot, configuration: Iterable[ConfigurationRef]) -> Snapshot:
@@ -104,9 +106,9 @@ def with_configuration(snapshot: Snapshot, configuration: Iterable[Configuration
 
 
 def _without_nulls(value: Json) -> Json:
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return {key: _without_nulls(item) for key, item in value.items() if item is not None}
-    if isinstance(value, Sequence) and not isinstance(value, str):
+    if isinstance(value, (list, tuple)):
         return [_without_nulls(item) for item in value]
     return value
 

@@ -83,7 +83,7 @@ def _holders(value: Any, path: tuple[str, ...]) -> Iterator[Any]:
     if isinstance(value, list):
         for item in value:
             yield from _holders(item, path)
-    elif isinstance(value, Mapping):
+    elif isinstance(value, dict):
         if path:
             yield from _holders(value.get(path[0]), path[1:])
         else:
