@@ -26,6 +26,7 @@ from gitops_bg.cluster.manifests.operator_requests import annotation_of
 from gitops_bg.cluster.manifests.services import service_names
 from gitops_bg.cluster.observation.applied_states import AppliedStates
 from gitops_bg.cluster.observation.informers import Informers
+from gitops_bg.cluster.observation.last_status import LastStatus
 from gitops_bg.cluster.observation.observe import Sources, gather, observe
 from gitops_bg.cluster.observation.on_demand.deployments import deployment_view
 from gitops_bg.cluster.observation.on_demand.foreign_services import ForeignServices
@@ -103,6 +104,7 @@ class Cluster:
         self._executor = executor
         self._settled = settled
         self._kept = PrunedStatus()
+        self._last_status = LastStatus()
         self._decided: dict[AppKey, str] = {}
         self._caches = sources.reader if isinstance(sources.reader, Informers) else None
         self._events = EventSink(client)
@@ -263,15 +265,15 @@ class Cluster:
     def seen(self, app: AppKey) -> Seen:
         """The live BlueGreenDeployment, its record and its version, all of one moment."""
         state = self._reader.app(app)
-        manifest = _manifest(app, state)
-        if state is None or manifest is None:
+        if state is None:
             return Seen(None, Record(), "")
-        status = manifest["status"]
-        return Seen(manifest, record_in(status), state.meta.version, pull_in(status))
+        status = self._last_status.of(state)
+        return Seen(_manifest(app, state, status), record_in(status), state.meta.version, pull_in(status))
 
     def manifest(self, app: AppKey) -> Object | None:
         """The live BlueGreenDeployment as an object, for `spec.app.load.app_config_from_live`."""
-        return _manifest(app, self._reader.app(app))
+        state = self._reader.app(app)
+        return None if state is None else _manifest(app, state, state.status.read())
 
     def record(self, app: AppKey) -> Record:
         """The record of an app; the empty one where there is none yet."""
@@ -325,7 +327,7 @@ class Cluster:
                 raise WorldChanged(f"{APPS.called(app.namespace, app.name)} is gone, and its record with it")
             return False
         self._decided[app] = state.meta.version
-        live = state.status.read()
+        live = self._last_status.of(state)
         status = status_of(state.meta.generation, live, decision, now)
         if app_owner_of(state, app, self._us) or self._kept.says(app, live, status):
             return False
@@ -423,12 +425,10 @@ class Cluster:
         self._writer.merge_patch(APPS, app.namespace, app.name, body)
 
 
-def _manifest(app: AppKey, state: AppState | None) -> Object | None:
-    if state is None:
-        return None
+def _manifest(app: AppKey, state: AppState, status: Object) -> Object:
     metadata = {"namespace": app.namespace, "name": app.name, "uid": state.meta.uid}
     head = {"apiVersion": APPS.api_version, "kind": APPS.name, "metadata": metadata}
-    return {**head, "spec": reread_json(state.spec), "status": state.status.read()}
+    return {**head, "spec": reread_json(state.spec), "status": status}
 
 
 def _locked(state: AppState, status: Object) -> Object:

@@ -23,9 +23,10 @@ class Background:
 
     def with_results(self, facts: Facts, now: datetime) -> Facts:
         """Return the facts with all results that no saved record contains."""
-        measured = self.measurements.results(facts.app, facts.record, now)
-        observed = replace(facts.observed, measurements=measured, calls=self.hooks.answers(facts.app))
-        return replace(facts, observed=observed)
+        measured, answered = self.measurements.results(facts.app, facts.record, now), self.hooks.answers(facts.app)
+        if not measured and not answered:
+            return facts
+        return replace(facts, observed=replace(facts.observed, measurements=measured, calls=answered))
 
     def take(self, facts: Facts, decision: Decision, now: datetime) -> None:
         """Begin what is due by the record just saved; end what the record does not ask for."""

@@ -144,7 +144,8 @@ class Reconciler:
         asked, app = perf_counter(), facts.app
 
         def decide(policing: Policing | None) -> tuple[Facts, Decision]:
-            known = replace(facts, desired=replace(facts.desired, policing=policing))
+            same = policing is facts.desired.policing
+            known = facts if same else replace(facts, desired=replace(facts.desired, policing=policing))
             return known, cpu_limited(f"deciding on {app}", lambda: known.decide(started))
 
         board, policing = self._catalog.board, facts.desired.policing
@@ -283,9 +284,9 @@ class Reconciler:
 
         In a fight, each repair is logged at DEBUG: its beginning was a warning.
         """
-        said = (action for action in decision.actions if is_new_for_git or not isinstance(action, GIT_ACTIONS))
+        said = tuple(action for action in decision.actions if is_new_for_git or not isinstance(action, GIT_ACTIONS))
         repeats = bool(changes.results) and all(self._contests.repeats(facts.app, each) for each in changes)
-        told = replace(decision, actions=tuple(said))
+        told = decision if said == decision.actions else replace(decision, actions=said)
         log_decision(facts.app, told, facts.desired.commit, changes, quietly=repeats)
 
     def _forget(self, app: AppKey) -> None:

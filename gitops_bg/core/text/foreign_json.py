@@ -27,6 +27,8 @@ _decode = msgspec.json.decode
 _ODD = (msgspec.MsgspecError, UnicodeError, RecursionError)
 """What it raises for a text that is no JSON, and for what Python's own decoder reads and cannot encode again."""
 
+_MANY_DIGITS = re.compile(rf"[0-9]{{{LONGEST_NUMBER + 1}}}")
+
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -132,6 +134,11 @@ def _brackets(text: str) -> int:
 
 
 def _parsed(text: str, limits: Limits) -> Any:
+    if limits.twice and not _MANY_DIGITS.search(text):
+        try:
+            return _decode(text)
+        except _ODD:
+            pass  # The reader below says what is wrong.
     try:
         return (_STRICT if limits.twice else _UNIQUE).decode(text)
     except RecursionError as error:
