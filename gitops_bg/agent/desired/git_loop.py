@@ -16,8 +16,9 @@ from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.agent.runtime.background_thread import BackgroundThread
 from gitops_bg.agent.runtime.backoff import Backoff
 from gitops_bg.agent.runtime.boundaries import log_bug, quietly
+from gitops_bg.agent.runtime.gathering import Gathering
 from gitops_bg.core.errors import GitopsBgError, InternalError, WorldChanged, guarded
-from gitops_bg.core.model.actions import GitAction
+from gitops_bg.core.model.actions import GitAction, PublishLedger
 from gitops_bg.core.model.git.verification import Doubt
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.names import promotion_branch
@@ -26,10 +27,6 @@ from gitops_bg.repo.repository import Repository
 
 LOGGER = logging.getLogger(__name__)
 
-GATHER = timedelta(milliseconds=20)
-"""How long a promotion waits for others to share its push."""
-GATHER_LEDGER = timedelta(milliseconds=500)
-"""How long a write to the ledger waits for others; nobody waits for the ledger."""
 REFUSED_FOR = timedelta(minutes=10)
 """How long a refusal of main counts; then main is tried again."""
 
@@ -77,7 +74,7 @@ class GitLoop(BackgroundThread):
         catalog.refusal_of = closed.why
         self._changes_waiting: dict[AppKey, GitChange] = {}
         self._asked: dict[AppKey, tuple[GitAction, ...]] = {}
-        self._flush_at: datetime | None = None
+        self._gathering = Gathering()
         self._poll_due = False
         self._policies_due, self._policies_trouble = True, ""
         self._busy = False
@@ -89,7 +86,8 @@ class GitLoop(BackgroundThread):
     def stand_by(self) -> None:
         """Drop what waits to be written, because this agent no longer leads. Reading goes on."""
         with self._changed:
-            self._changes_waiting, self._asked, self._flush_at = {}, {}, None
+            self._changes_waiting, self._asked = {}, {}
+            self._gathering.drop()
 
     @property
     def idle(self) -> bool:
@@ -112,7 +110,7 @@ class GitLoop(BackgroundThread):
         """Look at the remote as soon as the thread is free, and retry refused branches: somebody asked."""
         self._closed.forgive()
         with self._changed:
-            self._flush_at = self._clock()
+            self._gathering.at_once(self._clock())
         self.poll_soon()
 
     def submit(self, app: AppKey, change: GitChange) -> bool:
@@ -129,8 +127,7 @@ class GitLoop(BackgroundThread):
                 return is_new
             self._asked[app] = change.actions
             self._changes_waiting[app] = change
-            due = self._clock() + (GATHER_LEDGER if change.only_ledger else GATHER)
-            self._flush_at = min(self._flush_at or due, due)
+            self._gathering.add(self._clock(), urgent=not change.only_ledger, history=change.tells_ledger)
             self._changed.notify_all()
             return is_new
 
@@ -184,12 +181,21 @@ class GitLoop(BackgroundThread):
             return poll, changes, self._stopping
 
     def _take_open(self) -> dict[AppKey, GitChange]:
-        """Take the changes that may be written now; the others stay until their branches are tried again."""
-        changes, self._changes_waiting, self._flush_at = self._changes_waiting, {}, None
-        split = {app: self._split(app, change) for app, change in changes.items()}
-        for app, (_, later) in split.items():
-            self._put_back(app, replace(changes[app], actions=later))
-        return {app: replace(changes[app], actions=ready) for app, (ready, _) in split.items() if ready}
+        """Take the changes that may be written now; the others stay until their branches are tried again. In a crowd,
+        history stays until it is due.
+        """
+        changes, self._changes_waiting = self._changes_waiting, {}
+        with_history = self._gathering.begin(self._clock()) or self._stopping
+        taken: dict[AppKey, GitChange] = {}
+        for app, change in changes.items():
+            ready, later = self._split(app, change)
+            self._put_back(app, replace(change, actions=later))
+            kept = () if with_history else tuple(each for each in ready if isinstance(each, PublishLedger))
+            if kept:
+                self._changes_waiting[app] = replace(change, actions=(*later, *kept))
+            if now := tuple(each for each in ready if each not in kept):
+                taken[app] = replace(change, actions=now)
+        return taken
 
     def _split(self, app: AppKey, change: GitChange) -> tuple[tuple[GitAction, ...], tuple[GitAction, ...]]:
         """The actions that may be carried out now, and those whose branch was refused lately."""
@@ -201,17 +207,14 @@ class GitLoop(BackgroundThread):
         if not change.actions:
             return
         opens = (self._closed.opens_at(branch_of(self._repository, app, each)) for each in change.actions)
-        due = min((moment for moment in opens if moment), default=self._clock())
-        self._flush_at = min(self._flush_at or due, due)
+        self._gathering.by(min((moment for moment in opens if moment), default=self._clock()))
         self._changes_waiting.setdefault(app, change)
 
     def _is_due(self) -> bool:
-        return bool(self._changes_waiting) and self._flush_at is not None and self._flush_at <= self._clock()
+        return bool(self._changes_waiting) and self._gathering.is_due(self._clock())
 
     def _patience(self) -> float | None:
-        if not self._changes_waiting or self._flush_at is None:
-            return None
-        return max(0.0, (self._flush_at - self._clock()).total_seconds())
+        return self._gathering.patience(self._clock()) if self._changes_waiting else None
 
     def _poll(self) -> None:
         started = self._clock()
@@ -302,7 +305,7 @@ class GitLoop(BackgroundThread):
             self._catalog.unreachable = ""
             self._closed.forgive()
             with self._changed:
-                self._flush_at = self._clock()
+                self._gathering.at_once(self._clock())
             dirty = dirty | self._catalog.apps()
         if self._refused_at and self._clock() - self._refused_at >= REFUSED_FOR:
             self._refused_at, self._catalog.main_refused = None, ""
@@ -315,6 +318,8 @@ class GitLoop(BackgroundThread):
         if self._catalog.rewritten or self._catalog.held:  # a decision made before must not build on the present main
             changes = only_ledger(changes)
         written = write(self._repository, changes)
+        with self._changed:
+            self._gathering.wrote(len(changes), self._clock())
         self._note_bugs(changes, written)
         for pushed in written.pushed:
             self._metrics.git_wrote(pushed.kind, pushed.commits, pushed.seconds)

@@ -39,6 +39,11 @@ class GitChange:
         """Whether the change is history alone, which may be written a little later, with more of it."""
         return all(isinstance(action, PublishLedger) for action in self.actions)
 
+    @property
+    def tells_ledger(self) -> bool:
+        """Whether history is part of the change."""
+        return any(isinstance(action, PublishLedger) for action in self.actions)
+
 
 def only_ledger(changes: Mapping[AppKey, GitChange]) -> dict[AppKey, GitChange]:
     """The ledger part of the changes: for a main that must not be written to."""

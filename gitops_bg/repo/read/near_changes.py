@@ -12,6 +12,8 @@ from gitops_bg.repo.read.trees import Node, Trees
 
 _STEPS = 4
 """How many commits are compared before git is asked, which compares thousands faster than this does."""
+_LINE = 32
+"""How many commits of main's line are compared for what is known already: the agent pushes one for each promotion."""
 
 
 class NearChanges:
@@ -21,7 +23,9 @@ class NearChanges:
         self._mirror = mirror
         self._trees = trees
 
-    def last(self, paths: Iterable[str], head: str, *, first_parents: bool = False) -> tuple[str, Commit] | None:
+    def last(
+        self, paths: Iterable[str], head: str, *, first_parents: bool = False, steps: int = _STEPS
+    ) -> tuple[str, Commit] | None:
         """The commit that made these files what they are at ``head``.
 
         A merge only where it changed them itself: git follows the first parent that has the same files ("History
@@ -30,7 +34,7 @@ class NearChanges:
         """
         wanted, at = tuple(paths), head
         nodes = self._nodes(at, wanted)
-        for _ in range(_STEPS):
+        for _ in range(steps):
             commit = self._mirror.commits([at]).get(at)
             if commit is None or nodes is None:
                 return None
@@ -60,15 +64,27 @@ class NearChanges:
         return found
 
     def left_alone(self, paths: Iterable[str], before: str, head: str) -> Mapping[str, Node]:
-        """The files that the step from one commit to the next did not touch; none where it is more than one step.
+        """The files that no step of main's line from one commit to another touched; none where that is not near.
 
-        Between two heads that are further apart, a file may have changed, and changed back.
+        Each step counts: a file may have changed, and changed back.
         """
-        wanted, commit = tuple(paths), self._mirror.commits([head]).get(head)
-        if commit is None or commit.parents[:1] != (before,):
-            return {}
-        old, new = self._nodes(before, wanted), self._nodes(head, wanted)
-        return {path: node for path, node in (new or {}).items() if (old or {}).get(path) == node}
+        line = self._line(before, head)
+        left = self._nodes(head, tuple(paths)) if line else None
+        for commit in line:
+            earlier = self._nodes(commit, tuple(left)) if left else None
+            left = {path: node for path, node in (left or {}).items() if (earlier or {}).get(path) == node}
+        return left or {}
+
+    def _line(self, before: str, head: str) -> list[str]:
+        """The first parents of a commit up to another one, which is the last; none where it is not near."""
+        line, at = list[str](), head
+        while at != before:
+            commit = self._mirror.commits([at]).get(at) if len(line) < _LINE else None
+            if commit is None or not commit.parents:
+                return []
+            at = commit.parents[0]
+            line.append(at)
+        return line
 
     def _equal(self, parents: Iterable[str], paths: tuple[str, ...], nodes: Mapping[str, Node]) -> tuple[str, bool]:
         """The first parent with the same files, empty without one; and whether all that were compared could be read."""

@@ -20,6 +20,10 @@ from gitops_bg.repo.git.runner import GitFailed
 from gitops_bg.repo.read.near_changes import NearChanges
 
 _FEW = 100
+_STEPS, _LEAST, _MOST = 400, 4, 24
+"""How many commits are compared for all files together before git is asked; for each, at least and at most so many. The
+agent pushes a commit for each promotion.
+"""
 _REMEMBERED = 1000
 """How many commits are cached."""
 _SUBMODULE = b"160000"
@@ -116,7 +120,8 @@ class Sources:
         return found | (self._walked(unknown, commit) if unknown else {})
 
     def _near_origins(self, wanted: Wanted, commit: str) -> dict[str, str]:
-        near = {path: self._near.last([path], commit, first_parents=self._landings) for path in wanted}
+        steps = min(max(_STEPS // len(wanted), _LEAST), _MOST)
+        near = {path: self._near.last([path], commit, first_parents=self._landings, steps=steps) for path in wanted}
         return {path: found[0] for path, found in near.items() if found is not None}
 
     def _walked(self, unknown: Wanted, commit: str) -> dict[str, str]:

@@ -74,18 +74,52 @@ def test_a_change_that_nobody_asked_about_is_not_forgotten(repository: Repositor
     assert source(repository).commit == back
 
 
-def test_what_a_step_of_main_left_alone_is_not_looked_for_again(
-    repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """However far away it was made."""
-    pushed, walks = source(repository, "primary.yaml"), []
+@pytest.fixture
+def walks(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+    """What is asked of git's history from now on."""
+    source(repository, "primary.yaml")
+    found: list[tuple[str, ...]] = []
     git = repository._mirror.git
     walk = git.parts
-    monkeypatch.setattr(git, "parts", lambda *words, **how: walks.append(words) or walk(*words, **how))
+    monkeypatch.setattr(git, "parts", lambda *words, **how: found.append(words) or walk(*words, **how))
+    return found
+
+
+@pytest.mark.parametrize("at_once", [1, 12])
+def test_what_main_left_alone_is_not_looked_for_again(
+    repository: Repository, remote: GitRemote, walks: list[tuple[str, ...]], at_once: int
+) -> None:
+    """However far away it was made, and however many commits are pushed together."""
+    pushed = source(repository, "primary.yaml")
     for number in range(8):
-        remote.publish(f"Push {number}", {TARGET: target(f"2.{number}.0")})
+        for more in range(at_once):
+            remote.write(TARGET, target(f"2.{number}.{more}"))
+            remote.commit(f"Push {number}, {more}")
+        remote.push()
         assert source(repository, "primary.yaml") == pushed
     assert not walks
+
+
+def test_what_was_changed_and_changed_back_in_one_push_is_by_who_changed_it_back(
+    repository: Repository, remote: GitRemote
+) -> None:
+    source(repository)
+    before = remote.read(TARGET)
+    for text in (target("1.1.0"), before):
+        remote.write(TARGET, text)
+        last = remote.commit("Change")
+        remote.publish("Something else", {"apps/shop/web/service.yaml": f"a: {last}"})
+    assert source(repository).commit == last
+
+
+def test_further_away_git_is_asked(repository: Repository, remote: GitRemote, walks: list[tuple[str, ...]]) -> None:
+    pushed = source(repository, "primary.yaml")
+    for number in range(40):
+        remote.write(TARGET, target(f"2.0.{number}"))
+        remote.commit(f"Push {number}")
+    remote.push()
+    assert source(repository, "primary.yaml") == pushed
+    assert walks
 
 
 def test_the_content_of_a_merged_branch_comes_from_its_own_commit(repository: Repository, remote: GitRemote) -> None:
