@@ -1,5 +1,7 @@
 """A thread unpacks the status of an app once for a pass, and anew once it changed."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 from gitops_bg.cluster.observation.last_status import LastStatus
 from gitops_bg.cluster.observation.project import app_state
 from gitops_bg.cluster.observation.states import AppState
@@ -22,3 +24,11 @@ def test_another_state_is_unpacked_anew_also_where_it_says_the_same() -> None:
     assert last.of(state("Healthy")) is not first
     assert last.of(state("Promoting")) == {"phase": "Promoting"}
     assert last.of(state("Healthy", "api")) == {"phase": "Healthy"}
+
+
+def test_another_thread_has_one_of_its_own() -> None:
+    last, web, api = LastStatus(), state("Healthy"), state("Promoting", "api")
+    mine = last.of(web)
+    with ThreadPoolExecutor(1) as other:
+        assert other.submit(last.of, api).result() == {"phase": "Promoting"}
+    assert last.of(web) is mine

@@ -73,6 +73,8 @@ class GitLoop(BackgroundThread):
         self._may_write = may_write
         catalog.refusal_of = closed.why
         self._changes_waiting: dict[AppKey, GitChange] = {}
+        self._left_behind: set[AppKey] = set()
+        """The apps of which what waits is the history that their last batch left behind, and no newer decision."""
         self._asked: dict[AppKey, tuple[GitAction, ...]] = {}
         self._gathering = Gathering()
         self._poll_due = False
@@ -127,6 +129,7 @@ class GitLoop(BackgroundThread):
                 return is_new
             self._asked[app] = change.actions
             self._changes_waiting[app] = change
+            self._left_behind.discard(app)
             self._gathering.add(self._clock(), urgent=not change.only_ledger, history=change.tells_ledger)
             self._changed.notify_all()
             return is_new
@@ -185,6 +188,7 @@ class GitLoop(BackgroundThread):
         history stays until it is due.
         """
         changes, self._changes_waiting = self._changes_waiting, {}
+        self._left_behind.clear()
         with_history = self._gathering.begin(self._clock()) or self._stopping
         taken: dict[AppKey, GitChange] = {}
         for app, change in changes.items():
@@ -193,6 +197,7 @@ class GitLoop(BackgroundThread):
             kept = () if with_history else tuple(each for each in ready if isinstance(each, PublishLedger))
             if kept:
                 self._changes_waiting[app] = replace(change, actions=(*later, *kept))
+                self._left_behind.add(app)
             if now := tuple(each for each in ready if each not in kept):
                 taken[app] = replace(change, actions=now)
         return taken
@@ -208,7 +213,11 @@ class GitLoop(BackgroundThread):
             return
         opens = (self._closed.opens_at(branch_of(self._repository, app, each)) for each in change.actions)
         self._gathering.by(min((moment for moment in opens if moment), default=self._clock()))
-        self._changes_waiting.setdefault(app, change)
+        behind = self._changes_waiting.get(app)
+        if behind is None:
+            self._changes_waiting[app] = change
+        elif app in self._left_behind:
+            self._changes_waiting[app] = replace(change, actions=(*change.actions, *behind.actions))
 
     def _is_due(self) -> bool:
         return bool(self._changes_waiting) and self._gathering.is_due(self._clock())

@@ -1,8 +1,8 @@
 """When a batch is due that gathers what many want to write. Knows nothing of what is written; its caller has the lock.
 
-What somebody waits for is due soon, what is only history a while later, and both in one batch. Where the last batch was
-of many, more follow: then each gathers for longer, and history for longer still, in batches of its own. So a thousand
-apps that promote themselves share a few pushes, and an app that is alone waits for none.
+What somebody waits for is due soon; what is only history, a while later; and each batch has all that waits. Where the
+last batch was of many, more follow: then both gather for longer, and history is left out of a batch until it is due
+itself. So a thousand apps that promote themselves share a few pushes, and an app that is alone waits for none.
 """
 
 from dataclasses import dataclass
@@ -12,9 +12,12 @@ SOON = timedelta(milliseconds=20)
 """How long what somebody waits for gathers."""
 HISTORY = timedelta(milliseconds=500)
 """How long history gathers: nobody waits for it."""
-CROWD, LASTS = 4, timedelta(seconds=2)
-"""From this number in a batch on more are expected, and for how long."""
+CROWD = 4
+"""After a batch of so many, more are expected."""
+LASTS = timedelta(seconds=2)
+"""For how long they are."""
 SOON_IN_A_CROWD, HISTORY_IN_A_CROWD = timedelta(milliseconds=400), timedelta(seconds=2)
+"""How long each of the two gathers then."""
 
 
 @dataclass(slots=True)
@@ -52,7 +55,7 @@ class Gathering:
         return max(0.0, (min(known) - now).total_seconds()) if known else None
 
     def begin(self, now: datetime) -> bool:
-        """Begin a batch; return whether history is in it, which waits for its own in a crowd."""
+        """Begin a batch; return whether history is in it: in a crowd, only once it is due itself."""
         self._due = None
         if self._is_crowded(now) and self._history_due is not None and self._history_due > now:
             return False

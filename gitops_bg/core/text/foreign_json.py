@@ -21,13 +21,15 @@ import msgspec
 DEEPEST = 100
 """Levels of nesting; a Deployment has about 12. Python's own functions fail at some hundreds."""
 LONGEST_NUMBER = 40
-"""Digits and signs of a whole number; a 64-bit number has 20, and a hash written as a number 39."""
+"""Digits and signs of a whole number in a document; a 64-bit number has 20, and a hash written as a number 39."""
+LONGEST_AMONG_OTHERS = 4300
+"""Those of a whole number among the objects of many authors: Python writes no longer one."""
 
 _decode = msgspec.json.decode
 _ODD = (msgspec.MsgspecError, UnicodeError, RecursionError)
 """What it raises for a text that is no JSON, and for what Python's own decoder reads and cannot encode again."""
 
-_MANY_DIGITS = re.compile(rf"[0-9]{{{LONGEST_NUMBER + 1}}}")
+_MANY_DIGITS = re.compile(rf"-[0-9]{{{LONGEST_NUMBER}}}|[0-9]{{{LONGEST_NUMBER + 1}}}")
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -174,7 +176,7 @@ def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _whole_or_null(text: str) -> int | None:
-    return int(text) if len(text) <= LONGEST_NUMBER else None
+    return int(text) if len(text) <= LONGEST_AMONG_OTHERS else None
 
 
 def _finite_or_null(text: str) -> float | None:

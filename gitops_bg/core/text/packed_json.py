@@ -32,11 +32,7 @@ class PackedJson:
 
     def read(self) -> Any:
         """The value, made anew: whoever gets it may change it."""
-        text = zlib.decompress(self.packed)
-        try:
-            return reread_json(text)
-        except UnicodeDecodeError:
-            return reread_json(text.decode(errors=_HALVES))
+        return reread_json(zlib.decompress(self.packed))
 
 
 def _text_of(value: Any) -> bytes:

@@ -73,13 +73,15 @@ def test_a_length_may_be_limited_and_a_key_that_stands_twice_refused() -> None:
 def test_whole_numbers_of_forty_digits_are_read() -> None:
     longest = "9" * 40
     assert read_json(longest) == read_objects(longest.encode()) == int(longest)
-    with pytest.raises(NotJson, match="41 digits"):
-        read_json(longest + "9")
+    for longer in (longest + "9", "-" + longest):
+        with pytest.raises(NotJson, match="41 digits"):
+            read_json(longer)
 
 
 def test_a_whole_number_among_others_is_kept_where_it_can_be_written_again() -> None:
     long, too_long = "9" * 4_000, "9" * 5_000
     assert read_objects(f"[{long}]".encode()) == [int(long)]
+    assert read_objects(f"[{long}, 1e999]".encode()) == [int(long), None], "whatever stands beside it"
     assert read_objects(f"[{too_long}]".encode()) == [None]
 
 

@@ -85,13 +85,13 @@ def walks(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> list[tuple
     return found
 
 
-@pytest.mark.parametrize("at_once", [1, 12])
+@pytest.mark.parametrize(("pushes", "at_once"), [(30, 1), (4, 12)])
 def test_what_main_left_alone_is_not_looked_for_again(
-    repository: Repository, remote: GitRemote, walks: list[tuple[str, ...]], at_once: int
+    repository: Repository, remote: GitRemote, walks: list[tuple[str, ...]], pushes: int, at_once: int
 ) -> None:
     """However far away it was made, and however many commits are pushed together."""
     pushed = source(repository, "primary.yaml")
-    for number in range(8):
+    for number in range(pushes):
         for more in range(at_once):
             remote.write(TARGET, target(f"2.{number}.{more}"))
             remote.commit(f"Push {number}, {more}")
