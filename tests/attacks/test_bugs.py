@@ -276,7 +276,7 @@ def test_bug_in_a_hook_is_its_answer_and_it_is_asked_again(
     name: str, siege: Siege, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Found: a bug in what reads the answer was nobody's answer, and its rollout waited for ever."""
-    with hook_server() as backend:
+    with hook_server(private=True) as backend:
         siege.web.strategy["webhooks"] = [{"name": "ask", "type": "pre-rollout", "url": backend.url("/ask")}]
         with _gone_afterwards(siege, "webhooks"):
             failed = _failing_once(monkeypatch, caller, name)

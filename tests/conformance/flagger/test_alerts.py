@@ -18,7 +18,7 @@ TYPES = ("slack", "msteams", "discord", "rocket", "gchat")
 @pytest.fixture
 def chat() -> Iterator[HookServer]:
     """Takes everything until a test says otherwise."""
-    with hook_server() as running:
+    with hook_server(private=True) as running:
         yield running
 
 

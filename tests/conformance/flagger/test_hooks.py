@@ -15,7 +15,7 @@ from tests.support.servers.hook_server import HookServer, hook_server
 @pytest.fixture
 def backend() -> Iterator[HookServer]:
     """Says yes to everything until a test says otherwise."""
-    with hook_server() as running:
+    with hook_server(private=True) as running:
         yield running
 
 

@@ -16,7 +16,7 @@ CHAT = "/chat"
 
 @pytest.fixture
 def chat() -> Iterator[HookServer]:
-    with hook_server() as running:
+    with hook_server(private=True) as running:
         yield running
 
 

@@ -15,7 +15,7 @@ from tests.support.waiting import eventually
 
 @pytest.fixture
 def backend() -> Iterator[HookServer]:
-    with hook_server() as running:
+    with hook_server(private=True) as running:
         yield running
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 import ssl
 import threading
 from collections.abc import Iterator
@@ -27,10 +28,12 @@ class Asked:
 
 
 class HookServer:
-    """Answers each path with the reply that `reply` set last, else 200."""
+    """Answers each path with the reply that `reply` set last, else 200. ``private``: only below a path of its own."""
 
-    def __init__(self, certificate: tuple[Path, Path] | None = None) -> None:
+    def __init__(self, certificate: tuple[Path, Path] | None = None, *, private: bool = False) -> None:
         self.asked: list[Asked] = []
+        self._own = f"/{secrets.token_hex(4)}" if private else ""
+        """What its addresses begin with: an agent of another test may still call who had this port before."""
         self.released = threading.Event()
         """Lets go of the requests that hang."""
         self._replies: dict[str, tuple[int, bytes, str]] = {}
@@ -48,7 +51,7 @@ class HookServer:
         return int(self._server.server_address[1])
 
     def url(self, path: str) -> str:
-        return f"{self.scheme}://127.0.0.1:{self.port}{path}"
+        return f"{self.scheme}://127.0.0.1:{self.port}{self._own}{path}"
 
     def reply(self, path: str, status: int, body: str | bytes = b"", kind: str = "text/plain; charset=utf-8") -> None:
         self._replies[path] = (status, body.encode() if isinstance(body, str) else body, kind)
@@ -72,12 +75,16 @@ class HookServer:
 
     def take(self, handler: BaseHTTPRequestHandler) -> None:
         length = int(handler.headers.get("Content-Length") or 0)
-        payload = json.loads(handler.rfile.read(length) or b"{}")
-        self.asked.append(Asked(handler.path, dict(handler.headers), payload))
-        if handler.path in self._hanging:
+        content = handler.rfile.read(length) or b"{}"
+        if not handler.path.startswith(self._own):
+            handler.send_error(404)
+            return
+        path = handler.path.removeprefix(self._own)
+        self.asked.append(Asked(path, dict(handler.headers), json.loads(content)))
+        if path in self._hanging:
             self.released.wait(120)
-        status, body, kind = self._replies.get(handler.path, (200, b"", "text/plain"))
-        elsewhere = self._elsewhere.get(handler.path)
+        status, body, kind = self._replies.get(path, (200, b"", "text/plain"))
+        elsewhere = self._elsewhere.get(path)
         handler.send_response(307 if elsewhere else status)
         if elsewhere:
             handler.send_header("Location", elsewhere)
@@ -98,9 +105,9 @@ class HookServer:
 
 
 @contextmanager
-def hook_server(certificate: tuple[Path, Path] | None = None) -> Iterator[HookServer]:
+def hook_server(certificate: tuple[Path, Path] | None = None, *, private: bool = False) -> Iterator[HookServer]:
     """A server for the length of a test."""
-    server = HookServer(certificate)
+    server = HookServer(certificate, private=private)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:
