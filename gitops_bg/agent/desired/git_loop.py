@@ -89,6 +89,7 @@ class GitLoop(BackgroundThread):
         """Drop what waits to be written, because this agent no longer leads. Reading goes on."""
         with self._changed:
             self._changes_waiting, self._asked = {}, {}
+            self._left_behind.clear()
             self._gathering.drop()
 
     @property

@@ -44,6 +44,9 @@ HEALTH: Mapping[Phase, Health] = {
 }
 
 
+_PROGRESSING = frozenset(phase for phase, health in HEALTH.items() if health is Health.PROGRESSING)
+
+
 def kstatus_of(phase: Phase, message: str) -> tuple[Condition, ...]:
     """The three conditions, with the phase as their reason; ``message`` says why the app is in it.
 
@@ -64,7 +67,7 @@ def progresses(phase: str) -> bool:
     >>> progresses("Promoting"), progresses("Healthy"), progresses("Dancing")
     (True, False, False)
     """
-    return phase in set(Phase) and HEALTH[Phase(phase)] is Health.PROGRESSING
+    return phase in _PROGRESSING
 
 
 def goes_on_by_itself(decision: Decision) -> bool:

@@ -12,8 +12,6 @@ from gitops_bg.repo.read.trees import Node, Trees
 
 _STEPS = 4
 """How many commits are compared before git is asked, which compares thousands faster than this does."""
-_LINE = 32
-"""How many commits of main's line are compared for what is known already: the agent pushes one for each promotion."""
 
 
 class NearChanges:
@@ -63,23 +61,23 @@ class NearChanges:
                 found.append((commit, now))
         return found
 
-    def left_alone(self, paths: Iterable[str], before: str, head: str) -> Mapping[str, Node]:
-        """The files that no step of main's line from one commit to another touched; none where that is not near.
+    def left_alone(self, paths: Iterable[str], before: str, head: str, steps: int) -> Mapping[str, Node]:
+        """The files that no step of main's line from one commit to another touched; none where it has more ``steps``.
 
         Each step counts: a file may have changed, and changed back.
         """
-        line = self._line(before, head)
+        line = self._line(before, head, steps)
         left = self._nodes(head, tuple(paths)) if line else None
         for commit in line:
             earlier = self._nodes(commit, tuple(left)) if left else None
             left = {path: node for path, node in (left or {}).items() if (earlier or {}).get(path) == node}
         return left or {}
 
-    def _line(self, before: str, head: str) -> list[str]:
-        """The first parents of a commit up to another one, which is the last; none where it is not near."""
+    def _line(self, before: str, head: str, steps: int) -> list[str]:
+        """The first parents of a commit up to another one, the last of them; none if more than ``steps``."""
         line, at = list[str](), head
         while at != before:
-            commit = self._mirror.commits([at]).get(at) if len(line) < _LINE else None
+            commit = self._mirror.commits([at]).get(at) if len(line) < steps else None
             if commit is None or not commit.parents:
                 return []
             at = commit.parents[0]

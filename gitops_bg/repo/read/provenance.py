@@ -21,8 +21,8 @@ from gitops_bg.repo.read.near_changes import NearChanges
 
 _FEW = 100
 _STEPS, _LEAST, _MOST = 400, 4, 24
-"""How many commits are compared for all files together before git is asked; for each, at least and at most so many. The
-agent pushes a commit for each promotion.
+"""How many commits are compared for all files, or folders, together before git is asked; for each, at least and at
+most. The agent pushes a commit for each promotion.
 """
 _REMEMBERED = 1000
 """How many commits are cached."""
@@ -99,7 +99,8 @@ class Sources:
         """Forget these folders, which differ between two heads, but for files that certainly stayed as they were."""
         for folder in folders:
             known = self._known.pop(folder, {})
-            alone = self._near.left_alone(known, before, head) if known and len(folders) <= _FEW else {}
+            few = known and len(folders) <= _FEW
+            alone = self._near.left_alone(known, before, head, _steps_each(len(folders))) if few else {}
             kept = {path: known[path] for path, node in alone.items() if known[path][0] == node.id}
             if kept:
                 self._known[folder] = kept
@@ -120,7 +121,7 @@ class Sources:
         return found | (self._walked(unknown, commit) if unknown else {})
 
     def _near_origins(self, wanted: Wanted, commit: str) -> dict[str, str]:
-        steps = min(max(_STEPS // len(wanted), _LEAST), _MOST)
+        steps = _steps_each(len(wanted))
         near = {path: self._near.last([path], commit, first_parents=self._landings, steps=steps) for path in wanted}
         return {path: found[0] for path, found in near.items() if found is not None}
 
@@ -138,6 +139,11 @@ class Sources:
         except GitFailed as error:
             raise self._mirror.broken(error) from error
         return found
+
+
+def _steps_each(many: int) -> int:
+    """How many commits are compared for each of so many."""
+    return min(max(_STEPS // many, _LEAST), _MOST)
 
 
 def revisions_of(mirror: Mirror, path: str, *range_: str) -> list[tuple[str, str]]:
