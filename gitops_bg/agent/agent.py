@@ -108,7 +108,7 @@ class Agent:
         self.leadership = Leadership(_lease(settings, self.metrics), self._led)
         self._scheduler = scheduler()
         self._alarms = Alarms(self._scheduler)
-        self._timers = Timers(self._alarms, clock, self.queue.add)
+        self._timers = Timers(self._alarms, clock, self._wake_app)
         self._clock_watch = ClockWatch(clock, self._steady, self._clock_was_set, self._crashed)
         self.cluster = self._watched_cluster()
         retries: Backoff[AppKey] = Backoff(self._random.random, first=0.05, longest=300.0)
@@ -391,7 +391,7 @@ class Agent:
             self._asked[app] = asked
             self.git.try_again()
             self.forge.look_soon()
-        self.queue.add(app)
+        self._wake_app(app)
         self.groups.app_changed(app)
 
     def _look_soon(self, subject: Subject) -> None:
@@ -399,16 +399,22 @@ class Agent:
         if isinstance(subject, GroupKey):
             self.groups.look_at([subject])
         elif isinstance(subject, AppKey):
-            self.queue.add(subject)
+            self._wake_app(subject)
 
     def _look_soon_at(self, subjects: Iterable[Subject]) -> None:
         for subject in subjects:
             self._look_soon(subject)
 
     def wake_apps(self, apps: Iterable[AppKey]) -> None:
-        """Put apps on the queue, the urgent ones first."""
-        for app in sorted(apps, key=self._urgency):
-            self.queue.add(app)
+        """Put apps on the queue, the urgent ones first. What concerns all apps makes none of them urgent."""
+        urgencies = [(self._urgency(app), app) for app in apps]
+        at_the_latest = Urgency.CHANGED if len(urgencies) < len(self.catalog.reading.entries) else Urgency.AT_REST
+        for urgency, app in sorted(urgencies):
+            self.queue.add(app, min(at_the_latest, urgency))
+
+    def _wake_app(self, app: AppKey) -> None:
+        """Put an app on the queue: something happened, or may have happened."""
+        self.queue.add(app, min(Urgency.CHANGED, self._urgency(app)))
 
     def _urgency(self, app: AppKey) -> Urgency:
         try:
@@ -507,7 +513,7 @@ class Agent:
         if look is not Look.ON_ITS_WAY:
             self.queue.rest(app)
         if look is Look.INTERRUPTED:
-            self.queue.add(app)
+            self._wake_app(app)
         self._failures.succeeded(app)
 
     # --- health ---------------------------------------------------------------------------------------------------

@@ -1,36 +1,78 @@
 """How soon an app is looked at, by its live object and by main."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from gitops_bg.agent.desired.reading import Entry
 from gitops_bg.agent.reconcile.urgency import Urgency, urgency_of
+from gitops_bg.cluster.manifests.operator_requests import annotation_of
 from gitops_bg.cluster.observation.project import app_state
 from gitops_bg.cluster.observation.states import AppState
+from gitops_bg.core.model.desired import Primary, Target
 from gitops_bg.core.model.git.main import NO_MAIN, Main
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.observed import OperatorCommand, Request
+from gitops_bg.core.model.version import AppKey, Snapshot, Source
 from gitops_bg.spec.app.load import AppConfig
 
 OLD, NEW = "a" * 40, "b" * 40
-ENTRY = Entry(AppConfig(AppKey("shop", "web"), None, {}, None, None), has_primary=True, has_target=True, tree=OLD)
+V1, V2, V3 = (Snapshot(f"v1:{number}", "") for number in "123")
+NO_FILES = AppConfig(AppKey("shop", "web"), None, {}, None, None)
+ENTRY = Entry(NO_FILES, has_primary=True, has_target=True, tree=OLD)
 CHANGED = replace(ENTRY, tree=NEW)
+SOURCE = Source(OLD, "Ada", datetime(2026, 1, 2, tzinfo=UTC))
+ABORT = annotation_of(Request("id-1", OperatorCommand.ABORT, "Ada", SOURCE.date))
 
 
-def live(phase: str = "Healthy", main: Any = None) -> AppState:
+def live(
+    phase: str = "Healthy",
+    main: Any = None,
+    traffic: Any = V2.digest,
+    activations: Any = (V1.digest, V2.digest),
+    request: str = "",
+    answered: str = "",
+) -> AppState:
+    """An app whose v2 serves, as v1 did before; `request` is asked for, and the record has `answered`."""
     metadata = {"namespace": "shop", "name": "web", "uid": "1", "resourceVersion": "1"}
-    record = {"main": {"commit": OLD, "tree": OLD} if main is None else main}
-    return app_state({"metadata": metadata, "spec": {}, "status": {"phase": phase, "record": record}})
+    annotations = {"gitops-bg.dev/request": request}
+    served = list(activations) if isinstance(activations, tuple) else activations
+    record = {"traffic": traffic, "activations": served, "request": answered}
+    record["main"] = {"commit": OLD, "tree": OLD} if main is None else main
+    status = {"phase": phase, "record": record}
+    return app_state({"metadata": {**metadata, "annotations": annotations}, "spec": {}, "status": status})
+
+
+def says(primary: Snapshot, target: Snapshot, tree: str = NEW) -> Entry:
+    """What main says of it."""
+    files = replace(NO_FILES, primary=Primary(primary, 1, SOURCE, SOURCE), target=Target(target, 1, SOURCE))
+    return replace(ENTRY, config=files, tree=tree)
 
 
 @pytest.mark.parametrize(
     ("state", "entry", "urgency"),
     [
+        (live(), says(primary=V2, target=V3), Urgency.CHANGED),
+        (live(), says(primary=V3, target=V3), Urgency.TRAFFIC),
+        (live(), says(primary=V1, target=V2), Urgency.TRAFFIC),
+        (live(), says(primary=V2, target=V1), Urgency.TRAFFIC),
+        (live(activations=None), says(primary=V2, target=V1), Urgency.CHANGED),
+        (live(activations=3), says(primary=V2, target=V1), Urgency.CHANGED),
+        (live(traffic=3), says(primary=V2, target=V2), Urgency.TRAFFIC),
+        (live(), says(primary=V3, target=V3, tree=OLD), Urgency.AT_REST),
+        (live("Progressing"), says(primary=V2, target=V2, tree=OLD), Urgency.ON_ITS_WAY),
+        (live("Progressing"), says(primary=V1, target=V2), Urgency.TRAFFIC),
+        (live("Promoting"), ENTRY, Urgency.TRAFFIC),
+        (live("RollingBack"), None, Urgency.TRAFFIC),
+        (live(request=ABORT), ENTRY, Urgency.TRAFFIC),
+        (live(request=ABORT), None, Urgency.TRAFFIC),
+        (live(request=ABORT, answered="id-0"), ENTRY, Urgency.TRAFFIC),
+        (live(request=ABORT, answered="id-1"), ENTRY, Urgency.AT_REST),
+        (live(request="not ours"), ENTRY, Urgency.AT_REST),
         (live(), ENTRY, Urgency.AT_REST),
         (live("AwaitingPromotion"), ENTRY, Urgency.AT_REST),
-        (live("Promoting"), ENTRY, Urgency.ON_ITS_WAY),
-        (live("RollingBack"), CHANGED, Urgency.ON_ITS_WAY),
+        (live("Progressing"), CHANGED, Urgency.ON_ITS_WAY),
         (live("Restarting"), None, Urgency.ON_ITS_WAY),
         (live("OfANewerRelease"), ENTRY, Urgency.AT_REST),
         (live(), CHANGED, Urgency.CHANGED),

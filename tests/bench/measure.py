@@ -148,17 +148,15 @@ class Measurements:
         times = []
         for app, commit in self._switched[: self._size.reverts]:
             self._settle()
-            message = f'Revert "Deploy at once"\n\nThis reverts commit {commit}.'
-            files = self._stage.first_primary(app)
-            self._stage.remote.commit(message, files)
-            woken = self._agent.ask("wake")
-            times.append((self._seen.first(active_service_of(app, FIRST)) - woken) * _MS)
+            times.append(self._rolled_back(app, commit))
         work = "revert seen → active Service written back"
         yield self._row("revert", work, statistics.median(times), "ms", 250, spread(times))
 
     def thousand(self) -> Iterator[Row]:
-        """All apps that promote themselves, changed in one commit: from the wake to the last switch."""
-        apps = self._stage.auto
+        """All apps that promote themselves, changed in one commit: from the wake to the last switch. In the midst of it
+        another app is rolled back.
+        """
+        apps, (bystander, promotion) = self._stage.auto, self._deployed_at_once()
         self._settle()
         files = {path: text for app in apps for path, text in app.target(NEXT).items()}
         self._stage.remote.commit(f"{len(apps)} apps", files)
@@ -169,6 +167,8 @@ class Measurements:
         def is_switched(seen: Seen) -> bool:
             return seen.kind == "Service" and wanted.get(seen.key) == seen.digest
 
+        self._seen.each(is_switched, -(-len(apps) // 10), timeout=900)
+        rolled_back = self._rolled_back(bystander, promotion)
         moments = self._seen.each(is_switched, len(apps), timeout=900)
         done = self._agent.ask("usage")
         cpu, git = done["cpu"] - spent["cpu"], done["git"] - spent["git"]
@@ -177,6 +177,25 @@ class Measurements:
         detail = f"{first}; CPU of the agent {cpu:.1f} s, of git {git:.1f} s, of the cluster {others:.1f} s"
         work = f"{len(apps):,} apps changed in one commit → all switched"
         yield self._row("thousand", work, moments[-1] - woken, "s", 60, detail)
+        work, detail = "… a revert in the midst of it → active Service written back", "after a tenth of them"
+        yield self._row("thousand", work, rolled_back, "ms", 2000, detail)
+
+    def _deployed_at_once(self) -> tuple[BenchApp, str]:
+        """Another app that serves its next version, and the commit that promoted it."""
+        [app] = self._stage.unchanged(1)
+        files = {**app.target(NEXT), **app.primary(NEXT, 2, self._stage.remote.head())}
+        self._settle()
+        commit = self._stage.remote.commit("Deploy at once", files)
+        self._agent.ask("wake")
+        self._seen.first(active_service_of(app, NEXT))
+        return app, commit
+
+    def _rolled_back(self, app: BenchApp, commit: str) -> float:
+        """The ms from the wake to the active Service of its first version, after a revert of its promotion."""
+        message = f'Revert "Deploy at once"\n\nThis reverts commit {commit}.'
+        self._stage.remote.commit(message, self._stage.first_primary(app))
+        woken = self._agent.ask("wake")
+        return (self._seen.first(active_service_of(app, FIRST)) - woken) * _MS
 
     def _settle(self) -> None:
         """Nothing is going on, and nothing of before is remembered."""

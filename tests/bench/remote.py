@@ -27,14 +27,19 @@ class _Bare:
         branch: str = "main",
         author: str = f"{_NAME} <{_MAIL}>",
     ) -> str:
-        """Put one commit on top of a branch; returns its id."""
+        """Put one commit on top of a branch, once more where somebody pushed meanwhile; returns its id."""
         parent = self.head(branch)
         body = message.encode()
         head = f"commit refs/heads/{branch}\ncommitter {author} now\ndata {len(body)}\n".encode() + body + b"\n"
         if parent:
             head += f"from {parent}\n".encode()
         parts = (f"M 100644 inline {path}\ndata {len(text)}\n".encode() + text + b"\n" for path, text in files.items())
-        self._git("fast-import", "--quiet", "--date-format=now", stdin=head + b"".join(parts))
+        try:
+            self._git("fast-import", "--quiet", "--date-format=now", stdin=head + b"".join(parts))
+        except RuntimeError:
+            if self.head(branch) == parent:
+                raise
+            return self.commit(message, files, branch, author)
         return self.head(branch)
 
     def head(self, branch: str = "main") -> str:

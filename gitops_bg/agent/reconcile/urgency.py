@@ -1,30 +1,50 @@
-"""The order in which many apps are looked at: those on their way, those that changed in Git, and then the rest.
+"""The order of looks at many apps: where live traffic is to move, then what is on its way, what changed, all else.
 
-After a start or a change of leader every app is due, and a look at all of many takes a while. A rollout that another
-agent began, and a change that no agent acted on, do not wait for apps at rest. Decides nothing about an app.
+A rollback does not wait for the thousand apps that roll out, nor a rollout for ten thousand at rest that are looked at
+once more, as after a start, a change of leader or `--resync`. Decides nothing about an app.
 """
 
 from enum import IntEnum
 
 from gitops_bg.agent.desired.reading import Entry
 from gitops_bg.cluster.observation.states import AppState
+from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.status.kstatus import progresses
+
+_MOVING = frozenset({Phase.PROMOTING, Phase.ROLLING_BACK})
 
 
 class Urgency(IntEnum):
     """How soon an app is looked at; the first come first."""
 
-    ON_ITS_WAY = 0
-    """It goes on by itself: a rollout, a rollback, a restart."""
-    CHANGED = 1
+    TRAFFIC = 0
+    """Live traffic is to move, by a promotion or a rollback, or an operator asks for something."""
+    ON_ITS_WAY = 1
+    """It goes on by itself: a rollout, a restart."""
+    CHANGED = 2
     """Git says something else than what its record was decided from, or no more, or it has no record yet."""
-    AT_REST = 2
+    AT_REST = 3
     """A look probably finds nothing."""
 
 
 def urgency_of(state: AppState | None, entry: Entry | None) -> Urgency:
     """The urgency of an app, by its live object and by main as it was read last (None: main does not have it)."""
-    if state is not None and progresses(state.phase):
-        return Urgency.ON_ITS_WAY
     decided_from, says = state.main.tree if state is not None else "", entry.tree if entry is not None else ""
-    return Urgency.AT_REST if says == decided_from else Urgency.CHANGED
+    changed = says != decided_from
+    if state is not None:
+        if state.asks or state.phase in _MOVING or (changed and _moves_traffic(state, entry)):
+            return Urgency.TRAFFIC
+        if progresses(state.phase):
+            return Urgency.ON_ITS_WAY
+    return Urgency.CHANGED if changed else Urgency.AT_REST
+
+
+def _moves_traffic(state: AppState, entry: Entry | None) -> bool:
+    """Whether main promotes a version that does not serve, or its target goes back to one that served before."""
+    if entry is None:
+        return False
+    promoted, asked_for = entry.config.primary, entry.config.target
+    if promoted is not None and promoted.snapshot.digest != state.traffic:
+        return True
+    wanted = asked_for.snapshot.digest if asked_for is not None else state.traffic
+    return wanted != state.traffic and state.has_served(wanted)

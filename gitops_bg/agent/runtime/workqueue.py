@@ -1,11 +1,13 @@
 """The queue of apps to look at: one worker per app at a time; an app added during its look is queued again.
 
 Knows nothing of what is done with an app. The design is that of client-go's workqueue (util/workqueue), but for the
-order: an app keeps its place until it rests, so that what is begun is finished before the next is begun. Of a thousand
-apps that change at once the first are done soon, instead of all of them late.
+order. The more urgent app comes first, as in controller-runtime's priority queue (pkg/controller/priorityqueue). Of
+equally urgent ones an app keeps its place until it rests, so that what is begun is finished before the next is begun:
+of a thousand apps that change at once the first are done soon, instead of all of them late.
 """
 
 import threading
+from collections import Counter, defaultdict
 from heapq import heappop, heappush
 from itertools import count
 
@@ -16,40 +18,48 @@ MOST_LOOKS = 16
 that promotes itself needs about half as many.
 """
 
+MOST_PASSED = 7
+"""After so many looks at more urgent apps comes one at an app that they passed: nobody waits without end."""
+
 
 class WorkQueue:
-    """Apps in the order in which they came out of rest, each at most once. Thread-safe."""
+    """Apps by urgency, and then in the order in which they came out of rest, each at most once. Thread-safe."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._waiting: list[tuple[int, AppKey]] = []
-        """A heap, by place."""
+        self._waiting: defaultdict[int, list[tuple[int, AppKey]]] = defaultdict(list)
+        """By urgency a heap, by place. An app that became more urgent is still in its former one as well."""
+        self._passed = Counter[int]()
+        """By urgency: how many looks at more urgent apps there were, since apps of this one wait."""
         self._next_place = count()
         self._places: dict[AppKey, int] = {}
         """The places of the apps that are not at rest."""
         self._looks: dict[AppKey, int] = {}
         """How often each of them was looked at from its place."""
-        self._queued: set[AppKey] = set()
+        self._queued: dict[AppKey, int] = {}
+        """The apps that wait, with their urgency."""
         self._working: set[AppKey] = set()
-        self._again: set[AppKey] = set()
+        self._again: dict[AppKey, int] = {}
         self._stopped = False
         self._paused = False
         self._pauses = 0
 
-    def add(self, app: AppKey) -> None:
-        """Look at the app soon; if it is being looked at, once more afterwards."""
+    def add(self, app: AppKey, urgency: int = 0) -> None:
+        """Look at the app soon; if it is being looked at, once more afterwards. The lowest ``urgency`` comes first; an
+        app that waits already can only become more urgent.
+        """
         with self._changed:
-            if self._stopped or self._paused or app in self._queued:
+            if self._stopped or self._paused:
                 return
             if app in self._working:
-                self._again.add(app)
-                return
-            self._queued.add(app)
-            place = self._places.get(app)
-            if place is None:
-                place = self._places[app] = next(self._next_place)
-            heappush(self._waiting, (place, app))
-            self._changed.notify()
+                self._again[app] = min(urgency, self._again.get(app, urgency))
+            elif self._queued.get(app, urgency + 1) > urgency:
+                self._queued[app] = urgency
+                place = self._places.get(app)
+                if place is None:
+                    place = self._places[app] = next(self._next_place)
+                heappush(self._waiting[urgency], (place, app))
+                self._changed.notify()
 
     def rest(self, app: AppKey) -> None:
         """Give up an app's place: it does not go on by itself, and is queued behind all others when it is added again.
@@ -64,33 +74,46 @@ class WorkQueue:
         self._looks.pop(app, None)
 
     def get(self) -> AppKey | None:
-        """The app that has not been at rest for longest; blocks until there is one.
+        """The most urgent app, and of those the one that has not been at rest for longest; blocks until there is one.
 
         None once the queue is stopped or paused, even if it was resumed meanwhile.
         """
         with self._changed:
             pauses = self._pauses
-            while not self._waiting and not self._closed(pauses):
+            while not self._queued and not self._closed(pauses):
                 self._changed.wait()
             if self._closed(pauses):
                 return None
-            _, app = heappop(self._waiting)
-            self._queued.remove(app)
+            _, app = heappop(self._waiting[self._next_urgency()])
+            del self._queued[app]
             self._working.add(app)
             self._looks[app] = self._looks.get(app, 0) + 1
             if self._looks[app] >= MOST_LOOKS:
                 self._give_up_place(app)
             return app
 
+    def _next_urgency(self) -> int:
+        """The lowest of which an app waits, unless that has passed another one too often."""
+        for urgency, heap in self._waiting.items():
+            while heap and not self._holds(urgency, *heap[0]):
+                heappop(heap)
+        lowest, *others = sorted(urgency for urgency, heap in self._waiting.items() if heap)
+        chosen = next((each for each in others if self._passed[each] >= MOST_PASSED), lowest)
+        self._passed = Counter({each: self._passed[each] + 1 for each in others if each != chosen})
+        return chosen
+
+    def _holds(self, urgency: int, place: int, app: AppKey) -> bool:
+        """Whether an entry of a heap is the one by which its app waits."""
+        return self._queued.get(app) == urgency and self._places.get(app) == place
+
     def done(self, app: AppKey) -> None:
         """End a look; an app added meanwhile is queued again."""
         with self._changed:
             self._working.discard(app)
-            again = app in self._again
-            self._again.discard(app)
+            again = self._again.pop(app, None)
             self._changed.notify_all()
-        if again:
-            self.add(app)
+        if again is not None:
+            self.add(app, again)
 
     def _closed(self, pauses: int) -> bool:
         return self._stopped or self._paused or pauses != self._pauses
@@ -100,6 +123,7 @@ class WorkQueue:
         with self._changed:
             self._paused, self._pauses = True, self._pauses + 1
             self._waiting.clear()
+            self._passed.clear()
             self._places.clear()
             self._looks.clear()
             self._queued.clear()

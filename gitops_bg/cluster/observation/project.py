@@ -11,6 +11,7 @@ from sys import intern
 
 from gitops_bg.cluster.api.kinds import CONFIG_MAPS, SECRETS, Kind, Object
 from gitops_bg.cluster.manifests import anti_affinity, ephemeral_metadata, own_pods
+from gitops_bg.cluster.manifests.operator_requests import request_of
 from gitops_bg.cluster.manifests.render import pod_template, version_labels
 from gitops_bg.cluster.observation.additions import added_to_service, additions_to_pods
 from gitops_bg.cluster.observation.drift import contains
@@ -146,14 +147,19 @@ def slice_state(body: Object, _known: SliceState | None = None) -> SliceState:
 def app_state(body: Object, _known: AppState | None = None) -> AppState:
     """The state of a BlueGreenDeployment."""
     annotations, status = body["metadata"].get("annotations") or {}, body.get("status") or {}
+    record = kept if isinstance(kept := status.get("record"), dict) else {}
+    request = annotations.get(names.REQUEST, "")
+    asked = request_of(request)
     return AppState(
         meta=meta_of(body),
         spec=_compact(body.get("spec") or {}),
         status=PackedJson.of(status),
         recorded="record" in status,
         phase=intern(phase) if isinstance(phase := status.get("phase"), str) else "",
-        main=_main_in(status.get("record")),
-        request=annotations.get(names.REQUEST, ""),
+        main=_main_in(record),
+        traffic=intern(traffic) if isinstance(traffic := record.get("traffic"), str) else "",
+        request=request,
+        asks=asked is not None and asked.id != record.get("request"),
         reconcile=annotations.get(names.RECONCILE, ""),
         repository=intern(annotations.get(names.REPOSITORY, "")),
         cluster=intern(annotations.get(names.CLUSTER, "")),
@@ -161,9 +167,9 @@ def app_state(body: Object, _known: AppState | None = None) -> AppState:
     )
 
 
-def _main_in(record: object) -> Main:
+def _main_in(record: Object) -> Main:
     """The main that a stored record was decided from."""
-    said = record.get("main") if isinstance(record, dict) else None
+    said = record.get("main")
     try:
         main = from_json(Main, said) if said else NO_MAIN
     except InvalidInput:

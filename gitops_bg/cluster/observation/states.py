@@ -163,13 +163,23 @@ class AppState:
     """The phase in the status; empty where it says none."""
     main: Main
     """The main that the record was decided from; `NO_MAIN` where it names none, or somebody damaged it."""
+    traffic: str
+    """The digest that live traffic goes to, as the record says; empty before the first switch."""
     request: str
+    asks: bool
+    """Whether `request` is one that the record has not answered."""
     reconcile: str
     repository: str = ""
     """The repository, and which of its clusters, it follows; empty where an older release created it."""
     cluster: str = ""
     claimed_by: str = ""
     """Which other repository claims it."""
+
+    def has_served(self, digest: str) -> bool:
+        """Whether live traffic ever went to a version, as far as the record remembers. Unpacks the status."""
+        record = self.status.read().get("record")
+        served = record.get("activations") if isinstance(record, dict) else None
+        return isinstance(served, list) and digest in served
 
 
 def meta_of(body: Object) -> Meta:

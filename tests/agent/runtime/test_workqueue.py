@@ -2,7 +2,10 @@
 
 import threading
 
-from gitops_bg.agent.runtime.workqueue import MOST_LOOKS, WorkQueue
+from hypothesis import given
+from hypothesis import strategies as some
+
+from gitops_bg.agent.runtime.workqueue import MOST_LOOKS, MOST_PASSED, WorkQueue
 from gitops_bg.core.model.version import AppKey
 
 WEB, API, OTHER = AppKey("shop", "web"), AppKey("shop", "api"), AppKey("shop", "other")
@@ -84,6 +87,91 @@ def test_an_app_that_is_woken_without_end_keeps_nobody_waiting_without_end() -> 
         queue.add(WEB)
         looks += 1
     assert looks == MOST_LOOKS
+
+
+def drained(queue: WorkQueue) -> list[AppKey | None]:
+    """The apps in the order of their looks, each of which ends at rest."""
+    return [look(queue, rests=True) for _ in range(len(queue))]
+
+
+def test_the_more_urgent_app_comes_first_and_equally_urgent_ones_in_the_order_in_which_they_came() -> None:
+    queue, late = WorkQueue(), AppKey("shop", "late")
+    for app, urgency in ((WEB, 2), (API, 1), (OTHER, 2), (late, 1)):
+        queue.add(app, urgency)
+    assert drained(queue) == [API, late, WEB, OTHER]
+
+
+def test_an_app_that_waits_becomes_more_urgent_and_never_less() -> None:
+    queue = WorkQueue()
+    for app, urgency in ((WEB, 1), (API, 2), (API, 0), (WEB, 2), (OTHER, 2)):
+        queue.add(app, urgency)
+    assert (len(queue), drained(queue)) == (3, [API, WEB, OTHER])
+    assert queue.idle
+
+
+def test_what_was_urgent_once_is_no_more_so_when_it_is_added_again() -> None:
+    queue = WorkQueue()
+    queue.add(WEB, 2)
+    queue.add(WEB, 0)
+    queue.add(API, 2)
+    assert look(queue, rests=True) == WEB
+    queue.add(WEB, 2)
+    assert drained(queue) == [API, WEB]
+
+
+def test_an_app_is_as_urgent_after_a_look_as_the_most_urgent_mention_during_it() -> None:
+    queue = WorkQueue()
+    queue.add(WEB, 2)
+    assert queue.get() == WEB
+    for urgency in (2, 0, 1):
+        queue.add(WEB, urgency)
+    queue.add(API, 1)
+    queue.done(WEB)
+    assert drained(queue) == [WEB, API]
+
+
+def test_nobody_waits_without_end_for_more_urgent_apps() -> None:
+    queue, first = WorkQueue(), [AppKey("shop", f"first-{number}") for number in range(40)]
+    queue.add(OTHER, 2)
+    queue.add(API, 1)
+    for app in first:
+        queue.add(app)
+    order = drained(queue)
+    assert order.index(API) == MOST_PASSED
+    assert order.index(OTHER) == MOST_PASSED + 1
+    assert [app for app in order if app in first] == first
+
+
+def test_what_waits_only_now_was_not_passed_before() -> None:
+    queue, first = WorkQueue(), [AppKey("shop", f"first-{number}") for number in range(40)]
+    queue.add(API, 1)
+    for app in first:
+        queue.add(app)
+    assert [look(queue, rests=True) for _ in range(MOST_PASSED + 1)] == [*first[:MOST_PASSED], API]
+    queue.add(WEB, 1)
+    assert drained(queue).index(WEB) == MOST_PASSED
+
+
+@given(some.lists(some.tuples(some.sampled_from((WEB, API, OTHER)), some.integers(0, 3), some.booleans()), max_size=60))
+def test_of_few_apps_the_most_urgent_and_then_the_first_to_come_is_next_whatever_came_before(
+    steps: list[tuple[AppKey, int, bool]],
+) -> None:
+    queue, waiting, came = WorkQueue(), dict[AppKey, int](), list[AppKey]()
+    for app, urgency, is_look in steps:
+        if is_look and waiting:
+            next_one = min(waiting, key=lambda each: (waiting[each], came.index(each)))
+            passed = queue._passed
+            if max(passed.values(), default=0) < MOST_PASSED:
+                assert look(queue, rests=True) == next_one
+            else:
+                next_one = look(queue, rests=True) or next_one
+            del waiting[next_one]
+            came.remove(next_one)
+        elif not is_look:
+            queue.add(app, urgency)
+            waiting[app] = min(urgency, waiting.get(app, urgency))
+            came += [app] if app not in came else []
+    assert len(queue) == len(waiting)
 
 
 def test_worker_waits_until_there_is_something_to_do() -> None:

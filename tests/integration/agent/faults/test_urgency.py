@@ -1,24 +1,68 @@
-"""After a start, what is on its way comes before what changed in Git, and that before apps at rest."""
+"""Where traffic is to move comes first, then what is on its way, what changed in Git, and then apps at rest."""
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from gitops_bg.agent.agent import Agent
+from gitops_bg.agent.reconcile.urgency import Urgency
+from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.version import AppKey
 from tests.support.cluster.clusters import SandboxCluster
 from tests.support.scenario import App, scenario
+from tests.support.waiting import PATIENCE, eventually
 
 IN_THE_MIDDLE = "v2-missing"
 """A tag whose pods never get ready."""
 AT_REST = [f"rests-{number}" for number in range(8)]
 
 
+class OneByOne:
+    """The looks of an agent with one worker: their order, and a way to keep them waiting."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.order: list[str] = []
+        self._goes_on, self._arrived = threading.Event(), threading.Event()
+        self._goes_on.set()
+        look = Agent._look_at
+
+        def noted(agent: Agent, app: AppKey) -> None:
+            self._arrived.set()
+            self._goes_on.wait()
+            self.order.append(app.name)
+            look(agent, app)
+
+        monkeypatch.setattr(Agent, "_look_at", noted)
+
+    @property
+    def first(self) -> list[str]:
+        """The apps in the order of their first looks."""
+        return list(dict.fromkeys(self.order))
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Let looks wait; the order begins anew. In the block a first one can be awaited (`arrived`)."""
+        self._goes_on.clear()
+        self._arrived.clear()
+        self.order.clear()
+        try:
+            yield
+        finally:
+            self._goes_on.set()
+
+    def arrived(self) -> None:
+        """Wait until one look waits, which is thus ahead of all others."""
+        assert self._arrived.wait(PATIENCE)
+
+
 @pytest.mark.parametrize("fresh_mirror", [False, True], ids=["another process", "another node"])
 def test_after_a_start_what_is_on_its_way_is_looked_at_first_and_then_what_changed(
     own_sandbox: SandboxCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh_mirror: bool
 ) -> None:
-    looked: list[str] = []
     with scenario(own_sandbox, tmp_path, workers=1) as world:
         world.start()
         on_its_way, changed, new = world.app("on-its-way"), world.app("changed"), App(world, "new")
@@ -31,17 +75,58 @@ def test_after_a_start_what_is_on_its_way_is_looked_at_first_and_then_what_chang
         changed.push_image("v2")
         new.push_image("v1")
 
-        look = Agent._look_at
-
-        def noted(agent: Agent, app: AppKey) -> None:
-            looked.append(app.name)
-            look(agent, app)
-
-        monkeypatch.setattr(Agent, "_look_at", noted)
+        looks = OneByOne(monkeypatch)
         world.start(fresh_mirror=fresh_mirror)
         changed.wait_offered("v2")
         world.wait_idle()
-    first = list(dict.fromkeys(looked))
-    assert first[0] == "on-its-way"
-    assert sorted(first[1:3]) == ["changed", "new"]
-    assert sorted(first[3:]) == AT_REST
+    assert looks.first[0] == "on-its-way"
+    assert sorted(looks.first[1:3]) == ["changed", "new"]
+    assert sorted(looks.first[3:]) == AT_REST
+
+
+@pytest.mark.parametrize("by", ["primary.yaml", "target.yaml", "abort"])
+def test_a_rollback_comes_before_all_apps_that_roll_out(
+    own_sandbox: SandboxCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    with scenario(own_sandbox, tmp_path, workers=1) as world:
+        agent, looks = world.start(), OneByOne(monkeypatch)
+        rolled_back, crowd = world.app("rolled-back"), [world.app(name) for name in AT_REST[:4]]
+        for app in (rolled_back, *crowd):
+            app.deploy("v1")
+        image = rolled_back.push_image("v2")
+        merge = rolled_back.merge_promotion("v2")
+        rolled_back.wait_live("v2")
+        rolled_back.wait_told()
+        world.settle()
+        with looks.waiting():
+            world.publish("All at once", {f"{app.folder}/target.yaml": app.target_yaml("v2") for app in crowd})
+            looks.arrived()
+            eventually(lambda: len(agent.queue) == len(crowd) - 1, what="all others of the crowd wait")
+            if by == "abort":
+                rolled_back.ask(Request("id-1", OperatorCommand.ABORT, "Ada", datetime.now(UTC)))
+            else:
+                rolled_back.revert(merge if by == "primary.yaml" else image)
+            eventually(lambda: len(agent.queue) == len(crowd), what="the rollback waits as well")
+        rolled_back.wait_live("v1")
+        world.wait_idle()
+    assert looks.first[1] == "rolled-back"
+
+
+def test_a_push_comes_before_all_apps_that_are_only_looked_at_once_more(
+    own_sandbox: SandboxCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with scenario(own_sandbox, tmp_path, workers=1) as world:
+        agent, looks = world.start(), OneByOne(monkeypatch)
+        changed = world.app("rests-9")
+        for app in (*map(world.app, AT_REST[:4]), changed):
+            app.deploy("v1")
+        world.settle()
+        with looks.waiting():
+            agent._resync()
+            looks.arrived()
+            changed.push_image("v2")
+            eventually(lambda: agent.queue._queued.get(changed.key) == Urgency.CHANGED, what="the push is queued")
+        changed.wait_offered("v2")
+        world.wait_idle()
+    assert changed.name in looks.first[:2]
+    assert sorted(looks.first) == sorted([*AT_REST[:4], changed.name])
