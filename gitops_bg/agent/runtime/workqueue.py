@@ -64,10 +64,11 @@ class WorkQueue:
     def rest(self, app: AppKey) -> None:
         """Give up an app's place: it does not go on by itself, and is queued behind all others when it is added again.
 
-        For the worker that looks at it, before `done`.
+        For the worker that looks at it, before `done`. An app that waits keeps its place.
         """
         with self._changed:
-            self._give_up_place(app)
+            if app not in self._queued:
+                self._give_up_place(app)
 
     def _give_up_place(self, app: AppKey) -> None:
         self._places.pop(app, None)

@@ -50,6 +50,11 @@ def look(queue: WorkQueue, *, rests: bool) -> AppKey | None:
     return app
 
 
+def drained(queue: WorkQueue) -> list[AppKey | None]:
+    """The apps in the order of their looks, each of which ends at rest."""
+    return [look(queue, rests=True) for _ in range(len(queue))]
+
+
 def test_an_app_that_goes_on_goes_on_before_the_next_one_begins() -> None:
     queue = WorkQueue()
     for app in (WEB, API, OTHER):
@@ -79,6 +84,14 @@ def test_what_was_added_during_a_look_that_ends_at_rest_is_queued_last() -> None
     assert [queue.get(), queue.get()] == [API, WEB]
 
 
+def test_an_app_that_waits_keeps_its_place() -> None:
+    queue = WorkQueue()
+    for app in (WEB, API):
+        queue.add(app)
+    queue.rest(WEB)
+    assert drained(queue) == [WEB, API]
+
+
 def test_an_app_that_is_woken_without_end_keeps_nobody_waiting_without_end() -> None:
     queue, looks = WorkQueue(), 0
     queue.add(WEB)
@@ -87,11 +100,6 @@ def test_an_app_that_is_woken_without_end_keeps_nobody_waiting_without_end() -> 
         queue.add(WEB)
         looks += 1
     assert looks == MOST_LOOKS
-
-
-def drained(queue: WorkQueue) -> list[AppKey | None]:
-    """The apps in the order of their looks, each of which ends at rest."""
-    return [look(queue, rests=True) for _ in range(len(queue))]
 
 
 def test_the_more_urgent_app_comes_first_and_equally_urgent_ones_in_the_order_in_which_they_came() -> None:
