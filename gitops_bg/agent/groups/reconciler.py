@@ -13,19 +13,21 @@ from gitops_bg.agent.groups.facts import GroupFacts, GroupGatherer
 from gitops_bg.agent.groups.ledger import GroupLedgerThread
 from gitops_bg.agent.groups.members import has_pods
 from gitops_bg.agent.observability.metrics import Metrics
+from gitops_bg.agent.reconcile.contests import Contests
 from gitops_bg.agent.reconcile.measurements import MeasurementRunner
 from gitops_bg.agent.runtime.cpu_limit import cpu_limited
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
-from gitops_bg.core import names
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.groups.decision import GroupDecision
+from gitops_bg.core.groups.contests import object_of
+from gitops_bg.core.groups.decision import GroupAction, GroupDecision
 from gitops_bg.core.groups.members import MemberState, member_state
 from gitops_bg.core.groups.model import GroupKey, VersionStage
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.reporting.events import WARNINGS, GroupEvent
 from gitops_bg.core.groups.world import member_name
-from gitops_bg.core.model.drift import Contest, Drift, after_repair, going_on
+from gitops_bg.core.model.change_set import Change, ChangeSetEntry
+from gitops_bg.core.model.drift import Drift
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.hooks.caller import HookCaller
 from gitops_bg.repo.ledger.group_ledger_file import ledger_batch
@@ -84,8 +86,7 @@ class GroupReconciler:
         """Apps without a folder that may be members: they are looked at once their groups were."""
         self._unread: set[GroupKey] = set()
         """The groups whose record could not be read since this process began, or was empty."""
-        self._repairs: dict[GroupKey, tuple[Contest, ...]] = {}
-        """What was repaired of late."""
+        self._contests = Contests()
 
     def groups(self) -> Iterable[GroupKey]:
         """All groups of main."""
@@ -173,9 +174,11 @@ class GroupReconciler:
         self._cluster.demand_known(group.namespace)
         facts = self._gatherer.gather(self._catalog.reading, group)
         if facts is None:
-            self._repairs.pop(group, None)
+            self._contests.drop(group)
             return None, None, False  # A group that left main, or a main that does not count, changes nothing.
         now = self._clock()
+        for contest in self._contests.end(group, now):
+            self._tell(group, facts.observed.uid, GroupEvent.CONTEST_ENDED, f"{contest}: that is over")
         facts = self._with_answers(facts, now)
         decision = cpu_limited(f"deciding on {group}", lambda: facts.decide(now))
         wrote = self._groups.save(facts.seen, decision, facts.desired.commit, now, facts.observed.pull)
@@ -200,16 +203,18 @@ class GroupReconciler:
         for action in decision.actions:
             LOGGER.info("%s: %s", group, action)
             drift = self._groups.carry_out(group, facts.config.body, action)
-            if drift is not None and not self._is_fought_over(group, str(action), drift):
-                self._tell(group, facts.observed.uid, GroupEvent.REPAIRED, f"{action}: {drift}")
+            if drift is not None:
+                self._tell_of_repair(group, facts.observed.uid, action, drift)
         return decision, measured_by, wrote or bool(decision.actions)
 
-    def _is_fought_over(self, group: GroupKey, what: str, drift: Drift) -> bool:
-        """Count one more repair; return whether all of it is changed again and again: that is not said each time."""
-        now = self._clock()
-        after = after_repair(going_on(self._repairs.get(group, ()), now), names.GROUP_KIND, what, drift, now)
-        self._repairs[group] = after
-        return all(each.is_fight for each in after if each.name == what and each.part in drift.parts)
+    def _tell_of_repair(self, group: GroupKey, uid: str, action: GroupAction, drift: Drift) -> None:
+        """Count a repair, and say it, unless it is one of a fight; of a fight say that it begins."""
+        kind, name = object_of(group, action)
+        entries = (ChangeSetEntry(kind, group.namespace, name, Change.CONFIGURED, drift),)
+        for contest in self._contests.note(group, entries, self._clock()):
+            self._tell(group, uid, GroupEvent.CONTESTED, str(contest))
+        if not self._contests.repeats(group, entries):
+            self._tell(group, uid, GroupEvent.REPAIRED, f"{action}: {drift}")
 
     def _with_answers(self, facts: GroupFacts, now: datetime) -> GroupFacts:
         """Return the facts with what those beside have found since the last look."""
@@ -223,6 +228,8 @@ class GroupReconciler:
             commit_branch=trouble.branch,
             ledger=beside.ledger.position(group),
             ledger_doubt=beside.ledger.doubt(group),
+            contests=self._contests.of(group),
+            contested="",
             pull=shown.pull if shown is not None else facts.observed.pull,  # Else as the status has it.
         )
         return replace(facts, observed=observed)

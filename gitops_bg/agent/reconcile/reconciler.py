@@ -254,7 +254,7 @@ class Reconciler:
             self._recorder.event(app, Notice.CONTESTED, str(contest), warning=True)
             LOGGER.warning("%s", contest, extra=fields(app=app, reason=Notice.CONTESTED))
         if not result.refused or app not in self._refused:
-            self._recorder.acted(app, result, news, quietly=self._contests.repeats(app, result))
+            self._recorder.acted(app, result, news, quietly=self._contests.repeats(app, result.entries))
 
     def _look_again(self, app: AppKey, acted: Acted, *, saved: bool) -> bool:
         """Whether another look is due, after the results of the actions on the cluster.
@@ -285,7 +285,7 @@ class Reconciler:
         In a fight, each repair is logged at DEBUG: its beginning was a warning.
         """
         said = tuple(action for action in decision.actions if is_new_for_git or not isinstance(action, GIT_ACTIONS))
-        repeats = bool(changes.results) and all(self._contests.repeats(facts.app, each) for each in changes)
+        repeats = bool(changes.results) and all(self._contests.repeats(facts.app, each.entries) for each in changes)
         told = decision if said == decision.actions else replace(decision, actions=said)
         log_decision(facts.app, told, facts.desired.commit, changes, quietly=repeats)
 

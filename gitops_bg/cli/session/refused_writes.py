@@ -11,15 +11,15 @@ from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.model.git.verification import Doubt, SourceVerification, UnverifiedCommit
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Record
+from gitops_bg.core.status.alike.contested import CHANGED_AGAIN
+from gitops_bg.core.status.alike.source_verified import SOURCE_VERIFIED
 from gitops_bg.core.status.conditions import (
-    CHANGED_AGAIN,
     LEDGER_WRITABLE,
     MAIN_REFUSES,
     OFFER_WRITABLE,
     PUSH_REFUSED,
     WRITE_REFUSED,
 )
-from gitops_bg.core.status.source_verified import SOURCE_VERIFIED
 
 _SKEWS = {"ApiServerAhead": 1, "ApiServerBehind": -1}
 

@@ -37,6 +37,7 @@ from gitops_bg.core.groups.observed import LiveRoute, Member, ObservedGroup, Sta
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.drift import Drift
 from gitops_bg.core.model.git.pulls import PullRequest
+from gitops_bg.core.status.alike.contested import CHANGED_AGAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,7 @@ class GroupCluster:
             routes={each["metadata"]["name"]: _live_route(group, each) for each in routes or ()},
             has_gateway_api=routes is not None,
             drifted=body.get("spec") != spec,
+            contested=_said_of_fights(body.get("status") or {}),
             pull=pull_in(body.get("status") or {}),
         )
 
@@ -258,3 +260,9 @@ def _ports(spec: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         (port.get("name"), port["port"], port.get("targetPort", port["port"]), port.get("protocol", "TCP"))
         for port in spec.get("ports") or ()
     ]
+
+
+def _said_of_fights(status: Object) -> str:
+    """The message of the condition Contested, where it holds."""
+    said = (each["message"] for each in status.get("conditions") or () if each["reason"] == CHANGED_AGAIN)
+    return str(next(said, ""))

@@ -9,6 +9,8 @@ from datetime import datetime, timedelta
 
 from gitops_bg.core.groups.analysis.answers import latest_start, measurements_due
 from gitops_bg.core.groups.analysis.verdicts import begin_runs, take_measurements
+from gitops_bg.core.groups.contests import due
+from gitops_bg.core.groups.contests import moments as contest_moments
 from gitops_bg.core.groups.decision import ApplyGroup, GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.gates import gates_of
@@ -84,7 +86,7 @@ def _decided(
     world = world.with_record(state=with_served_routes(world.state))
     gates = _gates_to_show(world)
     return GroupDecision(
-        actions=actions_of(world),
+        actions=due(world, actions_of(world)),
         record=world.record,
         phase=phase_of(world, gates),
         conditions=conditions_of(world, gates),
@@ -111,12 +113,12 @@ def _end_of_suspension(world: GroupWorld) -> tuple[datetime, ...]:
 
 
 def _wake_at(world: GroupWorld) -> datetime | None:
-    """When a deadline passes, a measurement is due, a policy opens or shuts, or a silent Gateway counts as one that
-    never says anything.
+    """When a deadline passes, a measurement is due, a policy opens or shuts, a repair waits no longer, or a silent
+    Gateway counts as one that never says anything.
     """
     moving, left = world.record.transition, world.record.left_at
     since = moving.step_since if moving else left
-    moments = [*policy_moments(world), *_end_of_suspension(world)]
+    moments = [*policy_moments(world), *_end_of_suspension(world), *contest_moments(world)]
     moments += (moment for run in world.record.analyses.runs for moment in run_moments(run))
     moments += hook_moments(world)
     latest = latest_start(world)

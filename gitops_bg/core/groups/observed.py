@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gitops_bg.core.model.analysis.runs import MeasurementResult
+from gitops_bg.core.model.drift import Contest
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.git.verification import SourceVerification
 from gitops_bg.core.model.hooks import HookResponse
@@ -79,6 +80,10 @@ class ObservedGroup:
     """What chats answered to alerts, by the id of the call, until a saved record has taken it in."""
     drifted: bool = False
     """Whether somebody changed the live ReleaseGroup's spec."""
+    contests: tuple[Contest, ...] = ()
+    """The repairs of late, of what others changed; as far as this process made them."""
+    contested: str = ""
+    """What the agent last said of fights, for commands that only know its status."""
     measurements: tuple[MeasurementResult, ...] = ()
     """The results that no saved record contains."""
     commit_trouble: str = ""

@@ -25,13 +25,14 @@ from gitops_bg.core.model.decision import Condition, GateResult, Phase
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.hooks import Answer, Hook, HookRun, HookType, satisfied
 from gitops_bg.core.status.adoption import adopting
+from gitops_bg.core.status.alike.contested import contested, known_contested
+from gitops_bg.core.status.alike.source_verified import source_verified
 from gitops_bg.core.status.exposure import exposed
 from gitops_bg.core.status.kstatus import kstatus_of
 from gitops_bg.core.status.progress import progress_conditions
 from gitops_bg.core.status.pull_requests import pull_request
 from gitops_bg.core.status.release import after_leaving, releasing
 from gitops_bg.core.status.services import services_in_git
-from gitops_bg.core.status.source_verified import source_verified
 from gitops_bg.core.world import World
 
 CLOCK_SYNCHRONIZED = "ClockSynchronized"
@@ -62,14 +63,6 @@ WRITE_REFUSED = "WriteRefused"
 """The reason of the condition Refused where a write that the app needs was refused; its message says which and why."""
 
 
-CHANGED_AGAIN = "ChangedAgain"
-"""The reason of the condition Contested where another writer changes an object again and again; its message says who
-changes what.
-"""
-
-
-_MOST_FIGHTS = 3
-_LEAVE_IT = "only one may own an object, see “Beside Argo CD or Flux” in the documentation"
 _AT_ZERO = "target.yaml asks for 0 replicas: nothing serves, and nothing is promoted"
 
 
@@ -98,7 +91,7 @@ def conditions_of(
         *adopting(world),
         *releasing(world),
         _foreign(world),
-        _contested(world),
+        known_contested(said) if (said := world.observed.contested) else contested(fights(world), "the app"),
         exposed(world),
         _refused(world),
         _diverged(world),
@@ -271,19 +264,6 @@ def _foreign(world: World) -> Condition:
     return Condition(
         "Conflict", bool(whose), "ForeignObject" if whose else "NoConflict", whose or "no object is foreign"
     )
-
-
-def _contested(world: World) -> Condition:
-    """Whether somebody else changes an object again and again.
-
-    Without times and counts: a message that changes with every repair would be one more write each time.
-    """
-    said = [str(each) for each in fights(world)]
-    if not said and not world.observed.contested:
-        return Condition("Contested", False, "NotContested", "nobody else changes an object of the app again and again")
-    more = f"; and {len(said) - _MOST_FIGHTS} more" if len(said) > _MOST_FIGHTS else ""
-    message = f"{'; '.join(said[:_MOST_FIGHTS])}{more}; {_LEAVE_IT}" if said else world.observed.contested
-    return Condition("Contested", True, CHANGED_AGAIN, message)
 
 
 def _refused(world: World) -> Condition:

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from gitops_bg.core.model.conditions import Condition, Phase
+from gitops_bg.core.status.alike.contested import CHANGED_AGAIN, CONTESTED
+from gitops_bg.core.status.alike.source_verified import SOURCE_VERIFIED
 from gitops_bg.core.status.kstatus import READY, RECONCILING, STALLED
 
 ANY = ""
@@ -136,7 +138,41 @@ _PHASES: Mapping[Phase, Meaning] = {
 Meanings = Mapping[tuple[str, str], Meaning]
 """Rows by the type and the reason of a condition."""
 
+
+def of_both(explain: str) -> Meanings:
+    """The rows of conditions that apps and groups have alike; ``explain`` is the command that says more."""
+    return {
+        (CONTESTED, "NotContested"): CALM,
+        (CONTESTED, CHANGED_AGAIN): Meaning(
+            "goes astray from a change of a live Service until its repair",
+            PLATFORM,
+            "take the object that is named out of what changes it",
+            explain,
+        ),
+        (SOURCE_VERIFIED, "Verified"): CALM,
+        (SOURCE_VERIFIED, "KeysUnreadable"): Meaning(
+            "is not affected: the keys that were read last still count",
+            OPERATOR,
+            "mend the file of keys that the agent was given; it is read again",
+            explain,
+        ),
+        (SOURCE_VERIFIED, "NotCheckedYet"): Meaning(
+            STAYS, NOBODY, "wait: the signatures of many new commits are being checked", explain
+        ),
+        (SOURCE_VERIFIED, "RecordsUnknown"): Meaning(
+            STAYS, OPERATOR, "let the agent read all namespaces of its apps; its log says which it cannot", explain
+        ),
+        (SOURCE_VERIFIED, ANY): Meaning(
+            "stays as it is; what main says since then is not read",
+            COMMITTER,
+            "sign the commit and push again; or vouch for it by a signed merge",
+            "git log --first-parent --format='%h %G? %an %s'",
+        ),
+    }
+
+
 MEANINGS: Meanings = {
+    **of_both(_EXPLAIN),
     ("Available", "Serving"): CALM,
     ("Available", "NothingServes"): _NOTHING,
     # What it means is said of the condition Released.
@@ -246,13 +282,6 @@ MEANINGS: Meanings = {
         "stays as it is: the agent writes nothing over what is not its own",
         PLATFORM,
         "hand the object over, or rename it, as the message says",
-        _EXPLAIN,
-    ),
-    ("Contested", "NotContested"): CALM,
-    ("Contested", "ChangedAgain"): Meaning(
-        "goes astray from a change of a live Service until its repair",
-        PLATFORM,
-        "take the object that is named out of what changes it",
         _EXPLAIN,
     ),
     ("Exposed", "NotExposed"): CALM,
@@ -401,25 +430,6 @@ MEANINGS: Meanings = {
     ("ClockSynchronized", "Synchronized"): CALM,
     ("ClockSynchronized", "ApiServerAhead"): _SKEWED,
     ("ClockSynchronized", "ApiServerBehind"): _SKEWED,
-    ("SourceVerified", "Verified"): CALM,
-    ("SourceVerified", "KeysUnreadable"): Meaning(
-        "is not affected: the keys that were read last still count",
-        OPERATOR,
-        "mend the file of keys that the agent was given; it is read again",
-        "gitops-bg reconcile {app}",
-    ),
-    ("SourceVerified", "NotCheckedYet"): Meaning(
-        STAYS, NOBODY, "wait: the signatures of many new commits are being checked", _EXPLAIN
-    ),
-    ("SourceVerified", "RecordsUnknown"): Meaning(
-        STAYS, OPERATOR, "let the agent read all namespaces of its apps; its log says which it cannot", _EXPLAIN
-    ),
-    ("SourceVerified", ANY): Meaning(
-        "stays as it is; what main says since then is not read",
-        COMMITTER,
-        "sign the commit and push again; or vouch for it by a signed merge",
-        "git log --first-parent --format='%h %G? %an %s'",
-    ),
     ("LedgerTrusted", "Trusted"): CALM,
     ("LedgerTrusted", "WrittenByOthers"): _DOUBTED,
     ("LedgerTrusted", "Ahead"): _DOUBTED,

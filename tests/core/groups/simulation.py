@@ -37,6 +37,7 @@ from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Plan
 from gitops_bg.core.model.analysis.runs import MeasurementRequest, MeasurementResult
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.drift import Contest
 from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.hooks import Hook, HookCall, HookResponse
 from gitops_bg.core.model.http_routes import Backend, Deny, HttpRoute, ParentRef, as_stored
@@ -101,6 +102,8 @@ class World:
     """The names of HTTPRoutes and Services that are somebody else's."""
     unreadable: set[str] = field(default_factory=set)
     """The names of HTTPRoutes that somebody has made say what no agent writes."""
+    contests: tuple[Contest, ...] = ()
+    """What was repaired of late."""
     mute: bool = False
     """Whether no Service selects what the Service of its member selects: somebody changed them all."""
     alerts: tuple[Hook, ...] = ()
@@ -165,6 +168,7 @@ class World:
             services,
             routes,
             self.knows_routes,
+            contests=self.contests,
             calls=self.calls,
             measurements=tuple(self._measured()),
             commit_trouble=trouble,

@@ -9,8 +9,8 @@ import pytest
 from gitops_bg.core.checks.git.unverified import away, held_since
 from gitops_bg.core.model.git.verification import Doubt, SourceVerification, UnverifiedCommit
 from gitops_bg.core.model.observed import GitView
+from gitops_bg.core.status.alike.source_verified import source_verified
 from gitops_bg.core.status.conditions import conditions_of
-from gitops_bg.core.status.source_verified import source_verified
 from tests.core.worlds import HELD_MAIN, active, world
 
 HELD = UnverifiedCommit("1a2b3c4d5e" + 30 * "0", "Ada", Doubt.NOT_SIGNED, last="9f8e7d6c5b" + 30 * "0")

@@ -28,6 +28,7 @@ from gitops_bg.core.status.meanings import (
     STAYS,
     Meaning,
     Meanings,
+    of_both,
 )
 
 _EXPLAIN = "gitops-bg group explain {app}"
@@ -65,6 +66,7 @@ _PHASES: Mapping[Phase, Meaning] = {
 }
 
 GROUP_MEANINGS: Meanings = {
+    **of_both(_EXPLAIN),
     **{(kind, phase): meaning for kind in OF_THE_PHASE for phase, meaning in _PHASES.items()},
     (VALID, "Valid"): CALM,
     (VALID, "InvalidSpec"): _BROKEN,

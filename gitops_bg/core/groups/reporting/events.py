@@ -25,6 +25,9 @@ class GroupEvent(StrEnum):
     """A hook gave no answer, or did not agree, in time: it is not asked any more."""
     REPAIRED = "Repaired"
     """What somebody else changed of a live object of the group was put back."""
+    CONTESTED = "Contested"
+    """Somebody else changes a live object of the group again and again; until that ends, no repair of it is said."""
+    CONTEST_ENDED = "ContestEnded"
     UNDELIVERED = "Undelivered"
     """A chat or a hook refused a message, or did not answer in time."""
 
@@ -37,6 +40,7 @@ WARNINGS = frozenset(
         GroupEvent.ANALYSIS_FAILED,
         GroupEvent.HOOK_REFUSED,
         GroupEvent.HOOK_EXPIRED,
+        GroupEvent.CONTESTED,
         GroupEvent.UNDELIVERED,
     }
 )

@@ -2,6 +2,7 @@
 
 from gitops_bg.core.checks.ledger import never_told, set_back
 from gitops_bg.core.groups.analysis.answers import judged, live_verdict, passed
+from gitops_bg.core.groups.contests import fights
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.hooks.answers import refusal
 from gitops_bg.core.groups.model import VersionStage
@@ -13,8 +14,9 @@ from gitops_bg.core.groups.transition import waits_for
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
+from gitops_bg.core.status.alike.contested import contested, known_contested
+from gitops_bg.core.status.alike.source_verified import source_verified
 from gitops_bg.core.status.kstatus import kstatus_of
-from gitops_bg.core.status.source_verified import source_verified
 
 VALID, PROMOTION_REJECTED, ROUTES_ACCEPTED = "SpecValid", "PromotionRejected", "RoutesAccepted"
 DIVERGED = "Diverged"
@@ -64,6 +66,7 @@ def conditions_of(world: GroupWorld, gates: tuple[GateResult, ...]) -> tuple[Con
         passed(world),
         _diverged(world),
         _ledger_trusted(world),
+        known_contested(said) if (said := world.observed.contested) else contested(fights(world), "the group"),
         *source_verified(world.observed.verification),
     )
 

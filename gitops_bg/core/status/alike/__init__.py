@@ -1,0 +1,1 @@
+"""Conditions that apps and release groups have alike."""

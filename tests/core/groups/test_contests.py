@@ -1,0 +1,104 @@
+"""A fight over an object of a group: writes to it wait, nothing passes them that must not, and it is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from gitops_bg.core.groups.contests import due, object_of
+from gitops_bg.core.groups.decision import ApplyGroup, ApplyRoute, DeleteRoute, DeleteService, FollowMember, GroupAction
+from gitops_bg.core.groups.plan import actions_of
+from gitops_bg.core.groups.reporting.status import conditions_of
+from gitops_bg.core.groups.world import GroupWorld
+from gitops_bg.core.model.drift import AT_ONCE, FIRST_PAUSE, LIVE_PAUSE, Contest
+from gitops_bg.core.model.http_routes import HttpRoute
+from tests.core.groups.notation import NOW
+from tests.core.groups.simulation import STORE, store
+
+ROUTE = ApplyRoute(HttpRoute("store", (), (), ()))
+FOLLOW = FollowMember("cart", "cart-v1")
+GONE = DeleteRoute("store-v0")
+ACTIONS: tuple[GroupAction, ...] = (ApplyGroup(), ROUTE, FOLLOW, GONE, DeleteService("old"))
+
+
+def repaired(kind: str, name: str, times: int = AT_ONCE, part: str = "spec.rules") -> Contest:
+    return Contest(kind, name, part, times, NOW, NOW, (part,), ("webhook",))
+
+
+def world(*contests: Contest, later: timedelta = timedelta()) -> GroupWorld:
+    """A group at rest of which these objects were repaired, the last time at NOW."""
+    made = store()
+    made.settle()
+    now = made.decided()
+    return replace(now, now=NOW + later, observed=replace(now.observed, contests=contests))
+
+
+@pytest.mark.parametrize(
+    ("contest", "carried_out"),
+    [
+        (repaired("HTTPRoute", "store", AT_ONCE - 1), ACTIONS),
+        (repaired("HTTPRoute", "another"), ACTIONS),
+        (repaired("Service", "store"), ACTIONS),
+        (repaired("HTTPRoute", "store"), (ApplyGroup(),)),
+        (repaired("Service", "cart"), (ApplyGroup(), ROUTE)),
+        (repaired("HTTPRoute", "store-v0"), (ApplyGroup(), ROUTE, FOLLOW)),
+        (repaired("ReleaseGroup", "store"), ACTIONS[1:]),
+    ],
+)
+def test_nothing_passes_a_write_that_waits_but_for_the_group_itself_that_no_traffic_depends_on(
+    contest: Contest, carried_out: tuple[GroupAction, ...]
+) -> None:
+    assert due(world(contest), ACTIONS) == carried_out
+    assert due(world(contest, later=LIVE_PAUSE), ACTIONS[1:]) == ACTIONS[1:], "a second at most"
+    assert due(world(contest, later=FIRST_PAUSE), ACTIONS) == ACTIONS
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_every_action_writes_one_object(action: GroupAction) -> None:
+    kind, name = object_of(STORE, action)
+    assert kind in ("ReleaseGroup", "HTTPRoute", "Service")
+    assert kind == "ReleaseGroup" or name in str(action)
+
+
+def test_a_group_is_looked_at_again_when_a_repair_waits_no_longer() -> None:
+    made = store()
+    made.settle()
+    now = made.decided()
+    made.contests = (repaired("HTTPRoute", "store", AT_ONCE),)
+    made.now = NOW
+    made.routes["store"] = ROUTE.route
+    decision = made.decide()
+    assert (decision.actions, decision.wake_at) == ((), NOW + LIVE_PAUSE)
+    assert actions_of(replace(now, observed=made.observed())), "there is something to repair"
+    assert made.after(LIVE_PAUSE.total_seconds()).decide().actions
+
+
+@pytest.mark.parametrize(
+    ("contests", "told"),
+    [
+        ((), (False, "NotContested", "nobody else changes an object of the group again and again")),
+        ((repaired("HTTPRoute", "store"),), (False, "NotContested", "nobody else changes an object of the group")),
+        (
+            (repaired("ReleaseGroup", "store", 9), repaired("HTTPRoute", "store", 9)),
+            (
+                True,
+                "ChangedAgain",
+                "HTTPRoute store: webhook changes spec.rules again and again; ReleaseGroup store: webhook changes",
+            ),
+        ),
+    ],
+)
+def test_a_fight_is_told_what_traffic_depends_on_first(
+    contests: tuple[Contest, ...], told: tuple[bool, str, str]
+) -> None:
+    found = next(each for each in conditions_of(world(*contests), ()) if each.type == "Contested")
+    assert (found.status, found.reason, found.message[: len(told[2])]) == told
+
+
+def test_a_command_repeats_what_the_agent_said_of_a_fight() -> None:
+    now = world()
+    now = replace(now, observed=replace(now.observed, contested="HTTPRoute store: Flux changes it"))
+    found = next(each for each in conditions_of(now, ()) if each.type == "Contested")
+    assert (found.status, found.message) == (True, "HTTPRoute store: Flux changes it")
