@@ -15,7 +15,7 @@ from gitops_bg.core.model import actions as act
 from gitops_bg.core.model.analysis.runs import MeasurementResult
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.decision import Decision
-from gitops_bg.core.model.desired import Desired, LedgerMemory, Missing, Primary, Problem, Provenance, Target
+from gitops_bg.core.model.desired import Desired, LedgerMemory, Missing, Primary, Problem, Provenance, Revert, Target
 from gitops_bg.core.model.digest import short, snapshot_of
 from gitops_bg.core.model.git.looks import Awaited, Looks
 from gitops_bg.core.model.git.pulls import Merge, PullRequest, PullState, offer_of
@@ -338,8 +338,10 @@ class Simulation:
                 told,
                 named=told.named or (reverts,),
                 missing=told.missing if reverts in brought or source != self.target_source else (reverts,),
-                reverted=(*told.reverted, reverts),
-                taken_back=(*told.taken_back, *([brought[reverts]] if reverts in brought else [])),
+                reverts=(
+                    *told.reverts,
+                    Revert(source, (reverts,), (brought[reverts],) if reverts in brought else ()),
+                ),
             )
         return told
 

@@ -24,6 +24,7 @@ from gitops_bg.core.model.desired import (
     Primary,
     Problem,
     Provenance,
+    Revert,
     Target,
 )
 from gitops_bg.core.model.digest import short
@@ -311,8 +312,14 @@ def provenance(main: Main) -> Provenance:
         told = replace(
             told,
             named=told.named or one.reverts,
-            reverted=(*told.reverted, *one.reverts),
-            taken_back=(*told.taken_back, *(brought[commit] for commit in one.reverts if commit in brought)),
+            reverts=(
+                *told.reverts,
+                Revert(
+                    _source(one.brought_by, f"web {one.target}", main, backdated=one.backdated),
+                    tuple(one.reverts),
+                    tuple(brought[commit] for commit in one.reverts if commit in brought),
+                ),
+            ),
         )
     return told
 

@@ -267,11 +267,14 @@ class App:
 
     def promote(self, tag: str) -> str:
         """Push an image, merge its promotion, and wait until it is live and told. Returns the merge commit."""
-        self.push_image(tag)
-        commit = self.merge_promotion(tag)
+        return self.push_and_promote(tag)[1]
+
+    def push_and_promote(self, tag: str) -> tuple[str, str]:
+        """As `promote`; returns the commit of the push as well, before that of the merge."""
+        pushed, merged = self.push_image(tag), self.merge_promotion(tag)
         self.wait_live(tag)
         self.wait_told()
-        return commit
+        return pushed, merged
 
     def rename(self, name: str) -> App:
         """What `gitops-bg move` writes, in one commit: the app under another name, with its Services as they are."""

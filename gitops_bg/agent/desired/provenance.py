@@ -4,9 +4,10 @@ Asked only where the core wants to know it, cached until main changes the app. D
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.model.desired import Provenance
+from gitops_bg.core.model.desired import Provenance, Revert
 from gitops_bg.core.model.version import AppKey, Snapshot, Source
 from gitops_bg.repo.read.files import Entry
 from gitops_bg.repo.read.reverts import Change
@@ -87,14 +88,13 @@ class _Asking:
                 told = Provenance(self._repository.source_of(change.commit), taken.named, taken.missing)
             if not taken.named:
                 break
-            told = self._with(told, taken.changes)
+            told = replace(told, reverts=(*told.reverts, self._revert(change, taken.changes)))
         return told
 
-    def _with(self, told: Provenance, changes: Sequence[Change]) -> Provenance:
-        commits = dict.fromkeys([*told.reverted, *(change.commit for change in changes)])
-        brought = (self._brought(change) for change in changes)
-        versions = dict.fromkeys([*told.taken_back, *(version for version in brought if version)])
-        return Provenance(told.source, told.named, told.missing, tuple(commits), tuple(versions))
+    def _revert(self, change: Change, changes: Sequence[Change]) -> Revert:
+        commits = dict.fromkeys(each.commit for each in changes)
+        versions = dict.fromkeys(version for each in changes if (version := self._brought(each)))
+        return Revert(self._repository.source_of(change.commit), tuple(commits), tuple(versions))
 
     def _brought(self, change: Change) -> Snapshot | None:
         """The version that a change brought; None where it left the version unchanged."""

@@ -49,7 +49,7 @@ class Revisions:
             unknown = replace(config.pin.unknown, message=f"{found}, so the target is left as it is")
             return replace(config, target=None, problems=(*config.problems, unknown))
         snapshot, contents = found
-        target = Target(snapshot, config.target.replicas, config.pin.by)
+        target = Target(snapshot, config.target.replicas, config.pin.by, pinned=True)
         waiting = config.target if config.target.snapshot.digest != snapshot.digest else None
         contents = (*config.configuration, *contents)
         return replace(config, target=target, held_back=waiting, configuration=contents)

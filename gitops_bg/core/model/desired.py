@@ -41,6 +41,8 @@ class Target:
     snapshot: Snapshot
     replicas: int | None
     source: Source
+    pinned: bool = False
+    """``app.yaml`` names the version (``revision``), whatever the file of the target says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,18 @@ class Primary:
 
 
 @dataclass(frozen=True, slots=True)
+class Revert:
+    """One commit that says it reverts others, and what it takes back."""
+
+    source: Source
+    """The revert itself, and when it came into main."""
+    commits: tuple[str, ...] = ()
+    """The commits that it means, and those that a merge among them brought."""
+    taken_back: tuple[Snapshot, ...] = ()
+    """The versions that these commits brought."""
+
+
+@dataclass(frozen=True, slots=True)
 class Provenance:
     """How main's history made the target name its version (decision 18). Facts without a verdict.
 
@@ -73,12 +87,8 @@ class Provenance:
     """
     missing: tuple[str, ...] = ()
     """Those of ``named`` that main did not contain before."""
-    reverted: tuple[str, ...] = ()
-    """The commits that ``named`` means, the commits that a merge among them brought, and so on for the reverts right
-    before.
-    """
-    taken_back: tuple[Snapshot, ...] = ()
-    """The versions that these commits brought."""
+    reverts: tuple[Revert, ...] = ()
+    """``source`` where it reverts something, and so on for the reverts right before it; newest first."""
     unread: str = ""
     """Why the provenance cannot be read now; the other fields are empty then."""
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.checks.git.reverts import asks_for_provenance, why_not_back
-from gitops_bg.core.model.desired import Missing, Provenance
+from gitops_bg.core.model.desired import Missing, Provenance, Revert
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.git.looks import NO_LOOKS, Awaited, Looks
 from gitops_bg.core.model.observed import OperatorCommand
@@ -40,19 +40,24 @@ def held(*numbers: int) -> dict[str, object]:
 def reverted(*versions, to: int = 1, takes_back: tuple[int, ...] = (2,), **changes):
     """The target names ``to``, and its newest commit says it reverts those that brought ``takes_back``."""
     spec = replace(manual(), rollback_window_revisions=changes.pop("window", None))
+    undoing = changes.pop("source", UNDOING)
+    commits = changes.pop("reverts", tuple(f"{number:040x}" for number in takes_back))
     told = Provenance(
-        changes.pop("source", UNDOING),
+        undoing,
         named=changes.pop("named", tuple(f"{number:010x}" for number in takes_back)),
         missing=changes.pop("missing", ()),
-        reverted=changes.pop("reverts", tuple(f"{number:040x}" for number in takes_back)),
-        taken_back=tuple(template(str(number)) for number in takes_back),
+        reverts=(Revert(undoing, commits, tuple(template(str(number)) for number in takes_back)),),
     )
+    told = replace(told, reverts=(*told.reverts, *changes.pop("before", ())))
     told = changes.pop("provenance", told)
     desired = {"primary": primary(2), "target": target(to), "provenance": told, **changes.pop("desired", {})}
     return world(*versions, spec=spec, desired=desired, **changes)
 
 
 TWO = (legacy(1), active(2))
+TAKING_BACK_2 = Revert(source(3, landed=LATER - 1), ("2" * 40,), (template("2"),))
+ANSWERED = source(3, landed=2)
+"""It came into main with the last change of primary.yaml."""
 BACK_TO_2 = reverted(legacy(1), legacy(2), active(3), names_=2)
 """Main sends traffic back to version 2, the target to version 1."""
 NAMES_3 = {"primary": primary(3)}
@@ -60,6 +65,15 @@ REVERTS = {
     "marker and content: traffic goes back": (reverted(*TWO), 1),
     "also to one that is archived": (reverted(archived(1), active(2)), 1),
     "one of several that it takes back": (reverted(*TWO, takes_back=(3, 2)), 1),
+    "several reverts in a row, each of one of them": (reverted(*TWO, takes_back=(3,), before=(TAKING_BACK_2,)), 1),
+    "one that was answered before it": (
+        reverted(*TWO, takes_back=(3,), before=(replace(TAKING_BACK_2, source=ANSWERED),)),
+        "which did not bring v2",
+    ),
+    "one before it that nobody knows the place of": (
+        reverted(*TWO, takes_back=(3,), before=(replace(TAKING_BACK_2, source=replace(ANSWERED, landed=None)),)),
+        "which did not bring v2",
+    ),
     "content without marker: never": (reverted(*TWO, takes_back=()), "does not say that it reverts"),
     "a marker for another commit: never": (reverted(*TWO, takes_back=(7,)), "which did not bring v2"),
     "a marker for what main never had: never": (
@@ -117,6 +131,13 @@ def test_target_revert(name):
     assert (made.to_digest if made else None) == (None if number is None else digest(number))
     assert why in why_not_back(state)
     assert bool(why) == bool(why_not_back(state))
+
+
+def test_of_a_version_that_app_yaml_names_nobody_asks_what_was_reverted():
+    state = reverted(*TWO)
+    pinned = replace(state.desired, target=replace(target(1), pinned=True))
+    assert asks_for_provenance(state.desired, state.record)
+    assert not asks_for_provenance(pinned, state.record)
 
 
 def test_sentences_name_both_commits():

@@ -1,9 +1,10 @@
 """Whether traffic follows a reverted push, and why not (decision 18)."""
 
 from collections.abc import Callable
+from itertools import takewhile
 
 from gitops_bg.core.model.actions import label
-from gitops_bg.core.model.desired import Desired, Missing, Provenance
+from gitops_bg.core.model.desired import Desired, Missing, Provenance, Revert
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.way_back import leads_back
@@ -25,10 +26,11 @@ def asks_what_passed(desired: Desired, record: Record) -> str:
 def asks_for_provenance(desired: Desired, record: Record) -> bool:
     """Whether the target names another version than the one that traffic follows, and one that is already known.
 
-    Only then does its history count: asking for it costs a few reads of Git.
+    Only then does its history count: asking for it costs a few reads of Git. A version that ``app.yaml`` names never
+    goes back by itself: no revert of a push made it the target.
     """
     target = desired.target
-    if not target or not record.routing.traffic:
+    if not target or target.pinned or not record.routing.traffic:
         return False
     digest = resolve(record, target.snapshot)
     version = record.version(digest)
@@ -52,6 +54,18 @@ def revert_objection(world: World, told: Provenance) -> str:
     return next(filter(None, (check(world, told) for check in _CHECKS)), "")
 
 
+def counting(world: World, told: Provenance) -> tuple[Revert, ...]:
+    """The newest revert, and the reverts in a row before it that came into main on the same side of the last change of
+    ``primary.yaml``: what that answered is over.
+    """
+    primary = world.desired.primary
+    if isinstance(primary, Missing) or not told.reverts:
+        return told.reverts[:1]
+    newest, *others = told.reverts
+    side = newest.source.landed_after(primary.changed_by)
+    return newest, *takewhile(lambda each: each.source.landed_after(primary.changed_by) is side, others)
+
+
 def _cannot_be_read(_: World, told: Provenance) -> str:
     return f"nobody can tell what brought it: {told.unread}" if told.unread else ""
 
@@ -64,7 +78,8 @@ def _says_nothing(_: World, told: Provenance) -> str:
 
 def _says_something_else(world: World, told: Provenance) -> str:
     leaving = world.record.version(world.desired_digest)
-    if leaving and leaving.digest in {resolve(world.record, snapshot) for snapshot in told.taken_back}:
+    back = {resolve(world.record, version) for revert in counting(world, told) for version in revert.taken_back}
+    if leaving and leaving.digest in back:
         return ""
     said = f"{_commit(told)} says that it reverts {', '.join(told.named)}"
     if told.missing == told.named:

@@ -7,7 +7,7 @@ revert came into main after ``primary.yaml`` was last changed.
 
 from dataclasses import replace
 
-from gitops_bg.core.checks.git.reverts import named_by_target, revert_objection
+from gitops_bg.core.checks.git.reverts import counting, named_by_target, revert_objection
 from gitops_bg.core.model.desired import Provenance
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.record import Cause, Lift
@@ -39,7 +39,11 @@ def follow_target_revert(world: World) -> World:
 
 def _is_of_what_was_reverted(world: World, told: Provenance) -> bool:
     primary = world.desired.primary
-    return bool(primary) and primary.source.commit in told.reverted  # type: ignore[union-attr]
+    return bool(primary) and primary.source.commit in _reverted(world, told)  # type: ignore[union-attr]
+
+
+def _reverted(world: World, told: Provenance) -> set[str]:
+    return {commit for revert in counting(world, told) for commit in revert.commits}
 
 
 def lift_by_older_revert(world: World) -> World:
@@ -66,7 +70,7 @@ def _is_older_than_primary(world: World) -> bool:
 
 def _lift_by_revert(world: World) -> World:
     told, version = world.desired.provenance, named_by_target(world)
-    if told is None or version is None or world.record.git.target_revert not in told.reverted:
+    if told is None or version is None or world.record.git.target_revert not in _reverted(world, told):
         return world
     world = world.with_part(replace(world.record.git, target_revert=told.source.commit))
     reason = f"{told.source.commit[:10]} reverts the revert of its push"

@@ -285,7 +285,8 @@ def test_a_target_takes_back(name: str, ada: Author, repository: Repository) -> 
     story(ada)
     found = told(repository, ada)
     tags = {texts.digest("web", tag): tag for tag in ("v1", "v2", "v3")}
-    assert {tags[version.digest] for version in found.taken_back} == set(expected.split())
+    taken_back = [version for revert in found.reverts for version in revert.taken_back]
+    assert {tags[version.digest] for version in taken_back} == set(expected.split())
     assert not found.unread
     assert found.source.commit
 

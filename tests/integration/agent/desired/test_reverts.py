@@ -244,3 +244,23 @@ def test_the_agent_s_own_promotion_on_its_way_is_no_answer_to_a_revert(
     assert web.primary_digest() == web.digest("v1")
     assert web.live_tag() == "v1"
     assert seen.moves("web") == [], "no switch at all"
+
+
+def test_a_revert_that_somebody_overruled_does_not_count_with_the_next_one(web: App) -> None:
+    second, _ = web.push_and_promote("v2")
+    third, _ = web.push_and_promote("v3")
+    web.revert(third)
+    web.wait_live("v2")
+    web.wait_primary("v2")
+    web.wait_told()
+    world = web.scenario
+    world.settle()
+    world.pull()
+    web.revert(world.remote.tip)  # the agent's rollback: v3 serves again
+    web.wait_live("v3")
+    web.wait_told()
+    world.settle()
+    web.revert(second)  # takes back v2, which does not serve
+    world.settle()
+    assert web.live_tag() == "v3"
+    assert web.ledger()[-1]["Event"] != "rolled-back"

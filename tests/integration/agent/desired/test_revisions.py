@@ -108,3 +108,32 @@ def test_a_commit_from_before_the_folder_is_no_version(world: Scenario) -> None:
     pin(web, before)
     said = web.wait_condition("InvalidSpec")["message"]
     assert f"spec.revision: at commit {before[:10]}: {web.folder}/app.yaml: is missing" in said
+
+
+def test_a_revert_of_a_push_that_a_pin_holds_back_sends_no_traffic_to_the_pinned_version(world: Scenario) -> None:
+    world.start()
+    web = world.app().deploy("v1")
+    web.promote("v2")
+    third, _ = web.push_and_promote("v3")
+    pin(web, 1)
+    web.wait_offered("v1")
+    world.settle()
+    web.revert(third)
+    world.settle()
+    assert web.live_tag() == "v3"
+    web.merge_offer()
+    web.wait_live("v1")
+
+
+def test_a_revert_that_a_pin_held_back_counts_once_the_pin_is_gone(world: Scenario) -> None:
+    world.start()
+    web = world.app().deploy("v1")
+    second, _ = web.push_and_promote("v2")
+    pin(web, 2)
+    world.settle()
+    web.revert(second)
+    world.settle()
+    assert web.live_tag() == "v2"
+    del web.spec["revision"]
+    web.configure()
+    web.wait_live("v1")
