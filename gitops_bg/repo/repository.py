@@ -335,6 +335,11 @@ class Repository:
         with self._guarded():
             return self._changes.wrote_content(app, before, after, commit)
 
+    def removed_files(self, app: AppKey, before: str, after: str) -> frozenset[str]:
+        """The names of the files that left an app's folder between two commits; ``before`` empty: ever."""
+        with self._guarded():
+            return self._changes.removed(app, before, after)
+
     def changes_below_by(self, folder: str, head: str) -> tuple[CommitFacts, ...] | None:
         """The commits in all the history of ``head`` that changed files below a folder, promotions aside; None where
         the mirror lacks one of them.

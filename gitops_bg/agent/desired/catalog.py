@@ -4,7 +4,7 @@ The Git thread replaces a whole `Reading` at a time. Further questions of worker
 app's history says) are answered for the reading that they hold. Decides nothing, writes nothing.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TypeVar
@@ -20,7 +20,7 @@ from gitops_bg.agent.desired.reader import Reader
 from gitops_bg.agent.desired.reading import Entry, Reading
 from gitops_bg.agent.desired.revisions import Revisions
 from gitops_bg.agent.reconcile.rewrite_reports import RewriteReports
-from gitops_bg.core.checks.git.reverts import asks_for_provenance, asks_what_passed
+from gitops_bg.core.checks.git.reverts import asks_for_provenance, asks_what_passed, asks_who_brought
 from gitops_bg.core.checks.git.unverified import describe
 from gitops_bg.core.groups.branches import AppOrGroup
 from gitops_bg.core.groups.members import MemberState
@@ -237,9 +237,13 @@ class Catalog:
         """Add what main's history says beyond its present files, only where the core asks for it."""
         if since := asks_what_passed(desired, record):
             desired = replace(desired, passed=passed_of(self._repository, app, since, entry.commit))
+        makers: Sequence[str] = entry.makers
+        if desired.target and entry.config.uses_others and asks_who_brought(desired, record):
+            makers = self._provenances.all_makers(app, entry.commit, makers, _served_from(record))
+            source = self._provenances.source(app, entry.commit, makers) or desired.target.source
+            desired = replace(desired, target=replace(desired.target, source=source))
         if desired.target and asks_for_provenance(desired, record):
-            told = self._provenances.of(app, entry.commit, entry.makers, desired.target.snapshot)
-            desired = replace(desired, provenance=told)
+            desired = replace(desired, provenance=self._provenances.of(app, entry.commit, makers))
         return desired
 
     def git_view(
@@ -344,6 +348,12 @@ class Catalog:
         moved = {app for app, position in now.items() if before.get(app) != position}
         moved |= {app for app in doubted.keys() | self._doubts.keys() if doubted.get(app) != self._doubts.get(app)}
         return set(filter(self.cares_for, moved)) if was_known is self._ledger_is_known else set(self.apps())
+
+
+def _served_from(record: Record) -> str:
+    """The commit that the version that serves came from; empty where nobody knows."""
+    active = record.version(record.routing.traffic)
+    return active.source.commit if active else ""
 
 
 def _needs_memory(reading: Reading, record: Record) -> bool:

@@ -3,7 +3,7 @@
 Asked only where the core wants to know it, cached until main changes the app. Decides nothing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gitops_bg.core.errors import GitopsBgError
@@ -12,7 +12,7 @@ from gitops_bg.core.model.version import AppKey, Snapshot, Source
 from gitops_bg.repo.read.files import Entry
 from gitops_bg.repo.read.reverts import Change
 from gitops_bg.repo.repository import Repository
-from gitops_bg.spec.app.layout import PRIMARY_FILE
+from gitops_bg.spec.app.layout import APP_FILE, PRIMARY_FILE
 from gitops_bg.spec.app.load import load_app
 from gitops_bg.spec.app.primary import read_primary
 from gitops_bg.spec.yaml.reader import read_one
@@ -28,9 +28,10 @@ class Provenances:
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
         self._answers: dict[AppKey, tuple[str, Provenance]] = {}
+        self._sources: dict[AppKey, tuple[str, Source | None]] = {}
 
-    def of(self, app: AppKey, commit: str, makers: Sequence[str], now: Snapshot) -> Provenance:
-        """How the target came to name ``now`` at a commit of main; ``makers`` are the files that it comes from.
+    def of(self, app: AppKey, commit: str, makers: Sequence[str]) -> Provenance:
+        """How the target came to name its version at a commit of main; ``makers`` are the files that it comes from.
 
         An answer that cannot be read now (the remote is unreachable, and the mirror is incomplete) says so, and is
         asked for again.
@@ -39,11 +40,34 @@ class Provenances:
         if known and known[0] == commit:
             return known[1]
         try:
-            answer = _Asking(self._repository, app, makers).from_(commit, now)
+            answer = _Asking(self._repository, app, makers).from_(commit)
         except GitopsBgError as error:
             return Provenance(Source(""), unread=str(error))
         self._answers[app] = (commit, answer)
         return answer
+
+    def all_makers(self, app: AppKey, commit: str, makers: Sequence[str], since: str) -> Sequence[str]:
+        """The files that the version may come from where its target uses what is no part of it: all of the folder, and
+        those that left it since a commit. Only ``makers`` where that cannot be read now.
+        """
+        try:
+            there = self._repository.entries_of([app], commit)[app].keys()
+            files = {*makers, *there, *self._repository.removed_files(app, since, commit)}
+        except GitopsBgError:
+            return makers
+        return sorted(files - {PRIMARY_FILE, APP_FILE})
+
+    def source(self, app: AppKey, commit: str, makers: Sequence[str]) -> Source | None:
+        """The commit that made the target name its version; None where that cannot be told now."""
+        known = self._sources.get(app)
+        if known and known[0] == commit:
+            return known[1]
+        try:
+            source = _Asking(self._repository, app, makers).source(commit)
+        except GitopsBgError:
+            return None
+        self._sources[app] = (commit, source)
+        return source
 
 
 def passed_of(repository: Repository, app: AppKey, since: str, commit: str) -> tuple[Snapshot, ...] | None:
@@ -71,18 +95,10 @@ class _Asking:
         self._of: dict[_Blobs, Snapshot | None] = {}
         """By content of the folder, which is the same before a push and after its revert."""
 
-    def from_(self, commit: str, now: Snapshot) -> Provenance:
+    def from_(self, commit: str) -> Provenance:
+        """The change that brought the version, with what it and the reverts right before it take back."""
         told = Provenance(Source(""))
-        at, links = commit, 0
-        while at and links < _MOST_LINKS:
-            change = self._repository.last_change(self._app, self._makers, at)
-            if change is None:
-                break
-            if not links:
-                self._at[change.commit] = now
-            at, links = change.before, links + 1
-            if not self._brought(change):
-                continue
+        for change in self._changes(commit):
             taken = self._repository.taken_back(self._app, self._makers, change)
             if not told.source.commit:
                 told = Provenance(self._repository.source_of(change.commit), taken.named, taken.missing)
@@ -90,6 +106,32 @@ class _Asking:
                 break
             told = replace(told, reverts=(*told.reverts, self._revert(change, taken.changes)))
         return told
+
+    def source(self, commit: str) -> Source | None:
+        """The commit that brought the version."""
+        change = next(self._changes(commit), None)
+        return self._repository.source_of(change.commit) if change is not None else None
+
+    def _changes(self, commit: str) -> Iterator[Change]:
+        """The changes of the version up to a commit, newest first. Where a merge has the version of what it merged,
+        that brought it.
+        """
+        at = commit
+        for _ in range(_MOST_LINKS):
+            change = self._repository.last_change(self._app, self._makers, at) if at else None
+            if change is None:
+                return
+            at = change.before
+            if brought := self._brought(change):
+                merged = next((each for each in change.merged if self._is(each, brought)), "")
+                if merged:
+                    at = merged
+                else:
+                    yield change
+
+    def _is(self, commit: str, version: Snapshot) -> bool:
+        there = self._version(commit)
+        return there is not None and there.digest == version.digest
 
     def _revert(self, change: Change, changes: Sequence[Change]) -> Revert:
         commits = dict.fromkeys(each.commit for each in changes)

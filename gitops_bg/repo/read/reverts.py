@@ -29,6 +29,8 @@ class Change:
     commit: str
     before: str
     message: str = ""
+    merged: tuple[str, ...] = ()
+    """Its other parents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ class Reverts:
         if near is None:
             return next(self._log("-1", start, "--", *paths), None)
         commit, read = near
-        return Change(commit, read.parents[0] if read.parents else "", read.message)
+        return _change(commit, read.parents, read.message)
 
     def taken_back(self, change: Change, paths: Sequence[str], head: str) -> TakenBack:
         """What the commit says it reverts, or else the merge that brought it into main."""
@@ -119,4 +121,9 @@ class Reverts:
         told = map(text, self._mirror.stream(*walk, longest=_LONGEST))
         for commit, names, message, _ in zip(told, told, told, told, strict=True):
             parents = names.split()
-            yield Change(commit, parents[0] if parents else "", message), parents
+            yield _change(commit, parents, message), parents
+
+
+def _change(commit: str, parents: Sequence[str], message: str) -> Change:
+    before, *merged = parents or ("",)
+    return Change(commit, before, message, tuple(merged))

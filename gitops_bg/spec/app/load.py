@@ -102,6 +102,10 @@ class AppConfig:
     """The target of the folder, while the version of that revision takes its place."""
     folder: str = ""
     """Where its files are; empty where it was not read from files."""
+    uses_others: bool = False
+    """Whether the template refers to ConfigMaps or Secrets that are no part of the version, as they would be if the
+    folder had them: a file that left it changed the version.
+    """
 
     @property
     def ports(self) -> tuple[ServicePorts, ...]:
@@ -189,6 +193,7 @@ class _Folder:
             selector=match_labels(target_document) if target else {},
             pin=self._pin(app_document, source) if app_document and spec and spec.revision else None,
             folder=self.folder,
+            uses_others=tracked is not None and tracked.others,
         )
 
     def _pin(self, document: Document, source: SourceOf) -> Pin:

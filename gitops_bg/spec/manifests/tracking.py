@@ -21,6 +21,8 @@ class Tracked:
     problems: tuple[Problem, ...] = ()
     elsewhere: frozenset[Named] = frozenset()
     """The objects that the template refers to and the folder lacks: shared, and used live."""
+    others: bool = False
+    """Whether the template refers to any object that is no part of the target: of elsewhere, or not tracked."""
 
 
 NOTHING = Tracked()
@@ -36,7 +38,8 @@ def track(target: Document, manifests: Mapping[Named, Document]) -> Tracked:
     configuration = () if problems else tuple(_read(documents))
     problems.extend(check_size(configuration, target, pod_paths(target.value).template))
     files = tuple(sorted({each.file.rpartition("/")[2] for each in documents}))
-    return Tracked(configuration, files, tuple(problems), wanted - manifests.keys())
+    others = len(documents) < len(wanted)
+    return Tracked(configuration, files, tuple(problems), wanted - manifests.keys(), others)
 
 
 def _read(documents: list[Document]) -> Iterator[Configuration]:

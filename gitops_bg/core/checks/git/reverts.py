@@ -23,6 +23,14 @@ def asks_what_passed(desired: Desired, record: Record) -> str:
     return since if primary and since != primary.changed_by.commit else ""
 
 
+def asks_who_brought(desired: Desired, record: Record) -> bool:
+    """Whether the target names another version than the one that serves, so that it matters who brought it."""
+    target = desired.target
+    if not target or target.pinned or not record.routing.traffic:
+        return False
+    return resolve(record, target.snapshot) != record.routing.traffic
+
+
 def asks_for_provenance(desired: Desired, record: Record) -> bool:
     """Whether the target names another version than the one that traffic follows, and one that is already known.
 

@@ -7,7 +7,6 @@ import pytest
 
 from gitops_bg.agent.desired.provenance import Provenances, passed_of
 from gitops_bg.core.model.desired import Provenance
-from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import RepositorySettings
@@ -104,6 +103,17 @@ def on_a_branch_that_was_merged_later(ada: Author) -> None:
     ada.write("v9", app="api")
     ada.remote.commit("api v9")
     ada.merge("undo", message='Merge pull request #13 from shop/undo\n\nRevert "web v2"')
+
+
+@takes_back("v2")
+def on_a_branch_while_main_changed_the_same_file_elsewhere(ada: Author) -> None:
+    pushed = ada.push("v2")
+    ada.branch("undo")
+    ada.revert(pushed)
+    ada.remote.run("checkout", "--quiet", "main")
+    ada.write("v2", replicas=5)
+    ada.remote.commit("five of them")
+    ada.merge("undo", message="Merge branch 'undo'")
 
 
 @takes_back("v2")
@@ -276,7 +286,7 @@ def repository(tmp_path: Path, ada: Author) -> Iterator[Repository]:
 def told(repository: Repository, ada: Author) -> Provenance:
     ada.remote.push("main")
     commit = repository.poll().commit
-    return Provenances(repository).of(WEB, commit, ["target.yaml"], snapshot_of(texts.template("web", "v1")))
+    return Provenances(repository).of(WEB, commit, ["target.yaml"])
 
 
 @pytest.mark.parametrize("name", STORIES)

@@ -1,0 +1,99 @@
+"""A file that leaves an app's folder changes the version, as one that is changed: whoever removed it brought that."""
+
+import pytest
+import yaml
+
+from gitops_bg.agent.desired.promoted import AppVersions
+from gitops_bg.core.model.git.main import Knowledge
+from gitops_bg.core.model.policies.facts import CommitFacts
+from tests.support.scenario import App, Scenario
+
+LIMITS = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "limits"}, "data": {"rate": "1"}}
+MALLORY = "Mallory <mallory@example.com>"
+
+
+@pytest.fixture
+def web(world: Scenario) -> App:
+    """An app whose template takes a ConfigMap where there is one."""
+    world.start()
+    web = world.app()
+    web.container = {"envFrom": [{"configMapRef": {"name": "limits", "optional": True}}]}
+    return web.deploy("v1")
+
+
+def promote_limits(web: App) -> str:
+    """Push the ConfigMap and promote it; returns the commit of the push."""
+    push = web.push_object("limits.yaml", LIMITS)
+    web.merge_promotion("v1")
+    web.wait(lambda: web.record.routing.traffic == web.digest("v1"), "live with its limits")
+    web.wait_told()
+    return push
+
+
+def as_mallory(web: App, content: str | None) -> None:
+    """Change the file, or delete it."""
+    web.scenario.pull()
+    if content is None:
+        web.scenario.remote.remove(f"{web.folder}/limits.yaml")
+    else:
+        web.scenario.remote.write(f"{web.folder}/limits.yaml", content)
+    web.scenario.remote.commit("web: limits", author=MALLORY)
+    web.scenario.push()
+
+
+def written(web: App) -> tuple[CommitFacts, ...]:
+    """The commits by which what is next was written."""
+    agent = web.scenario.agent
+    assert agent is not None
+    reading = agent.catalog.reading
+    entry = reading.entry(web.key)
+    assert entry is not None
+    desired = agent.catalog.desired(reading, web.key, entry.config, web.record, Knowledge.SAME)
+    found = AppVersions(agent.repository).of(web.key, desired, web.record).written("gitops-bg@localhost")
+    assert found.commits is not None, found.why
+    return found.commits
+
+
+def test_a_commit_that_only_deletes_a_file_moves_no_traffic_whatever_was_reverted_before(web: App) -> None:
+    web.push_object("limits.yaml", LIMITS)  # never merged
+    web.wait_offered("v1")
+    second, _ = web.push_and_promote("v2")  # with limits
+    web.revert(second)  # v1 with limits never served: it waits for its merge
+    web.scenario.settle()
+    assert web.live_tag() == "v2"
+    as_mallory(web, None)
+    web.objects.clear()
+    web.scenario.settle()
+    assert web.live_tag() == "v2"
+
+
+def test_a_revert_of_a_push_that_added_a_file_goes_back(web: App) -> None:
+    before = web.digest("v1")
+    web.revert(promote_limits(web))
+    web.wait(lambda: web.record.routing.traffic == before, "live without its limits")
+
+
+@pytest.mark.parametrize(
+    "content", [yaml.safe_dump({**LIMITS, "data": {"rate": "2"}}), None], ids=["changes", "deletes"]
+)
+def test_who_changes_or_deletes_a_file_is_an_author_of_what_is_next(web: App, content: str | None) -> None:
+    promote_limits(web)
+    as_mallory(web, content)
+    web.objects.clear()
+    if content is not None:
+        web.objects["limits.yaml"] = yaml.safe_load(content)
+    web.wait_offered("v1")
+    web.scenario.settle()
+    assert "mallory@example.com" in {each.author.email for each in written(web)}
+    assert web.ledger()[-1]["By"] == MALLORY
+
+
+def test_who_deletes_a_file_between_two_pushes_is_an_author_although_the_live_version_never_had_it(web: App) -> None:
+    web.push_object("limits.yaml", LIMITS)
+    web.push_image("v2")
+    web.wait_offered("v2")
+    as_mallory(web, None)
+    web.objects.clear()
+    web.wait_offered("v2")
+    web.scenario.settle()
+    assert "mallory@example.com" in {each.author.email for each in written(web)}
