@@ -178,10 +178,13 @@ class Poller:
         top = last.top if head == last.poll.commit else self._top(head)
         changed, removed = _difference(last.trees, trees)
         promoted = promoted_between(self._mirror, self._trees, last.poll.commit, head)
-        self._walk(Step(last.poll.commit, head, promoted))
-        changed |= promoted.keys() & trees.keys()
+        is_rewritten = self._walk(Step(last.poll.commit, head, promoted))
+        changed |= trees.keys() if is_rewritten else promoted.keys() & trees.keys()
         for sources in self._sources:
-            sources.forget([self._index.places.folder(app) for app in changed], last.poll.commit, head)
+            if is_rewritten:
+                sources.forget_all()
+            else:
+                sources.forget([self._index.places.folder(app) for app in changed], last.poll.commit, head)
         folders = {name for name in top.keys() | last.top.keys() if top.get(name) != last.top.get(name)}
         poll = Poll(
             commit=head,
@@ -197,16 +200,19 @@ class Poller:
         )
         return _Reported(poll, advertised, branches, trees, top)
 
-    def _walk(self, step: Step) -> None:
-        """Remember a step of main, if it is one."""
+    def _walk(self, step: Step) -> bool:
+        """Remember a step of main, if it is one; return whether it leads to another history: what is known of the
+        commits and places that files come from is void then. A main that only went back is of the same one.
+        """
         if step.before == step.head:
-            return
+            return False
         if step.before and self._mirror.is_ancestor(step.before, step.head):
             self._walked.add(step)
             self._mirror.main_went(step.before, step.head)
             self._mainline.keep_up(step.head)
-        else:
-            self._walked.forget()
+            return False
+        self._walked.forget()
+        return bool(step.before) and not self._mirror.is_ancestor(step.head, step.before)
 
     def _rewritten(self, head: str) -> str:
         seen = self._mirror.seen()

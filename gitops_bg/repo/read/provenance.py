@@ -105,6 +105,10 @@ class Sources:
             if kept:
                 self._known[folder] = kept
 
+    def forget_all(self) -> None:
+        """Forget everything: main has another history."""
+        self._known.clear()
+
     def _in_folder(self, path: str) -> dict[str, tuple[str, Source]]:
         return self._known[path.rpartition("/")[0]]
 

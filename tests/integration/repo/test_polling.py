@@ -216,6 +216,23 @@ class TestRewrittenHistory:
         remote.force_push(to="HEAD~1")
         assert opened().poll().rewritten == lost
 
+    def test_every_app_is_reported_and_where_its_files_come_from_is_asked_anew(
+        self, repository: Repository, remote: GitRemote
+    ) -> None:
+        before = repository.source(WEB, "target.yaml")
+        remote.run("commit", "--quiet", "--amend", "-m", "The same files in another commit")
+        remote.force_push()
+        assert repository.poll().changed == {WEB, API}
+        after = repository.source(WEB, "target.yaml")
+        assert (before is not None, after and after.commit) == (True, remote.tip)
+        assert after != before
+
+    def test_a_main_that_only_went_back_reports_what_differs(self, repository: Repository, remote: GitRemote) -> None:
+        push_target(remote, "1.1.0")
+        repository.poll()
+        remote.force_push(to="HEAD~1")
+        assert repository.poll().changed == {WEB}
+
     def test_it_ends_when_the_old_history_comes_back(self, repository: Repository, remote: GitRemote) -> None:
         lost = push_target(remote, "1.1.0")
         repository.poll()

@@ -210,3 +210,23 @@ def test_main_that_comes_back_as_it_was_ends_the_hold(web: App) -> None:
     web.wait_offered("v2")
     web.merge_offer()
     web.wait_live("v2")
+
+
+def test_a_revert_counts_in_a_history_from_which_a_secret_was_taken_out(world: Scenario) -> None:
+    """Each file of the app is as it was, each commit is another one."""
+    world.remote.publish("Oops", {"secret.txt": "hunter2\n"})
+    world.start()
+    web = world.app().deploy("v1")
+    web.promote("v2")
+    world.settle()
+    world.pull()
+    without = ("--index-filter", "git rm -q --cached --ignore-unmatch secret.txt")
+    world.remote.run("filter-branch", "-f", *without, "HEAD", env={"FILTER_BRANCH_SQUELCH_WARNING": "1"})
+    world.remote.force_push()
+    world.wake()
+    web.wait_condition("HistoryRewritten")
+    world.publish("Accept", {"gitops-bg.yaml": f"{SETTINGS}historyGeneration: 1\n"})
+    web.wait_condition("HistoryRewritten", "False")
+    world.settle()
+    web.revert(next(each.sha for each in world.remote.log() if each.subject == "web v2"))
+    web.wait_live("v1")
