@@ -328,7 +328,7 @@ class Reader:
 
     def _branch(self, app: AppKey, offer: Promotion) -> PromotionBranch:
         (digest, services), (base, _) = self._named(app, offer.primary), self._named(app, offer.base_primary)
-        return PromotionBranch(digest, base, services, offer.asks_for, offer.commit)
+        return PromotionBranch(digest, base, services, offer.asks_for, offer.commit, offer.own_commits)
 
     def _named(self, app: AppKey, file: File | None) -> _Offered:
         """What a ``primary.yaml`` names; nothing where the file is absent or broken."""

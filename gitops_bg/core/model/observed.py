@@ -220,6 +220,8 @@ class PromotionBranch:
     """The event that its commit asks for (the trailer ``Bg-Event``); empty where the commit does not say."""
     commit: str = ""
     """The head of the branch."""
+    own_commits: int = 1
+    """How many commits its line of first parents has that main does not contain."""
 
 
 @dataclass(frozen=True, slots=True)

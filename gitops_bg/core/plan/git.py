@@ -123,8 +123,13 @@ def _origin(version: Version | None) -> tuple[str, int | None]:
 def _is_offered(world: World, wanted: OfferPromotion, branch: PromotionBranch | None) -> bool:
     """Whether the branch already offers ``wanted``, even where main writes its digest with a prefix unknown to the
     record.
+
+    What the agent itself offered is one commit on top of main (DESIGN §3): where main has dropped what it stands on, by
+    a rewrite that somebody accepted, its merge would bring all of that back.
     """
     if branch is None or (branch.digest, branch.services) != (wanted.version.digest, wanted.services):
+        return False
+    if branch.own_commits > 1 and branch.asks_for and branch.digest == world.record.git.offered:
         return False
     named = world.desired.primary.snapshot.digest if world.desired.primary else ""
     return branch.base_digest in (named, world.primary_digest)

@@ -28,23 +28,26 @@ _MESSAGES = ("log", "-z", "--encoding=UTF-8", f"--max-count={_MOST_COMMITS}", "-
 
 
 class Beside:
-    """Caches the answer for each commit: it never changes."""
+    """Caches the answer for each commit, and of a branch for each place where it leaves main: it never changes."""
 
     def __init__(self, mirror: Mirror, trees: Trees, index: AppIndex) -> None:
         self._mirror = mirror
         self._trees = trees
         self._index = index
-        self._branches: LRUCache[tuple[AppKey, str], tuple[str, ...]] = LRUCache(_REMEMBERED)
+        self._branches: LRUCache[tuple[AppKey, str, str], tuple[str, ...]] = LRUCache(_REMEMBERED)
+        self._bases: LRUCache[tuple[str, str], str] = LRUCache(_REMEMBERED)
         self._promotions: LRUCache[tuple[AppKey, str], tuple[str, ...]] = LRUCache(_REMEMBERED)
 
     def on_branch(self, app: AppKey, head: str, main: str) -> tuple[str, ...]:
         """Return files besides the app's ``primary.yaml`` that a promotion branch would bring to main; only some of
         many.
         """
-        key = (app, head)
+        if (head, main) not in self._bases:
+            self._bases[head, main] = self._base(head, main)
+        key = (app, head, self._bases[head, main])
         if key not in self._branches:
             own = self._index.places.file(app, PRIMARY_FILE)
-            self._branches[key] = self._changed(self._base(head, main), head, lambda path: path == own)
+            self._branches[key] = self._changed(key[2], head, lambda path: path == own)
         return self._branches[key]
 
     def in_promotion(self, app: AppKey, commit: str, parent: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
 
 Line = tuple[str, ...]
-"""The commits of a branch, newest first, and last the one where it leaves main: empty where it never was on main."""
+"""The commits of a branch, newest first, and last the one where it leaves main: empty where they share no history."""
 
 
 class BranchPoints:
@@ -20,18 +20,21 @@ class BranchPoints:
         self._main = ""
         self._lines: Mapping[str, Line] = {}
 
-    def of(self, heads: Iterable[str], main: str) -> dict[str, str]:
-        """For every head the commit where it leaves main; empty where they share no history."""
+    def of(self, heads: Iterable[str], main: str) -> dict[str, Line]:
+        """For every head its line down to main."""
         wanted = list(dict.fromkeys(heads))
         found = self._kept(wanted, main)
         found |= self._near(wanted, found, main)
         rest = [head for head in wanted if head not in found]
         self._main, self._lines = main, found | (self._asked(rest, main) if rest else {})
-        return {head: self._lines[head][-1] for head in wanted}
+        return {head: self._lines[head] for head in wanted}
 
     def _kept(self, wanted: list[str], main: str) -> dict[str, Line]:
-        """What was known before, as far as main took nothing of it in since."""
-        taken_in = self._mirror.near(self._main, main) if self._main and main else None
+        """What was known before, as far as main took nothing of it in since. A main with another history may have lost
+        what a branch stands on.
+        """
+        goes_on = bool(self._main and main) and self._mirror.is_ancestor(self._main, main)
+        taken_in = self._mirror.near(self._main, main) if goes_on else None
         if taken_in is None:
             return {}
         return {head: _up_to(self._lines[head], taken_in) for head in wanted if head in self._lines}

@@ -30,6 +30,8 @@ class OfferedBlobs:
     commit: str
     blob: str | None
     base_blob: str | None
+    own_commits: int = 1
+    """How many commits its line of first parents has that main does not contain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,8 @@ class Promotion:
     """``primary.yaml`` on main where the branch leaves it."""
     asks_for: str = ""
     """The event that the branch's commit asks for, by its trailer; empty where it does not say."""
+    own_commits: int = 1
+    """How many commits its line of first parents has that main does not contain."""
 
 
 class PromotionBranches:
@@ -88,10 +92,16 @@ class PromotionBranches:
                     _file(files, paths[app], offer.blob),
                     _file(files, paths[app], offer.base_blob),
                     asked.get(offer.commit, ""),
+                    offer.own_commits,
                 )
                 for app, offer in found.items()
             }
         return self._read
+
+    def stands_on_main(self, app: AppKey) -> bool:
+        """Whether what a branch asks for is one commit on top of main. Whose message asks for nothing, is of people."""
+        offer = self.blobs()[app]
+        return offer.own_commits <= 1 or not self._asked([offer]).get(offer.commit)
 
     def _asked(self, offers: Iterable[OfferedBlobs]) -> dict[str, str]:
         """The events that the commits of branches ask for, by commit."""
@@ -106,7 +116,8 @@ class PromotionBranches:
     def _looked_up(self, heads: Mapping[AppKey, str], main: str) -> dict[AppKey, OfferedBlobs]:
         if not heads:
             return {}
-        bases = self._branch_points.of(heads.values(), main)
+        lines = self._branch_points.of(heads.values(), main)
+        bases = {head: line[-1] for head, line in lines.items()}
         roots = self._trees.roots(filter(None, (*heads.values(), *bases.values())))
         folder_of = self._index.places.folder
         names = [f"{roots[one]}:{folder_of(app)}" for app, head in heads.items() for one in (head, bases[head]) if one]
@@ -116,7 +127,10 @@ class PromotionBranches:
         def primary(app: AppKey, commit: str) -> str | None:
             return blobs_in_tree(trees.get(f"{roots.get(commit)}:{folder_of(app)}", b""), id_bytes).get(PRIMARY_FILE)
 
-        return {app: OfferedBlobs(head, primary(app, head), primary(app, bases[head])) for app, head in heads.items()}
+        return {
+            app: OfferedBlobs(head, primary(app, head), primary(app, bases[head]), len(lines[head]) - 1)
+            for app, head in heads.items()
+        }
 
 
 def _file(files: Mapping[str, File], path: str, blob: str | None) -> File | None:

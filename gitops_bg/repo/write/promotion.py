@@ -196,6 +196,7 @@ class Promotions:
             if (offer := offered.get(change.app)) is not None
             and offer.base_blob == before[change.app]
             and offer.blob == blob_id(change.content, offer.commit)
+            and self._offers.stands_on_main(change.app)
         }
 
     def _push_offers(self, changes: Sequence[PrimaryChange], base: str, done: dict[AppKey, PrimaryOutcome]) -> Answer:

@@ -28,9 +28,9 @@ SAID_SO = Hold(digest(2), "5xx", NOW, Cause.ROLLED_BACK, Lift.SAID_SO)
 HELD = {"holds": (Hold(digest(2), "5xx", NOW),)}
 
 
-def git(offered: int = 0, base: int = 1, asks_for: str = "", **more) -> dict[str, GitView]:
+def git(offered: int = 0, base: int = 1, asks_for: str = "", own_commits: int = 1, **more) -> dict[str, GitView]:
     named = digest(base) if base else ""
-    branch = PromotionBranch(digest(offered), named, asks_for=asks_for) if offered else None
+    branch = PromotionBranch(digest(offered), named, asks_for=asks_for, own_commits=own_commits) if offered else None
     return {"git": GitView(promotion=branch, **more)}
 
 
@@ -46,6 +46,18 @@ UNWANTED = "delete the promotion branch: its version is not wanted any more"
 MERGED = "delete the promotion branch: main has it"
 REFUSED = {"main_refused": "protected branch"}
 WRITTEN = {
+    "the agent's own offer on commits that main does not have: it is made anew": (
+        world(active(1), candidate(2), observed=git(2, asks_for="promoted", own_commits=3), record={"offered": digest(2)}),
+        [offer(2, "web 2")],
+    ),
+    "what people put on it, in several commits: it stands": (
+        world(active(1), candidate(2), observed=git(2, own_commits=3), record={"offered": digest(2)}),
+        [],
+    ),
+    "what people ask for on commits of their own: it stands": (
+        world(active(1), candidate(2), observed=git(2, asks_for="promoted", own_commits=3)),
+        [],
+    ),
     "nothing while the target is live": (world(active(1)), []),
     # A candidate.
     "automatic: the commit": (world(active(1), candidate(2), spec=AUTO), [commit(2, "web 2")]),

@@ -147,3 +147,31 @@ def test_the_trailers_are_of_this_app_and_of_a_promotion() -> None:
     assert beside._promotes(WEB, text(said.encode()))
     assert not beside._promotes(API, said)
     assert not beside._promotes(WEB, said.replace("promoted", "rolled-back"))
+
+
+def test_what_main_has_by_now_is_no_more_beside_it(repository: Repository, remote: GitRemote) -> None:
+    remote.checkout("feature", new=True)
+    remote.publish("Docs", {"README.md": "docs\n"})
+    remote.checkout(BRANCH, new=True)
+    remote.publish("web: promoted", {PRIMARY: SECOND})
+    head = remote.tip
+    repository.poll()
+    assert repository.beside_offer(WEB, head) == ("README.md",)
+    remote.merge("feature")
+    repository.poll()
+    assert repository.beside_offer(WEB, head) == ()
+
+
+def test_what_main_lost_is_beside_it(repository: Repository, remote: GitRemote) -> None:
+    before = remote.tip
+    remote.publish("Docs", {"README.md": "docs\n"})
+    remote.checkout(BRANCH, new=True)
+    remote.publish("web: promoted", {PRIMARY: SECOND})
+    head = remote.tip
+    repository.poll()
+    assert repository.beside_offer(WEB, head) == ()
+    remote.force_push("main", before)
+    repository.poll()
+    repository.accept(before)
+    repository.poll()
+    assert repository.beside_offer(WEB, head) == ("README.md",)
