@@ -56,8 +56,12 @@ def carries_traffic(world: World, kind: str, name: str) -> bool:
 
 def _is_due(world: World, kind: str, name: str, concerned: Callable[[str], bool]) -> bool:
     of_it = (each for each in world.observed.contests if (each.kind, each.name) == (kind, name))
-    return all(_next(world, each) <= world.now for each in of_it if concerned(each.part))
+    return all(each.is_due(world.now, live=_is_live(world, each)) for each in of_it if concerned(each.part))
 
 
 def _next(world: World, contest: Contest) -> datetime:
-    return contest.next_repair(live=carries_traffic(world, contest.kind, contest.name))
+    return contest.next_repair(live=_is_live(world, contest))
+
+
+def _is_live(world: World, contest: Contest) -> bool:
+    return carries_traffic(world, contest.kind, contest.name)

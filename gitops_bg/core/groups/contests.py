@@ -50,7 +50,7 @@ def moments(world: GroupWorld) -> Iterator[datetime]:
 def _waits(world: GroupWorld, action: GroupAction) -> bool:
     kind, name = object_of(world.key, action)
     of_it = (each for each in world.observed.contests if (each.kind, each.name) == (kind, name))
-    return any(each.next_repair(live=_is_live(each)) > world.now for each in of_it)
+    return any(not each.is_due(world.now, live=_is_live(each)) for each in of_it)
 
 
 def _is_live(contest: Contest) -> bool:

@@ -114,6 +114,12 @@ class Contest:
         pause = min(FIRST_PAUSE * (1 << min(self.count - AT_ONCE, LONGEST_PAUSE // FIRST_PAUSE)), LONGEST_PAUSE)
         return self.last + (min(pause, LIVE_PAUSE) if live else pause)
 
+    def is_due(self, now: datetime, *, live: bool) -> bool:
+        """Whether the next repair may be made now. Where the last one is still to come, somebody has set the clock back
+        since: how long ago it was, nobody knows.
+        """
+        return now < self.last or self.next_repair(live=live) <= now
+
     def __str__(self) -> str:
         who = ", ".join(self.by) or "somebody"
         what = f"changes {', '.join(self.fields)}" if self.part != GONE else "deletes it"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.checks.contests import carries_traffic
+from gitops_bg.core.checks.contests import carries_traffic, may_repair
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.drift import GONE, REPLICAS, Contest
 from gitops_bg.core.model.observed import AuxiliaryView
@@ -132,6 +132,12 @@ APART: dict[str, tuple[World, Contest, str]] = {
 @pytest.mark.parametrize(("state", "what", "said"), APART.values(), ids=APART)
 def test_nothing_else_waits(state: World, what: Contest, said: str) -> None:
     assert any(said in each for each in sentences(fought(state, what)))
+
+
+def test_a_repair_that_is_still_to_come_holds_up_none_because_the_clock_was_set_back() -> None:
+    waits, was_later = (contest("Service", "web", "spec.selector", seconds) for seconds in (0.5, -3600))
+    assert not may_repair(fought(LIVE_MOVED, waits), "Service", "web")
+    assert may_repair(fought(LIVE_MOVED, was_later), "Service", "web")
 
 
 def test_a_drifted_replica_set_whose_repair_waits_is_still_scaled() -> None:

@@ -47,7 +47,12 @@ MERGED = "delete the promotion branch: main has it"
 REFUSED = {"main_refused": "protected branch"}
 WRITTEN = {
     "the agent's own offer on commits that main does not have: it is made anew": (
-        world(active(1), candidate(2), observed=git(2, asks_for="promoted", own_commits=3), record={"offered": digest(2)}),
+        world(
+            active(1),
+            candidate(2),
+            observed=git(2, asks_for="promoted", own_commits=3),
+            record={"offered": digest(2)},
+        ),
         [offer(2, "web 2")],
     ),
     "what people put on it, in several commits: it stands": (

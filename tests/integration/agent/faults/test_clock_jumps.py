@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from gitops_bg.core import names
 from tests.support.agent.agent_processes import Movements, told
 from tests.support.cluster.clusters import SandboxCluster
-from tests.support.scenario import Scenario, scenario
+from tests.support.cluster.paths import services
+from tests.support.cluster.rawapi import MERGE
+from tests.support.scenario import App, Scenario, scenario
 from tests.support.waiting import eventually
 
 HOUR = timedelta(hours=1)
@@ -54,6 +57,30 @@ def test_what_waits_for_a_moment_comes_when_the_clock_is_set_to_it(world: Scenar
     assert web.versions()["v1"].replicas == web.replicas, "for five minutes, to roll back at once"
     world.clock.set_by += HOUR
     web.wait(lambda: web.versions()["v1"].replicas == 0, "v1 is scaled down, and nobody has woken the agent")
+
+
+@pytest.mark.parametrize("asked", ["a repair", "a rollback"])
+def test_a_service_that_was_repaired_before_the_clock_went_back_is_still_written(world: Scenario, asked: str) -> None:
+    world.start()
+    web = world.app().deploy("v1")
+    promotion = web.promote("v2")
+    _lead_astray(web, "v1")
+    web.wait_live("v2")
+    world.wait_idle()
+    world.clock.set_by -= HOUR
+    world.wait_idle()
+    if asked == "a repair":
+        _lead_astray(web, "v1")
+        web.wait_live("v2")
+    else:
+        web.revert(promotion)
+        web.wait_live("v1")
+
+
+def _lead_astray(web: App, tag: str) -> None:
+    selector = {"spec": {"selector": names.selector(web.key, web.digest(tag))}}
+    path = f"{services(web.key.namespace)}/{web.name}"
+    web.scenario.cluster.patch(path, selector, MERGE, fieldManager="kubectl-edit")
 
 
 def _jump(world: Scenario, by: timedelta) -> None:
