@@ -1,17 +1,21 @@
 """The line of main itself, oldest commit first: the order in which changes came into main (decision 18).
 
 Dates do not tell it: rebase and cherry-pick keep an author's, and clocks differ. A pull with a merge swaps the parents:
-then the second one is the former main. It knows ids only, and reads no files.
+then the second one is the former main. What main was is known of the heads that it had; only where they do not tell,
+the subject of the merge decides. It knows ids only, and reads no files.
 """
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import subject_of, text
 
-_WALK = ("log", "-z", "--first-parent", "--format=%H%x00%P%x00%s%x00")
+_WALK = ("log", "-z", "--format=%H%x00%P%x00%s%x00")
 _LONGEST = 4096
 """Bytes of a subject, or of the names of parents; the beginnings decide."""
+_HEADS = 100
+"""How many heads of main are noted until anybody asks for the line."""
 
 
 class Mainline:
@@ -21,6 +25,8 @@ class Mainline:
         self._mirror = mirror
         self._line: list[str] = []
         self._places: dict[str, int] = {}
+        self._heads: deque[str] = deque(maxlen=_HEADS)
+        """The heads that main had before anybody asked, oldest first."""
 
     def place(self, commit: str, head: str) -> int | None:
         """The position of a commit of the line itself; None for any other."""
@@ -36,6 +42,11 @@ class Mainline:
         """Follow main's head at each look, once anybody has asked: a few commits cost less than many, a process."""
         if self._line:
             self._follow(head)
+
+    def was_at(self, head: str) -> None:
+        """Note a head that main had: it is of the line, whatever the merges after it look like."""
+        if not self._line:
+            self._heads.append(head)
 
     def follows(self, earlier: str, later: str) -> bool:
         """Whether both are known to be of main's line, in this order: then the later contains the earlier."""
@@ -63,10 +74,18 @@ class Mainline:
     def _follow(self, head: str) -> None:
         if self._line and self._line[-1] == head:
             return
+        while self._heads:
+            was = self._heads.popleft()
+            if self._mirror.has(was):
+                self._go_on_to(was)
+        self._go_on_to(head)
+
+    def _go_on_to(self, head: str) -> None:
+        """Lead the line to a head. It keeps all its commits where the head contains the last of them."""
         known = self._line[-1] if self._line and self._mirror.is_ancestor(self._line[-1], head) else ""
         newest_first, base = self._new(head, known)
-        if known and not base:
-            newest_first, base = self._new(head, "")
+        if known and base != known:
+            newest_first, base = self._down_to(known, head), known
         while self._line and self._line[-1] != base:
             del self._places[self._line.pop()]
         for commit in reversed(newest_first):
@@ -83,21 +102,43 @@ class Mainline:
                 if commit in self._places:
                     return found, commit
                 found.append(commit)
-                tip = parents[0] if parents else ""
-                if len(parents) > 1 and self._merges_main(subject):
-                    tip = parents[1]
+                tip = self._main_of(parents, known, is_pull=self._merges_main(subject))
+                if tip not in parents[:1]:
                     break
             else:
                 break
         return found, tip if tip in self._places else ""
+
+    def _down_to(self, known: str, head: str) -> list[str]:
+        """The line from a head down to a commit that it contains, newest first, by parents that contain it, too."""
+        walk = ("--ancestry-path", head, f"^{known}")
+        family = {commit: (parents, self._merges_main(subject)) for commit, parents, subject in self._told(*walk)}
+        found, at = list[str](), head
+        while at != known:
+            found.append(at)
+            parents, is_pull = family[at]
+            containing = [each for each in parents if each == known or each in family]
+            at = self._main_of(containing, known, is_pull=is_pull) or known  # of very many parents not all are read
+        return found
+
+    def _main_of(self, parents: Sequence[str], known: str, *, is_pull: bool) -> str:
+        """The parent of a commit of the line that was main; empty for none.
+
+        It is the one that is known to be of the line, unless main has another history than what is ``known``.
+        """
+        of_line = [each for each in parents if each in self._places] if known else []
+        either = of_line if len(of_line) == 1 else parents
+        return either[1] if is_pull and len(either) > 1 else next(iter(either), "")
 
     def _walked(self, tip: str, known: str) -> Iterator[tuple[str, Sequence[str], str]]:
         near = self._mirror.first_parents(tip, self._places) if known else None
         if near is not None:
             yield from ((commit, one.parents, subject_of(one.message)) for commit, one in near)
             return
-        without = (f"^{known}",) if known else ()
-        told = map(text, self._mirror.stream(*_WALK, tip, *without, longest=_LONGEST))
+        yield from self._told("--first-parent", tip, *((f"^{known}",) if known else ()))
+
+    def _told(self, *walk: str) -> Iterator[tuple[str, Sequence[str], str]]:
+        told = map(text, self._mirror.stream(*_WALK, *walk, longest=_LONGEST))
         for commit, parents, subject, _ in zip(told, told, told, told, strict=True):
             yield commit, parents.split(), subject
 

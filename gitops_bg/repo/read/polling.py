@@ -219,6 +219,8 @@ class Poller:
         if seen and not self._mirror.is_ancestor(seen, head):
             return seen
         if seen != head:
+            if seen:
+                self._mainline.was_at(seen)
             self._mirror.remember_seen(head)
         return ""
 

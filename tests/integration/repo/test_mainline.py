@@ -11,6 +11,7 @@ from tests.integration.repo.conftest import API, WEB
 from tests.support.git.remote import GitRemote
 
 TARGET, PRIMARY = "apps/shop/web/target.yaml", "apps/shop/web/primary.yaml"
+PULLED = "Merge branch 'main' of https://example.com/shop/config"
 LONG_AGO, LATER = datetime(2020, 1, 1, tzinfo=UTC), datetime(2037, 1, 1, tzinfo=UTC)
 
 
@@ -106,3 +107,30 @@ def test_the_commit_that_made_a_file_is_placed_where_it_was_let_in(repository: R
     landing = repository.landings([(WEB, "target.yaml"), (API, "target.yaml")])[WEB, "target.yaml"]
     assert source is not None
     assert (source.commit, source.landed) == (made, landing.landed)
+
+
+def merge(remote: GitRemote, first: str, second: str, subject: str) -> str:
+    """Push a merge of these parents, in this order."""
+    remote.run("reset", "--hard", "--quiet", first)
+    remote.run("merge", "--quiet", "--no-ff", "-m", subject, second)
+    remote.push()
+    return remote.tip
+
+
+def beside(remote: GitRemote, start: str) -> str:
+    """A commit of somebody's clone, on top of an earlier main."""
+    remote.run("reset", "--hard", "--quiet", start)
+    remote.write("docs/README.md", "theirs\n")
+    return remote.commit("Docs")
+
+
+def test_a_fork_s_main_gives_what_came_into_ours_no_other_place(repository: Repository, remote: GitRemote) -> None:
+    stale = remote.tip
+    main = change(remote, PRIMARY, "2.0.0")
+    remote.push()
+    placed = both(repository)[1].landed
+    remote.run("reset", "--hard", "--quiet", main)
+    mine = change(remote, TARGET, "3.0.0")
+    merge(remote, mine, beside(remote, stale), PULLED)
+    target, primary = both(repository)
+    assert (primary.landed, target.landed) == (placed, (placed or 0) + 1)

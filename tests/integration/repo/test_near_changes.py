@@ -31,11 +31,12 @@ class Past:
         self._remote = remote
         self._stream: list[str] = []
 
-    def commit(self, files: Files, *parents: int) -> int:
+    def commit(self, files: Files, *parents: int, subject: str = "") -> int:
         """Add a commit; its number. Parents are numbers of earlier ones."""
         number = len(self._stream) + 1
         said = f"commit refs/heads/c{number}\nmark :{number}\ncommitter Ada <ada@example.com> {number} +0000\n"
-        said += f"data 1\n{number % 10}\n"
+        message = subject or str(number % 10)
+        said += f"data {len(message)}\n{message}\n"
         said += "".join(f"{word} :{one}\n" for word, one in zip(("from", *["merge"] * 9), parents, strict=False))
         said += "deleteall\n" + "".join(
             f"M 100644 inline {path}\ndata {len(content)}\n{content}\n" for path, content in files.items()

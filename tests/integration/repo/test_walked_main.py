@@ -26,6 +26,7 @@ WEB, API = AppKey("shop", "web"), AppKey("shop", "api")
 AB = Step("a", "b", {WEB: ("a1",)})
 BC = Step("b", "c", {API: ("c",)})
 CD = Step("c", "d", {WEB: ("d",), API: ("c2", "c1")})
+PULLED = "Merge branch 'main' of https://example.com/shop/config"
 
 
 def walked(*steps: Step) -> WalkedMain:
@@ -147,3 +148,29 @@ def test_the_changes_of_primary_are_those_that_git_finds(past: Past, seed: int) 
             told = revisions_of(past.mirror, PRIMARY, "--full-history", f"^{ids[since]}", ids[heads[-1]])
             assert set(changes) == {commit for commit, _ in told}
     assert found > 3, "or nothing was compared"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_main_was_once_stays_in_its_line_whatever_merges_are_called(past: Past, seed: int) -> None:
+    """Stale clones, forks and pulls, with the parents either way round; some heads were never looked at."""
+    chance, line, others, heads = random.Random(seed), [past.commit({"n": "0"})], list[int](), []
+    for number in range(1, 60):
+        others.append(past.commit({"n": f"o{number}"}, chance.choice([*line[-6:], *others[-3:]])))
+        parents = [line[-1], *([chance.choice(others[-4:])] if chance.random() < 0.6 else [])]
+        chance.shuffle(parents)
+        line.append(past.commit({"n": str(number)}, *parents, subject=chance.choice(["", PULLED])))
+        if chance.random() < 0.6:
+            heads.append(line[-1])
+    ids, main = past.mirrored(), Mainline(past.mirror)
+    main.was_at(ids[heads[0]])
+    for before, head in pairwise(heads):
+        past.mirror.main_went(ids[before], ids[head])
+        told = main.line(ids[head])
+        assert [each for each in told if each in {ids[one] for one in heads}][:2] == [ids[head], ids[before]]
+        parents_of = _parents(past.mirror, ids[head])
+        assert all(earlier in parents_of[later] for later, earlier in pairwise(told))
+
+
+def _parents(mirror: Mirror, head: str) -> dict[str, list[str]]:
+    printed = text(mirror.local("rev-list", "--parents", head)).split("\n")
+    return {commit: parents for commit, *parents in map(str.split, filter(None, printed))}
