@@ -374,9 +374,12 @@ class Repository:
             return file.content if file is not None and isinstance(file.content, bytes) else None
 
     def around(self, commit: str, paths: tuple[str, ...]) -> Around:
-        """A commit's first parent, and the ids at these paths before it and with it."""
+        """What main was before a commit, and the ids at these paths before it and with it. Of a commit that is not of
+        main's own line, its first parent.
+        """
         with self._guarded():
-            return self._commits.around(commit, paths)
+            before = self._mainline.before(commit, self._poller.head())
+            return self._commits.around(commit, paths, before or "")
 
     def beside_offer(self, app: AppKey, head: str) -> tuple[str, ...]:
         """Files that an app's promotion branch would bring to main beside its ``primary.yaml``; a few of them."""
@@ -389,7 +392,7 @@ class Repository:
         A few of them; none where it was written by hand.
         """
         with self._guarded():
-            return self._beside.in_promotion(app, commit, self._commits.around(commit, ()).parent)
+            return self._beside.in_promotion(app, commit, self.around(commit, ()).parent)
 
     def misplaced(self, commit: str = "") -> tuple[Problem, ...]:
         """The entries under ``apps/`` and ``groups/`` that cannot be apps: bad names, links, stray files."""

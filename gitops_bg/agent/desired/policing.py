@@ -46,7 +46,8 @@ class PolicingFacts:
         self._signed = SignedFacts(repository)
         self._people = PeopleFacts(repository)
         self._versions = AppVersions(repository)
-        self._then: LRUCache[str, _Then] = LRUCache(_REMEMBERED)
+        self._then: LRUCache[tuple[str, str], _Then] = LRUCache(_REMEMBERED)
+        """By the commit, and what main was before it."""
         self.heard: HeardOf = lambda _: None
         """The forge's answers on who approved and who merged. Set by the forge's thread."""
         self.pull_view: Callable[[AppOrGroup], PullView | None] = lambda _: None
@@ -178,7 +179,7 @@ class PolicingFacts:
             return replace(then, unread=then.unread or str(error))
 
     def _before(self, commit: str, app: AppKey, labels: Labels) -> PoliciesThen | None:
-        """Return the policies at the promotion's first parent; None if there were none, and it changed none."""
+        """Return the policies that main had before the promotion; None if there were none, and it changed none."""
         try:
             then = self._at(commit)
         except GitopsBgError as error:
@@ -194,14 +195,15 @@ class PolicingFacts:
             return Directory()
 
     def _at(self, commit: str) -> "_Then":
-        if commit not in self._then:
-            around = self._repository.around(commit, _PATHS)
-            parent, (folder, settings) = around.parent, around.before
+        around = self._repository.around(commit, _PATHS)
+        parent, (folder, settings) = around.parent, around.before
+        key = (commit, parent)
+        if key not in self._then:
             policies, people = self._policies_at(parent) if folder else ((), Directory())
             if settings != around.after[1]:
                 policies += _lacking(policies, self._repository.settings_file(parent) if settings else None)
-            self._then[commit] = _Then(policies, people, bool(parent) and folder != around.after[0])
-        return self._then[commit]
+            self._then[key] = _Then(policies, people, bool(parent) and folder != around.after[0])
+        return self._then[key]
 
     def _policies_at(self, commit: str) -> tuple[tuple[Policy, ...], Directory]:
         files: Mapping[str, bytes | Problem] = {

@@ -36,7 +36,7 @@ class Beside:
         self._index = index
         self._branches: LRUCache[tuple[AppKey, str, str], tuple[str, ...]] = LRUCache(_REMEMBERED)
         self._bases: LRUCache[tuple[str, str], str] = LRUCache(_REMEMBERED)
-        self._promotions: LRUCache[tuple[AppKey, str], tuple[str, ...]] = LRUCache(_REMEMBERED)
+        self._promotions: LRUCache[tuple[AppKey, str, str], tuple[str, ...]] = LRUCache(_REMEMBERED)
 
     def on_branch(self, app: AppKey, head: str, main: str) -> tuple[str, ...]:
         """Return files besides the app's ``primary.yaml`` that a promotion branch would bring to main; only some of
@@ -52,12 +52,12 @@ class Beside:
 
     def in_promotion(self, app: AppKey, commit: str, parent: str) -> tuple[str, ...]:
         """Return files besides every app's ``primary.yaml`` that a commit of main changed, if it merges a promotion
-        branch.
+        branch; ``parent`` is what main was before it.
 
         Several promotions in one commit are separate promotions, each judged by the policies of its app. People who
         commit to main by hand may change anything; a promotion branch may not (decision 35).
         """
-        key = (app, commit)
+        key = (app, commit, parent)
         if key not in self._promotions:
             found = self._changed(parent, commit, _is_primary)
             self._promotions[key] = found if found and self._merges_offer(app, commit, parent) else ()

@@ -23,7 +23,10 @@ _REMEMBERED = 1000
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """A commit's first parent, and what it changed of some paths: their ids before and after; empty: nothing there."""
+    """What main was before a commit, and what that changed of some paths: their ids before and after.
+
+    Empty: nothing there. Of a commit that is not of main's own line, the parent is its first one.
+    """
 
     parent: str
     before: tuple[str, ...]
@@ -36,7 +39,7 @@ class CommitReader:
     def __init__(self, mirror: Mirror) -> None:
         self._mirror = mirror
         self._known: LRUCache[str, CommitFacts] = LRUCache(_REMEMBERED)
-        self._around: LRUCache[tuple[str, tuple[str, ...]], Around] = LRUCache(_REMEMBERED)
+        self._around: LRUCache[tuple[str, tuple[str, ...], str], Around] = LRUCache(_REMEMBERED)
 
     def facts(self, commits: Iterable[str]) -> dict[str, CommitFacts]:
         """Return the facts of the commits that the mirror has, by their ids."""
@@ -47,11 +50,12 @@ class CommitReader:
         self._known.update(read)
         return found | read
 
-    def around(self, commit: str, paths: tuple[str, ...]) -> Around:
-        """What was at these paths at a commit's first parent, and at the commit itself."""
-        key = (commit, paths)
+    def around(self, commit: str, paths: tuple[str, ...], before: str) -> Around:
+        """What was at these paths ``before`` a commit, and at the commit itself; empty: at its first parent."""
+        key = (commit, paths, before)
         if key not in self._around:
-            names = [f"{commit}^1", *(f"{at}:{path}" for at in (f"{commit}^1", commit) for path in paths)]
+            earlier = before or f"{commit}^1"
+            names = [earlier, *(f"{at}:{path}" for at in (earlier, commit) for path in paths)]
             parent, *ids = (header.id if header else "" for header in self._mirror.headers(names))
             self._around[key] = Around(parent, tuple(ids[: len(paths)]), tuple(ids[len(paths) :]))
         return self._around[key]

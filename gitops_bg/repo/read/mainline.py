@@ -33,6 +33,13 @@ class Mainline:
         self._follow(head)
         return self._places.get(commit)
 
+    def before(self, commit: str, head: str) -> str | None:
+        """What main was before a commit of its line; empty for the first one, None for a commit that is not of it."""
+        place = self.place(commit, head)
+        if place is None:
+            return None
+        return self._line[place - 2] if place > 1 else ""
+
     def line(self, head: str) -> tuple[str, ...]:
         """All commits of the line, newest first."""
         self._follow(head)

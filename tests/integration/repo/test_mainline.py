@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import pytest
+
 from gitops_bg.core.model.version import Source
 from gitops_bg.repo.repository import Repository
 from tests.fixtures.repos import texts
-from tests.integration.repo.conftest import API, WEB
+from tests.integration.repo.conftest import API, WEB, Opener
 from tests.support.git.remote import GitRemote
 
 TARGET, PRIMARY = "apps/shop/web/target.yaml", "apps/shop/web/primary.yaml"
@@ -117,11 +119,89 @@ def merge(remote: GitRemote, first: str, second: str, subject: str) -> str:
     return remote.tip
 
 
+def before(repository: Repository, commit: str) -> str:
+    repository.poll()
+    return repository.around(commit, ()).parent
+
+
 def beside(remote: GitRemote, start: str) -> str:
     """A commit of somebody's clone, on top of an earlier main."""
     remote.run("reset", "--hard", "--quiet", start)
     remote.write("docs/README.md", "theirs\n")
     return remote.commit("Docs")
+
+
+@pytest.mark.parametrize("subject", [PULLED, "Merge branch 'docs'"])
+@pytest.mark.parametrize("is_swapped", [True, False])
+def test_main_before_a_merge_is_the_parent_that_was_main(
+    repository: Repository, remote: GitRemote, subject: str, is_swapped: bool
+) -> None:
+    """Nobody asked for the line before: the look that saw the head is enough."""
+    stale = remote.tip
+    main = change(remote, PRIMARY, "2.0.0")
+    remote.push()
+    repository.poll()
+    theirs = beside(remote, stale)
+    merged = merge(remote, *((theirs, main) if is_swapped else (main, theirs)), subject)
+    assert before(repository, merged) == main
+    assert before(repository, main) == stale
+
+
+@pytest.mark.parametrize(("subject", "is_swapped"), [(PULLED, True), ("Merge branch 'docs'", False)])
+def test_the_subject_decides_where_nobody_looked_in_between(
+    opened: Opener, remote: GitRemote, subject: str, is_swapped: bool
+) -> None:
+    stale = remote.tip
+    main = change(remote, PRIMARY, "2.0.0")
+    theirs = beside(remote, stale)
+    merged = merge(remote, *((theirs, main) if is_swapped else (main, theirs)), subject)
+    assert before(opened(), merged) == main
+
+
+def test_of_two_that_are_of_the_line_the_later_was_main(repository: Repository, remote: GitRemote) -> None:
+    """`git merge --no-ff origin/main` in a clone that is behind, under whatever subject."""
+    stale = remote.tip
+    main = change(remote, PRIMARY, "2.0.0")
+    remote.push()
+    assert before(repository, main) == stale
+    assert before(repository, merge(remote, stale, main, "Sync")) == main
+
+
+def test_a_head_that_nobody_looked_at_was_main_where_it_contains_the_last_that_was(
+    repository: Repository, remote: GitRemote
+) -> None:
+    """The other parent begins at an earlier commit of the line, which is not taken for its end."""
+    stale = remote.tip
+    seen = change(remote, PRIMARY, "2.0.0")
+    remote.push()
+    assert before(repository, seen) == stale
+    unseen = change(remote, TARGET, "3.0.0")
+    remote.push()
+    merged = merge(remote, beside(remote, stale), unseen, "Sync")
+    assert before(repository, merged) == unseen
+    assert before(repository, unseen) == seen
+
+
+def test_a_restart_forgets_no_head_that_main_had(opened: Opener, remote: GitRemote) -> None:
+    stale = remote.tip
+    main = change(remote, PRIMARY, "2.0.0")
+    remote.push()
+    first = opened()
+    first.poll()
+    first.close()
+    merged = merge(remote, main, beside(remote, stale), PULLED)
+    assert before(opened(), merged) == main
+
+
+def test_before_a_commit_that_was_merged_is_its_first_parent(repository: Repository, remote: GitRemote) -> None:
+    stale = remote.tip
+    main = change(remote, PRIMARY, "2.0.0")
+    remote.push()
+    theirs = beside(remote, stale)
+    merge(remote, main, theirs, "Merge branch 'docs'")
+    assert before(repository, theirs) == stale
+    first = remote.run("rev-list", "--max-parents=0", "HEAD").strip()
+    assert before(repository, first) == ""
 
 
 def test_a_fork_s_main_gives_what_came_into_ours_no_other_place(repository: Repository, remote: GitRemote) -> None:

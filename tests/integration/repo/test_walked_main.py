@@ -169,6 +169,7 @@ def test_what_main_was_once_stays_in_its_line_whatever_merges_are_called(past: P
         assert [each for each in told if each in {ids[one] for one in heads}][:2] == [ids[head], ids[before]]
         parents_of = _parents(past.mirror, ids[head])
         assert all(earlier in parents_of[later] for later, earlier in pairwise(told))
+        assert all(main.before(later, ids[head]) == earlier for later, earlier in pairwise(told))
 
 
 def _parents(mirror: Mirror, head: str) -> dict[str, list[str]]:

@@ -265,12 +265,12 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class PoliciesThen:
-    """The policies for an app at the first parent of the commit that promotes it (policies.md §5)."""
+    """The policies for an app that main had before the commit that promotes it (policies.md §5)."""
 
     commit: str
     """The promotion."""
     policies: tuple[Policy, ...] = ()
-    """The matching policies of its first parent."""
+    """The matching policies before it."""
     changed_with_it: bool = False
     """Whether the same commit changes policies: it would judge itself."""
     beside: tuple[str, ...] = ()

@@ -1,6 +1,51 @@
 """Merges whose second parent was main, as `git pull` makes them, and those that only look like it."""
 
+from tests.fixtures.repos.texts import policy
+from tests.integration.agent.test_policies import CLOSED, FILE, policy_gates, publish
 from tests.support.scenario import App
+
+OPEN = "- soak: {for: 1s}"
+
+
+def _merge_on_a_stale_clone_and_pull(web: App, stale: str, *, drop: str = "") -> None:
+    remote = web.scenario.remote
+    remote.run("reset", "--quiet", "--hard", stale)
+    remote.run("fetch", "--quiet", "origin")
+    remote.run("merge", "--quiet", "--no-ff", "-m", "Promote web", f"origin/{web.promotion_branch}")
+    remote.run("merge", "--quiet", "--no-ff", "--no-commit", "-m", "x", "origin/main")
+    if drop:
+        remote.run("rm", "-q", "-f", drop)
+    remote.run("commit", "--quiet", "-m", "Merge branch 'main' of https://git.example/shop/config")
+    web.scenario.push()
+    web.scenario.settle()
+    web.scenario.advance(30)
+    web.scenario.settle()
+
+
+def _offered(web: App) -> str:
+    web.push_image("v2")
+    web.wait_offered("v2")
+    web.scenario.settle()
+    web.scenario.pull()
+    return web.scenario.remote.tip
+
+
+def test_a_commit_that_drops_its_own_policy_waits_also_where_a_pull_swapped_the_parents(web: App) -> None:
+    stale = _offered(web)
+    publish(web, "Stop the line", policies__freeze=policy("freeze", CLOSED))
+    web.scenario.settle()
+    _merge_on_a_stale_clone_and_pull(web, stale, drop=FILE)
+    assert web.live_tag() == "v1", "one commit of main dropped the freeze and promoted"
+    assert any("changes its own policy" in gate for gate in policy_gates(web))
+
+
+def test_a_promotion_that_changes_no_policy_is_not_said_to_change_one(web: App) -> None:
+    publish(web, "Calm", policies__calm=policy("calm", OPEN))
+    stale = _offered(web)
+    publish(web, "Calmer", policies__other=policy("other", OPEN))  # a colleague's, meanwhile
+    web.scenario.settle()
+    _merge_on_a_stale_clone_and_pull(web, stale)
+    assert web.live_tag() == "v2", policy_gates(web)
 
 
 def test_a_contributor_s_main_is_not_taken_for_ours(web: App) -> None:
