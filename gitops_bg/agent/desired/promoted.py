@@ -8,6 +8,7 @@ from typing import Protocol
 
 from cachetools import LRUCache
 
+from gitops_bg.agent.desired.provenance import brought_in
 from gitops_bg.core.checks.policies.facts import awaits_promotion
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.desired import Desired
@@ -62,6 +63,7 @@ class AppVersions:
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
         self._snapshots: LRUCache[tuple[AppKey, str], Snapshot] = LRUCache(_REMEMBERED)
+        self._brought: LRUCache[tuple[AppKey, str, str], str] = LRUCache(_REMEMBERED)
 
     def of(self, app: AppKey, desired: Desired, record: Record) -> "AppVersion":
         """Return what an app is to serve next."""
@@ -80,6 +82,19 @@ class AppVersions:
                 return None
             self._snapshots[app, commit] = primary.snapshot
         return self._snapshots[app, commit]
+
+    def brought(self, app: AppKey, after: str, record: Record) -> str:
+        """Return the commit that brought the version that serves, in the history of ``after``; empty: none.
+
+        Of several it is the oldest: whoever names too many authors takes approvals away, and gives none.
+        """
+        serving = record.routing.traffic
+        key = (app, serving, after)
+        if key not in self._brought:
+            self._brought[key] = brought_in(
+                self._repository, app, after, lambda snapshot: resolve(record, snapshot) == serving
+            )
+        return self._brought[key]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,40 +125,50 @@ class AppVersion:
 
     def written(self, agent: str) -> Written:
         """See `Promoted.written`: all changes from the version that serves to this one."""
-        before, after = self._served_from(), self._made_from()
-        commits = self._changes(before, after)
-        if commits is None:
-            return Written(None, f"the commits between {before[:10] or '?'} and {after[:10] or '?'} are not all here")
-        suspects = (each.commit for each in commits if each.author.email.lower() == agent)
         try:
-            forgery = next(
-                (each for each in suspects if self._repository.wrote_content(self._app, before, after, each)), ""
-            )
-        except GitopsBgError:
-            forgery = after
-        return forged(forgery, PRIMARY_FILE) if forgery else Written(commits)
+            after = self._made_from()
+            before = self._served_from(after)
+            return self._written(before, after, agent)
+        except GitopsBgError as error:
+            return Written(None, f"nobody can read the commits by which it was written: {error}")
 
-    def _changes(self, before: str, after: str) -> tuple[CommitFacts, ...] | None:
-        try:
-            return self._repository.changes_of(self._app, before, after) if before and after else None
-        except GitopsBgError:
-            return None
+    def _written(self, before: str, after: str, agent: str) -> Written:
+        commits = self._repository.changes_of(self._app, before, after) if before and after else None
+        if commits is None:
+            missing = f"the commits between {before[:10] or '?'} and {after[:10] or '?'} are not all here"
+            return Written(None, f"{missing}; until the next promotion, only a policy with an override lets it pass")
+        suspects = (each.commit for each in commits if each.author.email.lower() == agent)
+        wrote_content = self._repository.wrote_content
+        forgery = next((each for each in suspects if wrote_content(self._app, before, after, each)), "")
+        return forged(forgery, PRIMARY_FILE) if forgery else Written(commits)
 
     def _named(self) -> str:
         desired = self._desired
         if self.promotion and desired.primary:
             return resolve(self._record, desired.primary.snapshot)
-        return resolve(self._record, desired.target.snapshot) if desired.target else ""
+        return self._target()
 
-    def _served_from(self) -> str:
+    def _target(self) -> str:
+        target = self._desired.target
+        return resolve(self._record, target.snapshot) if target else ""
+
+    def _served_from(self, after: str) -> str:
+        """Return the commit that brought what serves. A history that was accepted in place of another has one of its
+        own, and a mirror that was cloned since has no other.
+        """
         active = self._record.version(self._record.routing.traffic)
-        return active.source.commit if active else ""
+        commit = active.source.commit if active else ""
+        if not commit or not after or self._repository.has(commit) or not self._repository.has(after):
+            return commit
+        return self._versions.brought(self._app, after, self._record) or commit
 
     def _made_from(self) -> str:
         """Return the commit that brought it; from the record if possible: ``primary.yaml`` is not trusted."""
-        version, desired = self._record.version(self._named()), self._desired
-        if version is not None and version.source.commit:
-            return version.source.commit
-        if self.promotion and desired.primary:
+        named, desired = self._named(), self._desired
+        version = self._record.version(named)
+        known = version.source.commit if version is not None else ""
+        if known and (self._target() != named or self._repository.has(known)):
+            return known
+        if not known and self.promotion and desired.primary:
             return desired.primary.source.commit
         return desired.target.source.commit if desired.target else ""

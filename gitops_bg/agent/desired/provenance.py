@@ -3,7 +3,7 @@
 Asked only where the core wants to know it, cached until main changes the app. Decides nothing.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gitops_bg.core.errors import GitopsBgError
@@ -84,6 +84,12 @@ def passed_of(repository: Repository, app: AppKey, since: str, commit: str) -> t
     return tuple(each.snapshot for each in named if each)
 
 
+def brought_in(repository: Repository, app: AppKey, commit: str, is_it: Callable[[Snapshot], bool]) -> str:
+    """The commit that brought such a version first, of the newest changes up to a commit; empty: none of them."""
+    there, gone = repository.entries_of([app], commit)[app].keys(), repository.removed_files(app, "", commit)
+    return _Asking(repository, app, sorted((there | gone) - {PRIMARY_FILE})).brought_in(commit, is_it)
+
+
 class _Asking:
     """One question: walks from a change of the version to the one before, as long as the changes are reverts."""
 
@@ -111,6 +117,14 @@ class _Asking:
         """The commit that brought the version."""
         change = next(self._changes(commit), None)
         return self._repository.source_of(change.commit) if change is not None else None
+
+    def brought_in(self, commit: str, is_it: Callable[[Snapshot], bool]) -> str:
+        """The oldest of the changes up to a commit that brought such a version; empty: none."""
+        found = ""
+        for change in self._changes(commit):
+            version = self._version(change.commit)
+            found = change.commit if version is not None and is_it(version) else found
+        return found
 
     def _changes(self, commit: str) -> Iterator[Change]:
         """The changes of the version up to a commit, newest first. Where a merge has the version of what it merged,

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from gitops_bg.core.model.observed import OperatorCommand, Request
+from tests.integration.agent.desired.test_files_that_left import written
 from tests.support.scenario import App, Scenario
 from tests.support.waiting import eventually
 
@@ -212,12 +213,11 @@ def test_main_that_comes_back_as_it_was_ends_the_hold(web: App) -> None:
     web.wait_live("v2")
 
 
-def test_a_revert_counts_in_a_history_from_which_a_secret_was_taken_out(world: Scenario) -> None:
-    """Each file of the app is as it was, each commit is another one."""
-    world.remote.publish("Oops", {"secret.txt": "hunter2\n"})
-    world.start()
-    web = world.app().deploy("v1")
-    web.promote("v2")
+def _take_out_a_secret(web: App) -> None:
+    """Somebody removes a file from all of main, and main is accepted so: each file of the app is as it was, each commit
+    is another one.
+    """
+    world = web.scenario
     world.settle()
     world.pull()
     without = ("--index-filter", "git rm -q --cached --ignore-unmatch secret.txt")
@@ -228,8 +228,51 @@ def test_a_revert_counts_in_a_history_from_which_a_secret_was_taken_out(world: S
     world.publish("Accept", {"gitops-bg.yaml": f"{SETTINGS}historyGeneration: 1\n"})
     web.wait_condition("HistoryRewritten", "False")
     world.settle()
-    web.revert(next(each.sha for each in world.remote.log() if each.subject == "web v2"))
-    web.wait_live("v1")
+
+
+@pytest.fixture
+def shop(world: Scenario) -> App:
+    """An app in a history that has a secret."""
+    world.remote.publish("Oops", {"secret.txt": "hunter2\n"})
+    world.start()
+    return world.app().deploy("v1")
+
+
+def test_a_revert_counts_in_a_history_from_which_a_secret_was_taken_out(shop: App) -> None:
+    shop.promote("v2")
+    _take_out_a_secret(shop)
+    shop.revert(next(each.sha for each in shop.scenario.remote.log() if each.subject == "web v2"))
+    shop.wait_live("v1")
+
+
+def _push_as(web: App, author: str, tag: str) -> None:
+    web.scenario.pull()
+    web.scenario.remote.write(f"{web.folder}/target.yaml", web.target_yaml(tag))
+    web.scenario.remote.commit(f"web {tag}", author=author)
+    web.scenario.push()
+    web.wait_offered(tag)
+
+
+def _authors(web: App) -> set[str]:
+    return {each.author.name for each in written(web)}
+
+
+def test_authors_are_told_by_the_accepted_history_where_the_mirror_has_no_other(shop: App) -> None:
+    _push_as(shop, "Ada <ada@example.com>", "v2")
+    shop.merge_offer()
+    shop.wait_live("v2")
+    _take_out_a_secret(shop)
+    shop.scenario.restart(fresh_mirror=True)
+    _push_as(shop, "Ben <ben@example.com>", "v3")
+    assert _authors(shop) == {"Ben"}
+
+
+def test_authors_of_a_version_that_was_there_before_its_history_was_accepted_are_told(shop: App) -> None:
+    _push_as(shop, "Ada <ada@example.com>", "v2")
+    _take_out_a_secret(shop)
+    shop.scenario.restart(fresh_mirror=True)
+    shop.scenario.settle()
+    assert _authors(shop) == {"Ada"}
 
 
 def test_merging_an_offer_brings_nothing_back_that_main_dropped_by_consent(world: Scenario) -> None:
