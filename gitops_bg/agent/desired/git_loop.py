@@ -390,5 +390,6 @@ class GitLoop(BackgroundThread):
         for app, error in incomplete.items():
             if isinstance(error, InternalError):
                 log_bug(error, app)
-            LOGGER.warning("writing to Git failed: %s", error, extra=fields(app=app, reason=error.reason))
+            else:
+                LOGGER.warning("writing to Git failed: %s", error, extra=fields(app=app, reason=error.reason))
         self._listener.wake_later(incomplete, self._backoff.failed("incomplete"))

@@ -12,15 +12,17 @@ from gitops_bg.agent.reconcile.configuration_content import completed
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.model.actions import CommitPrimary, GitAction, OfferPromotion, PublishLedger, WithdrawPromotion
 from gitops_bg.core.model.record import Record
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, Source, Version
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.errors import PushRefused
 from gitops_bg.repo.ledger.ledger_file import LedgerBatch, state_of
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.messages import Movement
 from gitops_bg.repo.write.promotion import PrimaryChange, PrimaryOutcome, PrimaryResult
-from gitops_bg.spec.app.primary import render_primary
+from gitops_bg.spec.app.layout import PRIMARY_FILE
+from gitops_bg.spec.app.primary import read_primary, render_primary
 from gitops_bg.spec.manifests.configuration import Configuration
+from gitops_bg.spec.yaml.reader import read_one
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +198,7 @@ def _changes(
 def _change(
     repository: Repository, app: AppKey, action: CommitPrimary | OfferPromotion, change: GitChange
 ) -> PrimaryChange:
-    version = action.version
+    version = _with_source(repository, app, action.version)
     movement = Movement(
         app=app,
         event=action.event,
@@ -214,6 +216,23 @@ def _change(
     contents = completed(repository, app, version, change.contents)
     content = render_primary(app, version, contents, action.services, repository.places.folder(app))
     return PrimaryChange(content.encode(), change.decided_from, movement)
+
+
+def _with_source(repository: Repository, app: AppKey, version: Version) -> Version:
+    """The version with the commit that brought it, which a record that was lost took along: main's past may have it."""
+    if version.source.commit:
+        return version
+    return replace(version, source=_promoted_from(repository, app, version.digest) or version.source)
+
+
+def _promoted_from(repository: Repository, app: AppKey, digest: str) -> Source | None:
+    """The source that the newest valid ``primary.yaml`` of a digest named; None without one."""
+    for content in repository.primaries(app):
+        document, _ = read_one(PRIMARY_FILE, content) if digest.encode() in content else (None, ())
+        primary, _ = read_primary(document, app) if document else (None, ())
+        if primary and primary.snapshot.digest == digest and primary.source.commit:
+            return primary.source
+    return None
 
 
 def _apps(changes: Mapping[AppKey, GitChange], kind: type[GitAction]) -> set[AppKey]:

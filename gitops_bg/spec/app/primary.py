@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from gitops_bg.core.checks.ports import written
-from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.errors import InternalError, InvalidInput
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.digest import PREFIX, Json, short, snapshot_of
 from gitops_bg.core.model.version import AppKey, ConfigurationRef, ServicePorts, Snapshot, Source, Version, WorkloadKind
@@ -21,12 +21,15 @@ from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.manifests.configuration import Configuration, configuration_of, find, listing
 from gitops_bg.spec.manifests.objects import check_place
 from gitops_bg.spec.yaml.emit import to_yaml
-from gitops_bg.spec.yaml.reader import Document
+from gitops_bg.spec.yaml.reader import Document, read_one
 
 HEADER = """\
 # The version that live traffic follows. gitops-bg writes this file, by a promotion or a rollback.
 # Change it with `gitops-bg promote`, by merging the promotion branch, or by reverting a promotion; not by hand.
 """
+
+UNKNOWN_COMMIT = "0" * 40
+"""What primary.yaml names where nobody knows the commit that brought a template: git's own name for no commit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,8 @@ def render_primary(
 
     Takes from ``contents`` what the version uses. Raises `InvalidInput` where a part of that is missing: an incomplete
     version must not be written. ``services`` are the ports of live traffic that differ from its template's; ``folder``
-    is the app's, named in the error (empty: that of an app in no release group).
+    is the app's, named in the error (empty: that of an app in no release group). Raises `InternalError` where
+    `read_primary` would refuse the text: once it is in main, the app has no valid version there.
     """
     contents = tuple(contents)
     place = folder or folder_of(app)
@@ -70,7 +74,18 @@ def render_primary(
     }
     ports: dict[str, Json] = {each.service: {"ports": read_json(each.ports)} for each in sorted(services)}
     more: dict[str, Json] = {"services": ports} if ports else {}
-    return HEADER + to_yaml(content | more | ({"configuration": listing(configuration)} if configuration else {}))
+    text = HEADER + to_yaml(content | more | ({"configuration": listing(configuration)} if configuration else {}))
+    if refusal := _refusal(f"{place}/{PRIMARY_FILE}", text, app):
+        raise InternalError(f"v{version.number} cannot be written to main, where it would be invalid: {refusal}")
+    return text
+
+
+def _refusal(file: str, text: str, app: AppKey) -> str:
+    """Why nobody could read a rendered primary.yaml; empty where all is well."""
+    document, problems = read_one(file, text.encode())
+    if document is not None:
+        _, problems = read_primary(document, app)
+    return next(map(str, problems), "")
 
 
 def _required(
@@ -86,7 +101,7 @@ def _required(
 
 
 def _origin(source: Source) -> dict[str, Json]:
-    origin: dict[str, Json] = {"commit": source.commit}
+    origin: dict[str, Json] = {"commit": source.commit or UNKNOWN_COMMIT}
     if source.author:
         origin["author"] = source.author
     if source.date is not None:
@@ -117,7 +132,8 @@ def read_primary(document: Document, app: AppKey) -> tuple[PrimaryFile | None, t
     if problems:
         return None, problems
     origin = model.source
-    source = Source(origin.commit, origin.author, _utc(origin.date))
+    commit = "" if origin.commit == UNKNOWN_COMMIT else origin.commit
+    source = Source(commit, origin.author, _utc(origin.date))
     services = tuple(_ports_in(document.value.get("services") or {}))
     return PrimaryFile(replace(snapshot, digest=model.digest), model.version, source, contents, services), ()
 

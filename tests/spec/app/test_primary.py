@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.errors import InternalError, InvalidInput
 from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.version import AppKey, Color, ServicePorts, Snapshot, Source, Stage, Version, WorkloadKind
 from gitops_bg.spec.app.primary import PrimaryFile, read_primary, render_primary
@@ -298,3 +299,27 @@ def test_ports_of_live_traffic_stand_there_as_in_git_and_are_no_part_of_the_dige
     assert primary is not None
     assert (primary.services, primary.snapshot.digest) == (PORTS, promoted.digest)
     assert "services" not in render_primary(WEB, promoted)
+
+
+def test_a_source_that_nobody_knows_is_written_as_no_commit_and_read_back_as_unknown() -> None:
+    text = render_primary(WEB, version(snapshot_of({"a": "b"}), Source("")))
+    assert f'source:\n  commit: "{"0" * 40}"\n' in text
+    primary, problems = read_back(text)
+    assert not problems
+    assert primary is not None
+    assert primary.source == Source("")
+
+
+NOBODY_COULD_READ = {
+    "a digest cut short": (replace(snapshot_of({"a": "b"}), digest="d763871d2b"), (), "digest: "),
+    "the digest of something else": (replace(snapshot_of({"a": "b"}), text='{"a":"c"}'), (), "has the digest"),
+    "a Service without ports": (snapshot_of({"a": "b"}), (ServicePorts("web", "[]"),), "services.web.ports: "),
+}
+
+
+@pytest.mark.parametrize("name", NOBODY_COULD_READ)
+def test_what_nobody_could_read_is_not_rendered(name: str) -> None:
+    """Found so: the agent pushed a primary.yaml that it refused itself, and the app was invalid for ever."""
+    snapshot, services, complaint = NOBODY_COULD_READ[name]
+    with pytest.raises(InternalError, match=f"would be invalid: apps/shop/web/primary.yaml:.*{complaint}"):
+        render_primary(WEB, version(snapshot, Source("9be1")), services=services)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 import yaml
 
 from gitops_bg.agent.desired.git_writes import GitChange, write
-from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.errors import InternalError, InvalidInput
 from gitops_bg.core.model.actions import CommitPrimary, OfferPromotion
 from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.record import Event, Record
@@ -98,3 +99,35 @@ def test_half_a_version_is_not_written_and_keeps_no_other_app_from_it(
     assert configuration(remote) == "no primary.yaml"
     assert configuration(remote, API) is None
     assert remote.head("gitops-bg/promote/shop/web") is None
+
+
+def test_a_source_that_the_record_lost_is_the_one_of_its_promotion(repository: Repository, remote: GitRemote) -> None:
+    path = "apps/shop/web/primary.yaml"
+    first = version(1)
+    before = render_primary(WEB, first)
+    remote.publish("v1", {path: before})
+    remote.publish("v1 by a former release", {path: before.replace("commit: 9be1", 'commit: ""')})
+    remote.publish("v2", {path: render_primary(WEB, version(2))})
+    repository.poll()
+    assert write(repository, {WEB: commit(repository, replace(first, source=Source("")))}).errors == ()
+    assert remote.show("main", path) == before
+
+
+def test_a_source_that_main_never_knew_is_written_as_unknown(repository: Repository, remote: GitRemote) -> None:
+    unknown = replace(version(1), source=Source(""))
+    assert write(repository, {WEB: commit(repository, unknown)}).errors == ()
+    assert remote.show("main", "apps/shop/web/primary.yaml") == render_primary(WEB, unknown)
+
+
+def test_what_nobody_could_read_is_not_pushed_and_keeps_no_other_app_from_it(
+    repository: Repository, remote: GitRemote
+) -> None:
+    whole, before = version(1), remote.head("main")
+    cut = replace(whole, snapshot=replace(whole.snapshot, digest="d763871d2b"))
+    written = write(repository, {WEB: commit(repository, cut)})
+    assert isinstance(written.incomplete[WEB], InternalError), "so that the app's status says it"
+    assert written.touched == frozenset(), "so that nobody looks at the remote because of it"
+    assert remote.head("main") == before
+    changes = {WEB: commit(repository, cut), API: commit(repository, whole, app=API)}
+    assert write(repository, changes).touched == {API}
+    assert configuration(remote) == "no primary.yaml"

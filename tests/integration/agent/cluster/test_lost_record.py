@@ -1,0 +1,83 @@
+"""`kubectl delete bgd` takes the record along; what the agent writes later, to main and the cluster, is whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from gitops_bg.core import names
+from gitops_bg.core.model.observed import OperatorCommand, Request
+from tests.support.cluster.clusters import SandboxCluster
+from tests.support.cluster.paths import collection
+from tests.support.scenario import App, Scenario, scenario
+
+
+@pytest.fixture
+def world(sandbox_cluster: SandboxCluster, tmp_path: Path) -> Iterator[Scenario]:
+    with scenario(sandbox_cluster, tmp_path) as made:
+        yield made
+
+
+def delete_object(web: App) -> None:
+    """What `kubectl delete bgd web` does."""
+    path = collection(names.API_VERSION, names.KIND, web.key.namespace)
+    web.scenario.cluster.delete(f"{path}/{web.name}")
+
+
+def lose_record(web: App) -> None:
+    """The object is deleted by hand, and the agent makes it anew."""
+    world, uid = web.scenario, web.object()["metadata"]["uid"]
+    delete_object(web)
+
+    def is_new() -> bool:
+        return ((world.live(names.PLURAL, web.name) or {}).get("metadata") or {}).get("uid") not in (None, uid)
+
+    web.wait(is_new, "the object is made anew")
+    web.wait_phase("Healthy")
+    world.wait_idle()
+
+
+def roll_back(web: App) -> None:
+    """What `gitops-bg rollback --offline` does."""
+    web.ask(Request("r1", OperatorCommand.ROLLBACK, "ada", datetime.now(UTC), "5xx"))
+
+
+@contextmanager
+def rebuilt(web: App, tmp_path: Path) -> Iterator[App]:
+    """The app in a new cluster, whose agent has nothing but the repository."""
+    world, folder = web.scenario, tmp_path / "another"
+    world.stop()
+    folder.mkdir()
+    with (
+        SandboxCluster.run(folder) as cluster,
+        scenario(cluster, folder, namespace=world.namespace, remote=world.remote) as another,
+    ):
+        cluster.create("/api/v1/namespaces", {"metadata": {"name": world.namespace}})
+        another.start()
+        yield another.app()
+
+
+def test_the_rollback_that_the_agent_commits_is_valid(world: Scenario, tmp_path: Path) -> None:
+    """Found so: the version that came back had no source, main said `commit: ""`, and the app was invalid for ever."""
+    world.start()
+    web = world.app().deploy("v1")
+    before = world.remote.show("main", f"{web.folder}/primary.yaml")
+    web.promote("v2")
+    world.wait_idle()
+    lose_record(web)
+    assert web.live_tag() == "v2"
+    roll_back(web)
+    web.wait_live("v1")
+    web.wait_told("rolled-back")
+    web.wait(lambda: web.primary_digest() == web.digest("v1"), "the agent committed the way back")
+    assert world.remote.show("main", f"{web.folder}/primary.yaml") == before
+    web.push_image("v3")
+    web.wait(web.offered, "the next version is offered")
+    world.wait_idle()
+    assert web.condition("InvalidSpec")["status"] == "False"
+    with rebuilt(web, tmp_path) as there:
+        there.wait(lambda: there.live_tag() == "v1", "the rebuilt cluster serves what was rolled back to")
