@@ -12,7 +12,7 @@
     contains(sha) lost(shas) accept(sha)    whether main still has what was seen
     commit_primaries(changes)               promotions and rollbacks, to main
     commit_files(edits)                     people's edits, to main
-    offer(changes) withdraw(apps)           the promotion branches
+    offer(changes) withdraw(heads)          the promotion branches
     publish(batch) history(app) memory(app) the ledger of this cluster; clusters() has the others
     publish_policies() policy_changes()     what it tells of policies/
 
@@ -595,14 +595,18 @@ class Repository:
             return self._edits.commit(edits, message)
 
     def offer(self, changes: Sequence[PrimaryChange]) -> Mapping[AppKey, PrimaryOutcome]:
-        """Put ``primary.yaml`` of apps on their promotion branches, in one push. Raises as ``commit_primaries``."""
+        """Put ``primary.yaml`` of apps on their promotion branches, in one push. Raises as ``commit_primaries``, and
+        ``BranchMoved`` for those that somebody moved since the head that the change was decided from.
+        """
         with self._guarded(), self._writing():
             return self._promotions.offer(changes)
 
-    def withdraw(self, apps: Iterable[AppKey]) -> None:
-        """Delete the promotion branches of apps, where they exist. Raises as ``commit_primaries``."""
+    def withdraw(self, heads: Mapping[AppKey, str | None]) -> None:
+        """Delete the promotion branches of apps, where they exist and have the heads that were seen (None: those that
+        were fetched last). Raises as ``offer``.
+        """
         with self._guarded(), self._writing():
-            self._promotions.withdraw(apps)
+            self._promotions.withdraw(heads)
 
     def promotions(self) -> Mapping[AppKey, Promotion]:
         """The promotion branches as last fetched, with ``primary.yaml`` there and where they leave main."""

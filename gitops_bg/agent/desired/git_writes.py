@@ -14,7 +14,7 @@ from gitops_bg.core.model.actions import CommitPrimary, GitAction, OfferPromotio
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey, Source, Version
 from gitops_bg.core.names import promotion_branch
-from gitops_bg.repo.git.errors import PushRefused
+from gitops_bg.repo.git.errors import BranchMoved, PushRefused
 from gitops_bg.repo.ledger.ledger_file import LedgerBatch, state_of
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.messages import Movement
@@ -35,6 +35,10 @@ class GitChange:
     """The commit of main that the change was derived from: if the app's files changed since, nothing is written."""
     contents: tuple[Configuration, ...] = ()
     """The content of the ConfigMaps and Secrets that the named versions use, as far as it is known."""
+    seen: str | None = None
+    """The head of the promotion branch that the change was derived from, empty where there was none: if the branch has
+    another one since, it is neither written nor deleted. None: the one that was fetched last.
+    """
 
     @property
     def only_ledger(self) -> bool:
@@ -129,7 +133,8 @@ def _together(
     incomplete: dict[AppKey, GitopsBgError] = {}
     commits = list(_changes(repository, changes, CommitPrimary, incomplete))
     offers = list(_changes(repository, changes, OfferPromotion, incomplete))
-    withdrawn, batch = _apps(changes, WithdrawPromotion), dict(_ledger(changes))
+    withdrawn = {app: changes[app].seen for app in _apps(changes, WithdrawPromotion)}
+    batch = dict(_ledger(changes))
     main, ledger = {repository.settings.branch}, {repository.settings.state_branch}
     parts: tuple[tuple[str, object, set[str], Callable[[], int]], ...] = (
         ("main", commits, main, lambda: _committed(repository.commit_primaries(commits))),
@@ -155,7 +160,7 @@ def _together(
                 pushed.append(Pushed(kind, commits_made, clock() - started))
     refusal = failed.get(repository.settings.branch)
     refused = failed.pop(repository.settings.branch) if isinstance(refusal, PushRefused) else None
-    touched = {change.app for change in (*commits, *offers)} | withdrawn
+    touched = {change.app for change in (*commits, *offers)} | withdrawn.keys()
     taken = tried - failed.keys() - (main if refused else set())
     return GitWriteResult(frozenset(touched), str(refused or ""), frozenset(taken), failed, incomplete, tuple(pushed))
 
@@ -166,6 +171,8 @@ def _carried_out(branches: set[str], part: Callable[[], int]) -> tuple[int, dict
         return part(), {}
     except PushRefused as error:
         return 0, dict.fromkeys(branches & error.words.keys() or branches, error)
+    except BranchMoved as error:
+        return 0, dict.fromkeys(error.branches, error)
     except GitopsBgError as error:
         return 0, dict.fromkeys(branches, error)
 
@@ -174,8 +181,8 @@ def _committed(outcomes: Mapping[AppKey, PrimaryOutcome]) -> int:
     return sum(outcome.result is PrimaryResult.COMMITTED for outcome in outcomes.values())
 
 
-def _withdrawn(repository: Repository, apps: set[AppKey]) -> int:
-    repository.withdraw(apps)
+def _withdrawn(repository: Repository, heads: Mapping[AppKey, str | None]) -> int:
+    repository.withdraw(heads)
     return 0
 
 
@@ -215,7 +222,7 @@ def _change(
     )
     contents = completed(repository, app, version, change.contents)
     content = render_primary(app, version, contents, action.services, repository.places.folder(app))
-    return PrimaryChange(content.encode(), change.decided_from, movement)
+    return PrimaryChange(content.encode(), change.decided_from, movement, change.seen)
 
 
 def _with_source(repository: Repository, app: AppKey, version: Version) -> Version:

@@ -318,7 +318,8 @@ class Reader:
         """Read the promotion branches; return the apps for which they changed."""
         before = self._promotions
         offered = self._repository.promotions()
-        found = {app: PromotionBranch("", "") for app in offered if self._cares_for(app)}
+        cared_for = {app: offer for app, offer in offered.items() if self._cares_for(app)}
+        found = {app: PromotionBranch("", "", commit=offer.commit) for app, offer in cared_for.items()}
         for app in found:
             with quietly(f"reading the promotion branch of {app}", app):
                 found[app] = self._branch(app, offered[app])

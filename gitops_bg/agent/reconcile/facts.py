@@ -53,6 +53,12 @@ class Facts:
         """
         return self.desired.commit if self.desired.tree else ""
 
+    @property
+    def offered_head(self) -> str:
+        """The head of the promotion branch that was read; empty where there is no branch."""
+        branch = self.observed.git.promotion
+        return branch.commit if branch is not None else ""
+
     def world(self, now: datetime) -> World:
         """The same facts as the core's steps see them."""
         return World(self.spec, self.desired, self.observed, self.record, now)

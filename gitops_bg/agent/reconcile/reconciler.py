@@ -245,7 +245,8 @@ class Reconciler:
         """Hand the Git actions to the Git thread; return whether they are new."""
         actions = tuple(action for action in decision.actions if isinstance(action, GIT_ACTIONS))
         contents = contents_for(facts, actions, self._cluster)
-        return self._git.submit(facts.app, GitChange(actions, decision.record, facts.decided_from, contents))
+        change = GitChange(actions, decision.record, facts.decided_from, contents, facts.offered_head)
+        return self._git.submit(facts.app, change)
 
     def _record_result(self, app: AppKey, news: Sequence[LedgerEntry], result: ActionResult) -> None:
         """Report an action that was carried out or refused; a continued refusal, or a fight, is reported once."""

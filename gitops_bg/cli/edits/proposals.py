@@ -78,7 +78,7 @@ def change_to(  # noqa: PLR0913 - by keyword
         reason=reason,
         overrides=overrides,
     )
-    return PrimaryChange(content, facts.decided_from, movement)
+    return PrimaryChange(content, facts.decided_from, movement, facts.offered_head)
 
 
 def propose(session: Session, output: Output, change: PrimaryChange) -> Proposed:

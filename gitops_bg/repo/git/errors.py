@@ -1,6 +1,6 @@
 """The errors of the remote and the mirror, by who must act; no message contains a secret."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from gitops_bg.core.checks.git.unverified import describe
 from gitops_bg.core.errors import Refused, Transient, WorldChanged
@@ -63,6 +63,18 @@ class RemoteMoved(WorldChanged):
     """The branch moved during every attempt, or its history was rewritten: look again."""
 
     reason = "RemoteMoved"
+
+
+class BranchMoved(WorldChanged):
+    """Somebody has moved branches that are shared with people, since what should be on them was decided."""
+
+    reason = "BranchMoved"
+
+    def __init__(self, branches: Iterable[str]) -> None:
+        self.branches = frozenset(branches)
+        """The branches that stay as they are; everything else of the call was done."""
+        names = ", ".join(sorted(self.branches))
+        super().__init__(f"somebody has moved {names} meanwhile: look at it, and decide again")
 
 
 class HistoryNotAccepted(Refused):

@@ -304,6 +304,15 @@ class Mirror:
         """As `tracked`, with the branches that cannot be fetched: what a push must expect."""
         return self.tracked() | {name: found.commit for name, found in self._unread.items()}
 
+    def is_at(self, branch: str, seen: str) -> bool:
+        """Whether a branch is where somebody saw it (empty: nowhere), as last fetched.
+
+        Of one that can never be fetched nobody sees where it is.
+        """
+        found = self._unread.get(branch)
+        lasting = found.commit if found is not None and found.lasts else None
+        return self.standing().get(branch, "") == seen or (not seen and lasting is not None)
+
     def fetch(self, branches: Iterable[str]) -> None:
         """Fetch these branches, all history, no blobs."""
         wanted, before, self._tracked = list(branches), self._tracked, None

@@ -6,13 +6,14 @@ a decision. Nothing is ever rebased or merged (gitops.md §0.2). So a change tha
 was decided with knowledge of it: the order in main is the order of decisions (decision 18).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import repeat
 
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.names import promotion_branch
+from gitops_bg.repo.git.errors import BranchMoved
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.push import Answer, Pusher, Update, Verdict
 from gitops_bg.repo.read.files import Files
@@ -35,6 +36,10 @@ class PrimaryChange:
     decided_from: str
     """The commit of main that the change was decided from; empty where main's files of the app were not read."""
     movement: Movement
+    seen: str | None = None
+    """The head of the promotion branch that the change was decided from, empty for no branch; None: the one that was
+    fetched when the change is offered.
+    """
 
     @property
     def app(self) -> AppKey:
@@ -108,39 +113,62 @@ class Promotions:
     def offer(self, changes: Sequence[PrimaryChange]) -> dict[AppKey, PrimaryOutcome]:
         """Put each change on the promotion branch of its app: one commit on top of main, updated in place.
 
-        A branch that already offers this content in place of this primary stays unchanged. Raises as ``commit``.
+        A branch that already offers this content in place of this primary stays unchanged. Raises as ``commit``, and
+        ``BranchMoved`` where a branch has another head than the change was decided from: people share it. All others
+        are written then.
         """
         done: dict[AppKey, PrimaryOutcome] = {}
         left = list(changes)
+        seen = self._seen({change.app: change.seen for change in changes})
+        moved: set[str] = set()
         attempts = self._pusher.attempts()
         for _ in attempts:
             base = self._trunk.base()
             outcomes, pending = self._derived(left, base)
             done |= outcomes
             done |= (standing := self._standing(pending, base))
-            left = [change for change in pending if change.app not in standing]
+            names = {change.app: promotion_branch(change.app) for change in pending if change.app not in standing}
+            moved |= {name for name in names.values() if not self._mirror.is_at(name, seen[name])}
+            left = [change for change in pending if names.get(change.app, "") not in ("", *moved)]
             answer = self._push_offers(left, base, done)
-            left = [change for change in left if answer.verdicts[promotion_branch(change.app)] is not Verdict.TAKEN]
+            left = [change for change in left if answer.verdicts[names[change.app]] is not Verdict.TAKEN]
             if not left:
-                return done
+                break
             attempts.judge(answer)
             self._mirror.follow(self._mirror.remote_branches())
-        raise attempts.given_up()
+        else:
+            raise attempts.given_up()
+        if moved:
+            raise BranchMoved(moved)
+        return done
 
-    def withdraw(self, apps: Iterable[AppKey]) -> None:
-        """Delete the promotion branches of these apps, where they exist. Raises as ``commit``."""
-        branches = {promotion_branch(app) for app in apps}
+    def withdraw(self, heads: Mapping[AppKey, str | None]) -> None:
+        """Delete the promotion branches of these apps, where they exist, each with the head that this was decided from
+        (``PrimaryChange.seen``). Raises as ``offer``; all branches that did not move are gone then.
+        """
+        seen = self._seen(heads)
+        moved: set[str] = set()
         attempts = self._pusher.attempts()
         for _ in attempts:
             standing = self._mirror.standing()
-            there = [Update(name, standing[name], None) for name in sorted(branches & standing.keys())]
+            moved |= {name for name in seen.keys() & standing.keys() if not self._mirror.is_at(name, seen[name])}
+            there = [Update(name, standing[name], None) for name in sorted(seen.keys() & standing.keys() - moved)]
             answer = self._pusher.push(there)
             if all(verdict is Verdict.TAKEN for verdict in answer.verdicts.values()):
-                self._mirror.forget(branches & self._mirror.tracked().keys())
-                return
+                self._mirror.forget((seen.keys() - moved) & self._mirror.tracked().keys())
+                break
             attempts.judge(answer)
             self._mirror.follow(self._mirror.remote_branches())
-        raise attempts.given_up()
+        else:
+            raise attempts.given_up()
+        if moved:
+            raise BranchMoved(moved)
+
+    def _seen(self, heads: Mapping[AppKey, str | None]) -> dict[str, str]:
+        """The head of each branch that its change was decided from."""
+        standing = self._mirror.standing()
+        named = {promotion_branch(app): head for app, head in heads.items()}
+        return {name: standing.get(name, "") if head is None else head for name, head in named.items()}
 
     def _derived(
         self, changes: Sequence[PrimaryChange], base: str

@@ -85,7 +85,7 @@ def test_what_a_commit_of_a_promotion_branch_promotes_is_readable_after_the_bran
     repository: Repository, remote: GitRemote
 ) -> None:
     offered = repository.offer([change(repository)])[WEB].commit
-    repository.withdraw([WEB])
+    repository.withdraw({WEB: None})
     repository.poll()
     assert repository.primary_at(WEB, offered) == texts.primary("shop", "web", "2.0.0", 2)
     assert repository.primary_at(API, offered) is None

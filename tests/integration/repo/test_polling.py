@@ -93,7 +93,7 @@ def test_a_moved_promotion_branch_is_reported(opened: Opener, repository: Reposi
     other.offer([change(other)])
     poll = repository.poll()
     assert (poll.moved, poll.changed, repository.promotions().keys()) == (True, frozenset(), {WEB})
-    other.withdraw([WEB])
+    other.withdraw({WEB: None})
     assert repository.poll().moved
     assert not repository.promotions()
 

@@ -8,7 +8,7 @@ import pytest
 
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.repo.git.errors import PushRefused, RemoteMoved, RemoteUnreachable
+from gitops_bg.repo.git.errors import BranchMoved, PushRefused, RemoteMoved, RemoteUnreachable
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.push import Pusher, Update
 from gitops_bg.repo.read.index.touched import touched_between
@@ -258,13 +258,57 @@ class TestPromotionBranch:
         assert repository.offer([change(repository, tag="3.0.0", version=3)])[WEB].result is PrimaryResult.COMMITTED
         assert remote.run("rev-parse", f"{BRANCH}^", cwd=remote.bare) == remote.head()
 
-    def test_what_others_pushed_to_it_is_replaced(self, repository: Repository, remote: GitRemote) -> None:
-        repository.offer([change(repository)])
+    def test_what_others_pushed_to_it_stays_until_it_was_seen(self, repository: Repository, remote: GitRemote) -> None:
+        first = repository.offer([change(repository)])[WEB].commit
         remote.checkout(BRANCH)
         remote.publish("Mine", {PRIMARY: "mine: true\n"})
-        repository.offer([change(repository, tag="3.0.0")])
+        newer = replace(change(repository, tag="3.0.0"), seen=first)
+        for _ in range(2):  # As last fetched, and once it is known.
+            with pytest.raises(BranchMoved, match="gitops-bg/promote/shop/web"):
+                repository.offer([newer])
+            assert remote.show(BRANCH, PRIMARY) == "mine: true\n"
+        repository.offer([replace(newer, seen=str(remote.head(BRANCH)))])
         assert remote.show(BRANCH, PRIMARY) == texts.primary("shop", "web", "3.0.0", 2).decode()
         assert len(remote.log(BRANCH)) == 2
+
+    @pytest.mark.parametrize("seen", ["", None])
+    def test_what_others_offer_while_it_is_pushed_stays(
+        self,
+        opened: Opener,
+        repository: Repository,
+        remote: GitRemote,
+        monkeypatch: pytest.MonkeyPatch,
+        seen: str | None,
+    ) -> None:
+        other = opened(mirror="other")
+        other.poll()
+        before_each_push(monkeypatch, lambda: other.offer([change(other)]))
+        with pytest.raises(BranchMoved):
+            repository.offer([replace(change(repository, tag="3.0.0"), seen=seen)])
+        assert remote.show(BRANCH, PRIMARY) == SECOND
+
+    def test_one_that_moved_keeps_no_other_from_being_written_or_deleted(
+        self, repository: Repository, remote: GitRemote
+    ) -> None:
+        api = change(repository, app=API, version=1, event=Event.DEPLOYED)
+        repository.offer([change(repository)])
+        elsewhere = replace(change(repository, tag="3.0.0"), seen="")
+        with pytest.raises(BranchMoved) as moved:
+            repository.offer([elsewhere, replace(api, seen="")])
+        assert moved.value.branches == {BRANCH}
+        assert set(repository.promotions()) == {WEB, API}
+        with pytest.raises(BranchMoved):
+            repository.withdraw({WEB: "", API: repository.promotions()[API].commit})
+        assert set(repository.promotions()) == {WEB}
+        assert remote.show(BRANCH, PRIMARY) == SECOND
+
+    def test_main_that_moves_meanwhile_is_no_move_of_the_branch(
+        self, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        first = repository.offer([change(repository)])[WEB].commit
+        newer = replace(change(repository, tag="3.0.0"), seen=first)
+        before_each_push(monkeypatch, lambda: remote.publish("Elsewhere", {"apps/shop/api/x.yaml": "a: 1"}))
+        assert repository.offer([newer])[WEB].result is PrimaryResult.COMMITTED
 
     def test_merging_it_promotes_and_the_commit_is_the_agents(self, repository: Repository, remote: GitRemote) -> None:
         offered = repository.offer([change(repository)])[WEB].commit
@@ -297,29 +341,40 @@ class TestPromotionBranch:
             merge = remote.merge(BRANCH)
             assert remote.show("main", PRIMARY) == SECOND
             repository.poll()
-            repository.withdraw([WEB])
+            repository.withdraw({WEB: None})
             remote.revert(merge)
             remote.push()
             assert remote.show("main", PRIMARY) == first
 
     def test_withdrawing_deletes_it_and_may_be_repeated(self, repository: Repository, remote: GitRemote) -> None:
         repository.offer([change(repository)])
-        repository.withdraw([WEB, API])
-        repository.withdraw([WEB])
+        repository.withdraw({WEB: None, API: None})
+        repository.withdraw({WEB: None})
         assert remote.head(BRANCH) is None
         assert repository.promotions() == {}
 
-    def test_withdrawing_one_that_moved_or_is_gone_ends_without_it(
+    def test_withdrawing_leaves_one_that_moved_until_it_was_seen(
         self, opened: Opener, repository: Repository, remote: GitRemote
     ) -> None:
         repository.offer([change(repository)])
         other = opened(mirror="other")
         other.poll()
-        other.offer([change(other, tag="3.0.0")])
-        repository.withdraw([WEB])
+        theirs = other.offer([change(other, tag="3.0.0")])[WEB].commit
+        with pytest.raises(BranchMoved):
+            repository.withdraw({WEB: None})
+        assert remote.head(BRANCH) == theirs
+        repository.withdraw({WEB: theirs})
         assert remote.head(BRANCH) is None
-        other.withdraw([WEB])
-        assert other.promotions() == {}
+
+    def test_withdrawing_one_that_is_gone_ends_without_it(
+        self, opened: Opener, repository: Repository, remote: GitRemote
+    ) -> None:
+        first = repository.offer([change(repository)])[WEB].commit
+        other = opened(mirror="other")
+        other.poll()
+        repository.withdraw({WEB: first})
+        other.withdraw({WEB: first})
+        assert (remote.head(BRANCH), other.promotions()) == (None, {})
 
     def test_an_offer_of_an_older_primary_is_superseded(self, repository: Repository, remote: GitRemote) -> None:
         stale = change(repository)

@@ -93,7 +93,7 @@ class TestBranches:
         place(remote, PROMOTION, huge_commit(remote))
         repository = far()
         repository.poll()
-        repository.withdraw([WEB])
+        repository.withdraw({WEB: None})
         assert not (remote.bare / "refs" / "heads" / PROMOTION).exists()
 
     def test_main_comes_in_beside_a_ledger_that_cannot(
