@@ -620,8 +620,8 @@ class Repository:
     def offer_group(
         self, group: GroupKey, edits: Mapping[str, EditOrNew], message: str, *, seen: str | None = None
     ) -> Edited:
-        """Put edits of main on the branch of a group, for people to merge. Raises as ``commit_files``; with ``seen``,
-        `WorldChanged` where its head is another one by now.
+        """Put edits of main on the branch of a group, for people to merge. Raises as ``commit_files``, and
+        ``BranchMoved`` where its head is not the one that was ``seen`` (None: as last fetched).
         """
         with self._guarded(), self._writing():
             return self._group_branches.offer(group, edits, message, seen=seen)
@@ -636,15 +636,15 @@ class Repository:
         with self._guarded():
             return self._group_branches.offered(group)
 
-    def withdraw_group(self, group: GroupKey, *, if_merged: bool = False) -> bool:
+    def withdraw_group(self, group: GroupKey, *, seen: str | None = None, if_merged: bool = False) -> bool:
         """Delete the branch of a group, or only if main says the same; return whether it did. Raises as
-        ``commit_primaries``.
+        ``offer_group``.
         """
         with self._guarded():
             if if_merged and not self._group_branches.is_merged(group):
                 return False
             with self._writing():
-                return self._group_branches.withdraw(group)
+                return self._group_branches.withdraw(group, seen=seen)
 
     # The ledger.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -14,7 +14,8 @@ from gitops_bg.core.errors import GitopsBgError, InvalidInput
 from gitops_bg.core.groups.decision import CommitActive
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.repo.git.errors import PushRefused, RemoteUnreachable
+from gitops_bg.core.model.policies.facts import CommitFacts
+from gitops_bg.repo.git.errors import BranchMoved, PushRefused, RemoteUnreachable
 from gitops_bg.repo.write.edits import Edited
 from tests.support.waiting import eventually
 
@@ -39,6 +40,9 @@ class Main:
         self.leads = True
         self.branch = ""
         """What the branch of the group says; empty: there is none."""
+        self.head = ""
+        self.said = ""
+        """The message of its commit."""
         self.closed: GitopsBgError | None = None
         """Why the branch takes nothing."""
 
@@ -52,18 +56,34 @@ class Main:
             self.messages.append(message)
         return Edited("c" * 40, changed=self.text != before)
 
-    def offer_group(self, group: GroupKey, edits: Mapping[str, Edit], message: str) -> Edited:
+    def offer_group(self, group: GroupKey, edits: Mapping[str, Edit], message: str, *, seen: str) -> Edited:
         if self.closed is not None:
             raise self.closed
         (edit,) = edits.values()
-        self.branch = edit(self.text.encode()).decode()
-        paths = frozenset(edits) if self.branch != self.text else frozenset[str]()
-        return Edited("d" * 40, changed=True, paths=paths)
+        text = edit(self.text.encode()).decode()
+        if text in (self.text, self.branch):
+            return Edited(self.head, changed=False, paths=frozenset(edits) if text == self.branch else frozenset())
+        if self.head != seen:
+            raise BranchMoved([BRANCH])
+        self.put(text, message)
+        return Edited(self.head, changed=True, paths=frozenset(edits))
 
-    def withdraw_group(self, group: GroupKey, *, if_merged: bool = False) -> bool:
-        if if_merged and self.branch != self.text:
+    def put(self, text: str, message: str) -> None:
+        """Somebody writes the branch of the group."""
+        self.branch, self.said, self.head = text, message, f"{int(self.head or '0', 16) + 1:040x}"
+
+    def group_branch_head(self, group: GroupKey) -> str:
+        return self.head
+
+    def commit_facts(self, commits: Iterable[str]) -> Mapping[str, CommitFacts]:
+        return {each: CommitFacts(each, message=self.said) for each in commits if each == self.head}
+
+    def withdraw_group(self, group: GroupKey, *, seen: str | None, if_merged: bool = False) -> bool:
+        if not self.head or (if_merged and self.branch != self.text):
             return False
-        self.branch = ""
+        if seen not in (None, self.head):
+            raise BranchMoved([BRANCH])
+        self.branch = self.head = ""
         return True
 
     def note_push(self) -> None:
@@ -156,16 +176,52 @@ def test_what_main_refuses_is_on_a_branch_until_main_says_it(main: Main, commits
 def test_a_branch_that_nobody_wants_any_more_is_deleted_and_one_that_others_asked_for_stays(
     main: Main, commits: GroupCommits
 ) -> None:
-    main.branch = "spec: {active: v7}"
+    main.put("spec: {active: v7}", "store: promote v7")
     commits.main_was_read({STORE})
     settle(commits)
     assert main.branch, "somebody asked for it over HTTP"
+    main.branch = main.head = ""  # They change their mind.
     main.error = PushRefused("main is protected")
     commits.submit(STORE, BACK)
     eventually(lambda: commits.trouble(STORE).branch == BRANCH, what="it is offered")
     commits.submit(STORE, None)
     settle(commits)
     assert main.branch == ""
+
+
+def test_what_somebody_asked_for_is_not_replaced_and_said(main: Main, commits: GroupCommits) -> None:
+    main.put("spec: {active: v7}", "store: promote v7")
+    main.error = PushRefused("main is protected")
+    commits.submit(STORE, BACK)
+    eventually(lambda: main.tries > 2, what="it is tried again")
+    said = f"main is protected; and {BRANCH} has what somebody else asked for: merge it, or delete it"
+    assert (main.branch, commits.trouble(STORE)) == ("spec: {active: v7}", CommitTrouble(said))
+    main.branch = main.head = ""  # They do.
+    eventually(lambda: commits.trouble(STORE) == CommitTrouble("main is protected", BRANCH), what="it is offered")
+
+
+def test_what_the_agent_offered_is_replaced_by_what_it_wants_now(main: Main, commits: GroupCommits) -> None:
+    main.error = PushRefused("main is protected")
+    commits.submit(STORE, BACK)
+    eventually(lambda: commits.trouble(STORE).branch == BRANCH, what="it is offered")
+    commits.submit(STORE, CommitActive("v2", "v0", "v1 is gone"))
+    eventually(lambda: yaml.safe_load(main.branch)["spec"]["active"] == "v0", what="it takes its place")
+
+
+@pytest.mark.parametrize(
+    ("message", "stays"), [("", False), ("store: roll back to v1\n\nAsked for over HTTP.\n", True)]
+)
+def test_what_an_agent_offered_before_it_was_started_anew_is_withdrawn_and_what_others_asked_for_stays(
+    main: Main, commits: GroupCommits, message: str, stays: bool
+) -> None:
+    own = "store: roll back to v1\n\nv2 was left: post-promotion analysis failed: smoke\n"
+    main.put('# the store\nspec:\n  active: "v1"\n', message or own)
+    main.error = PushRefused("main is protected")
+    commits.submit(STORE, BACK)
+    eventually(lambda: commits.trouble(STORE).branch == BRANCH, what="it is offered")
+    commits.submit(STORE, None)
+    settle(commits)
+    assert bool(main.branch) is stays
 
 
 def test_where_the_branch_is_refused_too_only_that_is_shown(main: Main, commits: GroupCommits) -> None:

@@ -2,7 +2,8 @@
 
 Traffic never waits for Git. What main says by now wins: where it names another version than the one that failed,
 somebody has decided, and nothing is committed. Where main takes no commit from the agent, it is on the branch of the
-group, for people to merge; a branch that main has is deleted, whoever asked for it.
+group, for people to merge; a branch that main has is deleted, whoever asked for it. What somebody else has put on the
+branch stays there: only the head that the agent itself pushed is replaced or withdrawn.
 """
 
 import logging
@@ -18,7 +19,7 @@ from gitops_bg.core.errors import GitopsBgError, InternalError, InvalidInput, Re
 from gitops_bg.core.groups.branches import group_branch
 from gitops_bg.core.groups.decision import CommitActive
 from gitops_bg.core.groups.model import GroupKey
-from gitops_bg.repo.git.errors import PushRefused
+from gitops_bg.repo.git.errors import BranchMoved, PushRefused
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.edits import EditOrNew
 from gitops_bg.spec.groups.content import active_in
@@ -70,8 +71,8 @@ class GroupCommits(DueThread[GroupKey]):
         self._tell = changed
         self._may_write = may_write
         self._backoff = backoff
-        self._withdrawn: set[GroupKey] = set()
-        """The groups whose branch says what nobody wants any more."""
+        self._own: dict[GroupKey, str] = {}
+        """The heads that the agent itself has put on branches: no other is replaced, nor deleted before main has it."""
         self._wanted: dict[GroupKey, CommitActive] = {}
         """What main is to say, also once it does: until the group does not want it any more."""
         self._troubles: dict[GroupKey, CommitTrouble] = {}
@@ -82,12 +83,10 @@ class GroupCommits(DueThread[GroupKey]):
             if self._wanted.get(group) == commit:
                 return
             self._due.pop(group, None)
-            offered = self._troubles.pop(group, _NONE).branch
+            self._troubles.pop(group, None)
             self._wanted.pop(group, None)
             if commit is not None:
                 self._wanted[group] = commit
-            elif offered:
-                self._withdrawn.add(group)
             self._work_at([group], self._clock())
 
     def main_was_read(self, groups: Collection[GroupKey]) -> None:
@@ -108,18 +107,34 @@ class GroupCommits(DueThread[GroupKey]):
         if commit is not None:
             self._write(group, commit)
         elif self._may_write():
-            self._tidy(group)
+            self._withdraw(group)
+
+    def _withdraw(self, group: GroupKey) -> None:
+        """Delete what the agent itself has put on the branch of a group, or else a branch that main has."""
+        own = self._own.get(group)
+        if own is not None and self._deleted(group, own):
+            del self._own[group]
+        self._tidy(group)
 
     def _tidy(self, group: GroupKey) -> None:
-        """Delete the branch of a group where main says the same, or where nobody wants any more what it says."""
+        """Delete the branch of a group where main says the same."""
+        self._deleted(group, None)
+
+    def _deleted(self, group: GroupKey, seen: str | None) -> bool:
+        """Delete the branch of a group at this head, or, None, where main says the same; return whether nothing was in
+        the way.
+        """
         try:
             with guarded(f"deleting the branch of {group}"):
-                self._repository.withdraw_group(group, if_merged=group not in self._withdrawn)
-            self._withdrawn.discard(group)
+                self._repository.withdraw_group(group, seen=seen, if_merged=seen is None)
+        except BranchMoved as error:
+            LOGGER.debug("%s: its branch stays: %s", group, error)
         except GitopsBgError as error:
             if isinstance(error, InternalError):
                 log_bug(error)
             LOGGER.warning("%s: its branch cannot be deleted: %s", group, error)
+            return False
+        return True
 
     def _write(self, group: GroupKey, commit: CommitActive) -> None:
         if not self._may_write():
@@ -137,8 +152,10 @@ class GroupCommits(DueThread[GroupKey]):
             wait = timedelta(seconds=self._backoff.failed(group))
             LOGGER.warning("%s: %s; again in %.1f s", group, error, wait.total_seconds())
             is_shown = isinstance(error, REFUSALS)
-            branch = self._offered(group, {path: edit}, message) if isinstance(error, PushRefused) else ""
-            self._again(group, commit, wait, CommitTrouble(str(error), branch) if is_shown else _NONE)
+            trouble = CommitTrouble(str(error)) if is_shown else _NONE
+            if isinstance(error, PushRefused):
+                trouble = self._offered(group, {path: edit}, message, trouble)
+            self._again(group, commit, wait, trouble)
             return
         self._backoff.succeeded(group)
         if edited.changed:
@@ -147,19 +164,36 @@ class GroupCommits(DueThread[GroupKey]):
         self._tidy(group)
         self._pushed()
 
-    def _offered(self, group: GroupKey, edits: Mapping[str, EditOrNew], message: str) -> str:
-        """Put what main refuses on the branch of the group; return its name, or nothing where that is refused, too."""
+    def _offered(
+        self, group: GroupKey, edits: Mapping[str, EditOrNew], message: str, trouble: CommitTrouble
+    ) -> CommitTrouble:
+        """Put what main refuses on the branch of the group, unless somebody else's wish is there; return the trouble
+        with its name, or with what is in its way, too.
+        """
+        name = group_branch(group)
         try:
             with guarded(f"offering that {group} went back"):
-                edited = self._repository.offer_group(group, edits, message)
+                head = self._repository.group_branch_head(group)
+                seen = head if head == self._own.get(group) else ""
+                edited = self._repository.offer_group(group, edits, message, seen=seen)
+                if edited.changed or self._says(edited.commit, message):
+                    self._own[group] = edited.commit
+        except BranchMoved:
+            reason = f"{trouble.reason}; and {name} has what somebody else asked for: merge it, or delete it"
+            return CommitTrouble(reason)
         except GitopsBgError as error:
             if isinstance(error, InternalError):
                 log_bug(error)
             LOGGER.warning("%s: %s", group, error)
-            return ""
+            return trouble
         if edited.changed:
-            LOGGER.info("%s: %s has the commit that main refuses", group, group_branch(group))
-        return group_branch(group) if edited.paths else ""
+            LOGGER.info("%s: %s has the commit that main refuses", group, name)
+        return CommitTrouble(trouble.reason, name) if edited.paths else trouble
+
+    def _says(self, commit: str, message: str) -> bool:
+        """Whether a commit is one that an agent made for this very way back, before it was started anew."""
+        found = self._repository.commit_facts([commit]).get(commit)
+        return found is not None and found.message.strip() == message.strip()
 
     def _again(self, group: GroupKey, commit: CommitActive, wait: timedelta, trouble: CommitTrouble) -> None:
         with self._changed:

@@ -74,7 +74,7 @@ class BranchMoved(WorldChanged):
         self.branches = frozenset(branches)
         """The branches that stay as they are; everything else of the call was done."""
         names = ", ".join(sorted(self.branches))
-        super().__init__(f"somebody has moved {names} meanwhile: look at it, and decide again")
+        super().__init__(f"somebody has put something else on {names} meanwhile: look at it, and ask again")
 
 
 class HistoryNotAccepted(Refused):

@@ -5,9 +5,9 @@ place, gone once main says the same.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.groups.branches import group_branch
 from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.repo.git.errors import BranchMoved
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.push import Pusher, Update, Verdict
 from gitops_bg.repo.read.main_branch import MainBranch
@@ -48,10 +48,12 @@ class GroupBranches:
     ) -> Edited:
         """Put the edits of main on the branch of a group, as one commit. Raises as ``Edits.commit``.
 
-        A branch whose folder of the group says so already stays as it is; none is made where main says so. With
-        ``seen``, the head that somebody decided from, it raises `WorldChanged` where the branch has another one by now.
+        A branch whose folder of the group says so already stays as it is; none is made where main says so. ``seen`` is
+        the head that this was decided from, empty for no branch (None: the one that was fetched last): raises
+        `BranchMoved` where the branch has another one.
         """
         name, attempts = group_branch(group), self._pusher.attempts()
+        seen = self.head(group) if seen is None else seen
         for _ in attempts:
             base, standing = self._trunk.base(), self._mirror.tracked().get(name)
             changed = self._edits.changed(edits, base)
@@ -60,8 +62,8 @@ class GroupBranches:
             [commit] = self._committer.build([Draft(base, changed, message)])
             if standing and self._folder(group, standing) == self._folder(group, commit):
                 return Edited(standing, changed=False, paths=frozenset(changed))
-            if seen is not None and (standing or "") != seen:
-                raise WorldChanged(f"somebody has put another wish on {name} meanwhile: look at it, and ask again")
+            if (standing or "") != seen:
+                raise BranchMoved([name])
             answer = self._pusher.push([Update(name, standing, commit)])
             if answer.verdicts[name] is Verdict.TAKEN:
                 return Edited(commit, changed=True, paths=frozenset(changed))
@@ -69,13 +71,16 @@ class GroupBranches:
             self._mirror.follow(self._mirror.remote_branches())
         raise attempts.given_up()
 
-    def withdraw(self, group: GroupKey) -> bool:
-        """Delete the branch of a group; return whether there was one. Raises as ``Edits.commit``."""
+    def withdraw(self, group: GroupKey, *, seen: str | None = None) -> bool:
+        """Delete the branch of a group; return whether there was one. Raises as ``offer``."""
         name, attempts = group_branch(group), self._pusher.attempts()
+        seen = self.head(group) if seen is None else seen
         for _ in attempts:
             standing = self._mirror.tracked().get(name)
             if standing is None:
                 return False
+            if standing != seen:
+                raise BranchMoved([name])
             answer = self._pusher.push([Update(name, standing, None)])
             if answer.verdicts[name] is Verdict.TAKEN:
                 self._mirror.forget({name} & self._mirror.tracked().keys())

@@ -88,18 +88,19 @@ def _propose(session: Session, output: Output, group: GroupKey, change: Change) 
     Raises `PushRefused` with a remedy where neither takes it.
     """
     repository = session.repository
+    seen = repository.group_branch_head(group)
     try:
         edited = repository.commit_files(change.edits, change.message)
     except PushRefused as error:
-        return _offer(session, group, change, error)
+        return _offer(session, group, change, seen, error)
     follow_push(session, output, edited.commit if edited.changed else "")
     return Proposed(edited.commit if edited.changed else "", edited.changed)
 
 
-def _offer(session: Session, group: GroupKey, change: Change, refused: PushRefused) -> Proposed:
+def _offer(session: Session, group: GroupKey, change: Change, seen: str, refused: PushRefused) -> Proposed:
     name = group_branch(group)
     try:
-        offered = session.repository.offer_group(group, change.edits, change.message)
+        offered = session.repository.offer_group(group, change.edits, change.message, seen=seen)
     except PushRefused as error:
         main = session.repository.settings.branch
         message = f"{main} takes no commit from you: {refused}; nor does {name}: {error}"

@@ -6,7 +6,7 @@ import pytest
 
 from gitops_bg.core.groups.branches import group_branch
 from gitops_bg.core.groups.model import GroupKey
-from gitops_bg.repo.git.errors import PushRefused
+from gitops_bg.repo.git.errors import BranchMoved, PushRefused
 from gitops_bg.repo.repository import Repository
 from tests.integration.repo.conftest import Opener
 from tests.integration.repo.test_promotions import before_each_push
@@ -94,14 +94,30 @@ def test_what_main_says_needs_no_branch(repository: Repository, remote: GitRemot
     assert remote.head(BRANCH) is None
 
 
-def test_a_branch_that_somebody_moved_between_fetch_and_push_is_replaced(
+def test_a_branch_that_somebody_moved_between_fetch_and_push_stays_until_it_was_seen(
     repository: Repository, opened: Opener, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = opened(mirror="other")
     other.poll()
     before_each_push(monkeypatch, lambda: offer(other, "v9"))
+    with pytest.raises(BranchMoved, match=BRANCH):
+        offer(repository)
+    assert remote.show(BRANCH, PATH) == "active: v9\n"
     offer(repository)
     assert remote.show(BRANCH, PATH) == "active: v2\n"
+
+
+def test_a_branch_that_somebody_moved_is_not_deleted_with_what_was_seen(
+    repository: Repository, opened: Opener, remote: GitRemote
+) -> None:
+    own, other = offer(repository), opened(mirror="other")
+    other.poll()
+    theirs = offer(other, "v9")
+    for _ in range(2):  # As last fetched, and once it is known.
+        with pytest.raises(BranchMoved, match=BRANCH):
+            repository.withdraw_group(STORE, seen=own)
+    assert remote.head(BRANCH) == theirs
+    assert repository.withdraw_group(STORE, seen=theirs) is True
 
 
 @pytest.mark.parametrize("squashed", [False, True])
