@@ -213,6 +213,35 @@ def test_replica_set_of_a_forgotten_version_passes_for_none_that_is_known() -> N
     assert [view.snapshot.digest for view in views] == ["0123456789", ONE.digest]
 
 
+# what somebody made of the name, the annotation full-digest and the annotation snapshot: the digest that it runs
+NAMED = names.replica_set_name(APP, 1, ONE.digest)
+OF_OTHERS = "v1:" + "ab" * 32
+CLAIMED = {
+    "nothing": ((NAMED, ONE.digest, ONE.text), ONE.digest),
+    "the digest is gone": ((NAMED, "", ONE.text), ONE.digest),
+    "the digest is cut short": ((NAMED, short(ONE.digest), ONE.text), ONE.digest),
+    "the digest is of no release that is known": ((NAMED, f"x:{short(ONE.digest)}", ONE.text), ONE.digest),
+    "the digest is another version's": ((NAMED, OF_OTHERS, ONE.text), ONE.digest),
+    "the digest is gone, and the name says nothing": (("web", "", ONE.text), ONE.digest),
+    "the name says nothing": (("web", ONE.digest, ONE.text), ONE.digest),
+    "the snapshot is another": ((NAMED, ONE.digest, "{}"), ONE.digest),
+    "the snapshot is another, and the digest is gone: its pods' alone": ((NAMED, "", "{}"), short(ONE.digest)),
+    "the snapshot is no JSON, and the digest is gone: its pods' alone": ((NAMED, "", "{"), short(ONE.digest)),
+    "both are gone: its pods' alone": ((NAMED, "", ""), short(ONE.digest)),
+}
+
+
+@pytest.mark.parametrize("name", CLAIMED)
+def test_replica_set_of_no_known_version_runs(name: str) -> None:
+    """Found so: a record that was begun anew, and main by it, named a version by ten digits."""
+    (called, full_digest, snapshot), digest = CLAIMED[name]
+    body = replica_set()
+    body["metadata"]["name"] = called
+    body["metadata"]["annotations"] |= {names.FULL_DIGEST: full_digest, names.SNAPSHOT: snapshot}
+    (view,) = look(sets=(body,)).replica_sets
+    assert view.snapshot.digest == digest
+
+
 def test_endpoints_of_another_version_are_told_from_those_of_the_selected_one() -> None:
     def slice_with(*pods: str) -> Any:
         made = slice_of("web", *(True for _ in pods))

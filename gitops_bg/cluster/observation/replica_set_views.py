@@ -10,7 +10,7 @@ from gitops_bg.cluster.observation.ownership import owner_of
 from gitops_bg.cluster.observation.project import snapshot_in
 from gitops_bg.cluster.observation.states import ReplicaSetState
 from gitops_bg.core import names
-from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.digest import digest_of, short
 from gitops_bg.core.model.observed import ReplicaSetView
 from gitops_bg.core.model.version import AppKey, Color, Version
 
@@ -62,11 +62,24 @@ def _version(look: Look, state: ReplicaSetState) -> Version | None:
 
 
 def _claimed(app: AppKey, state: ReplicaSetState) -> str:
-    """The digest that a ReplicaSet of no known version runs; the short one of its name where its annotation says
-    another, which may be that of a known version.
+    """The digest that a ReplicaSet of no known version runs: that of its own text where its name confirms it, else its
+    annotation's, which may be gone, or that of another version.
+
+    The short one of its name where neither fits: it says which pods these are, and is no version's digest.
     """
-    named = names.short_digest_in(app, state.meta.name)
-    return state.full_digest if named in ("", short(state.full_digest)) else named
+    named, of_text = names.short_digest_in(app, state.meta.name), _digest_of_text(state)
+    if not named:
+        return state.full_digest or of_text
+    return next((each for each in (of_text, state.full_digest) if short(each) == named), named)
+
+
+def _digest_of_text(state: ReplicaSetState) -> str:
+    """The digest of a ReplicaSet's snapshot, as far as anybody can compute it."""
+    snapshot = snapshot_in(state)
+    try:
+        return digest_of(snapshot.text, snapshot.configuration, snapshot.workload) if snapshot.text else ""
+    except ValueError:
+        return ""
 
 
 def runs(app: AppKey, state: ReplicaSetState, digest: str) -> bool:

@@ -122,6 +122,15 @@ def short(digest: str) -> str:
     return digest.rpartition(":")[2][:10]
 
 
+def is_whole(digest: str) -> bool:
+    """Whether this is a digest with its prefix, of whichever release, and not the short form of one.
+
+    >>> is_whole("v1:3f9c0123456789abcdef"), is_whole("3f9c012345")
+    (True, False)
+    """
+    return ":" in digest
+
+
 def is_computed_here(digest: str) -> bool:
     """Whether this release computes digests with this prefix, so that it can compare one with the content."""
     return digest.startswith(PREFIX)

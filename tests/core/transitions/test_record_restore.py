@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.model.desired import LedgerMemory, Missing
-from gitops_bg.core.model.digest import with_configuration
+from gitops_bg.core.model.digest import short, with_configuration
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Event, Hold, LedgerEntry, Record, SwitchKind
 from gitops_bg.core.model.spec import Retry
@@ -121,6 +121,9 @@ LEFT_ALONE = {
     "one without its number": pods(2, number=0),
     "one whose snapshot is not what its digest says": pods(2, snapshot=Snapshot(digest(2), template("9").text)),
     "one whose digest nobody here can compute": pods(2, snapshot=Snapshot("v9:ff", template("9").text)),
+    "one of which only the short digest is known, whose content main names": pods(
+        2, snapshot=replace(template("2"), digest=short(digest(2)))
+    ),
     "one with such a digest, and other configuration than main names": pods(
         2, snapshot=replace(with_configuration(template("2"), [settings("a")]), digest="v9:ff")
     ),

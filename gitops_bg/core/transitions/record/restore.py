@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from gitops_bg.core.checks.versions import next_color
-from gitops_bg.core.model.digest import is_computed_here, is_genuine, same_content
+from gitops_bg.core.model.digest import is_computed_here, is_genuine, is_whole, same_content
 from gitops_bg.core.model.observed import ReplicaSetView
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.stages import UNKNOWN, StageEvent, stage_after
@@ -123,8 +123,10 @@ def _take_back(world: World, view: ReplicaSetView) -> World:
 
 def _is_certain(world: World, view: ReplicaSetView) -> bool:
     """Whether a ReplicaSet is of the version that it names: its digest is that of its snapshot. One with a prefix of
-    another release cannot be compared; then Git must name the same content.
+    another release cannot be compared; then Git must name the same content. A short digest names no version.
     """
+    if not is_whole(view.snapshot.digest):
+        return False
     if is_computed_here(view.snapshot.digest):
         return is_genuine(view.snapshot)
     documents = (world.desired.primary, world.desired.target)

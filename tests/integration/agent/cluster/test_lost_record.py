@@ -12,7 +12,8 @@ import pytest
 from gitops_bg.core import names
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from tests.support.cluster.clusters import SandboxCluster
-from tests.support.cluster.paths import collection
+from tests.support.cluster.paths import collection, replica_sets
+from tests.support.cluster.rawapi import MERGE
 from tests.support.scenario import App, Scenario, scenario
 
 
@@ -81,3 +82,42 @@ def test_the_rollback_that_the_agent_commits_is_valid(world: Scenario, tmp_path:
     assert web.condition("InvalidSpec")["status"] == "False"
     with rebuilt(web, tmp_path) as there:
         there.wait(lambda: there.live_tag() == "v1", "the rebuilt cluster serves what was rolled back to")
+
+
+@pytest.fixture
+def unnamed(world: Scenario) -> App:
+    """v2 is live. While the agent was down, its ReplicaSet lost its digest, and the object was deleted."""
+    world.start()
+    web = world.app().deploy("v1")
+    web.promote("v2")
+    world.wait_idle()
+    world.stop()
+    path = f"{replica_sets(world.namespace)}/{web.versions()['v2'].name}"
+    patch = {"metadata": {"annotations": {names.FULL_DIGEST: None}}}
+    world.cluster.patch(path, patch, MERGE, fieldManager="kubectl-annotate")
+    delete_object(web)
+    world.start()
+    web.wait_phase("Healthy")
+    world.wait_idle()
+    assert web.live_tag() == "v2"
+    return web
+
+
+def test_a_version_whose_digest_was_lost_too_gets_its_whole_one_back(unnamed: App) -> None:
+    """Found so: ten digits were the digest of what serves, in the record and then in main."""
+    web, world = unnamed, unnamed.scenario
+    live = world.cluster.get(f"{replica_sets(world.namespace)}/{web.versions()['v2'].name}")
+    assert web.record.routing.traffic == live["metadata"]["annotations"][names.FULL_DIGEST] == web.digest("v2")
+
+
+def test_the_rollback_to_it_names_the_whole_digest_and_a_rebuilt_cluster_serves_it(
+    unnamed: App, tmp_path: Path
+) -> None:
+    web = unnamed
+    web.promote("v3")
+    roll_back(web)
+    web.wait_live("v2")
+    web.wait_told("rolled-back")
+    web.wait(lambda: web.primary_digest() == web.digest("v2"), "main names v2 again")
+    with rebuilt(web, tmp_path) as there:
+        there.wait(lambda: there.live_tag() == "v2", "the rebuilt cluster serves what was rolled back to")
