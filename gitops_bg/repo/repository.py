@@ -425,7 +425,10 @@ class Repository:
         with self._guarded():
             head = self._poller.head()
             node = self._trees.at(head, [path]).get(path)
-            return self._landings.of({path: node.id}, head)[path] if node is not None else None
+            if node is None:
+                return None
+            made, let_in = (each.of({path: node.id}, head)[path] for each in (self._sources, self._landings))
+            return self._placed(made, let_in, head)[1]
 
     def named_since(self, path: str, says: Says, commit: str) -> str:
         """The commit of main's line since which any file says something, as of ``commit``; empty where it does not."""

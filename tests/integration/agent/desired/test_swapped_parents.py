@@ -2,8 +2,10 @@
 
 from tests.fixtures.repos.texts import policy
 from tests.integration.agent.test_policies import CLOSED, FILE, policy_gates, publish
-from tests.support.scenario import App
+from tests.support.groups import Store
+from tests.support.scenario import App, Scenario
 
+PULLED = "Merge branch 'main' of https://git.example/shop/config"
 OPEN = "- soak: {for: 1s}"
 
 
@@ -15,7 +17,7 @@ def _merge_on_a_stale_clone_and_pull(web: App, stale: str, *, drop: str = "") ->
     remote.run("merge", "--quiet", "--no-ff", "--no-commit", "-m", "x", "origin/main")
     if drop:
         remote.run("rm", "-q", "-f", drop)
-    remote.run("commit", "--quiet", "-m", "Merge branch 'main' of https://git.example/shop/config")
+    remote.run("commit", "--quiet", "-m", PULLED)
     web.scenario.push()
     web.scenario.settle()
     web.scenario.advance(30)
@@ -68,3 +70,24 @@ def test_a_contributor_s_main_is_not_taken_for_ours(web: App) -> None:
     world.push()
     world.settle()
     assert web.live_tag() == "v1"
+
+
+def test_a_commit_that_names_a_group_s_version_and_drops_its_policy_waits_too(world: Scenario) -> None:
+    store, remote = Store(world), world.remote
+    store.begin()
+    world.pull()
+    stale = remote.tip
+    world.publish("Stop the line", {"policies/freeze.yaml": policy("freeze", CLOSED)})
+    world.settle()
+    main = remote.tip
+    remote.run("reset", "--quiet", "--hard", stale)
+    store.spec["active"] = "v2"
+    remote.stage(store.group())
+    remote.commit("v2")
+    remote.run("merge", "--quiet", "--no-ff", "--no-commit", "-m", "x", main)
+    remote.run("rm", "-q", "-f", FILE)
+    remote.run("commit", "--quiet", "-m", PULLED)
+    world.push()
+    world.settle()
+    store.wait("v1A v2C", "Waiting")
+    assert "changes its own policy" in store.shut_gates()[0]["reason"]
