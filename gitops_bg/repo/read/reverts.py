@@ -70,7 +70,7 @@ class Reverts:
         named = tuple(f"commit {name[:10]}" if name in markers.commits else name for name in found)
         missing = tuple(shown for shown, commits in zip(named, found.values(), strict=True) if not commits)
         commits = dict.fromkeys(commit for each in found.values() for commit in each)
-        return TakenBack(named, missing, tuple(self._brought_by(commits, paths)))
+        return TakenBack(named, missing, tuple(self._brought_by(commits, paths, head)))
 
     def _markers_of_landing(self, commit: str, head: str) -> Markers:
         landing = self._mainline.landing(commit, head)
@@ -100,13 +100,18 @@ class Reverts:
                 break
         return found
 
-    def _brought_by(self, commits: Iterable[str], paths: Sequence[str]) -> Iterator[Change]:
-        """The commits, and for a merge also those that it brought."""
+    def _brought_by(self, commits: Iterable[str], paths: Sequence[str], head: str) -> Iterator[Change]:
+        """The commits, and for a merge also those that it brought: beyond its first parent, and beyond what main was,
+        for a revert may be against either.
+        """
         wanted = list(commits)
         for change, parents in self._with_parents(wanted):
             yield change
-            if len(parents) > 1:
-                walk = (f"-{_MOST}", "--full-history", change.commit, f"^{parents[0]}", "--", *paths)
+            if len(parents) < 2:
+                continue
+            main = self._mainline.before(change.commit, head) or parents[0]
+            for before in dict.fromkeys((parents[0], main)):
+                walk = (f"-{_MOST}", "--full-history", change.commit, f"^{before}", "--", *paths)
                 yield from (each for each in self._log(*walk) if each.commit != change.commit)
 
     def _with_parents(self, commits: list[str]) -> Iterator[tuple[Change, list[str]]]:

@@ -91,3 +91,27 @@ def test_a_commit_that_names_a_group_s_version_and_drops_its_policy_waits_too(wo
     world.settle()
     store.wait("v1A v2C", "Waiting")
     assert "changes its own policy" in store.shut_gates()[0]["reason"]
+
+
+def test_a_merge_that_a_pull_made_is_reverted_against_what_main_was(web: App) -> None:
+    """`-m 2`, for the second parent was main; the first has the bad version already."""
+    world, remote = web.scenario, web.scenario.remote
+    world.pull()
+    stale = remote.tip
+    world.publish("A colleague's", {"docs/README.md": "meanwhile\n"})
+    main = remote.tip
+    remote.run("reset", "--quiet", "--hard", stale)
+    remote.write(f"{web.folder}/target.yaml", web.target_yaml("v2"))
+    remote.commit("v2")
+    remote.run("merge", "--quiet", "--no-ff", "-m", PULLED, main)
+    world.push()
+    web.merge_promotion("v2")
+    web.wait_live("v2")
+    web.wait_told()
+    world.settle()
+    world.pull()
+    pulled = remote.run("log", "-1", "--format=%H", f"--grep={PULLED}").strip()
+    remote.run("revert", "--no-edit", "-m", "2", pulled)
+    world.push()
+    world.settle()
+    assert web.live_tag() == "v1"
