@@ -12,7 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from gitops_bg.agent.desired.signed import SignedFacts
 from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.model.policies.facts import Policing
+from gitops_bg.core.model.policies.rules import BreakGlass, Policy, Proof
 from gitops_bg.repo.git.runner import Finished, GitFailed
 from gitops_bg.repo.read import approvals
 from gitops_bg.repo.repository import Repository
@@ -21,7 +24,8 @@ from gitops_bg.repo.verification.signatures import NoSshKeygen, Signature
 from tests.integration.repo.conftest import API, WEB, Opener, git_calls
 from tests.support.git.remote import GitRemote
 from tests.support.raw_commits import with_signature_before
-from tests.support.signers import Key, make_key
+from tests.support.signers import PEOPLE, Key, make_key
+from tests.support.signers import signing as sign
 
 BRANCH = "gitops-bg/approvals/shop/web"
 DIGEST = "v1:" + "2" * 64
@@ -347,3 +351,29 @@ def test_a_key_that_cannot_sign_is_an_error_that_says_what_would_be_right(opened
     repository.poll()
     with pytest.raises(InvalidInput, match=r"--signing-key.*cannot sign.*without a passphrase"):
         approve(repository)
+
+
+@pytest.mark.parametrize("brings_the_key", [False, True])
+def test_a_key_that_comes_with_a_pull_does_not_count_for_what_the_pull_promotes(
+    reading: Repository, remote: GitRemote, grace: Key, brings_the_key: bool
+) -> None:
+    """Who is behind lists their own key, promotes and merges main: before that, main did not have the key."""
+    stale = remote.tip
+    listed = {"policies/allowed_signers": grace.line("grace"), "policies/people.yaml": PEOPLE}
+    main = remote.publish("Noted", {"NOTES": "x\n", **({} if brings_the_key else listed)})
+    reading.poll()
+    remote.run("reset", "--quiet", "--hard", stale)
+    remote.stage(listed if brings_the_key else {"apps/shop/web/primary.yaml": "x: 1\n"})
+    remote.commit("Mine")
+    sign(remote, grace)
+    said = "Merge branch 'main' of https://example.com/shop/config\n\nBg-Override: stop\nBg-Reason: INC-1"
+    remote.run("merge", "--quiet", "--no-ff", "-m", said, main)
+    remote.push()
+    reading.poll()
+    (promotion,) = reading.commit_facts([remote.tip]).values()
+    glass = Policy("stop", override=BreakGlass(("grace",), frozenset(), Proof.SIGNED))
+    asked = Policing((glass,), commits=(promotion,))
+    (found,) = SignedFacts(reading).with_overrides(asked, remote.tip, remote.tip).commits
+    past = SignedFacts(reading).signed_before(promotion)
+    assert found.signed is not None
+    assert (found.signed.name, past.signed) == ("" if brings_the_key else "grace", found.signed)
