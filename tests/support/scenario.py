@@ -307,6 +307,24 @@ class App:
         path = f"{collection(names.API_VERSION, names.KIND, self.key.namespace)}/{self.name}"
         self.scenario.cluster.patch(path, {"metadata": {"annotations": {names.REQUEST: annotation_of(request)}}})
 
+    def delete_object(self) -> None:
+        """What `kubectl delete bgd` does."""
+        path = f"{collection(names.API_VERSION, names.KIND, self.key.namespace)}/{self.name}"
+        self.scenario.cluster.delete(path)
+
+    def lose_record(self) -> None:
+        """Delete the object, and with it the record; wait until the agent has made it anew, and is Healthy."""
+        former = self.object()["metadata"]["uid"]
+
+        def is_anew() -> bool:
+            found = self.scenario.live(names.PLURAL, self.name)
+            return found is not None and found["metadata"]["uid"] != former
+
+        self.delete_object()
+        self.wait(is_anew, "the object is made anew")
+        self.wait_phase("Healthy")
+        self.scenario.wait_idle()
+
     # --- what a user sees -----------------------------------------------------------------------------------------
 
     def digest(self, tag: str) -> str:

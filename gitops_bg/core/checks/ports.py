@@ -114,20 +114,73 @@ def choose(known: Sources) -> str:
     """Return Git's ports if the version can serve them, else those it was served or promoted with, else the best guess.
 
     A version that serves keeps its ports; one that is to serve takes those of its promotion. Where only the target's
-    version is known, Git's ports are meant for it; where main says nothing, the live ports stay if the version can
-    serve them. Empty: leave the ports as they are.
+    version is known, Git's ports are meant for it. A guess changes no more than a targetPort, for clients call the
+    rest: of Git's ports, or of the live ones where main says nothing. Empty: leave the ports as they are.
     """
     derived = derived_ports(known.template)
     now = derived if known.git == "" else known.git
     before = (known.kept, known.promoted, known.live) if known.serving else (known.promoted, known.kept, known.live)
     if now and not unservable(known.template, now, before):
         return now
-    stays = known.git is None and known.there and not unservable(known.template, known.there)
-    return next(filter(None, before), "") or _guessed(known, known.there if stays else now) or derived or now or ""
+    guess = _guessed(known, known.there if known.git is None else now or "")
+    return next(filter(None, before), "") or guess or derived or now or ""
 
 
-def _guessed(known: Sources, ports: str | None) -> str:
-    return ports or "" if known.git is None or known.wanted else ""
+def _guessed(known: Sources, ports: str) -> str:
+    is_meant = known.git is not None and known.wanted
+    return ports if is_meant else retargeted(ports, known.template)
+
+
+def retargeted(ports: str, template: str) -> str:
+    """The ports, of which each that leads nowhere leads to a port of the template's containers, as far as there is one.
+
+    It is the one of its name, else of its number, else the next that no port leads to.
+
+    >>> template = '{"spec":{"containers":[{"ports":[{"name":"http","containerPort":8080}]}]}}'
+    >>> retargeted('[{"port":80,"targetPort":"web"}]', template)
+    '[{"port":80,"targetPort":"http"}]'
+    """
+    missing = set(unservable(template, ports))
+    if not missing or not container_ports(template):
+        return ports
+    listed, declared = _listed(ports), filter(_is_sound, map(_derived, _declared(template)))
+    lost = [place for place, port in enumerate(listed) if missing.intersection(targets(written([port])))]
+    used = set(targets(written(port for place, port in enumerate(listed) if place not in lost)))
+    free = [port for port in declared if not used.intersection(_ways_to(port))]
+    found: dict[int, Mapping[str, Any]] = {}
+    for alike in (_same_name, _same_number, _same_protocol):
+        for place in (one for one in lost if one not in found):
+            one = next((port for port in free if alike(listed[place], port)), None)
+            if one is not None:
+                found[place] = one
+                free.remove(one)
+    return written(
+        {**port, "targetPort": found[place]["targetPort"]} if place in found else port
+        for place, port in enumerate(listed)
+    )
+
+
+def _is_sound(derived: Mapping[str, Any]) -> bool:
+    """Whether a container's port is what the API server accepts; a template is of any shape until it has seen it."""
+    types = {"name": str, "port": int, "protocol": str, "targetPort": str | int}
+    return all(isinstance(derived[key], expected) for key, expected in types.items())
+
+
+def _ways_to(derived: Mapping[str, Any]) -> set[Target]:
+    """The targets by which a container's port is reached."""
+    return {(derived[key], derived["protocol"]) for key in ("targetPort", "port")}
+
+
+def _same_protocol(port: Mapping[str, Any], derived: Mapping[str, Any]) -> bool:
+    return bool((port.get("protocol") or "TCP") == derived["protocol"])
+
+
+def _same_name(port: Mapping[str, Any], derived: Mapping[str, Any]) -> bool:
+    return port.get("name") == derived["name"] and _same_protocol(port, derived)
+
+
+def _same_number(port: Mapping[str, Any], derived: Mapping[str, Any]) -> bool:
+    return port.get("port") == derived["port"] and _same_protocol(port, derived)
 
 
 def unservable(template: str, ports: str, before: Iterable[str] = ()) -> tuple[Target, ...]:

@@ -12,6 +12,7 @@ from gitops_bg.core.checks.ports import (
     derived_ports,
     ports_of,
     promoted_ports,
+    retargeted,
     sources_of,
     unservable,
     written,
@@ -99,9 +100,13 @@ CHOSEN = {
         replace(LIVE, git=to("http", 9090), serving=False, wanted=True),
         to("http", 9090),
     ),
-    "for another, of which nothing is known: those of its template": (
+    "for another, of which nothing is known: Git's, that lead to its containers": (
         replace(LIVE, git=to("web"), serving=False),
-        derived_ports(HTTP),
+        to("http"),
+    ),
+    "for another, whatever the Service has now": (
+        replace(LIVE, git=to("web"), there=to("web", "web"), serving=False),
+        to("http"),
     ),
     "those of its template, where Git has no manifest": (replace(LIVE, git="", kept=OLD), derived_ports(HTTP)),
     "what it serves with, where main cannot be read": (replace(LIVE, git=None, kept=OLD), OLD),
@@ -109,8 +114,12 @@ CHOSEN = {
         replace(LIVE, git=None, there=to("http")),
         to("http"),
     ),
-    "those of its template, where those that are there lead nowhere": (
+    "those that are there, that lead to its containers, where main cannot be read": (
         replace(LIVE, git=None, there=to("web")),
+        to("http"),
+    ),
+    "those of its template, where none are there, and main cannot be read": (
+        replace(LIVE, git=None),
         derived_ports(HTTP),
     ),
     "none are better known than those it has": (replace(LIVE, git=None, template=BARE), ""),
@@ -122,6 +131,53 @@ CHOSEN = {
 def test_chosen(name):
     known, ports = CHOSEN[name]
     assert choose(known) == ports
+
+
+def calls(*ports: tuple[str, int, str | int]) -> str:
+    return written({"name": name, "port": number, "targetPort": leads_to} for name, number, leads_to in ports)
+
+
+UNNAMED = snapshot_of({"spec": {"containers": [{"ports": [{"containerPort": 8080}]}]}}).text
+ODD = snapshot_of(
+    {"spec": {"containers": [{"ports": [{"containerPort": "a"}, {"name": [], "containerPort": 1}]}]}}
+).text
+# ports, the template: where they lead then
+RETARGETED = {
+    "where they lead already": (to("http"), HTTP, to("http")),
+    "to the only port of the containers": (to("web"), HTTP, to("http")),
+    "a number, too": (to(9090), HTTP, to("http")),
+    "to a number, where it has no name": (to("web"), UNNAMED, to(8080)),
+    "to the next that none leads to": (to("http", "admin"), BOTH, to("http", "web")),
+    "nowhere, where all are called": (to("http", "admin"), HTTP, to("http", "admin")),
+    "one after the other, as far as there are any": (to("a", "b", "c"), BOTH, to("http", "web", "c")),
+    "to that of its name first": (
+        calls(("x", 80, "a"), ("http", 81, "b")),
+        BOTH,
+        calls(("x", 80, "web"), ("http", 81, "http")),
+    ),
+    "to that of its number first": (
+        calls(("x", 80, "a"), ("y", 8080, "b")),
+        BOTH,
+        calls(("x", 80, "web"), ("y", 8080, "http")),
+    ),
+    "nowhere, where it is of another protocol": (to("web", protocol="UDP"), HTTP, to("web", protocol="UDP")),
+    "nobody knows where, where containers declare none": (to("web"), BARE, to("web")),
+    "with all else that it says": (
+        '[{"name":"a","nodePort":30080,"port":80,"targetPort":"web","appProtocol":"h2c"}]',
+        HTTP,
+        '[{"name":"a","nodePort":30080,"port":80,"targetPort":"http","appProtocol":"h2c"}]',
+    ),
+    "to its target, where its number was one": ('[{"port":80}]', HTTP, '[{"port":80,"targetPort":"http"}]'),
+    "none": ("[]", HTTP, "[]"),
+    "nothing is known": ("", HTTP, ""),
+}
+
+
+@pytest.mark.parametrize("name", RETARGETED)
+def test_ports_lead(name):
+    """Found so: a guess gave the live Service another port than clients call."""
+    ports, template, led = RETARGETED[name]
+    assert retargeted(ports, template) == led
 
 
 # --- in a world: v1 calls its port http, v2 calls it web ---
@@ -192,7 +248,7 @@ def test_template_that_the_record_does_not_keep_is_looked_up():
     state = moving(active(1), candidate(2))
     state = replace(state, observed=replace(state.observed, active_service=None))
     bare = replace(state.record.numbered(1), snapshot=Snapshot(V1.digest, ""))
-    assert ports_of(state, bare, "web") == derived_ports(HTTP)
+    assert ports_of(state, bare, "web") == to("http")
 
 
 V_BARE, NUMBER = calling(), '[{"name":"http","port":80,"protocol":"TCP","targetPort":9090}]'
@@ -245,8 +301,8 @@ def test_copied(name):
 
 MEANT_FOR = {
     "the target's version: Git's, a number that nobody declares too": ({}, to("web", 9090)),
-    "another one: those of its template": ({"target": target(3)}, derived_ports(WEB)),
-    "nobody knows which: those of its template": ({"target": Missing.UNREADABLE}, derived_ports(WEB)),
+    "another one: Git's, of which none else leads to its containers": ({"target": target(3)}, to("web", 9090)),
+    "nobody knows which: so, too": ({"target": Missing.UNREADABLE}, to("web", 9090)),
 }
 
 

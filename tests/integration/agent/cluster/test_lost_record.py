@@ -12,7 +12,7 @@ import pytest
 from gitops_bg.core import names
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from tests.support.cluster.clusters import SandboxCluster
-from tests.support.cluster.paths import collection, replica_sets
+from tests.support.cluster.paths import replica_sets
 from tests.support.cluster.rawapi import MERGE
 from tests.support.scenario import App, Scenario, scenario
 
@@ -21,25 +21,6 @@ from tests.support.scenario import App, Scenario, scenario
 def world(sandbox_cluster: SandboxCluster, tmp_path: Path) -> Iterator[Scenario]:
     with scenario(sandbox_cluster, tmp_path) as made:
         yield made
-
-
-def delete_object(web: App) -> None:
-    """What `kubectl delete bgd web` does."""
-    path = collection(names.API_VERSION, names.KIND, web.key.namespace)
-    web.scenario.cluster.delete(f"{path}/{web.name}")
-
-
-def lose_record(web: App) -> None:
-    """The object is deleted by hand, and the agent makes it anew."""
-    world, uid = web.scenario, web.object()["metadata"]["uid"]
-    delete_object(web)
-
-    def is_new() -> bool:
-        return ((world.live(names.PLURAL, web.name) or {}).get("metadata") or {}).get("uid") not in (None, uid)
-
-    web.wait(is_new, "the object is made anew")
-    web.wait_phase("Healthy")
-    world.wait_idle()
 
 
 def roll_back(web: App) -> None:
@@ -69,7 +50,7 @@ def test_the_rollback_that_the_agent_commits_is_valid(world: Scenario, tmp_path:
     before = world.remote.show("main", f"{web.folder}/primary.yaml")
     web.promote("v2")
     world.wait_idle()
-    lose_record(web)
+    web.lose_record()
     assert web.live_tag() == "v2"
     roll_back(web)
     web.wait_live("v1")
@@ -95,7 +76,7 @@ def unnamed(world: Scenario) -> App:
     path = f"{replica_sets(world.namespace)}/{web.versions()['v2'].name}"
     patch = {"metadata": {"annotations": {names.FULL_DIGEST: None}}}
     world.cluster.patch(path, patch, MERGE, fieldManager="kubectl-annotate")
-    delete_object(web)
+    web.delete_object()
     world.start()
     web.wait_phase("Healthy")
     world.wait_idle()

@@ -151,3 +151,21 @@ def test_ports_that_no_pod_of_the_target_has_change_nothing_and_are_said(web: Ap
     web.wait_condition("InvalidSpec")
     assert "services.yaml" in web.condition("InvalidSpec")["message"]
     assert ports(web) == [(80, "http")]
+
+
+@pytest.mark.parametrize("how", ["offline", "revert"])
+def test_way_back_without_the_record_leaves_the_port_that_clients_call(web: App, how: str) -> None:
+    """Found so: v1's ports were only in the record, and the live Service got the number of its container."""
+    rename_port(web, "web", "v2")
+    promotion = web.merge_promotion("v2")
+    web.wait_live("v2")
+    web.wait_told()
+    web.lose_record()
+    assert ports(web) == [(80, "web")]
+    if how == "revert":
+        web.revert(promotion)
+    else:
+        web.ask(Request("r1", OperatorCommand.ROLLBACK, "ada", datetime.now(UTC), "5xx"))
+    web.container = {"ports": [{"name": "http", "containerPort": 8080}]}
+    web.wait_live("v1")
+    assert ports(web) == [(80, "http")]
