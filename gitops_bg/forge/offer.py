@@ -53,6 +53,8 @@ class Offer:
     """Whether the agent merges it once every gate is open."""
     configuration: tuple[str, ...] = ()
     """The differences of ConfigMaps and Secrets, one line each."""
+    only_status: bool = False
+    """Whether another cluster offers it, and this one says no: in its status, and in a text that it wrote already."""
 
     @property
     def subject(self) -> AppKey:
@@ -75,6 +77,8 @@ class GroupOffer:
     asks: Proposal
     merge: bool = False
     """The agent merges none: whoever asks for it over HTTP asks people."""
+    only_status: bool = False
+    """No cluster says no to it."""
 
     @property
     def subject(self) -> GroupKey:

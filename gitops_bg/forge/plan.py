@@ -114,6 +114,8 @@ class _Planner:
             self.steps += self._farewell(app)
         elif desired.offer.branch in self._known.open:
             self.steps += self._differences(app, desired.offer, self._known.open[desired.offer.branch])
+        elif desired.offer.only_status:
+            return
         elif desired.offer.branch not in self._known.asked:
             self.missing[desired.offer.branch] = desired.offer.since
         elif self._may_open(desired, desired.offer):
@@ -144,6 +146,8 @@ class _Planner:
         made, marker = self._render(app, offer), marker_in(pull.body)
         if self._known.statuses.get(offer.head) != made.status:
             yield Step(Kind.STATUS, app, offer.branch, offer.since, self._now, status=made.status)
+        if offer.only_status and not (marker and self._is_mine(app, marker)):
+            return
         if _is_ours_to_write(marker, made.marker) and not _says(pull, marker, made):
             draft = made.draft if marker and marker.people != made.marker.people else replace(made.draft, reviewers=())
             yield self._edit(app, offer.since, pull, draft if marker else made.draft)

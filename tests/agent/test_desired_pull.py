@@ -29,10 +29,11 @@ HEAD = "a" * 40
 
 
 def desired_pull(
-    state: World, *, offers: int | None = 2, base: int = 1, commit: str = HEAD, **git: Any
+    state: World, *, offers: int | None = 2, base: int = 1, commit: str = HEAD, here: bool | None = None, **git: Any
 ) -> DesiredPull | None:
     """With the branch offering version ``offers``; None: there is no branch."""
-    branch = PromotionBranch(digest(offers), digest(base), commit=commit) if offers else None
+    said = {"commit": commit, "asks_for": "" if here is None else "promoted", "offered_here": here}
+    branch = PromotionBranch(digest(offers), digest(base), **said) if offers else None  # type: ignore[arg-type]
     observed = replace(state.observed, git=replace(state.observed.git, promotion=branch, **git))
     config = AppConfig(APP, state.spec, {}, None, None)
     facts = Facts(APP, state.spec, state.desired, observed, state.record, config)
@@ -61,6 +62,16 @@ def test_what_is_superseded_keeps_its_pull_request_and_says_not_to_merge_it() ->
     offer = desired_pull(state, pull=PullRequest(7, state=PullState.OPEN, seen_at=Awaited())).offer
     assert offer.to.number == 2
     assert offer.refused == f"superseded by v3 ({digest(3)[3:13]}), which this will offer once it is ready"
+
+
+@pytest.mark.parametrize("here", [None, True, False])
+def test_of_what_another_cluster_offers_and_this_one_holds_only_the_status_says_no(here: bool | None) -> None:
+    state = world(active(1), legacy(2), record=hold(Cause.ABORTED))
+    found = desired_pull(state, here=here)
+    assert (found.offer is not None) is (here is False)
+    if found.offer is not None:
+        assert (found.offer.only_status, found.offer.refused) == (True, "on hold: because")
+        assert status_of(found.offer).state is CheckState.FAILURE
 
 
 def test_a_branch_that_carries_other_files_is_not_to_be_merged() -> None:

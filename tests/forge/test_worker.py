@@ -236,6 +236,30 @@ def test_two_clusters_with_one_branch_do_not_fight() -> None:
     assert len(eu.forge.opened) == 1, "the branch is there: the other cluster still offers it"
 
 
+def test_who_says_no_to_the_offer_of_another_cluster_writes_its_status_and_nothing_else() -> None:
+    eu = begun()
+    us = Scene(eu.forge, cluster="prod-us")
+    no = offer(cluster="prod-us", refused="on hold: no", only_status=True)
+    us.worker.set_desired(WEB, DesiredPull(no))
+    before = len(eu.forge.writes())
+    us.run(60)
+    assert eu.forge.writes()[before:] == ["report"]
+
+
+def test_who_says_no_to_the_offer_of_another_cluster_says_it_in_a_text_of_its_own() -> None:
+    scene = begun()
+    scene.worker.set_desired(WEB, DesiredPull(offer(refused="on hold: no", only_status=True)))
+    scene.run(60)
+    assert scene.forge.writes() == ["open", "report", "report", "edit"]
+    assert "Do not merge" in scene.forge.opened[0].body
+
+
+def test_who_says_no_to_the_offer_of_another_cluster_opens_no_pull_request() -> None:
+    scene = begun(offer(refused="on hold: no", only_status=True))
+    scene.run(60)
+    assert scene.forge.writes() == []
+
+
 def test_a_closing_is_understood_by_every_cluster() -> None:
     eu = begun()
     us = Scene(eu.forge, cluster="prod-us")

@@ -60,6 +60,9 @@ def _desired(facts: Facts, decision: Decision, world: World, cluster: str, base:
         return DesiredPull(looks=looks)  # It is merged. Its branch may exist for a moment longer: that is no new offer.
     version = world.record.version(branch.digest)
     is_ours = version is not None and (_is_offered_by_us(world, version) or _superseding(world, version))
+    if version is not None and branch.offered_here is False and not is_ours and _refused(world, version):
+        offer = _offer(facts, decision, world, version, cluster, base)
+        return DesiredPull(replace(offer, only_status=True), looks=looks)
     if version is None or not branch.commit or not is_ours:
         return DesiredPull(looks=looks, settled=False)
     return DesiredPull(_offer(facts, decision, world, version, cluster, base), looks=looks)

@@ -222,6 +222,8 @@ class PromotionBranch:
     """The head of the branch."""
     own_commits: int = 1
     """How many commits its line of first parents has that main does not contain."""
+    offered_here: bool | None = None
+    """Whether its commit says that it is of this cluster; None where it does not say of which."""
 
 
 @dataclass(frozen=True, slots=True)

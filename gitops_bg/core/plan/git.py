@@ -164,4 +164,18 @@ def _stale_branch(world: World, branch: PromotionBranch | None) -> GitAction | N
         return None  # Deleting it would close the pull request that is to offer the newer one.
     if is_held_by_closing(world, branch.digest):
         return None  # Its pull request can be reopened only while the branch exists.
-    return WithdrawPromotion("its version is not wanted any more")
+    return WithdrawPromotion("its version is not wanted any more") if _may_withdraw(world, branch) else None
+
+
+def _may_withdraw(world: World, branch: PromotionBranch) -> bool:
+    """Whether this cluster may delete what it does not want: all clusters that follow the folder share the branch.
+
+    What another one, or a person, offers goes once main's target no longer names it; the way back of another cluster
+    goes with that cluster's wish. Else one would offer, and the other delete, for ever.
+    """
+    offered = branch.digest == world.record.git.offered
+    if branch.offered_here or (branch.offered_here is None and offered):
+        return True
+    if branch.offered_here is False and branch.asks_for != Event.PROMOTED:
+        return False
+    return branch.digest != world.target_digest

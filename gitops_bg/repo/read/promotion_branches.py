@@ -46,6 +46,8 @@ class Promotion:
     """The event that the branch's commit asks for, by its trailer; empty where it does not say."""
     own_commits: int = 1
     """How many commits its line of first parents has that main does not contain."""
+    cluster: str = ""
+    """The cluster that offers it, by the subject of the branch's commit; empty where it does not say."""
 
 
 class PromotionBranches:
@@ -85,14 +87,15 @@ class PromotionBranches:
                 for blob in (offer.blob, offer.base_blob)
                 if blob is not None
             }
-            files, asked = self._files.read(entries.values(), lenient=True), self._asked(found.values())
+            files, said = self._files.read(entries.values(), lenient=True), self._messages(found.values())
             self._read = {
                 app: Promotion(
                     offer.commit,
                     _file(files, paths[app], offer.blob),
                     _file(files, paths[app], offer.base_blob),
-                    asked.get(offer.commit, ""),
+                    event_in(said.get(offer.commit, "")),
                     offer.own_commits,
+                    cluster_in(said.get(offer.commit, "")),
                 )
                 for app, offer in found.items()
             }
@@ -101,17 +104,17 @@ class PromotionBranches:
     def stands_on_main(self, app: AppKey) -> bool:
         """Whether what a branch asks for is one commit on top of main. Whose message asks for nothing, is of people."""
         offer = self.blobs()[app]
-        return offer.own_commits <= 1 or not self._asked([offer]).get(offer.commit)
+        return offer.own_commits <= 1 or not event_in(self._messages([offer]).get(offer.commit, ""))
 
-    def _asked(self, offers: Iterable[OfferedBlobs]) -> dict[str, str]:
-        """The events that the commits of branches ask for, by commit."""
+    def _messages(self, offers: Iterable[OfferedBlobs]) -> dict[str, str]:
+        """The messages of the commits of branches, by commit."""
         commits = [offer.commit for offer in offers]
-        found = {commit: event_in(one.message) for commit, one in self._mirror.commits(commits).items()}
+        found = {commit: one.message for commit, one in self._mirror.commits(commits).items()}
         wanted = "".join(f"{commit}\n" for commit in commits if commit not in found)
         if not wanted:
             return found
         told = map(text, self._mirror.stream(*_MESSAGES, stdin=wanted.encode(), longest=_LONGEST))
-        return found | {commit: event_in(message) for commit, message, _ in zip(told, told, told, strict=True)}
+        return found | {commit: message for commit, message, _ in zip(told, told, told, strict=True)}
 
     def _looked_up(self, heads: Mapping[AppKey, str], main: str) -> dict[AppKey, OfferedBlobs]:
         if not heads:
@@ -151,3 +154,15 @@ def event_in(message: str) -> str:
     """
     found = (line.removeprefix(_EVENT) for line in reversed(lines_of(message)) if line.startswith(_EVENT))
     return next(found, "")
+
+
+def cluster_in(message: str) -> str:
+    """The cluster that the subject of a commit of `repo.write.messages` ends with; empty for any other message.
+
+    >>> cluster_in("web: promote v2 [prod]\\n\\nBg-App: shop/web\\nBg-Event: promoted\\n"), cluster_in("web 2 [prod]")
+    ('prod', '')
+    """
+    subject = next(iter(lines_of(message)), "")
+    if not event_in(message) or not subject.endswith("]"):
+        return ""
+    return subject.rpartition(" [")[2].removesuffix("]")

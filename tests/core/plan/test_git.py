@@ -28,9 +28,9 @@ SAID_SO = Hold(digest(2), "5xx", NOW, Cause.ROLLED_BACK, Lift.SAID_SO)
 HELD = {"holds": (Hold(digest(2), "5xx", NOW),)}
 
 
-def git(offered: int = 0, base: int = 1, asks_for: str = "", own_commits: int = 1, **more) -> dict[str, GitView]:
-    named = digest(base) if base else ""
-    branch = PromotionBranch(digest(offered), named, asks_for=asks_for, own_commits=own_commits) if offered else None
+def git(offered: int = 0, base: int = 1, asks_for: str = "", own_commits: int = 1, here=None, **more):
+    said = {"asks_for": asks_for, "own_commits": own_commits, "offered_here": here}
+    branch = PromotionBranch(digest(offered), digest(base) if base else "", **said) if offered else None
     return {"git": GitView(promotion=branch, **more)}
 
 
@@ -125,7 +125,36 @@ WRITTEN = {
         world(active(1), candidate(2, retiring=True), wants=1, observed=git(2)),
         [UNWANTED],
     ),
-    "held: the branch goes": (world(active(1), legacy(2), record=HELD, observed=git(2)), [UNWANTED]),
+    "held, and this cluster offered it: the branch goes": (
+        world(active(1), legacy(2), record=HELD, observed=git(2, asks_for="promoted", here=True)),
+        [UNWANTED],
+    ),
+    "held, and this cluster offered it, as only the record knows: the branch goes": (
+        world(active(1), legacy(2), record={**HELD, "offered": digest(2)}, observed=git(2)),
+        [UNWANTED],
+    ),
+    "held, and another cluster offers it: the branch stays": (
+        world(
+            active(1),
+            legacy(2),
+            record={**HELD, "offered": digest(2)},
+            observed=git(2, asks_for="promoted", here=False),
+        ),
+        [],
+    ),
+    "held, and a person offers it: the branch stays": (world(active(1), legacy(2), record=HELD, observed=git(2)), []),
+    "what main's target no longer names, and another cluster offered: the branch goes": (
+        world(active(1), legacy(2), wants=1, record=HELD, observed=git(2, asks_for="promoted", here=False)),
+        [UNWANTED],
+    ),
+    "what main has, and another cluster offered: the branch goes": (
+        world(active(1), legacy(2), names_=2, observed=git(2, asks_for="promoted", here=False)),
+        [MERGED],
+    ),
+    "the way back of another cluster, to what this one never had: the branch stays": (
+        world(active(2), observed=git(1, base=2, asks_for="rolled-back", here=False)),
+        [],
+    ),
     "its gates shut for a moment: the branch stays": (world(active(1), rising(2), observed=git(2)), []),
     "suspended: the branch stays": (world(active(1), legacy(2), spec=SUSPENDED, observed=git(2)), []),
     "a broken file: the branch stays": (world(active(1), legacy(2), desired=PROBLEMS, observed=git(2)), []),
@@ -164,7 +193,7 @@ WRITTEN = {
         [commit(1, "5xx")],
     ),
     "a rollback on its way while a candidate is offered: its branch goes": (
-        world(legacy(1), active(2), candidate(3), names_=2, record=BACK, observed=git(3, base=2)),
+        world(legacy(1), active(2), candidate(3), names_=2, record=BACK, observed=git(3, base=2, here=True)),
         [UNWANTED],
     ),
     "a rollback of an app that left main: nothing": (
