@@ -41,7 +41,7 @@ from gitops_bg.core.plan.git import write_to_git
 from gitops_bg.core.plan.hook_calls import calls_due
 from gitops_bg.core.plan.measurements import measurements_due
 from gitops_bg.core.plan.release import release
-from gitops_bg.core.plan.services import mark_services, reconcile_services, switch_traffic
+from gitops_bg.core.plan.services import keep_active, keep_preview, mark_services, switch_traffic
 from gitops_bg.core.plan.workloads import by_priority, grow, shrink
 from gitops_bg.core.status.conditions import conditions_of
 from gitops_bg.core.status.counts import counts_of
@@ -159,8 +159,9 @@ def _begin(world: World) -> tuple[Action, ...]:
 def _actions(world: World) -> tuple[Action, ...]:
     """The actions, in an order that keeps every prefix safe: route, grow, shrink, what no traffic depends on, then Git.
 
-    The first refused action ends a pass, so what traffic needs comes first: a decided switch, the pods of the serving
-    version, the Services; only then what may be refused to a new version (by a quota, a policy, missing rights).
+    An error that passes ends a pass, so what traffic needs comes first: a decided switch, the live Services, the pods
+    of the serving version; only then what is for a new version. A refused action (by a quota, a policy, missing rights)
+    holds up what depends on it, see ``plan.chains``.
     """
     if is_to_go(world):
         return write_to_git(world) or (() if world.record.ledger else (end_of(world),))
@@ -194,8 +195,9 @@ def _all_actions(world: World) -> tuple[Action, ...]:
     return (
         *switch_traffic(world),
         *mark_services(world),
+        *keep_active(world),
         *grow(world, needed),
-        *reconcile_services(world),
+        *keep_preview(world),
         *shrink(world),
         *repair,
         *grow(world, served),

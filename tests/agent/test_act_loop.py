@@ -15,6 +15,7 @@ from gitops_bg.core.model.actions import (
     ApplyAuxiliaryObject,
     ClusterAction,
     DeleteAuxiliaryObject,
+    DeleteReplicaSet,
     MarkService,
     WithdrawPromotion,
 )
@@ -27,11 +28,12 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.load import AppConfig
 
 WEB = AppKey("shop", "web")
-FIRST, SECOND = ApplyApp(), MarkService("web", (), "x")
+FIRST, SECOND = MarkService("web", (), "x"), DeleteReplicaSet("web-1", "v1:0123456789", "old")
+BESIDE = ApplyApp()
 HPA = ApplyAuxiliaryObject(AuxiliaryObject("HorizontalPodAutoscaler", "web"), "told to")
 BUDGET = DeleteAuxiliaryObject(AuxiliaryObject("PodDisruptionBudget", "web"), "told to")
 GIT = WithdrawPromotion("merged")
-ALL: tuple[Action, ...] = (HPA, FIRST, GIT, SECOND, BUDGET)
+ALL: tuple[Action, ...] = (HPA, FIRST, GIT, SECOND, BESIDE, BUDGET)
 
 
 class Scripted:
@@ -57,18 +59,32 @@ def run(failures: dict[ClusterAction, GitopsBgError]) -> tuple[list[ClusterActio
 
 def test_versions_and_traffic_go_first_and_git_is_not_the_loops() -> None:
     tried, acted = run({})
-    assert tried == [FIRST, SECOND, HPA, BUDGET]
+    assert tried == [FIRST, SECOND, BESIDE, HPA, BUDGET]
     assert [result.action for result in acted.changes.carried_out] == tried
     assert (acted.stopped, acted.troubled, acted.moved_on) == (None, None, True)
 
 
-def test_a_refusal_stops_what_builds_on_it_and_no_auxiliary_object() -> None:
+def test_a_refusal_stops_what_builds_on_it_and_nothing_else() -> None:
     refused = Refused("no rights")
     tried, acted = run({FIRST: refused})
-    assert tried == [FIRST, HPA, BUDGET]
+    assert tried == [FIRST, BESIDE, HPA, BUDGET]
     assert acted.stopped is refused
     assert [(each.action, each.refused) for each in acted.changes.refused] == [(FIRST, "no rights")]
+    assert acted.moved_on
+
+
+def test_of_several_refusals_the_first_counts() -> None:
+    refused = Refused("no rights")
+    _, acted = run({FIRST: refused, BESIDE: Refused("another")})
+    assert acted.stopped is refused
     assert not acted.moved_on
+
+
+def test_something_passing_after_a_refusal_ends_the_pass() -> None:
+    error = Transient("busy")
+    tried, acted = run({FIRST: Refused("no rights"), BESIDE: error})
+    assert tried == [FIRST, BESIDE]
+    assert acted.stopped is error
 
 
 @pytest.mark.parametrize("error", [WorldChanged("gone"), Transient("busy"), LostLeadership("lost")])
@@ -82,5 +98,5 @@ def test_something_passing_ends_the_pass(error: GitopsBgError) -> None:
 @pytest.mark.parametrize("error", [Refused("no rights"), WorldChanged("gone"), Transient("busy")])
 def test_an_auxiliary_object_holds_up_nothing_else(error: GitopsBgError) -> None:
     tried, acted = run({HPA: error, BUDGET: Refused("another")})
-    assert tried == [FIRST, SECOND, HPA, BUDGET]
+    assert tried == [FIRST, SECOND, BESIDE, HPA, BUDGET]
     assert (acted.stopped, acted.troubled, acted.moved_on) == (None, error, True)

@@ -37,6 +37,7 @@ from gitops_bg.core.model.policies.rules import Policy, Span, Windows
 from gitops_bg.core.model.record import Event, LedgerEntry, Record
 from gitops_bg.core.model.spec import AppSpec, PromoteVia, Retry, Strategy, Suspension
 from gitops_bg.core.model.version import NO_METADATA, AppKey, ConfigurationRef, PodMetadata, Snapshot, Source
+from gitops_bg.core.plan.chains import waits_for
 from tests.core.consistency import untimely
 
 APP = AppKey("shop", "web")
@@ -161,7 +162,7 @@ class Simulation:
     evicted: int = 0
     born: int = 0
     refuses: Callable[[act.Action], bool] = lambda action: False
-    """What the API server does not take, as `Reconciler` bears it: no more of the cluster's actions in that pass."""
+    """What the API server does not take, as the act loop bears it: what depends on it is not tried in that pass."""
 
     # --- what people do -------------------------------------------------------------------------------------
 
@@ -452,10 +453,17 @@ class Simulation:
         return decision
 
     def _taken(self, decision: Decision) -> list[act.Action]:
-        """The actions that are carried out: those on the cluster up to the first that is refused, and Git's."""
-        refused = next((place for place, action in enumerate(decision.actions) if self.refuses(action)), None)
-        of_git = [action for action in decision.actions if isinstance(action, act.GitAction)]
-        return list(decision.actions) if refused is None else [*decision.actions[:refused], *of_git]
+        """The actions that are carried out: those that are not refused, and depend on none that is."""
+        taken: list[act.Action] = []
+        failed: list[act.ClusterAction] = []
+        for action in decision.actions:
+            if isinstance(action, act.GitAction):
+                taken.append(action)
+            elif self.refuses(action) or any(waits_for(action, each) for each in failed):
+                failed.append(action)
+            else:
+                taken.append(action)
+        return taken
 
     def settle(self, *, limit: int = 40) -> int:
         """Pass after pass, pods coming up in between, until nothing is left to do; the number of passes."""

@@ -100,6 +100,22 @@ def test_what_serves_is_repaired_while_a_new_version_is_refused(held_up):
     assert held_up.pods[template("2").digest].available == 3
 
 
+WORKLOADS = (CreateReplicaSet, ScaleReplicaSet)
+
+
+@pytest.mark.parametrize("astray", ["", "3"])
+@pytest.mark.parametrize("asked", [False, True], ids=["nothing asked for", "a way back"])
+def test_live_service_is_repaired_while_every_workload_is_refused(held_up, astray, asked):
+    held_up.refuses = lambda action: isinstance(action, WORKLOADS)
+    held_up.delete_replica_set("2")
+    if asked:
+        held_up.set_primary("1", "revert")
+    passes(held_up)
+    held_up.active = astray
+    passes(held_up)
+    assert held_up.live == "2"
+
+
 def test_old_version_is_archived_while_a_new_one_is_refused():
     sim = deployed(automatic())
     sim.push("2")

@@ -12,7 +12,7 @@ from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import FormerService, Switch, SwitchKind
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.version import ServicePorts
-from gitops_bg.core.plan.services import reconcile_services, switch_traffic
+from gitops_bg.core.plan.services import keep_active, keep_preview, switch_traffic
 from gitops_bg.core.status.services import services_in_git
 from gitops_bg.core.status.timers import wake_at
 from gitops_bg.core.transitions.traffic.draining import note_endpoints_synced
@@ -83,7 +83,7 @@ def test_routes(name):
     state, expected = ROUTED[name]
     of_active = [
         line
-        for action in (*switch_traffic(state), *reconcile_services(state))
+        for action in (*switch_traffic(state), *keep_active(state), *keep_preview(state))
         if "preview" not in (line := str(action))
     ]
     assert of_active == expected
@@ -216,7 +216,7 @@ def test_promotion_aborted_between_the_two_writes_is_taken_back_also_while_suspe
 @pytest.mark.parametrize(("web", "grpc"), [(2, 2), (0, 1), (2, 0)])
 def test_while_suspended_nothing_else_is_repaired(web, grpc):
     state = world(active(1), candidate(2), spec=replace(SPEC, suspend=Suspension("incident")), observed=seen(web, grpc))
-    assert (*switch_traffic(state), *reconcile_services(state)) == ()
+    assert (*switch_traffic(state), *keep_active(state), *keep_preview(state)) == ()
 
 
 # --- a Service that app.yaml names no longer ---
@@ -268,7 +268,7 @@ FOLLOWED = {
 @pytest.mark.parametrize("name", FOLLOWED)
 def test_former_service_is_followed(name):
     state, expected = FOLLOWED[name]
-    assert any("Service web ->" in str(action) for action in reconcile_services(state)) is expected
+    assert any("Service web ->" in str(action) for action in keep_active(state)) is expected
 
 
 def test_former_service_moves_with_the_others():

@@ -191,8 +191,8 @@ FAULTS = (
     Fault(
         "a foreign selector is left alone",
         "plan.services",
-        "    return (*active, *_keep_preview(world))",
-        "    return _keep_preview(world)",
+        "    if not world.record.routing.traffic or world.record.routing.switch:\n        return ()\n    services",
+        "    return ()\n    services",
         "v2 proven",
         2,
     ),

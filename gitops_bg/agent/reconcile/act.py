@@ -20,6 +20,7 @@ from gitops_bg.core.model.actions import (
 from gitops_bg.core.model.change_set import NOTHING, ActionResult, ChangeSet
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.plan.chains import waits_for
 from gitops_bg.spec.app.load import AppConfig
 
 REFUSALS = (Refused, InvalidInput)
@@ -35,7 +36,7 @@ class Acted:
 
     changes: ChangeSet = NOTHING
     stopped: GitopsBgError | None = None
-    """The error of an action that later actions depend on: those were not tried."""
+    """The error that ended the pass, else the first refusal: what depends on a refused action was not tried."""
     troubled: GitopsBgError | None = None
     """The first error of writing an auxiliary object: it blocks nothing else (decision 14)."""
 
@@ -54,8 +55,8 @@ def act(
 ) -> Acted:
     """Carry out what ``decision`` wants of the cluster; ``on_result`` is called with each result at once.
 
-    The actions on versions and traffic go first, in their order, up to the first that fails. Auxiliary objects follow
-    one by one, unless a transient error stopped the others: then the next pass looks again.
+    The actions on versions and traffic go first, in their order. A refusal holds up the actions that depend on it; any
+    other error ends the pass, and the next one looks again. Auxiliary objects follow one by one.
     """
     loop = _Loop(cluster, app, config, on_result)
     wanted = [action for action in decision.actions if not isinstance(action, GIT_ACTIONS)]
@@ -79,8 +80,18 @@ class _Loop:
         self.results: list[ActionResult] = []
 
     def in_order(self, actions: Iterable[ClusterAction]) -> GitopsBgError | None:
-        """Carry out actions up to the first that fails; return its error."""
-        return next((error for action in actions if (error := self._try(action))), None)
+        """Carry out what depends on no refused action; return the error that ended it, else the first refusal."""
+        first: GitopsBgError | None = None
+        failed: list[ClusterAction] = []
+        for action in actions:
+            if any(waits_for(action, each) for each in failed):
+                failed.append(action)
+            elif error := self._try(action):
+                if not isinstance(error, REFUSALS):
+                    return error
+                first = first or error
+                failed.append(action)
+        return first
 
     def each(self, actions: Iterable[ClusterAction]) -> GitopsBgError | None:
         """Carry out every action, even if others fail; return the first error."""

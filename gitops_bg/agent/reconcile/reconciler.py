@@ -182,7 +182,7 @@ class Reconciler:
     # --- act --------------------------------------------------------------------------------------------------
 
     def _act(self, facts: Facts, decision: Decision) -> bool:
-        """Save the record, then carry out the actions in order; the first that fails ends the pass."""
+        """Save the record, then carry out the actions in order, see `act`."""
         saved = not decision.silent and self._save(facts, decision)
         if saved:
             self._catalog.record_saved(facts.app, facts.record, decision.record)

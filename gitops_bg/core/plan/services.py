@@ -47,10 +47,32 @@ def mark_services(world: World) -> tuple[MarkService, ...]:
     )
 
 
-def reconcile_services(world: World) -> tuple[ClusterAction, ...]:
-    """The writes that keep the Services as the record says."""
-    active = () if world.record.routing.switch else _keep_active(world)
-    return (*active, *_keep_preview(world))
+def keep_active(world: World) -> tuple[ClusterAction, ...]:
+    """Repair a foreign change of a live Service; such a change is never read as a decision (I7)."""
+    if not world.record.routing.traffic or world.record.routing.switch:
+        return ()
+    services = _left_half_way(world) if world.suspended else world.active_services
+    kept = (_keep(world, Role.ACTIVE, name, view, world.record.routing.traffic) for name, view in services)
+    return tuple(action for actions in kept for action in actions)
+
+
+def keep_preview(world: World) -> tuple[ClusterAction, ...]:
+    """The write that keeps the preview Service as the record says."""
+    name, service, digest = (
+        world.spec.strategy.preview_service,
+        world.observed.preview_service,
+        world.record.routing.preview,
+    )
+    if name is None or not digest or world.suspended:
+        return ()
+    if service is not None and is_former_preview(world, service):
+        return (PointPreview(name, service.selector, digest, _ports(world, name, digest), adopts=True),)
+    if service is not None and service.ours and service.digest not in ("", short(digest)):
+        if must_unname(world) or not may_repair(world, SERVICE, name):
+            return ()
+        if not service.drifted:
+            return (PointPreview(name, service.selector, digest, _ports(world, name, digest)),)
+    return _keep(world, Role.PREVIEW, name, service, digest)
 
 
 def _switch_all(world: World, switch: Switch) -> tuple[SwitchTraffic, ...]:
@@ -88,15 +110,6 @@ def _switch(world: World, switch: Switch, version: Version, name: str, service: 
     )
 
 
-def _keep_active(world: World) -> tuple[ClusterAction, ...]:
-    """Repair a foreign change of a live Service; such a change is never read as a decision (I7)."""
-    if not world.record.routing.traffic:
-        return ()
-    services = _left_half_way(world) if world.suspended else world.active_services
-    kept = (_keep(world, Role.ACTIVE, name, view, world.record.routing.traffic) for name, view in services)
-    return tuple(action for actions in kept for action in actions)
-
-
 def _left_half_way(world: World) -> Iterator[tuple[str, ServiceView | None]]:
     """The Services that had moved when their switch of several Services was given up: they move back, as a suspension
     allows.
@@ -105,24 +118,6 @@ def _left_half_way(world: World) -> Iterator[tuple[str, ServiceView | None]]:
     for name, view in world.active_services if world.is_selected(world.record.routing.traffic) else ():
         if view is not None and view.digest not in ("", live):
             yield name, view
-
-
-def _keep_preview(world: World) -> tuple[ClusterAction, ...]:
-    name, service, digest = (
-        world.spec.strategy.preview_service,
-        world.observed.preview_service,
-        world.record.routing.preview,
-    )
-    if name is None or not digest or world.suspended:
-        return ()
-    if service is not None and is_former_preview(world, service):
-        return (PointPreview(name, service.selector, digest, _ports(world, name, digest), adopts=True),)
-    if service is not None and service.ours and service.digest not in ("", short(digest)):
-        if must_unname(world) or not may_repair(world, SERVICE, name):
-            return ()
-        if not service.drifted:
-            return (PointPreview(name, service.selector, digest, _ports(world, name, digest)),)
-    return _keep(world, Role.PREVIEW, name, service, digest)
 
 
 def _keep(world: World, role: str, name: str, service: ServiceView | None, digest: str) -> tuple[ClusterAction, ...]:

@@ -24,7 +24,7 @@ from gitops_bg.core.model.observed import PromotionBranch
 from gitops_bg.core.model.record import Switch, SwitchKind
 from gitops_bg.core.model.version import ServicePorts, Snapshot
 from gitops_bg.core.names import replica_set_name
-from gitops_bg.core.plan.services import reconcile_services, switch_traffic
+from gitops_bg.core.plan.services import keep_preview, switch_traffic
 from gitops_bg.core.status.services import services_in_git
 from gitops_bg.core.transitions.traffic.ports import note_ports
 from tests.core.simulation import APP, manual
@@ -417,7 +417,7 @@ def test_preview_gets_the_ports_of_what_it_is_to_show():
     shown = replace(service("web-preview", 1), digest=V1.digest[3:13], ports=to("http"))
     state = replace(state, observed=replace(state.observed, preview_service=shown))
     wanted = state.with_part(replace(state.record.routing, preview=V2.digest))
-    (point,) = [action for action in reconcile_services(wanted) if isinstance(action, PointPreview)]
+    (point,) = [action for action in keep_preview(wanted) if isinstance(action, PointPreview)]
     assert (point.digest, point.ports) == (V2.digest, to("web"))
 
 

@@ -10,7 +10,7 @@ from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import GitView, PromotionBranch
 from gitops_bg.core.model.record import Cause, Event, Hold, Lift, Override, Switch, SwitchKind
 from gitops_bg.core.model.version import Stage
-from gitops_bg.core.plan.services import mark_services, reconcile_services, switch_traffic
+from gitops_bg.core.plan.services import keep_active, keep_preview, mark_services, switch_traffic
 from gitops_bg.core.transitions.traffic.switching import decide_switch, end_withdrawn, settle_switch
 from gitops_bg.core.world import World
 from tests.core.simulation import manual
@@ -322,7 +322,7 @@ ROUTED = {
 @pytest.mark.parametrize("name", ROUTED)
 def test_route(name):
     state, said = ROUTED[name]
-    assert [str(action) for action in (*switch_traffic(state), *reconcile_services(state))] == said
+    assert [str(action) for action in (*switch_traffic(state), *keep_active(state), *keep_preview(state))] == said
 
 
 def test_a_switch_compares_and_swaps_on_the_selector_it_was_decided_on():
@@ -344,7 +344,7 @@ def test_a_missing_active_service_is_created_by_the_switch():
 def test_an_answer_that_breaks_an_invariant_is_not_given():
     state = world(active(1), candidate(2), names_=2, record={"switch": DECIDED}, sets=(pods(1), pods(2, 3, 1)))
     with pytest.raises(InvariantBroken, match="I1"):
-        check(state, (*switch_traffic(state), *reconcile_services(state)))
+        check(state, (*switch_traffic(state), *keep_active(state), *keep_preview(state)))
 
 
 def test_what_traffic_is_about_to_move_to_is_not_made_smaller_and_what_is_left_may_be():

@@ -1,0 +1,75 @@
+"""What a failed action holds up: only the actions of a decision that depend on it.
+
+The live Services, the serving version, a way back, new versions and what is cleaned up are chains of their own: a
+refused ReplicaSet leaves no Service that leads astray, and no rollback waits for a new version.
+"""
+
+from gitops_bg.core.model.actions import (
+    ApplyConfiguration,
+    ApplyService,
+    ClusterAction,
+    CreateReplicaSet,
+    DeleteApp,
+    DeleteConfiguration,
+    DeleteReplicaSet,
+    EvictPod,
+    HandBack,
+    MarkService,
+    PointPreview,
+    Role,
+    ScaleDeployment,
+    ScaleReplicaSet,
+    SwitchTraffic,
+    SyncPodMetadata,
+)
+
+ON_WORKLOADS = (CreateReplicaSet, ScaleReplicaSet, DeleteReplicaSet, SyncPodMetadata, EvictPod)
+SWITCHING = (SwitchTraffic, MarkService)
+RETURNING = (ScaleDeployment, HandBack)
+
+
+def waits_for(action: ClusterAction, failed: ClusterAction) -> bool:
+    """Whether an action may not be carried out, because an earlier one of the same decision was not."""
+    if isinstance(action, DeleteApp):
+        return True
+    if isinstance(failed, ApplyConfiguration):
+        return _uses(action, failed)
+    if isinstance(failed, ON_WORKLOADS):
+        return _digest(action) == _digest(failed)
+    if isinstance(failed, RETURNING) and isinstance(action, RETURNING):
+        return True
+    if isinstance(failed, SWITCHING) and isinstance(action, SWITCHING):
+        return True
+    return _leads_live_traffic(failed) and _takes_away(action)
+
+
+def _digest(action: ClusterAction) -> str | None:
+    """The version whose workload an action writes to, or that it leads a Service to."""
+    match action:
+        case CreateReplicaSet():
+            return action.snapshot.digest
+        case ScaleReplicaSet() | DeleteReplicaSet() | SyncPodMetadata() | EvictPod():
+            return action.digest
+        case SwitchTraffic() | ApplyService() | PointPreview():
+            return action.digest
+        case _:
+            return None
+
+
+def _uses(action: ClusterAction, copy: ApplyConfiguration) -> bool:
+    """Whether an action gives a version pods that need a copy."""
+    if isinstance(action, CreateReplicaSet):
+        return copy.ref in action.snapshot.configuration
+    return isinstance(action, ScaleReplicaSet) and action.number == copy.number and action.replicas > action.current
+
+
+def _leads_live_traffic(action: ClusterAction) -> bool:
+    is_repair = isinstance(action, ApplyService) and action.role == Role.ACTIVE
+    return is_repair or isinstance(action, (*SWITCHING, HandBack))
+
+
+def _takes_away(action: ClusterAction) -> bool:
+    """Whether there are fewer pods after an action, or less that pods need."""
+    if isinstance(action, ScaleReplicaSet | ScaleDeployment):
+        return action.replicas < action.current
+    return isinstance(action, DeleteReplicaSet | DeleteConfiguration | EvictPod)

@@ -1,0 +1,81 @@
+"""The cluster refuses writes to ReplicaSets (a policy, a quota, missing rights): live traffic stays right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from gitops_bg.core import names
+from tests.support.cluster.clusters import SandboxCluster
+from tests.support.cluster.paths import replica_sets, services
+from tests.support.cluster.rawapi import MERGE, Json
+from tests.support.scenario import App, Scenario, scenario
+
+
+@pytest.fixture
+def world(own_sandbox: SandboxCluster, tmp_path: Path) -> Iterator[Scenario]:
+    with scenario(own_sandbox, tmp_path) as made:
+        yield made
+
+
+def select(web: App, selector: Json) -> None:
+    path = f"{services(web.key.namespace)}/web"
+    web.scenario.cluster.patch(path, {"spec": {"selector": selector}}, MERGE, fieldManager="kubectl-edit")
+
+
+def lead_nowhere(web: App) -> None:
+    select(web, {names.DIGEST: "0000000000"})
+
+
+def lead_to_the_candidate(web: App) -> None:
+    select(web, dict(names.selector(web.key, web.digest("v3"))))
+
+
+def delete(web: App) -> None:
+    web.scenario.cluster.delete(f"{services(web.key.namespace)}/web")
+
+
+CHANGES = [lead_nowhere, lead_to_the_candidate, delete]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_live_service_is_repaired_while_the_way_back_is_refused(
+    world: Scenario, own_sandbox: SandboxCluster, change: Callable[[App], None]
+) -> None:
+    world.start()
+    web = world.app().deploy("v1")
+    commit = web.promote("v2")
+    world.wait_idle()
+    world.advance(400)
+    web.wait(lambda: web.versions()["v1"].replicas == 0, "v1 is archived")
+    web.push_image("v3")
+    web.wait_offered("v3")
+    world.wait_idle()
+    own_sandbox.sandbox.faults.refuse("patch", "replicasets", world.namespace)
+    web.revert(commit)
+    web.wait(lambda: web.condition("Refused")["status"] == "True", "the way back is refused")
+    change(web)
+    web.wait_live("v2")
+    assert web.versions()["v1"].replicas == 0
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_live_service_is_repaired_while_a_repair_of_what_serves_is_refused(
+    world: Scenario, own_sandbox: SandboxCluster, change: Callable[[App], None]
+) -> None:
+    world.start()
+    web = world.app().deploy("v1")
+    web.promote("v2")
+    web.push_image("v3")
+    web.wait_offered("v3")
+    world.wait_idle()
+    world.stop()
+    path = f"{replica_sets(world.namespace)}/{web.versions()['v2'].name}"
+    world.cluster.patch(path, {"metadata": {"labels": {names.COLOR: "red"}}}, MERGE, fieldManager="kubectl-label")
+    own_sandbox.sandbox.faults.refuse("patch", "replicasets", world.namespace)
+    world.start()
+    web.wait(lambda: web.condition("Refused")["status"] == "True", "the repair is refused")
+    change(web)
+    web.wait_live("v2")
