@@ -6,7 +6,7 @@ I4, I5 and I6 concern histories, not one decision; the property tests check thos
 from collections.abc import Iterator
 
 from gitops_bg.core.checks.adoption.release import is_released
-from gitops_bg.core.checks.restart import PodGroup, is_up
+from gitops_bg.core.checks.restart import PodGroup, serves
 from gitops_bg.core.checks.sizes import serving_to_match
 from gitops_bg.core.model.actions import (
     Action,
@@ -74,12 +74,12 @@ def _decided_before(world: World, switch: SwitchTraffic) -> Iterator[str]:
 
 
 def _enough_stay(world: World, evictions: list[EvictPod]) -> Iterator[str]:
-    """A restart is no scale-down: each version keeps as many available pods as ``maxUnavailable`` demands."""
+    """A restart is no scale-down: each version keeps as many ready pods, which serve, as ``maxUnavailable`` demands."""
     for version in world.record.versions if evictions else ():
         group, uids = PodGroup.of(world, version), {each.uid for each in evictions}
-        going = sum(is_up(world, pod) for pod in group.pods if pod.uid in uids)
-        if going and group.available - going < group.replicas - group.most_missing:
-            yield f"I2: {going} of the {group.available} available pods of v{version.number} are evicted at once"
+        going = sum(serves(pod) for pod in group.pods if pod.uid in uids)
+        if going and group.serving - going < group.replicas - group.most_missing:
+            yield f"I2: {going} of the {group.serving} ready pods of v{version.number} are evicted at once"
 
 
 def _used_stays(world: World, deletions: list[DeleteConfiguration]) -> Iterator[str]:

@@ -49,6 +49,8 @@ class PodGroup:
     """The pods of one version that stay, and how many there should be."""
 
     pods: tuple[PodView, ...]
+    serving: int = 0
+    """Those that are ready: a Service sends requests to them, whatever ``minReadySeconds`` says."""
     available: int = 0
     replicas: int = 0
     most_missing: int = 1
@@ -62,19 +64,25 @@ class PodGroup:
             return cls(())
         mine = (pod for pod in world.observed.pods or () if pod.digest == short(version.digest))
         staying = tuple(pod for pod in mine if not pod.leaving)
-        up = sum(is_up(world, pod) for pod in staying)
+        serving, up = sum(map(serves, staying)), sum(is_up(world, pod) for pod in staying)
         most_missing = max(1, world.spec.strategy.max_unavailable.of(view.replicas))
-        return cls(staying, up, view.replicas, most_missing, view.replicas != wanted_size(world, version))
+        return cls(staying, serving, up, view.replicas, most_missing, view.replicas != wanted_size(world, version))
 
     @property
     def spare(self) -> int:
-        """How many available pods may go now: available - (max(replicas, total) - max(1, maxUnavailable)).
+        """How many pods that serve may go now: available - (max(replicas, total) - max(1, maxUnavailable)).
 
-        0 while the version is being scaled: its size is about to change.
+        A replacement that is not available yet makes room for none. 0 while the version is being scaled: its size is
+        about to change.
         """
         if self.being_scaled:
             return 0
         return self.available - (max(self.replicas, len(self.pods)) - self.most_missing)
+
+
+def serves(pod: PodView) -> bool:
+    """Whether a pod is ready."""
+    return pod.ready_since is not None
 
 
 def is_up(world: World, pod: PodView) -> bool:

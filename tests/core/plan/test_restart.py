@@ -96,6 +96,21 @@ EVICTED = {
         restarting(seen=(*old(1, "a"), *old(1, "b", "c", **UNREADY))),
         ["b", "c"],
     ),
+    "none that serve while none is up for minReadySeconds": (
+        restarting(seen=old(1, "a", "b", "c", ready_since=NOW - SECOND), spec=replace(spec(), min_ready_seconds=5)),
+        [],
+    ),
+    "none where the agent's clock is behind": (
+        restarting(seen=old(1, "a", "b", "c", ready_since=NOW + 60 * SECOND)),
+        [],
+    ),
+    "of those, only the ones that are not ready": (
+        restarting(
+            seen=(*old(1, "a", "b", ready_since=NOW - SECOND), *old(1, "c", **UNREADY)),
+            spec=replace(spec(), min_ready_seconds=5),
+        ),
+        ["c"],
+    ),
     "only what is older": (restarting(seen=(pod(1, "a", AT), pod(1, "b", NEW), pod(1, "c", NEW))), []),
     "the live version first": (restarting(*BOTH, seen=(*old(2, "x", "y", "z"), *old(1, "a", "b", "c"))), ["a"]),
     "then the candidate": (
@@ -277,8 +292,16 @@ def test_engine_refuses_to_evict_more_than_it_may():
     state = restarting(seen=old(1, "a", "b", "c"))
     gone = tuple(EvictPod(name, f"uid-{name}", digest(1), 1) for name in "ab")
     check(state, gone[:1])
-    with pytest.raises(InvariantBroken, match="I2: 2 of the 3 available pods of v1 are evicted at once"):
+    with pytest.raises(InvariantBroken, match="I2: 2 of the 3 ready pods of v1 are evicted at once"):
         check(state, gone)
+
+
+@pytest.mark.parametrize("ready_since", [NOW - SECOND, NOW + 60 * SECOND], ids=["just ready", "a clock behind"])
+def test_engine_refuses_to_evict_pods_that_serve_and_do_not_count_as_up_yet(ready_since):
+    seen = old(1, "a", "b", "c", ready_since=ready_since)
+    state = restarting(seen=seen, spec=replace(spec(), min_ready_seconds=5))
+    with pytest.raises(InvariantBroken, match="I2: 3 of the 3 ready pods of v1 are evicted at once"):
+        check(state, tuple(EvictPod(name, f"uid-{name}", digest(1), 1) for name in "abc"))
 
 
 # --- what people are told ---

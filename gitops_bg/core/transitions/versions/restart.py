@@ -8,7 +8,7 @@ begun, which is why the record says so. Traffic comes first: nothing is evicted 
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gitops_bg.core.checks.restart import RECHECK, PodGroup, is_old, is_up, may_go_on, refused_pods
+from gitops_bg.core.checks.restart import RECHECK, PodGroup, is_old, may_go_on, refused_pods, serves
 from gitops_bg.core.model.observed import PodView
 from gitops_bg.core.model.record import Event, Restart
 from gitops_bg.core.model.version import Stage, Version
@@ -45,7 +45,7 @@ def _go_on(world: World, restart: Restart) -> World:
         group = PodGroup.of(world, version)
         old = [pod for pod in group.pods if is_old(restart, pod)]
         if old:
-            return _ask(world, restart, version, tuple(_next(world, group, old)))
+            return _ask(world, restart, version, tuple(_next(group, old)))
     return _finish(world, restart) if _is_whole(world) else world
 
 
@@ -63,10 +63,10 @@ def _in_order(world: World) -> list[Version]:
     return sorted(world.record.versions, key=place)
 
 
-def _next(world: World, group: PodGroup, old: list[PodView]) -> Iterator[PodView]:
-    """The next pods to evict: all that serve nobody; of the others, oldest first, as many as may be missing."""
-    yield from (pod for pod in old if not is_up(world, pod))
-    serving = sorted((pod for pod in old if is_up(world, pod)), key=lambda pod: (pod.created_at, pod.name))
+def _next(group: PodGroup, old: list[PodView]) -> Iterator[PodView]:
+    """The next pods to evict: all that are not ready; of the others, oldest first, as many as may be missing."""
+    yield from (pod for pod in old if not serves(pod))
+    serving = sorted((pod for pod in old if serves(pod)), key=lambda pod: (pod.created_at, pod.name))
     yield from serving[: max(0, group.spare)]
 
 

@@ -11,9 +11,12 @@ import pytest
 from gitops_bg.core import names
 from tests.integration.test_two_clusters_evictions import budget, wait_status
 from tests.support.cluster.clusters import TestCluster
-from tests.support.cluster.paths import pods
+from tests.support.cluster.paths import pods, replica_sets
+from tests.support.cluster.rawapi import Json
 from tests.support.scenario import App, scenario
 from tests.support.sightings import Sightings
+
+MIN_READY_SECONDS = 5
 
 
 @pytest.fixture
@@ -26,10 +29,35 @@ def web(cluster: TestCluster, tmp_path: Path) -> Iterator[App]:
         yield app.deploy("v1")
 
 
-def uids(web: App, tag: str) -> set[str]:
+def metadata(web: App, tag: str) -> list[Json]:
+    """The metadata of the pods of a version that stay."""
     labels = f"{names.DIGEST}={web.versions()[tag].digest}"
     found = web.scenario.cluster.list(pods(web.key.namespace), labelSelector=labels)
-    return {pod["metadata"]["uid"] for pod in found if "deletionTimestamp" not in pod["metadata"]}
+    return [pod["metadata"] for pod in found if "deletionTimestamp" not in pod["metadata"]]
+
+
+def uids(web: App, tag: str) -> set[str]:
+    return {each["uid"] for each in metadata(web, tag)}
+
+
+def made_at(web: App, tag: str) -> list[datetime]:
+    return sorted(datetime.fromisoformat(each["creationTimestamp"]) for each in metadata(web, tag))
+
+
+def replace_pods(web: App, tag: str) -> None:
+    """Somebody deletes all pods of a version; new ones are ready."""
+    cluster, path = web.scenario.cluster, pods(web.key.namespace)
+    labels, name = f"{names.DIGEST}={web.versions()[tag].digest}", web.versions()[tag].name
+    old = [pod["metadata"]["name"] for pod in cluster.list(path, labelSelector=labels)]
+    for each in old:
+        cluster.delete(f"{path}/{each}")
+
+    def are_new() -> bool:
+        found = [pod["metadata"]["name"] for pod in cluster.list(path, labelSelector=labels)]
+        replica_set = cluster.get(f"{replica_sets(web.key.namespace)}/{name}")
+        return not set(found) & set(old) and replica_set["status"].get("readyReplicas") == len(old)
+
+    web.wait(are_new, "new pods serve")
 
 
 def restart(web: App, seconds: float = 2) -> None:
@@ -61,6 +89,25 @@ def test_every_pod_is_new_one_after_the_other_and_nothing_else_has_changed(web: 
     (entry,) = [each for each in web.ledger() if each["Event"] == "restarted"]
     assert entry["Reason"].startswith("6 pods older than ")
     web.wait_phase("AwaitingPromotion")
+
+
+def test_pods_that_serve_but_are_not_available_yet_go_one_after_the_other(cluster: TestCluster, tmp_path: Path) -> None:
+    with scenario(cluster, tmp_path) as world:
+        web = world.app()
+        web.replicas = 3
+        web.spec["minReadySeconds"] = MIN_READY_SECONDS
+        world.start()
+        web.deploy("v1")
+        world.wait_idle()
+        replace_pods(web, "v1")
+        assert web.versions()["v1"].available < web.replicas, "they serve, and are not available yet"
+        before = uids(web, "v1")
+        restart(web)
+        web.wait_told("restarted")
+        assert not before & uids(web, "v1")
+        first, second, third = made_at(web, "v1")
+        apart = timedelta(seconds=MIN_READY_SECONDS - 1)  # The API server says whole seconds.
+        assert (second - first >= apart, third - second >= apart) == (True, True)
 
 
 def test_time_to_come_is_waited_for(web: App) -> None:
