@@ -4,13 +4,15 @@ It reports; it never decides. A poll that fails half-way reports nothing, and th
 successful one ended.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from enum import Enum, auto
 
 from gitops_bg.core.model.git.verification import Doubt, SourceVerification
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.errors import HistoryNotAccepted, MainNotVerified, RemoteMoved
 from gitops_bg.repo.git.mirror import Mirror
+from gitops_bg.repo.git.output import lines, text
 from gitops_bg.repo.read.index.app_index import AppIndex
 from gitops_bg.repo.read.index.hidden import Hidden
 from gitops_bg.repo.read.index.touched import promoted_between
@@ -44,6 +46,15 @@ class Poll:
     """Whether anything has changed since the last poll."""
     verification: SourceVerification | None = None
     """What became of main's signatures; None where nobody asks for them."""
+
+
+class _Course(Enum):
+    """Where a step of main leads."""
+
+    FORWARD = auto()
+    BACK = auto()
+    """To a commit that the last head contains, as after a reset, or on a replica that lags."""
+    REWRITTEN = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,13 +189,8 @@ class Poller:
         top = last.top if head == last.poll.commit else self._top(head)
         changed, removed = _difference(last.trees, trees)
         promoted = promoted_between(self._mirror, self._trees, last.poll.commit, head)
-        is_rewritten = self._walk(Step(last.poll.commit, head, promoted))
-        changed |= trees.keys() if is_rewritten else promoted.keys() & trees.keys()
-        for sources in self._sources:
-            if is_rewritten:
-                sources.forget_all()
-            else:
-                sources.forget([self._index.places.folder(app) for app in changed], last.poll.commit, head)
+        changed |= promoted.keys() & trees.keys()
+        changed |= self._forget_origins(Step(last.poll.commit, head, promoted), changed, trees.keys())
         folders = {name for name in top.keys() | last.top.keys() if top.get(name) != last.top.get(name)}
         poll = Poll(
             commit=head,
@@ -200,19 +206,40 @@ class Poller:
         )
         return _Reported(poll, advertised, branches, trees, top)
 
-    def _walk(self, step: Step) -> bool:
-        """Remember a step of main, if it is one; return whether it leads to another history: what is known of the
-        commits and places that files come from is void then. A main that only went back is of the same one.
+    def _forget_origins(self, step: Step, changed: frozenset[AppKey], apps: Collection[AppKey]) -> frozenset[AppKey]:
+        """Forget where files come from that a step of main left no longer so; return the apps that have such files.
+
+        Another history has other commits and places for all of them. A main that went back has lost some commits: what
+        they left as it had been before has its origin before them.
         """
+        course, places = self._walk(step), self._index.places
+        if course is _Course.REWRITTEN:
+            for sources in self._sources:
+                sources.forget_all()
+            return frozenset(apps)
+        lost = self._between(step.head, step.before) if course is _Course.BACK else frozenset()
+        folders = frozenset[str]().union(*(sources.folders_from(lost) for sources in self._sources if lost))
+        changed |= {app for app in apps if folders and places.folder(app) in folders}
+        for sources in self._sources:
+            sources.forget([*folders, *(places.folder(app) for app in changed)], step.before, step.head)
+        return changed
+
+    def _walk(self, step: Step) -> "_Course":
+        """Remember a step of main, if it is one; return where it leads."""
         if step.before == step.head:
-            return False
+            return _Course.FORWARD
         if step.before and self._mirror.is_ancestor(step.before, step.head):
             self._walked.add(step)
             self._mirror.main_went(step.before, step.head)
             self._mainline.keep_up(step.head)
-            return False
+            return _Course.FORWARD
         self._walked.forget()
-        return bool(step.before) and not self._mirror.is_ancestor(step.head, step.before)
+        if not step.before:
+            return _Course.FORWARD
+        return _Course.BACK if self._mirror.is_ancestor(step.head, step.before) else _Course.REWRITTEN
+
+    def _between(self, before: str, head: str) -> frozenset[str]:
+        return frozenset(map(text, lines(self._mirror.local("rev-list", head, f"^{before}"))))
 
     def _rewritten(self, head: str) -> str:
         seen = self._mirror.seen()

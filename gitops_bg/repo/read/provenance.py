@@ -105,6 +105,11 @@ class Sources:
             if kept:
                 self._known[folder] = kept
 
+    def folders_from(self, commits: Collection[str]) -> set[str]:
+        """The folders with a file whose source is one of these commits."""
+        found = ((folder, source) for folder, known in self._known.items() for _, source in known.values())
+        return {folder for folder, source in found if source.commit in commits}
+
     def forget_all(self) -> None:
         """Forget everything: main has another history."""
         self._known.clear()

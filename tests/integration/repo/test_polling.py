@@ -233,6 +233,21 @@ class TestRewrittenHistory:
         remote.force_push(to="HEAD~1")
         assert repository.poll().changed == {WEB}
 
+    def test_a_main_that_went_back_reports_also_what_came_from_commits_that_are_gone(
+        self, repository: Repository, remote: GitRemote
+    ) -> None:
+        before = repository.source(WEB, "target.yaml")
+        push_target(remote, "1.1.0")
+        repository.poll()
+        remote.run("revert", "--no-edit", "HEAD")
+        remote.push()
+        repository.poll()
+        between = repository.source(WEB, "target.yaml")
+        remote.force_push(to="HEAD~2")
+        assert repository.poll().changed == {WEB}
+        assert between != before
+        assert repository.source(WEB, "target.yaml") == before
+
     def test_it_ends_when_the_old_history_comes_back(self, repository: Repository, remote: GitRemote) -> None:
         lost = push_target(remote, "1.1.0")
         repository.poll()

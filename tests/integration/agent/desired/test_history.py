@@ -223,6 +223,11 @@ def _take_out_a_secret(web: App) -> None:
     without = ("--index-filter", "git rm -q --cached --ignore-unmatch secret.txt")
     world.remote.run("filter-branch", "-f", *without, "HEAD", env={"FILTER_BRANCH_SQUELCH_WARNING": "1"})
     world.remote.force_push()
+    _accept(web)
+
+
+def _accept(web: App) -> None:
+    world = web.scenario
     world.wake()
     web.wait_condition("HistoryRewritten")
     world.publish("Accept", {"gitops-bg.yaml": f"{SETTINGS}historyGeneration: 1\n"})
@@ -243,6 +248,27 @@ def test_a_revert_counts_in_a_history_from_which_a_secret_was_taken_out(shop: Ap
     _take_out_a_secret(shop)
     shop.revert(next(each.sha for each in shop.scenario.remote.log() if each.subject == "web v2"))
     shop.wait_live("v1")
+
+
+def test_a_revert_counts_where_main_dropped_by_consent_what_had_been_taken_back(web: App) -> None:
+    """Main went back to where each file was as it is, and what had changed it and changed it back is gone."""
+    world = web.scenario
+    pushed, _ = web.push_and_promote("v2")
+    world.settle()
+    world.pull()
+    kept = world.remote.tip
+    web.push_and_promote("v3")
+    world.settle()
+    world.pull()
+    world.remote.run("revert", "--no-edit", *world.remote.run("rev-list", "--no-merges", f"{kept}..").split())
+    world.push()
+    web.wait_live("v2")
+    world.settle()
+    world.remote.run("reset", "--quiet", "--hard", kept)
+    world.remote.force_push()
+    _accept(web)
+    web.revert(pushed)
+    web.wait_live("v1")
 
 
 def _push_as(web: App, author: str, tag: str) -> None:
