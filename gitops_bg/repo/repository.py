@@ -381,6 +381,12 @@ class Repository:
             before = self._mainline.before(commit, self._poller.head())
             return self._commits.around(commit, paths, before or "")
 
+    def around_unless_pulled(self, commit: str, paths: tuple[str, ...]) -> Around | None:
+        """As `around`, should a commit not be the pull that only its subject says it is; None where more is known."""
+        with self._guarded():
+            before = self._mainline.unless_pulled(commit, self._poller.head())
+            return self._commits.around(commit, paths, before) if before else None
+
     def beside_offer(self, app: AppKey, head: str) -> tuple[str, ...]:
         """Files that an app's promotion branch would bring to main beside its ``primary.yaml``; a few of them."""
         with self._guarded():

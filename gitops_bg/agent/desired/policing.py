@@ -46,8 +46,8 @@ class PolicingFacts:
         self._signed = SignedFacts(repository)
         self._people = PeopleFacts(repository)
         self._versions = AppVersions(repository)
-        self._then: LRUCache[tuple[str, str], _Then] = LRUCache(_REMEMBERED)
-        """By the commit, and what main was before it."""
+        self._then: LRUCache[tuple[str, ...], _Then] = LRUCache(_REMEMBERED)
+        """By the commit, and what main was before it, or may have been."""
         self.heard: HeardOf = lambda _: None
         """The forge's answers on who approved and who merged. Set by the forge's thread."""
         self.pull_view: Callable[[AppOrGroup], PullView | None] = lambda _: None
@@ -196,13 +196,17 @@ class PolicingFacts:
 
     def _at(self, commit: str) -> "_Then":
         around = self._repository.around(commit, _PATHS)
-        parent, (folder, settings) = around.parent, around.before
-        key = (commit, parent)
+        unless_pulled = self._repository.around_unless_pulled(commit, _PATHS)
+        possible = (around, unless_pulled) if unless_pulled else (around,)
+        key = (commit, *(each.parent for each in possible))
         if key not in self._then:
-            policies, people = self._policies_at(parent) if folder else ((), Directory())
-            if settings != around.after[1]:
-                policies += _lacking(policies, self._repository.settings_file(parent) if settings else None)
-            self._then[key] = _Then(policies, people, bool(parent) and folder != around.after[0])
+            policies, people = self._policies_at(around.parent) if around.before[0] else ((), Directory())
+            for each in possible:
+                if each.before[1] != each.after[1]:
+                    settings = self._repository.settings_file(each.parent) if each.before[1] else None
+                    policies += _lacking(policies, settings)
+            changed = any(each.parent and each.before[0] != each.after[0] for each in possible)
+            self._then[key] = _Then(policies, people, changed)
         return self._then[key]
 
     def _policies_at(self, commit: str) -> tuple[tuple[Policy, ...], Directory]:

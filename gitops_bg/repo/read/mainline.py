@@ -27,6 +27,8 @@ class Mainline:
         self._places: dict[str, int] = {}
         self._heads: deque[str] = deque(maxlen=_HEADS)
         """The heads that main had before anybody asked, oldest first."""
+        self._unsure: dict[str, str] = {}
+        """The first parents of merges that only their subject says to be pulls."""
 
     def place(self, commit: str, head: str) -> int | None:
         """The position of a commit of the line itself; None for any other."""
@@ -39,6 +41,12 @@ class Mainline:
         if place is None:
             return None
         return self._line[place - 2] if place > 1 else ""
+
+    def unless_pulled(self, commit: str, head: str) -> str:
+        """What main was before a commit of its line, should it not be the pull that only its subject says it is; empty
+        where more is known.
+        """
+        return self._unsure.get(commit, "") if self.place(commit, head) is not None else ""
 
     def line(self, head: str) -> tuple[str, ...]:
         """All commits of the line, newest first."""
@@ -109,7 +117,7 @@ class Mainline:
                 if commit in self._places:
                     return found, commit
                 found.append(commit)
-                tip = self._main_of(parents, known, is_pull=self._merges_main(subject))
+                tip = self._main_of(commit, parents, known, is_pull=self._merges_main(subject))
                 if tip not in parents[:1]:
                     break
             else:
@@ -125,17 +133,21 @@ class Mainline:
             found.append(at)
             parents, is_pull = family[at]
             containing = [each for each in parents if each == known or each in family]
-            at = self._main_of(containing, known, is_pull=is_pull) or known  # of very many parents not all are read
+            at = self._main_of(at, containing, known, is_pull=is_pull) or known  # of very many parents not all are read
         return found
 
-    def _main_of(self, parents: Sequence[str], known: str, *, is_pull: bool) -> str:
+    def _main_of(self, commit: str, parents: Sequence[str], known: str, *, is_pull: bool) -> str:
         """The parent of a commit of the line that was main; empty for none.
 
         It is the one that is known to be of the line, unless main has another history than what is ``known``.
         """
         of_line = [each for each in parents if each in self._places] if known else []
         either = of_line if len(of_line) == 1 else parents
-        return either[1] if is_pull and len(either) > 1 else next(iter(either), "")
+        self._unsure.pop(commit, None)
+        if not is_pull or len(either) < 2:
+            return next(iter(either), "")
+        self._unsure[commit] = either[0]
+        return either[1]
 
     def _walked(self, tip: str, known: str) -> Iterator[tuple[str, Sequence[str], str]]:
         near = self._mirror.first_parents(tip, self._places) if known else None

@@ -1,5 +1,7 @@
 """Merges whose second parent was main, as `git pull` makes them, and those that only look like it."""
 
+import pytest
+
 from tests.fixtures.repos.texts import policy
 from tests.integration.agent.test_policies import CLOSED, FILE, policy_gates, publish
 from tests.support.groups import Store
@@ -7,6 +9,7 @@ from tests.support.scenario import App, Scenario
 
 PULLED = "Merge branch 'main' of https://git.example/shop/config"
 OPEN = "- soak: {for: 1s}"
+PULLED = "Merge branch 'main' of https://git.example/shop/config"
 
 
 def _merge_on_a_stale_clone_and_pull(web: App, stale: str, *, drop: str = "") -> None:
@@ -48,6 +51,31 @@ def test_a_promotion_that_changes_no_policy_is_not_said_to_change_one(web: App) 
     web.scenario.settle()
     _merge_on_a_stale_clone_and_pull(web, stale)
     assert web.live_tag() == "v2", policy_gates(web)
+
+
+@pytest.mark.parametrize("fresh_mirror", [False, True])
+def test_a_commit_that_drops_its_own_policy_waits_whatever_it_calls_itself_to_a_new_process(
+    web: App, fresh_mirror: bool
+) -> None:
+    """Nobody knows any more that its first parent was main; its subject says that it was the second one."""
+    remote, stale = web.scenario.remote, _offered(web)
+    publish(web, "Stop the line", policies__freeze=policy("freeze", CLOSED))
+    web.scenario.pull()
+    remote.run("checkout", "--quiet", "-b", "behind", stale)
+    remote.write("docs/README.md", "no policy here\n")
+    remote.commit("Docs")
+    remote.run("checkout", "--quiet", "main")
+    remote.run("fetch", "--quiet", "origin")
+    remote.run("merge", "--quiet", "--no-ff", "--no-commit", "behind")
+    remote.run("rm", "-q", "-f", FILE)
+    remote.run("checkout", f"origin/{web.promotion_branch}", "--", f"{web.folder}/primary.yaml")
+    remote.run("commit", "--quiet", "-m", PULLED)
+    web.scenario.push()
+    web.scenario.settle()
+    web.scenario.restart(fresh_mirror=fresh_mirror)
+    web.scenario.settle()
+    assert web.live_tag() == "v1"
+    assert any("changes its own policy" in gate for gate in policy_gates(web))
 
 
 def test_a_contributor_s_main_is_not_taken_for_ours(web: App) -> None:
