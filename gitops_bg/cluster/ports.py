@@ -119,7 +119,7 @@ class Workloads(Protocol):
     def require_available(self, app: AppKey, number: int, digest: str, needed: int) -> None:
         """Check I1 live: raise `WorldChanged` where a version has fewer available pods than ``needed``."""
 
-    def create(self, app: AppKey, action: CreateReplicaSet, own: Labels, spare: Spare) -> Entries:
+    def create(self, app: AppKey, action: CreateReplicaSet, own: Labels) -> Entries:
         """Create the workload of a version, or repair it to what the version says.
 
         ``own`` are the labels by which the target selects its pods.

@@ -119,7 +119,7 @@ class Executor:
         spare = partial(self._refuse_if_serving, app, config, alone=alone)
         match action:
             case CreateReplicaSet():
-                written = workloads.create(app, action, config.selector if config else {}, spare)
+                written = workloads.create(app, action, config.selector if config else {})
             case ScaleReplicaSet():
                 written = workloads.scale(app, action, spare)
             case SyncPodMetadata():

@@ -45,8 +45,11 @@ class ReplicaSets:
         found = (each for each in self._reader.replica_sets(app) if uid in each.meta.owners)
         return ((WORKLOADS[each.workload], each) for each in found)
 
-    def create(self, app: AppKey, action: CreateReplicaSet, own: Labels, spare: Spare) -> Entries:
-        """Create the ReplicaSet of a version, or repair it."""
+    def create(self, app: AppKey, action: CreateReplicaSet, own: Labels) -> Entries:
+        """Create the ReplicaSet of a version, or repair it; one that exists is never made smaller.
+
+        An object that lost our labels is in no cache: who decided to create it did not see it, and what size it has.
+        """
         name = self._name(app, action.number, action.snapshot.digest)
         workload = action.snapshot.workload
         kind, state_of = WORKLOADS[workload], WORKLOAD_STATES[workload]
@@ -55,9 +58,8 @@ class ReplicaSets:
         if existing is not None:
             refuse_if_deleting(kind, existing)
             before = state_of(existing)
-            if action.replicas < before.replicas:
-                _spare(existing, spare)
-            action = replace(action, anti_affinity=anti_affinity.read(before.anti_affinity))
+            replicas = max(action.replicas, before.replicas)
+            action = replace(action, replicas=replicas, anti_affinity=anti_affinity.read(before.anti_affinity))
             own = own_pods.read(before.own_pods)
             worn = ephemeral_metadata.read(before.worn).changed(action.metadata)
             name = before.meta.name

@@ -8,12 +8,23 @@ from typing import Any
 
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.endpoint_slice_version import EndpointSliceVersion
-from gitops_bg.cluster.api.kinds import APPS, DAEMON_SETS, OURS, REPLICA_SETS, SERVICES, Kind, Object, name_of
+from gitops_bg.cluster.api.kinds import (
+    APPS,
+    DAEMON_SETS,
+    OURS,
+    REPLICA_SETS,
+    SERVICES,
+    WORKLOADS,
+    Kind,
+    Object,
+    name_of,
+)
 from gitops_bg.cluster.api.watch import Pace, Watch
 from gitops_bg.cluster.observation.informer import Informer, Unlisted
 from gitops_bg.cluster.observation.ownership import controlling_app
 from gitops_bg.cluster.observation.project import (
     CONFIGURATION_STATES,
+    WORKLOAD_STATES,
     app_state,
     auxiliary_state,
     daemon_set_state,
@@ -33,7 +44,7 @@ from gitops_bg.cluster.observation.states import (
 )
 from gitops_bg.core import names
 from gitops_bg.core.errors import GitopsBgError, Refused
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, WorkloadKind
 
 _STOP_SECONDS = 2.0
 _FIRST_LIST_SECONDS = 2.0
@@ -65,7 +76,7 @@ class Informers:
         self._namespaces = tuple(namespaces) or ("",)
         self._long_names: dict[AppKey, AppKey] = {}
         self._absent: set[tuple[str, str]] = set()
-        self._unlabelled: dict[AppKey, set[str]] = {}
+        self._unlabelled: dict[AppKey, set[tuple[WorkloadKind, str]]] = {}
         self._apps = Informer(app_state, self._own_key, self._changed)
         self._replica_sets = Informer(replica_set_state, _owning_key, self._changed)
         self._services = Informer(service_state, _owning_key, self._changed, on_return=self._absent.clear)
@@ -179,13 +190,11 @@ class Informers:
         return self._apps.all()
 
     def replica_sets(self, app: AppKey) -> tuple[ReplicaSetState, ...]:
-        """The ReplicaSets and DaemonSets of the app, and ReplicaSets that `found` named, read live until they have our
-        labels.
-        """
+        """The workloads of the app, and those that `found` named, which are read live until they have our labels."""
         labelled = self._replica_sets.of(_indexed(app)) + self._daemon_sets.of(_indexed(app))
         if app not in self._unlabelled:
             return labelled
-        self._unlabelled[app] -= {state.meta.name for state in labelled}
+        self._unlabelled[app] -= {(state.workload, state.meta.name) for state in labelled}
         return labelled + tuple(self._still_unlabelled(app))
 
     def follow_daemon_sets(self, namespace: str) -> None:
@@ -245,8 +254,9 @@ class Informers:
 
     def found(self, kind: Kind, app: AppKey, name: str) -> None:
         """Note that an object without our labels has a name that the app needs."""
-        if kind == REPLICA_SETS:
-            self._unlabelled.setdefault(app, set()).add(name)
+        workload = next((each for each, its in WORKLOADS.items() if its == kind), None)
+        if workload is not None:
+            self._unlabelled.setdefault(app, set()).add((workload, name))
         self._absent.discard((app.namespace, name))
 
     def recheck(self, app: AppKey, service_names: Sequence[str]) -> None:
@@ -255,12 +265,12 @@ class Informers:
             self._absent.discard((app.namespace, name))
 
     def _still_unlabelled(self, app: AppKey) -> Iterator[ReplicaSetState]:
-        for name in sorted(self._unlabelled[app]):
-            body = self._client.get(REPLICA_SETS, app.namespace, name)
+        for workload, name in sorted(self._unlabelled[app]):
+            body = self._client.get(WORKLOADS[workload], app.namespace, name)
             if body is None:
-                self._unlabelled[app].discard(name)
+                self._unlabelled[app].discard((workload, name))
             else:
-                yield replica_set_state(body)
+                yield WORKLOAD_STATES[workload](body)
 
     def _begin(self, kind: Kind, cache: Callable[[], Informer[Any, AppKey]]) -> None:
         """Watch a kind from now on, once."""

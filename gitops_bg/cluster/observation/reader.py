@@ -36,9 +36,7 @@ class Reader(Protocol):
         """All BlueGreenDeployments in the watched namespaces."""
 
     def replica_sets(self, app: AppKey) -> tuple[ReplicaSetState, ...]:
-        """The ReplicaSets, and DaemonSets, with the labels of the app, and foreign ReplicaSets under a name that it
-        needs.
-        """
+        """The ReplicaSets, and DaemonSets, with the labels of the app, and those without under a name that it needs."""
 
     def follow_daemon_sets(self, namespace: str) -> None:
         """From now on the workloads of apps may be DaemonSets, too: nobody pays for them where no app has any."""

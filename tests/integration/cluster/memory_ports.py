@@ -128,7 +128,7 @@ class MemoryWorkloads:
         if available < needed:
             raise WorldChanged(f"{short(digest)} has {available} available pods, not {needed}")
 
-    def create(self, app: AppKey, action: CreateReplicaSet, own: Labels, spare: Spare) -> Entries:
+    def create(self, app: AppKey, action: CreateReplicaSet, own: Labels) -> Entries:
         digest = action.snapshot.digest
         name = replica_set_name(app, action.number, digest)
         available = min(self.pods, action.replicas)

@@ -143,7 +143,7 @@ def test_workloads_are_made_counted_and_spared(kind: str, bench: Bench) -> None:
 
     with pytest.raises(WorldChanged):
         workloads.require_available(app, 1, ONE.digest, 1)
-    [made] = workloads.create(app, create(ONE), {}, serves)
+    [made] = workloads.create(app, create(ONE), {})
     assert (made.name, made.change) == (name, "created")
     if kind == "replica sets":
         scene.available(ONE)

@@ -434,11 +434,8 @@ def test_our_own_objects_without_their_labels_are_repaired_not_disowned(scene: S
     scene.until(lambda seen: seen.active_service and not seen.active_service.drifted)
     scene.cluster.patch(f"{replica_sets(scene.app.namespace)}/{name_of(scene, ONE)}", bare, MERGE)
     scene.until(lambda seen: not seen.replica_sets or seen.replica_sets[0].drifted)
-    with pytest.raises(WorldChanged, match="selects"):
-        scene.do(create(ONE, replicas=0))
-    (view,) = scene.observe().replica_sets
-    assert (view.ours, view.drifted) == (True, True)
-    scene.do(create(ONE))
+    scene.do(create(ONE, replicas=0))
+    assert scene.live("replicasets", name_of(scene, ONE))["spec"]["replicas"] == 1, "who created it did not see it"
     assert scene.live("services", "web")["spec"]["selector"] == scene.selector(ONE)
     scene.until(lambda seen: [each.drifted for each in seen.replica_sets] == [False])
 

@@ -60,7 +60,7 @@ class Hand:
         self.workloads = ReplicaSets(self.sight, writer, guards, AppliedStates(), Pods(client))
 
     def create(self, of: object = ONE, **more: object) -> None:
-        self.workloads.create(self.scene.app, create(of, **more), {}, lambda *_: None)  # type: ignore[arg-type]
+        self.workloads.create(self.scene.app, create(of, **more), {})  # type: ignore[arg-type]
 
     def scale(self, current: int, to: int, number: int = 1) -> None:
         action = ScaleReplicaSet(ONE.digest, number, current, to, "told to")
