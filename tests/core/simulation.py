@@ -415,7 +415,9 @@ class Simulation:
         return ServiceView(name, short(digest), selector, ready_endpoints=ready, other_endpoints=late, withdrawn=mark)
 
     def _git(self) -> GitView:
-        branch = PromotionBranch(template(self.branch).digest, self.branch_base) if self.branch else None
+        branch = (
+            PromotionBranch(template(self.branch).digest, self.branch_base, offered_here=True) if self.branch else None
+        )
         last = self.ledger[-1].sequence if self.ledger else 0
         return GitView(
             promotion=branch,

@@ -374,7 +374,8 @@ def _observed(agent: Agent, cluster: Cluster, drifted: bool) -> Observed:
 
 
 def _offer(branch: Branch) -> PromotionBranch:
-    return PromotionBranch(digest(branch[0]), digest(branch[1]) if branch[1] else "", asks_for=branch[4])
+    base = digest(branch[1]) if branch[1] else ""
+    return PromotionBranch(digest(branch[0]), base, asks_for=branch[4], offered_here=True)
 
 
 def service(name: str, cluster: Cluster, tag: str | None, mark: str = "") -> ServiceView | None:
