@@ -74,6 +74,13 @@ def test_of_what_another_cluster_offers_and_this_one_holds_only_the_status_says_
         assert status_of(found.offer).state is CheckState.FAILURE
 
 
+def test_what_another_cluster_offers_and_a_newer_version_supersedes_says_not_to_merge_it() -> None:
+    superseded, sets = version(2, Stage.CANDIDATE, retiring=True), (pods(1), pods(2), pods(3, available=0))
+    state = world(active(1), superseded, rising(3), sets=sets)
+    offer = desired_pull(state, here=False, pull=PullRequest(7, state=PullState.OPEN, seen_at=Awaited())).offer
+    assert (offer.to.number, offer.refused.partition(" by ")[0]) == (2, "superseded")
+
+
 def test_a_branch_that_carries_other_files_is_not_to_be_merged() -> None:
     """Where a policy is for the app; branch protection that demands the status keeps them out of main."""
     state = world(active(1), candidate(2), spec=replace(manual(), merge_when_green=True))

@@ -2,6 +2,7 @@
 
 from gitops_bg.core.checks.availability import is_expired
 from gitops_bg.core.checks.gates import all_open, gates_before_commit, gates_before_first, gates_before_own_commit
+from gitops_bg.core.checks.git.offers import follows_traffic_elsewhere, is_offered_here, is_promoted_elsewhere
 from gitops_bg.core.checks.git.pulls import is_declined, is_held_by_closing, is_superseded_in_place
 from gitops_bg.core.checks.git.unverified import held_since
 from gitops_bg.core.checks.ports import services_of
@@ -38,6 +39,8 @@ def _promotion(world: World) -> tuple[GitAction, ...]:
     wanted = _return_of_override(world) or _first_commit(world)
     if wanted is None and branch and _is_way_back(world, branch):
         return ()
+    if not isinstance(wanted, CommitPrimary) and follows_traffic_elsewhere(world, branch):
+        return ()  # Each cluster would replace what the other one wants, for ever.
     wanted = wanted or _promotion_of_candidate(world)
     if isinstance(wanted, OfferPromotion):
         return () if _is_offered(world, wanted, branch) else (wanted,)
@@ -129,7 +132,8 @@ def _is_offered(world: World, wanted: OfferPromotion, branch: PromotionBranch | 
     """
     if branch is None or (branch.digest, branch.services) != (wanted.version.digest, wanted.services):
         return False
-    if branch.own_commits > 1 and branch.asks_for and branch.digest == world.record.git.offered:
+    by_agent = branch.digest == world.record.git.offered or is_promoted_elsewhere(branch)
+    if branch.own_commits > 1 and branch.asks_for and by_agent:
         return False
     named = world.desired.primary.snapshot.digest if world.desired.primary else ""
     return branch.base_digest in (named, world.primary_digest)
@@ -170,12 +174,9 @@ def _stale_branch(world: World, branch: PromotionBranch | None) -> GitAction | N
 def _may_withdraw(world: World, branch: PromotionBranch) -> bool:
     """Whether this cluster may delete what it does not want: all clusters that follow the folder share the branch.
 
-    What another one, or a person, offers goes once main's target no longer names it; the way back of another cluster
-    goes with that cluster's wish. Else one would offer, and the other delete, for ever.
+    What another one, or a person, offers goes once main's target no longer names it; what follows another cluster's
+    traffic, once main has another ``primary.yaml``. Else one would offer, and the other delete, for ever.
     """
-    offered = branch.digest == world.record.git.offered
-    if branch.offered_here or (branch.offered_here is None and offered):
+    if is_offered_here(world, branch):
         return True
-    if branch.offered_here is False and branch.asks_for != Event.PROMOTED:
-        return False
-    return branch.digest != world.target_digest
+    return branch.digest != world.target_digest and not follows_traffic_elsewhere(world, branch)

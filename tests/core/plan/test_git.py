@@ -6,7 +6,9 @@ import pytest
 
 from gitops_bg.core.model.desired import Missing, Problem
 from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.git.looks import Awaited
 from gitops_bg.core.model.git.main import Knowledge
+from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.git.verification import SourceVerification
 from gitops_bg.core.model.observed import GitView, PromotionBranch
 from gitops_bg.core.model.record import Cause, Event, Hold, LedgerEntry, Lift, Override
@@ -26,12 +28,18 @@ BACK = {"override": Override(digest(2), digest(1), "5xx", "ada", NOW)}
 NO_PRIMARY = {"primary": Missing.ABSENT}
 SAID_SO = Hold(digest(2), "5xx", NOW, Cause.ROLLED_BACK, Lift.SAID_SO)
 HELD = {"holds": (Hold(digest(2), "5xx", NOW),)}
+OPEN = PullRequest(7, state=PullState.OPEN, seen_at=Awaited())
 
 
 def git(offered: int = 0, base: int = 1, asks_for: str = "", own_commits: int = 1, here=None, **more):
     said = {"asks_for": asks_for, "own_commits": own_commits, "offered_here": here}
     branch = PromotionBranch(digest(offered), digest(base) if base else "", **said) if offered else None
     return {"git": GitView(promotion=branch, **more)}
+
+
+def theirs(offered: int, asks_for: str = "promoted", **more) -> dict[str, GitView]:
+    """The branch as another cluster wrote it."""
+    return git(offered, asks_for=asks_for, here=False, **more)
 
 
 def commit(number: int, reason: str) -> str:
@@ -155,6 +163,51 @@ WRITTEN = {
         world(active(2), observed=git(1, base=2, asks_for="rolled-back", here=False)),
         [],
     ),
+    "another cluster's way back, to what still serves here: the branch stays": (
+        world(active(1), rising(2), names_=2, observed=theirs(1, "rolled-back", base=2)),
+        [],
+    ),
+    "another cluster's way back, to what this one never had: before the candidate": (
+        world(active(2), candidate(3), names_=2, observed=theirs(1, "rolled-back", base=2)),
+        [],
+    ),
+    "another cluster's way back, to another version than this one's: theirs to merge first": (
+        world(active(1), legacy(2), names_=2, record=BACK, observed=theirs(4, "rolled-back", base=2, **REFUSED)),
+        [],
+    ),
+    "another cluster's way back, and main takes this one's: the commit": (
+        world(active(1), legacy(2), names_=2, record=BACK, observed=theirs(4, "rolled-back", base=2)),
+        [commit(1, "5xx")],
+    ),
+    "another cluster's way back, on a main that is no more: the branch goes": (
+        world(active(2), observed=theirs(1, "rolled-back", base=7)),
+        [UNWANTED],
+    ),
+    "this cluster's way back that is over: the branch goes": (
+        world(active(2), observed=git(1, base=2, asks_for="rolled-back", here=True)),
+        [UNWANTED],
+    ),
+    "another cluster's first version, while another one serves here": (
+        world(active(2), desired=NO_PRIMARY, record={"primary": ""}, observed=theirs(1, "deployed", base=0, **REFUSED)),
+        [],
+    ),
+    "another cluster's offer is this one's as well": (world(active(1), candidate(2), observed=theirs(2)), []),
+    "another cluster's offer on commits that main does not have: it is made anew": (
+        world(active(1), candidate(2), observed=theirs(2, own_commits=3)),
+        [offer(2, "web 2")],
+    ),
+    "another cluster's offer, superseded: the branch goes": (
+        world(active(1), candidate(2, retiring=True), rising(3), observed=theirs(2)),
+        [UNWANTED],
+    ),
+    "another cluster's offer, superseded, with an open pull request: the branch stays": (
+        world(active(1), candidate(2, retiring=True), rising(3), observed=theirs(2, pull=OPEN)),
+        [],
+    ),
+    "a rollback on its way while another cluster offers a candidate: that branch stays": (
+        world(legacy(1), active(2), candidate(3), names_=2, record=BACK, observed=theirs(3, base=2)),
+        [],
+    ),
     "its gates shut for a moment: the branch stays": (world(active(1), rising(2), observed=git(2)), []),
     "suspended: the branch stays": (world(active(1), legacy(2), spec=SUSPENDED, observed=git(2)), []),
     "a broken file: the branch stays": (world(active(1), legacy(2), desired=PROBLEMS, observed=git(2)), []),
@@ -275,6 +328,7 @@ OFFERED = {
         "before",
     ),
     "nothing once the branch is gone": (world(active(1)), ""),
+    "nothing once another cluster has replaced it": (world(active(1), rising(2), observed=theirs(2)), ""),
     "nothing of what it commits": (world(active(1), candidate(2), spec=AUTO), ""),
 }
 

@@ -1,5 +1,6 @@
 """Whether somebody rejected a promotion by closing its pull request (decision 32)."""
 
+from gitops_bg.core.checks.git.offers import is_promoted_elsewhere
 from gitops_bg.core.model.git.pulls import PullState, offer_of
 from gitops_bg.core.model.record import Cause
 from gitops_bg.core.model.version import Version
@@ -22,13 +23,16 @@ def is_held_by_closing(world: World, digest: str) -> bool:
 
 
 def is_superseded_in_place(world: World, digest: str) -> bool:
-    """Whether the agent's open pull request should offer the newer candidate instead, once that is ready.
+    """Whether an agent's open pull request should offer the newer candidate instead, once that is ready: this
+    agent's, or that of another cluster.
 
     Without an open pull request the agent deletes the branch, so that nobody merges a superseded version; with one, its
     status says so.
     """
-    pull, candidate = world.observed.git.pull, world.candidate
+    pull, candidate, branch = world.observed.git.pull, world.candidate, world.observed.git.promotion
     is_open = pull is not None and pull.state is PullState.OPEN  # Open as far as the status remembers it, too.
     if not is_open or candidate is None or world.record.routing.override:
         return False
-    return digest == world.record.git.offered and candidate.digest not in (digest, world.primary_digest)
+    elsewhere = branch is not None and branch.digest == digest and is_promoted_elsewhere(branch)
+    by_agent = digest == world.record.git.offered or elsewhere
+    return by_agent and candidate.digest not in (digest, world.primary_digest)

@@ -11,10 +11,12 @@ from gitops_bg.core.world import World
 
 
 def note_offer(world: World) -> World:
-    """Record what the agent itself offers: it may withdraw that, but not what a person put on the branch."""
+    """Record what the agent itself offers: it may withdraw that, but not what a person, or another cluster, put on the
+    branch.
+    """
     git = world.observed.git
     offers = [action.version.digest for action in write_to_git(world) if isinstance(action, OfferPromotion)]
-    gone = git.promotion is None and not git.unreachable
+    gone = (git.promotion is None or git.promotion.offered_here is False) and not git.unreachable
     offered = offers[0] if offers else ("" if gone else world.record.git.offered)
     return world if offered == world.record.git.offered else world.with_part(replace(world.record.git, offered=offered))
 
