@@ -304,14 +304,14 @@ class Mirror:
         """As `tracked`, with the branches that cannot be fetched: what a push must expect."""
         return self.tracked() | {name: found.commit for name, found in self._unread.items()}
 
-    def is_at(self, branch: str, seen: str) -> bool:
-        """Whether a branch is where somebody saw it (empty: nowhere), as last fetched.
+    def moved_from(self, seen: Mapping[str, str]) -> set[str]:
+        """The branches that are not where somebody saw them (empty: nowhere), as last fetched.
 
         Of one that can never be fetched nobody sees where it is.
         """
-        found = self._unread.get(branch)
-        lasting = found.commit if found is not None and found.lasts else None
-        return self.standing().get(branch, "") == seen or (not seen and lasting is not None)
+        standing = self.standing()
+        unseen = {name for name, found in self._unread.items() if found.lasts and not seen.get(name)}
+        return {name for name, head in seen.items() if standing.get(name, "") != head} - unseen
 
     def fetch(self, branches: Iterable[str]) -> None:
         """Fetch these branches, all history, no blobs."""

@@ -101,9 +101,8 @@ class PromotionBranches:
             }
         return self._read
 
-    def stands_on_main(self, app: AppKey) -> bool:
+    def stands_on_main(self, offer: OfferedBlobs) -> bool:
         """Whether what a branch asks for is one commit on top of main. Whose message asks for nothing, is of people."""
-        offer = self.blobs()[app]
         return offer.own_commits <= 1 or not event_in(self._messages([offer]).get(offer.commit, ""))
 
     def _messages(self, offers: Iterable[OfferedBlobs]) -> dict[str, str]:

@@ -128,7 +128,7 @@ class Promotions:
             done |= outcomes
             done |= (standing := self._standing(pending, base))
             names = {change.app: promotion_branch(change.app) for change in pending if change.app not in standing}
-            moved |= {name for name in names.values() if not self._mirror.is_at(name, seen[name])}
+            moved |= self._mirror.moved_from({name: seen[name] for name in names.values()})
             left = [change for change in pending if names.get(change.app, "") not in ("", *moved)]
             answer = self._push_offers(left, base, done)
             left = [change for change in left if answer.verdicts[names[change.app]] is not Verdict.TAKEN]
@@ -151,7 +151,7 @@ class Promotions:
         attempts = self._pusher.attempts()
         for _ in attempts:
             standing = self._mirror.standing()
-            moved |= {name for name in seen.keys() & standing.keys() if not self._mirror.is_at(name, seen[name])}
+            moved |= self._mirror.moved_from({name: seen[name] for name in seen.keys() & standing.keys()})
             there = [Update(name, standing[name], None) for name in sorted(seen.keys() & standing.keys() - moved)]
             answer = self._pusher.push(there)
             if all(verdict is Verdict.TAKEN for verdict in answer.verdicts.values()):
@@ -224,7 +224,7 @@ class Promotions:
             if (offer := offered.get(change.app)) is not None
             and offer.base_blob == before[change.app]
             and offer.blob == blob_id(change.content, offer.commit)
-            and self._offers.stands_on_main(change.app)
+            and self._offers.stands_on_main(offer)
         }
 
     def _push_offers(self, changes: Sequence[PrimaryChange], base: str, done: dict[AppKey, PrimaryOutcome]) -> Answer:

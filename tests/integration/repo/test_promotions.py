@@ -469,6 +469,36 @@ def test_what_was_decided_from_one_commit_is_looked_up_once_for_all_apps(
     assert walks == [changes[0].decided_from]
 
 
+def _looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How often the heads of all branches are copied from now on."""
+    looks, real = [0], Mirror.tracked
+
+    def counted(self: Mirror) -> dict[str, str]:
+        looks[0] += 1
+        return real(self)
+
+    monkeypatch.setattr(Mirror, "tracked", counted)
+    return looks
+
+
+def test_all_branches_are_looked_at_as_often_for_two_apps_as_for_one(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With ten thousand apps, each such look costs as much as all branches."""
+    one, two = [change(repository)], [change(repository), change(repository, app=API, version=1)]
+    looks, taken = _looks(monkeypatch), []
+    for changes in (one, two):
+        for act in (
+            repository.offer,
+            repository.offer,
+            lambda given: repository.withdraw({each.app: None for each in given}),
+        ):
+            before = looks[0]
+            act(changes)
+            taken.append(looks[0] - before)
+    assert taken[:3] == taken[3:]
+
+
 def test_a_thousand_changes_are_one_push(opened: Opener, tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
     from pathlib import Path
 
