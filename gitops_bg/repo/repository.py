@@ -65,6 +65,7 @@ from gitops_bg.repo.read.polling import Poll, Poller
 from gitops_bg.repo.read.primaries import Primaries
 from gitops_bg.repo.read.promotion_branches import Promotion, PromotionBranches
 from gitops_bg.repo.read.provenance import Details, Sources
+from gitops_bg.repo.read.removals import Removals
 from gitops_bg.repo.read.reverts import Change, Reverts, TakenBack
 from gitops_bg.repo.read.since import Says, changes_of, contents, landing_of
 from gitops_bg.repo.read.trees import Trees
@@ -117,6 +118,7 @@ class Repository:
         self._commits = CommitReader(mirror)
         self._beside = Beside(mirror, trees, self._index)
         self._changes = Changes(mirror, self._commits, self._index)
+        self._removals = Removals(mirror)
         self._mainline = Mainline(mirror)
         self._reverts = Reverts(mirror, near, self._mainline)
         self._signatures = Signatures(mirror)
@@ -335,10 +337,10 @@ class Repository:
         with self._guarded():
             return self._changes.wrote_content(app, before, after, commit)
 
-    def removed_files(self, app: AppKey, before: str, after: str) -> frozenset[str]:
-        """The names of the files that left an app's folder between two commits; ``before`` empty: ever."""
+    def removed_files(self, app: AppKey) -> frozenset[str]:
+        """The names of the files that ever left an app's folder, as main was read last; also of those that are back."""
         with self._guarded():
-            return self._changes.removed(app, before, after)
+            return self._removals.of(self._index.places.folder(app), self._poller.head())
 
     def changes_below_by(self, folder: str, head: str) -> tuple[CommitFacts, ...] | None:
         """The commits in all the history of ``head`` that changed files below a folder, promotions aside; None where

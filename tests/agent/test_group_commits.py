@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
+from typing import Any
 
 import pytest
 import yaml
 
 from gitops_bg.agent.groups.commits import CommitTrouble, GroupCommits
-from gitops_bg.agent.runtime.backoff import Backoff
 from gitops_bg.core.errors import GitopsBgError, InvalidInput
 from gitops_bg.core.groups.decision import CommitActive
 from gitops_bg.core.groups.model import GroupKey
@@ -17,6 +17,7 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.policies.facts import CommitFacts
 from gitops_bg.repo.git.errors import BranchMoved, PushRefused, RemoteUnreachable
 from gitops_bg.repo.write.edits import Edited
+from tests.support.agent.group_commits import committing
 from tests.support.waiting import eventually
 
 STORE = GroupKey("shop", "store")
@@ -101,18 +102,9 @@ def main() -> Main:
 
 @pytest.fixture
 def commits(main: Main) -> Iterator[GroupCommits]:
-    made = GroupCommits(
-        main,  # type: ignore[arg-type]
-        pushed=main.note_push,
-        changed=main.told.append,
-        may_write=lambda: main.leads,
-        clock=lambda: datetime.now(UTC),
-        backoff=Backoff(lambda: 0.0, first=0.02, longest=0.02),
-        crashed=lambda error: pytest.fail(str(error)),
-    )
-    made.start()
-    yield made
-    made.stop(5.0)
+    as_repository: Any = main
+    with committing(as_repository, main.note_push, main.told.append, lambda: main.leads) as made:
+        yield made
 
 
 def settle(commits: GroupCommits) -> None:

@@ -238,6 +238,15 @@ class App:
         self.wait_told()
         return self
 
+    def deploy_by_merge(self, tag: str = "v1") -> App:
+        """As `deploy`, where main takes only merges."""
+        self.add(tag)
+        self.wait_live(tag)
+        self.merge_promotion(tag)
+        self.wait_primary(tag)
+        self.wait_told("deployed")
+        return self
+
     def configure(self) -> str:
         """Push app.yaml anew, after `strategy` or `spec` were changed."""
         return self.scenario.publish(f"{self.name}: settings", {f"{self.folder}/app.yaml": self.app_yaml()})

@@ -4,7 +4,8 @@ The Git thread replaces a whole `Reading` at a time. Further questions of worker
 app's history says) are answered for the reading that they hold. Decides nothing, writes nothing.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TypeVar
@@ -22,6 +23,7 @@ from gitops_bg.agent.desired.revisions import Revisions
 from gitops_bg.agent.reconcile.rewrite_reports import RewriteReports
 from gitops_bg.core.checks.git.reverts import asks_for_provenance, asks_what_passed, asks_who_brought
 from gitops_bg.core.checks.git.unverified import describe
+from gitops_bg.core.errors import GitopsBgError, guarded
 from gitops_bg.core.groups.branches import AppOrGroup
 from gitops_bg.core.groups.members import MemberState
 from gitops_bg.core.model.desired import Desired, Missing, Primary, Target
@@ -40,6 +42,8 @@ from gitops_bg.repo.ledger.ledger_entries import NOWHERE, Position
 from gitops_bg.repo.read.polling import Poll
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.app.load import AppConfig
+
+LOGGER = logging.getLogger(__name__)
 
 Document = TypeVar("Document", Target, Primary)
 
@@ -237,12 +241,18 @@ class Catalog:
         """Add what main's history says beyond its present files, only where the core asks for it."""
         if since := asks_what_passed(desired, record):
             desired = replace(desired, passed=passed_of(self._repository, app, since, entry.commit))
-        makers: Sequence[str] = entry.makers
-        if desired.target and entry.config.uses_others and asks_who_brought(desired, record):
-            makers = self._provenances.all_makers(app, entry.commit, makers, _served_from(record))
-            source = self._provenances.source(app, entry.commit, makers) or desired.target.source
-            desired = replace(desired, target=replace(desired.target, source=source))
-        if desired.target and asks_for_provenance(desired, record):
+        if not desired.target or not (asks_who_brought(desired, record) or asks_for_provenance(desired, record)):
+            return desired
+        try:
+            with guarded(f"reading who brought the target of {app}"):
+                makers = self._provenances.makers(app, entry)
+                brought = self._provenances.source(app, entry.commit, makers) if makers != entry.makers else None
+        except GitopsBgError as error:
+            LOGGER.warning("%s: nobody can tell now who brought its target: %s", app, error)
+            self._lookout.wait(app)
+            return replace(desired, target=Missing.UNREADABLE)
+        desired = replace(desired, target=replace(desired.target, source=brought or desired.target.source))
+        if asks_for_provenance(desired, record):
             desired = replace(desired, provenance=self._provenances.of(app, entry.commit, makers))
         return desired
 
@@ -348,12 +358,6 @@ class Catalog:
         moved = {app for app, position in now.items() if before.get(app) != position}
         moved |= {app for app in doubted.keys() | self._doubts.keys() if doubted.get(app) != self._doubts.get(app)}
         return set(filter(self.cares_for, moved)) if was_known is self._ledger_is_known else set(self.apps())
-
-
-def _served_from(record: Record) -> str:
-    """The commit that the version that serves came from; empty where nobody knows."""
-    active = record.version(record.routing.traffic)
-    return active.source.commit if active else ""
 
 
 def _needs_memory(reading: Reading, record: Record) -> bool:

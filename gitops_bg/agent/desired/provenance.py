@@ -6,10 +6,11 @@ Asked only where the core wants to know it, cached until main changes the app. D
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from gitops_bg.agent.desired.reading import Entry
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.desired import Provenance, Revert
 from gitops_bg.core.model.version import AppKey, Snapshot, Source
-from gitops_bg.repo.read.files import Entry
+from gitops_bg.repo.read.files import Entry as FileEntry
 from gitops_bg.repo.read.reverts import Change
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.app.layout import APP_FILE, PRIMARY_FILE
@@ -46,28 +47,25 @@ class Provenances:
         self._answers[app] = (commit, answer)
         return answer
 
-    def all_makers(self, app: AppKey, commit: str, makers: Sequence[str], since: str) -> Sequence[str]:
-        """The files that the version may come from where its target uses what is no part of it: all of the folder, and
-        those that left it since a commit. Only ``makers`` where that cannot be read now.
+    def makers(self, app: AppKey, entry: Entry) -> tuple[str, ...]:
+        """The files that the version of a target may come from. Beside those of now, which ``entry`` names, what left
+        the folder, and what is not tracked any more: that changed the version, too.
+
+        Raises the errors of a repository that cannot be read at present.
         """
-        try:
-            there = self._repository.entries_of([app], commit)[app].keys()
-            files = {*makers, *there, *self._repository.removed_files(app, since, commit)}
-        except GitopsBgError:
-            return makers
-        return sorted(files - {PRIMARY_FILE, APP_FILE})
+        config = entry.config
+        left = self._repository.removed_files(app) if config.lacks_configuration else frozenset[str]()
+        return tuple(sorted({*entry.makers, *config.untracked, *left} - {PRIMARY_FILE, APP_FILE}))
 
     def source(self, app: AppKey, commit: str, makers: Sequence[str]) -> Source | None:
-        """The commit that made the target name its version; None where that cannot be told now."""
+        """The commit that made the target name its version at a commit of main; None for one that never was.
+
+        Raises the errors of a repository that cannot be read at present.
+        """
         known = self._sources.get(app)
-        if known and known[0] == commit:
-            return known[1]
-        try:
-            source = _Asking(self._repository, app, makers).source(commit)
-        except GitopsBgError:
-            return None
-        self._sources[app] = (commit, source)
-        return source
+        if known is None or known[0] != commit:
+            known = self._sources[app] = (commit, _Asking(self._repository, app, makers).source(commit))
+        return known[1]
 
 
 def passed_of(repository: Repository, app: AppKey, since: str, commit: str) -> tuple[Snapshot, ...] | None:
@@ -86,7 +84,7 @@ def passed_of(repository: Repository, app: AppKey, since: str, commit: str) -> t
 
 def brought_in(repository: Repository, app: AppKey, commit: str, is_it: Callable[[Snapshot], bool]) -> str:
     """The commit that brought such a version first, of the newest changes up to a commit; empty: none of them."""
-    there, gone = repository.entries_of([app], commit)[app].keys(), repository.removed_files(app, "", commit)
+    there, gone = repository.entries_of([app], commit)[app].keys(), repository.removed_files(app)
     return _Asking(repository, app, sorted((there | gone) - {PRIMARY_FILE})).brought_in(commit, is_it)
 
 
@@ -168,7 +166,7 @@ class _Asking:
             self._at[commit] = self._of[blobs]
         return self._at[commit]
 
-    def _read(self, entries: Mapping[str, Entry]) -> Snapshot | None:
+    def _read(self, entries: Mapping[str, FileEntry]) -> Snapshot | None:
         files = self._repository.read(entries.values())
         contents = {name: files[entry.path].content for name, entry in entries.items()}
         folder = self._repository.places.folder(self._app)

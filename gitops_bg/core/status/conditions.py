@@ -25,7 +25,7 @@ from gitops_bg.core.model.decision import Condition, GateResult, Phase
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.hooks import Answer, Hook, HookRun, HookType, satisfied
 from gitops_bg.core.status.adoption import adopting
-from gitops_bg.core.status.alike.contested import contested, known_contested
+from gitops_bg.core.status.alike.contested import contested
 from gitops_bg.core.status.alike.source_verified import source_verified
 from gitops_bg.core.status.exposure import exposed
 from gitops_bg.core.status.kstatus import kstatus_of
@@ -91,7 +91,7 @@ def conditions_of(
         *adopting(world),
         *releasing(world),
         _foreign(world),
-        known_contested(said) if (said := world.observed.contested) else contested(fights(world), "the app"),
+        contested(fights(world), world.observed.contested, "the app"),
         exposed(world),
         _refused(world),
         _diverged(world),

@@ -139,8 +139,10 @@ Meanings = Mapping[tuple[str, str], Meaning]
 """Rows by the type and the reason of a condition."""
 
 
-def of_both(explain: str) -> Meanings:
-    """The rows of conditions that apps and groups have alike; ``explain`` is the command that says more."""
+def of_both(explain: str, read_again: str) -> Meanings:
+    """The rows of conditions that apps and groups have alike; ``explain`` is the command that says more, ``read_again``
+    the one that has Git read again.
+    """
     return {
         (CONTESTED, "NotContested"): CALM,
         (CONTESTED, CHANGED_AGAIN): Meaning(
@@ -154,7 +156,7 @@ def of_both(explain: str) -> Meanings:
             "is not affected: the keys that were read last still count",
             OPERATOR,
             "mend the file of keys that the agent was given; it is read again",
-            explain,
+            read_again,
         ),
         (SOURCE_VERIFIED, "NotCheckedYet"): Meaning(
             STAYS, NOBODY, "wait: the signatures of many new commits are being checked", explain
@@ -172,7 +174,7 @@ def of_both(explain: str) -> Meanings:
 
 
 MEANINGS: Meanings = {
-    **of_both(_EXPLAIN),
+    **of_both(_EXPLAIN, "gitops-bg reconcile {app}"),
     ("Available", "Serving"): CALM,
     ("Available", "NothingServes"): _NOTHING,
     # What it means is said of the condition Released.

@@ -23,7 +23,6 @@ class Changes:
         self._index = index
         self._commits = commits
         self._known: LRUCache[tuple[AppKey, str, str], tuple[str, ...]] = LRUCache(_REMEMBERED)
-        self._removed: LRUCache[tuple[AppKey, str, str], frozenset[str]] = LRUCache(_REMEMBERED)
         self._folders: LRUCache[tuple[str, str], tuple[tuple[str, str], ...]] = LRUCache(_FOLDERS)
 
     def between(self, app: AppKey, before: str, after: str) -> tuple[CommitFacts, ...] | None:
@@ -42,18 +41,6 @@ class Changes:
     def wrote_content(self, app: AppKey, before: str, after: str, commit: str) -> bool:
         """Return whether one of the commits of `between` changed a file of the app other than ``primary.yaml``."""
         return commit in self._ids(app, before, after)
-
-    def removed(self, app: AppKey, before: str, after: str) -> frozenset[str]:
-        """Return the names of the files that commits after ``before`` took out of the app's folder, on all paths to
-        ``after``; also of those that are back. ``before`` empty: ever.
-        """
-        key = (app, before, after)
-        if key not in self._removed:
-            since = (f"^{before}",) if before and self._mirror.has(before) else ()
-            walk = (*WALK, "--full-history", *since, after, "--", self._index.places.folder(app))
-            gone = (name for _, name, blob in changes(parts(self._mirror.local(*walk))) if not blob.strip("0"))
-            self._removed[key] = frozenset(name.rpartition("/")[2] for name in gone)
-        return self._removed[key]
 
     def below(self, folder: str, head: str) -> tuple[CommitFacts, ...] | None:
         """Return the commits that changed files below a folder in all the history of ``head``, the newest first;

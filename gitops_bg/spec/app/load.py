@@ -102,10 +102,12 @@ class AppConfig:
     """The target of the folder, while the version of that revision takes its place."""
     folder: str = ""
     """Where its files are; empty where it was not read from files."""
-    uses_others: bool = False
-    """Whether the template refers to ConfigMaps or Secrets that are no part of the version, as they would be if the
-    folder had them: a file that left it changed the version.
+    lacks_configuration: bool = False
+    """Whether the template refers to ConfigMaps or Secrets that the folder lacks: shared or optional ones. A file that
+    left it changed the version.
     """
+    untracked: tuple[str, ...] = ()
+    """The files of the folder with ConfigMaps or Secrets that the template refers to and that are not tracked."""
 
     @property
     def ports(self) -> tuple[ServicePorts, ...]:
@@ -193,7 +195,8 @@ class _Folder:
             selector=match_labels(target_document) if target else {},
             pin=self._pin(app_document, source) if app_document and spec and spec.revision else None,
             folder=self.folder,
-            uses_others=tracked is not None and tracked.others,
+            lacks_configuration=tracked is not None and bool(tracked.elsewhere),
+            untracked=tracked.untracked if tracked else (),
         )
 
     def _pin(self, document: Document, source: SourceOf) -> Pin:

@@ -21,8 +21,8 @@ class Tracked:
     problems: tuple[Problem, ...] = ()
     elsewhere: frozenset[Named] = frozenset()
     """The objects that the template refers to and the folder lacks: shared, and used live."""
-    others: bool = False
-    """Whether the template refers to any object that is no part of the target: of elsewhere, or not tracked."""
+    untracked: tuple[str, ...] = ()
+    """The names of the files with objects that it refers to and that are no part of it, sorted."""
 
 
 NOTHING = Tracked()
@@ -38,8 +38,8 @@ def track(target: Document, manifests: Mapping[Named, Document]) -> Tracked:
     configuration = () if problems else tuple(_read(documents))
     problems.extend(check_size(configuration, target, pod_paths(target.value).template))
     files = tuple(sorted({each.file.rpartition("/")[2] for each in documents}))
-    others = len(documents) < len(wanted)
-    return Tracked(configuration, files, tuple(problems), wanted - manifests.keys(), others)
+    others = {each.file.rpartition("/")[2] for name, each in manifests.items() if name in wanted} - {*files}
+    return Tracked(configuration, files, tuple(problems), wanted - manifests.keys(), tuple(sorted(others)))
 
 
 def _read(documents: list[Document]) -> Iterator[Configuration]:

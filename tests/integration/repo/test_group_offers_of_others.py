@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
 import pytest
 
 from gitops_bg.agent.groups.commits import GroupCommits
-from gitops_bg.agent.runtime.backoff import Backoff
 from gitops_bg.core.groups.branches import group_branch
 from gitops_bg.core.groups.decision import CommitActive
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.repo.repository import Repository
 from tests.integration.repo.conftest import Opener
 from tests.integration.repo.test_promotions import before_each_push
+from tests.support.agent.group_commits import committing
 from tests.support.git.remote import GitRemote
 from tests.support.waiting import eventually
 
@@ -35,18 +34,8 @@ def repository(remote: GitRemote, opened: Opener) -> Repository:
 
 @pytest.fixture
 def commits(repository: Repository) -> Iterator[GroupCommits]:
-    made = GroupCommits(
-        repository,
-        pushed=lambda: None,
-        changed=lambda _: None,
-        may_write=lambda: True,
-        clock=lambda: datetime.now(UTC),
-        backoff=Backoff(lambda: 0.0, first=0.02, longest=0.02),
-        crashed=lambda error: pytest.fail(str(error)),
-    )
-    made.start()
-    yield made
-    made.stop(5.0)
+    with committing(repository) as made:
+        yield made
 
 
 def ask(repository: Repository, version: str) -> None:

@@ -66,7 +66,7 @@ _PHASES: Mapping[Phase, Meaning] = {
 }
 
 GROUP_MEANINGS: Meanings = {
-    **of_both(_EXPLAIN),
+    **of_both(_EXPLAIN, read_again=_EXPLAIN),
     **{(kind, phase): meaning for kind in OF_THE_PHASE for phase, meaning in _PHASES.items()},
     (VALID, "Valid"): CALM,
     (VALID, "InvalidSpec"): _BROKEN,

@@ -14,7 +14,7 @@ from gitops_bg.core.groups.transition import waits_for
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
-from gitops_bg.core.status.alike.contested import contested, known_contested
+from gitops_bg.core.status.alike.contested import contested
 from gitops_bg.core.status.alike.source_verified import source_verified
 from gitops_bg.core.status.kstatus import kstatus_of
 
@@ -66,7 +66,7 @@ def conditions_of(world: GroupWorld, gates: tuple[GateResult, ...]) -> tuple[Con
         passed(world),
         _diverged(world),
         _ledger_trusted(world),
-        known_contested(said) if (said := world.observed.contested) else contested(fights(world), "the group"),
+        contested(fights(world), world.observed.contested, "the group"),
         *source_verified(world.observed.verification),
     )
 

@@ -16,14 +16,13 @@ _MOST_FIGHTS = 3
 _LEAVE_IT = "only one may own an object, see “Beside Argo CD or Flux” in the documentation"
 
 
-def contested(fights: Sequence[Contest], whose: str) -> Condition:
-    """The condition for these fights; ``whose`` are the objects: the app's, the group's."""
-    if not fights:
+def contested(fights: Sequence[Contest], said: str, whose: str) -> Condition:
+    """The condition for these fights, or for what the agent ``said`` of some, for commands that only know its status.
+
+    ``whose`` are the objects: the app's, the group's.
+    """
+    if not fights and not said:
         return Condition(CONTESTED, False, "NotContested", f"nobody else changes an object of {whose} again and again")
     more = f"; and {len(fights) - _MOST_FIGHTS} more" if len(fights) > _MOST_FIGHTS else ""
-    return known_contested(f"{'; '.join(map(str, fights[:_MOST_FIGHTS]))}{more}; {_LEAVE_IT}")
-
-
-def known_contested(message: str) -> Condition:
-    """The same where only the message is known, as another process wrote it."""
+    message = f"{'; '.join(map(str, fights[:_MOST_FIGHTS]))}{more}; {_LEAVE_IT}" if fights else said
     return Condition(CONTESTED, True, CHANGED_AGAIN, message)

@@ -1,11 +1,16 @@
 """A file that leaves an app's folder changes the version, as one that is changed: whoever removed it brought that."""
 
+from unittest.mock import Mock
+
 import pytest
 import yaml
 
 from gitops_bg.agent.desired.promoted import AppVersions
+from gitops_bg.core.errors import Transient
 from gitops_bg.core.model.git.main import Knowledge
 from gitops_bg.core.model.policies.facts import CommitFacts
+from gitops_bg.repo.repository import Repository
+from tests.support.cluster.paths import services
 from tests.support.scenario import App, Scenario
 
 LIMITS = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "limits"}, "data": {"rate": "1"}}
@@ -97,3 +102,24 @@ def test_who_deletes_a_file_between_two_pushes_is_an_author_although_the_live_ve
     web.wait_offered("v2")
     web.scenario.settle()
     assert "mallory@example.com" in {each.author.email for each in written(web)}
+
+
+def test_as_long_as_nobody_can_tell_what_left_the_target_counts_for_nothing_and_the_rest_goes_on(
+    web: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    promote_limits(web)
+    web.scenario.settle()
+    unread = Transient("the mirror lacks an object, and the remote is away")
+    with monkeypatch.context() as away:
+        away.setattr(Repository, "removed_files", Mock(side_effect=unread))
+        as_mallory(web, None)
+        web.objects.clear()
+        web.scenario.settle()
+        assert not web.offered()
+        assert [entry["Event"] for entry in web.ledger()][-1] == "promoted"
+        path = f"{services(web.key.namespace)}/{web.name}"
+        web.scenario.cluster.patch(path, {"spec": {"selector": {"app": "theirs"}}}, fieldManager="kubectl-edit")
+        web.wait_live("v1")
+    web.scenario.wake()
+    web.wait_offered("v1")
+    assert web.ledger()[-1]["By"] == MALLORY

@@ -36,12 +36,7 @@ def test_a_rollback_that_a_person_offers_is_not_replaced_by_an_older_wish_of_the
 ) -> None:
     world.remote.protect()
     world.start()
-    web = world.app()
-    web.add("v1")
-    web.wait_live("v1")
-    web.merge_promotion("v1")
-    web.wait_primary("v1")
-    web.wait_told("deployed")
+    web = world.app().deploy_by_merge("v1")
     web.promote("v2")
     web.wait(lambda: not web.offered(), "the branch of v2 is gone")
     real, pushes = Pusher.push, list[list[Update]]()

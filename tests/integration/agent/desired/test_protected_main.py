@@ -14,11 +14,7 @@ def web(world: Scenario) -> App:
     world.remote.protect()
     world.start()
     web = world.app()
-    web.add("v1")
-    web.wait_live("v1")
-    web.merge_promotion("v1")
-    web.wait_primary("v1")
-    web.wait_told("deployed")
+    web.deploy_by_merge("v1")
     return web
 
 
