@@ -355,7 +355,7 @@ def _standing_for(kind: str, name: str, owner: Manifest) -> Manifest:
 
 def _nothing_in(file: str) -> Problem:
     remedy = "name a file with a Rollout, a Canary, a BlueGreenDeployment or a Deployment"
-    return Problem(file, "nothing was found to import: it has no object", remedy=remedy)
+    return Problem(file, "nothing was found to import: it has no object", line=1, remedy=remedy)
 
 
 _MODELS: Mapping[str, type[BaseModel]] = {**TEMPLATES, "AlertProvider": AlertProvider}

@@ -13,9 +13,10 @@ UNKNOWN = manifest("Spaceship", "example.com/v1", "a: b\n")
 WRONG = {
     "not YAML": ("a: [", "0.yaml:2: a: this is not YAML"),
     "no object": ("- a\n", "0.yaml:1: expected an object of Kubernetes, found a list"),
-    "nothing at all": ("", "0.yaml: nothing was found to import: it has no object (name a file with a Rollout,"),
-    "comments": ("# later\n---\n", "0.yaml: nothing was found to import"),
-    "an empty List": ("apiVersion: v1\nkind: List\nitems: []\n", "0.yaml: nothing was found to import"),
+    "nothing at all": ("", "0.yaml:1: nothing was found to import: it has no object (name a file with a Rollout,"),
+    "comments": ("# later\n---\n", "0.yaml:1: nothing was found to import"),
+    "documents of nothing": ("null\n---\nnull\n", "0.yaml:1: nothing was found to import"),
+    "an empty List": ("apiVersion: v1\nkind: List\nitems: []\n", "0.yaml:1: nothing was found to import"),
     "a template of helm": (
         DEPLOYMENT.replace("replicas: 3", "replicas: {{ .Values.replicas }}"),
         "0.yaml:5: holds {{ }}: it is a template, and nothing is rendered here (import what it renders to: `kubectl",
