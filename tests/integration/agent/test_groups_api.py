@@ -175,7 +175,7 @@ def test_of_two_requests_at_once_on_a_protected_main_the_second_is_told_that_the
 
     monkeypatch.setattr(agent.group_commands, "_state", state_while_another_one_asks)
     code, said = api("POST", "/promote/v3")
-    assert (meanwhile, code, said["reason"]) == ([202], 409, "WorldChanged")
+    assert (meanwhile, code, said["reason"]) == ([202], 409, "BranchMoved")
     assert f"something else on {branch}" in said["message"]
     assert 'active: "v2"' in (remote.show(branch, f"{store.folder}/group.yaml") or "")
     assert api("POST", "/promote/v3")[0] == 202
