@@ -78,6 +78,10 @@ class LostLeadership(GitopsBgError):
     reason = "LostLeadership"
 
 
+PASSING = (WorldChanged, LostLeadership)
+"""What nobody has to know of: the next look, or the other agent, goes on. No alert and no warning tells it."""
+
+
 class InternalError(Transient):
     """A bug: an unexpected exception. ``__cause__`` is the exception itself.
 

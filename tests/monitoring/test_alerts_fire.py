@@ -215,6 +215,11 @@ QUIET = [
     Row("RolledBack", [of_web("switches_total", "1+0x90", ', kind="rollback"')], "1h"),
     Row("RolledBack", [of_web("switches_total", "0+1x90", ', kind="promotion"')], "1h"),
     Row("ReconcileErrors", [of_web("errors_total", "0+1x90", ', reason="WorldChanged"')], "1h"),
+    Row(
+        "GroupErrors",
+        [(f'gitops_bg_group_errors_total{{namespace="shop", group="store", {ON_A}, reason="WorldChanged"}}', "0+1x90")],
+        "1h",
+    ),
     Row("ReconcileErrors", [of_web("errors_total", "0 1 2 3+0x90", ', reason="Refused"')], "1h"),
 ]
 

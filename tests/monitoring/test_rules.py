@@ -12,8 +12,11 @@ import yaml
 
 from gitops_bg.cli.registry import GROUPS, VERBS
 from gitops_bg.core.checks.milestones import RolloutStage
+from gitops_bg.core.errors import PASSING, GitopsBgError
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.record import SwitchKind
+from gitops_bg.forge.errors import HeadMoved
+from gitops_bg.repo.git.errors import RemoteMoved
 from tests.documentation.citations import anchor
 from tests.monitoring.queries import (
     MONITORING,
@@ -103,6 +106,21 @@ def test_every_phase_in_which_nothing_goes_on_by_itself_has_an_alert() -> None:
         for value in values
     }
     assert {phase.value for phase in Phase} - alerted == {"Healthy", "ScaledToZero", "Suspended"}
+
+
+@pytest.mark.parametrize("metric", ["gitops_bg_errors_total", "gitops_bg_group_errors_total"])
+def test_an_alert_on_errors_passes_over_each_kind_for_which_nobody_has_to_act(metric: str) -> None:
+    (asked,) = (
+        values
+        for rule in RULES
+        for name, label, values in matched_values(rule["expr"])
+        if (name, label) == (metric, "reason")
+    )
+    kinds: list[type[GitopsBgError]] = list(PASSING)
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+    assert {RemoteMoved, HeadMoved} <= set(kinds), "the errors of the adapters are among them"
+    assert asked == {kind.reason for kind in kinds}
 
 
 def test_the_operator_finds_the_pods_of_the_agent_by_their_labels_and_port() -> None:

@@ -8,7 +8,7 @@ from gitops_bg.agent.groups.reconciler import GroupReconciler
 from gitops_bg.agent.runtime.backoff import Backoff
 from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.agent.runtime.due_thread import DueThread
-from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
+from gitops_bg.core.errors import PASSING, GitopsBgError, InternalError, guarded
 from gitops_bg.core.groups.members import MemberState
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.version import AppKey
@@ -63,7 +63,8 @@ class GroupThread(DueThread[GroupKey]):
             if isinstance(error, InternalError):
                 log_bug(error)
             seconds = self._backoff.failed(group)
-            LOGGER.warning("%s: %s; again in %.1f s", group, error, seconds)
+            log = LOGGER.debug if isinstance(error, PASSING) else LOGGER.warning
+            log("%s: %s; again in %.1f s", group, error, seconds)
             self._work_at([group], self._clock() + timedelta(seconds=seconds))
             self._wake(self._reconciler.failed(group, error))
             return

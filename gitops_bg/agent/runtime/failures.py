@@ -14,13 +14,12 @@ from gitops_bg.agent.runtime.boundaries import log_bug, quietly
 from gitops_bg.cluster.api.errors import NamespaceClosed, NamespaceMissing
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.errors import (
+    PASSING,
     GitopsBgError,
     InternalError,
     InvalidInput,
-    LostLeadership,
     Refused,
     Transient,
-    WorldChanged,
 )
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.internal_error import internal_error
@@ -78,7 +77,7 @@ class Failures:
     def _log(self, app: AppKey, error: GitopsBgError, seconds: float) -> None:
         if isinstance(error, InternalError) and error.__cause__ is not None:
             log_bug(error, app)
-        log = LOGGER.debug if isinstance(error, WorldChanged | LostLeadership) else LOGGER.warning
+        log = LOGGER.debug if isinstance(error, PASSING) else LOGGER.warning
         log("%s; again in %.1f s", error, seconds, extra=fields(app=app, reason=error.reason))
 
     def _show(self, app: AppKey, error: InternalError) -> None:
