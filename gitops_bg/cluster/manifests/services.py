@@ -4,12 +4,13 @@ The names come from Git, and, where ``app.yaml`` is broken or missing, from the 
 state keeps serving (DESIGN §10).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.manifests.render import service_manifest
-from gitops_bg.cluster.observation.states import AppState
+from gitops_bg.cluster.observation.states import AppState, ServiceState
+from gitops_bg.core import names
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.groups.model import version_number
 from gitops_bg.core.model.digest import short
@@ -52,9 +53,14 @@ def live_service_names(state: AppState | None) -> ServiceNames:
     return ServiceNames(first, strategy.get("previewService"), tuple(more))
 
 
-def former_names(config: AppConfig | None, state: AppState | None, record: Record) -> tuple[str, ...]:
-    """The Services that the live object or the record names as active, and Git no longer names."""
+def former_names(
+    config: AppConfig | None, state: AppState | None, record: Record, found: Iterable[ServiceState] = ()
+) -> tuple[str, ...]:
+    """The Services that the live object or the record names as active, and Git no longer names; and of those ``found``
+    with the labels of the app, all that lead to a version of it.
+    """
     before = {*live_service_names(state).all_active(), *(each.name for each in record.routing.former_services)}
+    before |= {each.meta.name for each in found if names.DIGEST in dict(each.selector)}
     return tuple(sorted(before.difference(service_names(config, state).all())))
 
 

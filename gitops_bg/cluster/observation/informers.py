@@ -231,6 +231,10 @@ class Informers:
             return None
         return service_state(body)
 
+    def services(self, app: AppKey) -> tuple[ServiceState, ...]:
+        """The Services of the app, whatever their names."""
+        return self._services.of(_indexed(app))
+
     def slices(self, app: AppKey) -> tuple[SliceState, ...]:
         """The EndpointSlices of the app's Services."""
         return self._slices.of(_indexed(app))

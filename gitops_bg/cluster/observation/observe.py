@@ -38,6 +38,7 @@ from gitops_bg.cluster.observation.states import (
     AppState,
     ConfigurationState,
     Copied,
+    ServiceState,
 )
 from gitops_bg.cluster.ports import Routes, SeenWorkloads, TrafficRouter, Workloads
 from gitops_bg.core import names
@@ -79,6 +80,8 @@ class Contents:
     """The Services that are not ours, where somebody has to look at them."""
     successor: Successor | None = None
     """The app that has another name by now; None where nobody has to look at it."""
+    found: tuple[ServiceState, ...] = ()
+    """The Services of the app under any name, where its record begins: no memory says which ones carried traffic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +104,8 @@ def gather(
     """Read what `observe` needs; the only step that may ask the server. ``now`` None: nobody asks why pods are late."""
     reader = sources.reader
     state = reader.app(app)
-    names = (*service_names(config, state).all(), *former_names(config, state, record))
+    found = () if record.epoch else reader.services(app)
+    names = (*service_names(config, state).all(), *former_names(config, state, record, found))
     if _runs_on_every_node(config, record):
         _follow_daemon_sets(reader, app, record)
     adopting, returning = _may_take_over(config, record), _goes_back(config, record)
@@ -121,6 +125,7 @@ def gather(
         deployment=deployment,
         others=_others(sources.foreign_services, app, config, record),
         successor=_successor(sources, app, service_names(config, state).all_active(), record),
+        found=found,
     )
     return _with_pods(contents, sources.pods, app) if wants_pods(record, now) else contents
 
@@ -223,7 +228,7 @@ def observe(
         unlisted=contents.copies.unlisted,
         active_service=view(wanted.active) if wanted.active else None,
         more_active_services=tuple(filter(None, map(view, wanted.more_active))),
-        former_services=tuple(filter(None, map(view, former_names(config, state, record)))),
+        former_services=tuple(filter(None, map(view, former_names(config, state, record, contents.found)))),
         preview_service=view(wanted.preview) if wanted.preview else None,
         other_services=_of_others(contents.others, wanted),
         other_services_refused=str(contents.others.trouble) if isinstance(contents.others.trouble, Refused) else "",

@@ -50,6 +50,9 @@ class Reader(Protocol):
     def service(self, namespace: str, name: str) -> ServiceState | None:
         """The Service of this name, whoever created it."""
 
+    def services(self, app: AppKey) -> tuple[ServiceState, ...]:
+        """The Services with the labels of the app, whatever their names."""
+
     def slices(self, app: AppKey) -> tuple[SliceState, ...]:
         """The EndpointSlices of the app's Services."""
 
@@ -124,6 +127,10 @@ class LiveReader:
         """The Service of this name."""
         body = self._client.get(SERVICES, namespace, name)
         return None if body is None else service_state(body)
+
+    def services(self, app: AppKey) -> tuple[ServiceState, ...]:
+        """The Services with the labels of the app."""
+        return tuple(map(service_state, self._client.list(SERVICES, app.namespace, labels_of(app))))
 
     def slices(self, app: AppKey) -> tuple[SliceState, ...]:
         """The EndpointSlices, which carry the labels of their Service."""

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.core import names
+from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from tests.support.cluster.clusters import SandboxCluster
 from tests.support.cluster.paths import replica_sets
@@ -102,3 +103,33 @@ def test_the_rollback_to_it_names_the_whole_digest_and_a_rebuilt_cluster_serves_
     web.wait(lambda: web.primary_digest() == web.digest("v2"), "main names v2 again")
     with rebuilt(web, tmp_path) as there:
         there.wait(lambda: there.live_tag() == "v2", "the rebuilt cluster serves what was rolled back to")
+
+
+@pytest.mark.parametrize("named", ["before the object was deleted", "meanwhile"])
+def test_a_service_that_app_yaml_named_before_still_moves_with_live_traffic(world: Scenario, named: str) -> None:
+    """Found so: nothing but the record knew `web`; it kept leading to v1, whose pods went after the delay."""
+    world.start()
+    web = world.app()
+    web.strategy = {"activeService": "web", "scaleDownDelaySeconds": 300, "autoPromotionEnabled": False}
+    web.deploy("v1")
+    web.strategy["activeService"] = "web-api"
+    if named == "meanwhile":
+        world.stop()
+        web.delete_object()
+        web.configure()
+        world.start()
+    else:
+        web.configure()
+        web.wait(lambda: web.selected("web-api") == web.selected("web") != "", "both select v1")
+        world.wait_idle()
+        web.lose_record()
+    assert web.wait_condition("ServicesInGit", "False")["reason"] == "Followed"
+    web.push_image("v2")
+    web.merge_promotion("v2")
+    both = ("web-api", "web")
+    web.wait(lambda: {web.selected(name) for name in both} == {short(web.digest("v2"))}, "both select v2")
+    world.wait_idle()
+    world.advance(301)
+    web.wait(lambda: web.condition("ServicesInGit")["reason"] == "NotManaged", "it is said")
+    web.wait(lambda: web.versions()["v1"].replicas == 0, "v1 has no pods any more")
+    assert world.cluster.ready_addresses(world.namespace, "web"), "clients of the former name reach pods"
