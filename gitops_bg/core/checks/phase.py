@@ -198,8 +198,9 @@ def version_name(version: Version) -> str:
 def is_to_go(world: World) -> bool:
     """Whether the app ends now: its folder left main on purpose, and its own policy says so (docs/decisions/0069).
 
-    With ``revertToTarget`` only once live traffic is where it was before, and no pod of the app is left. An app that
-    got another name ends some time after another one has taken all Services over, whatever its policy.
+    With ``revertToTarget`` only once live traffic is where it was before, and no pod of the app is left; with
+    ``orphan`` not in the middle of a switch, because what nobody owns stays as it is. An app that got another name ends
+    some time after another one has taken all Services over, whatever its policy.
     """
     policy = world.spec.deletion_policy
     if world.moved:
@@ -207,7 +208,16 @@ def is_to_go(world: World) -> bool:
         return world.left_main and ends is not None and ends <= world.now
     if not world.left_main or policy is DeletionPolicy.KEEP:
         return False
+    if policy is DeletionPolicy.ORPHAN:
+        return not _is_moving(world)
     return policy is not DeletionPolicy.REVERT_TO_TARGET or (is_released(world) and not _has_pods(world))
+
+
+def _is_moving(world: World) -> bool:
+    """Whether a switch is decided, or was withdrawn when a Service of ours had moved already."""
+    switch, live = world.record.routing.switch, short(world.record.routing.traffic)
+    digests = (view.digest for _, view in world.active_services if live and view and view.ours)
+    return switch is not None or any(digest not in ("", live) for digest in digests)
 
 
 def _has_pods(world: World) -> bool:

@@ -10,11 +10,11 @@ from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.git.main import Knowledge
 from gitops_bg.core.model.observed import SelectedPods
-from gitops_bg.core.model.record import Adopted, Event
+from gitops_bg.core.model.record import Adopted, Event, Switch, SwitchKind
 from gitops_bg.core.model.spec import DeletionPolicy, Release, Suspension
 from gitops_bg.core.plan.ending import end_of
 from tests.core.checks.adoption.test_release import DEPLOYMENT, HELD, OURS, SPEC, THEIRS, did, releasing
-from tests.core.worlds import active, candidate, decided, digest, pods, service, world
+from tests.core.worlds import NOW, active, candidate, decided, digest, pods, service, world
 
 REVERT = replace(SPEC, release=None, deletion_policy=DeletionPolicy.REVERT_TO_TARGET)
 GONE = {"in_git": False, "target": Missing.ABSENT, "primary": Missing.ABSENT, "whole": False}
@@ -137,6 +137,16 @@ NO_PODS = tuple(pods(n, 0, color=active(n).color, metadata=HELD) for n in (1, 2,
 LAST_POD = (pods(1, 0, color=active(1).color, pods=1), *NO_PODS[1:])
 AT_REST = {"record": {"release": "old", "released": True, "adopted": None}}
 SERVES = {"record": {"adopted": Adopted("old", 3, left=True)}}
+SWITCH = Switch(digest(2), digest(3), SwitchKind.PROMOTION, NOW)
+
+
+def two_services(first, second, ours=True, **more):
+    """An app that is to be orphaned, whose two active Services lead to these versions."""
+    spec = replace(TWO, adopt=None, deletion_policy=DeletionPolicy.ORPHAN)
+    other = service("web-grpc", second, ours=ours)
+    return leaving(service("web", first), spec=spec, observed={"more_active_services": (other,)}, **more)
+
+
 ENDS = {
     "keep": (leaving(spec=with_policy(DeletionPolicy.KEEP)), False),
     "delete": (leaving(spec=with_policy(DeletionPolicy.DELETE)), True),
@@ -146,6 +156,10 @@ ENDS = {
         leaving(spec=with_policy(DeletionPolicy.ORPHAN), desired={**GONE, "history_rewritten": "f" * 40}),
         False,
     ),
+    "orphan, both Services lead to what serves": (two_services(2, 2), True),
+    "orphan, a switch is decided": (two_services(2, 2, record={"switch": SWITCH}), False),
+    "orphan, one of two Services has moved, and is to move back": (two_services(3, 2), False),
+    "orphan, the other one is somebody else's": (two_services(2, 3, ours=False), True),
     "orphan, in main": (leaving(spec=with_policy(DeletionPolicy.ORPHAN), desired={}), False),
     "revertToTarget, while it serves": (leaving(**SERVES), False),
     "revertToTarget, while its pods go": (leaving(GIVEN_BACK, sets=LAST_POD, **AT_REST), False),
