@@ -108,13 +108,20 @@ def still_missing(world: World) -> tuple[str, ...]:
     if never := never_released(world):
         return never
     if view is None:
-        return ("the Deployment is looked at next",)
+        return (_not_looked_at(world),)
     missing = [f"{view.available} of {needed} pods of Deployment {view.name} are available"]
     missing = missing if view.available < needed else []
     if without := versions_without_stand_ins(world):
         missing.append(f"pods of {', '.join(without)} do not carry their stand-in labels yet")
     missing += filter(None, (_who_else(world, each) for each in services_to_hand_back(world)))
     return tuple(missing)
+
+
+def _not_looked_at(world: World) -> str:
+    """Why the Deployment was not looked at. Files with a mistake do not say which one, and begin nothing."""
+    if not world.desired.problems:
+        return "the Deployment is looked at next"
+    return "the app's files have a mistake (InvalidSpec), and nothing begins before it is mended"
 
 
 def _who_else(world: World, view: ServiceView) -> str:

@@ -33,6 +33,7 @@ from gitops_bg.core.model.actions import (
 )
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import AuxiliaryView, DeploymentView, SelectedPods
 from gitops_bg.core.model.record import Adopted, Event, Switch, SwitchKind
 from gitops_bg.core.model.spec import Adoption, Release, ScaleDown
@@ -128,6 +129,10 @@ WAITS = {
         "pods of v2 do not carry",
     ),
     "a look at the Deployment": (releasing(deployment=None), "the Deployment is looked at next"),
+    "files without a mistake": (
+        releasing(deployment=None, desired={"problems": (Problem("app.yaml", "is empty"),)}),
+        "the app's files have a mistake (InvalidSpec), and nothing begins before it is mended",
+    ),
     "a look at that Deployment: another one's pods are not where traffic goes": (
         releasing(deployment=replace(DEPLOYMENT, name="older")),
         "the Deployment is looked at next",
