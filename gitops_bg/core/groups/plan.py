@@ -16,6 +16,7 @@ from gitops_bg.core.groups.decision import (
 )
 from gitops_bg.core.groups.lifecycle import promote, rollback
 from gitops_bg.core.groups.model import GroupState, TransitionStep, VersionStage
+from gitops_bg.core.groups.routes.defaults import led_by_default
 from gitops_bg.core.groups.routes.routing import during, render
 from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.http_routes import HttpRoute, as_stored
@@ -72,9 +73,24 @@ def is_in_place(world: GroupWorld) -> bool:
 def actions_of(world: GroupWorld) -> tuple[GroupAction, ...]:
     """The actions, in an order that keeps every prefix safe: rules come before rules go, Services follow in between."""
     repair: tuple[GroupAction, ...] = (ApplyGroup(),) if world.observed.drifted else ()
-    routes = _apply_routes(world)
-    gone = () if routes else _delete_routes(world)
+    held = without_pods(world)
+    routes = () if held else _apply_routes(world)
+    gone = () if routes or held else _delete_routes(world)
     return (*repair, *routes, *_follow(world), *gone, *_delete_services(world))
+
+
+def without_pods(world: GroupWorld) -> str:
+    """The member without a pod that answers to which the routes that shall be live would lead requests without the
+    header, away from one that has pods; empty where there is none. Then no route is written (I1).
+    """
+    live = [each.route for each in world.observed.routes.values() if each.route is not None and not each.foreign]
+    gateway, wanted = world.spec.gateway, map(as_stored, wanted_routes(world))
+    now = led_by_default(live, gateway)
+    for request, to in led_by_default(wanted, gateway).items():
+        new = to - now.get(request, to)
+        if new and not any(map(world.answers, to)) and any(map(world.answers, now[request])):
+            return min(new)
+    return ""
 
 
 def commit_of(world: GroupWorld) -> CommitActive | None:

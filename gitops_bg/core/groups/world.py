@@ -1,6 +1,6 @@
 """All that a decision on a group depends on, in one value. Each step takes one and returns one with another record."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -72,8 +72,31 @@ class GroupWorld:
 
     @property
     def state(self) -> GroupState:
-        """The state of the record with the routes that Git gives it."""
-        return with_routes(self.record.state, self.desired)
+        """The state of the record with the routes that Git gives it, but for those that wait for pods."""
+        state = with_routes(self.record.state, self.desired)
+        return _held_back(state, dict(self.held_back(state)))
+
+    def held_back(self, state: GroupState | None = None) -> Iterator[tuple[Route, Route]]:
+        """The routes of the active version that Git gives to another service, which has no pod that answers, each with
+        the one that it has as long: that of a service whose pods do (I1).
+        """
+        now = state or with_routes(self.record.state, self.desired)
+        active = now.only(VersionStage.ACTIVE)
+        serving = {(each.service, each.initial_version) for each in now.endpoints}
+        before = {each.match: each for each in self.record.state.routes if each.version == active and each.allowed}
+        for route in now.routes:
+            was = before.get(route.match) if route.version == active and route.allowed else None
+            if was is None or self._answers(route) or not self._answers(was):
+                continue
+            if (was.service, was.initial_version) in serving:
+                yield route, was
+
+    def answers(self, member: str) -> bool:
+        """Whether a member has pods that answer."""
+        return self.observed.members.get(member, UNKNOWN_MEMBER).available
+
+    def _answers(self, route: Route) -> bool:
+        return self.answers(member_name(route.service, route.initial_version))
 
     def member(self, service: str, initial_version: str) -> Member:
         """What the cluster shows of a service of a version."""
@@ -104,6 +127,19 @@ def with_routes(state: GroupState, desired: DesiredGroup) -> GroupState:
         for place, route in written
     )
     return replace(state, routes=(*routes, *_kept(state, desired)))
+
+
+def _held_back(state: GroupState, held: Mapping[Route, Route]) -> GroupState:
+    """The state in which what is held back leads where it did, and is not left behind in another version as well."""
+    if not held:
+        return state
+    stays = {(each.service, each.initial_version, each.match) for each in held.values()}
+    routes = (
+        held.get(each, each)
+        for each in state.routes
+        if each in held or (each.service, each.initial_version, each.match) not in stays
+    )
+    return replace(state, routes=tuple(routes))
 
 
 def late_routes(state: GroupState, desired: DesiredGroup) -> Iterator[tuple[Endpoint, DesiredRoute]]:

@@ -42,7 +42,7 @@ def phase_of(world: GroupWorld, gates: tuple[GateResult, ...]) -> Phase:
         (_is_measured(world), Phase.PROGRESSING),
         (gates, Phase.WAITING),
         (_ill(world), Phase.DEGRADED),
-        (not is_in_place(world), Phase.PROGRESSING),
+        (not is_in_place(world) or any(world.held_back()), Phase.PROGRESSING),
     )
     return next((phase for holds, phase in rows if holds), Phase.HEALTHY)
 
