@@ -3,7 +3,7 @@
 Every method raises only the errors of `core.errors`. Reads live; foreign objects are never changed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, assert_never
@@ -80,7 +80,7 @@ class GroupCluster:
             uid=body["metadata"]["uid"],
             foreign=f"ReleaseGroup {group}: {foreign}" if foreign and not seen.record.state.versions else "",
             members=members,
-            services={name: self._stable(group, each) for name, each in self._services(group).items()},
+            services={name: self._stable(group, each) for name, each in self._services(group, members).items()},
             routes={each["metadata"]["name"]: _live_route(group, each) for each in routes or ()},
             has_gateway_api=routes is not None,
             drifted=body.get("spec") != spec,
@@ -142,10 +142,14 @@ class GroupCluster:
 
     # --- services ---------------------------------------------------------------------------------------------
 
-    def _services(self, group: GroupKey) -> dict[str, Object]:
+    def _services(self, group: GroupKey, members: Iterable[str]) -> dict[str, Object]:
+        """The group's Services, and those of the names that its members' services have, whoever's they are."""
         labels = ",".join(f"{key}={value}" for key, value in group_labels(group).items())
-        found = self._client.list(SERVICES, group.namespace, labels)
-        return {body["metadata"]["name"]: body for body in found}
+        found = {body["metadata"]["name"]: body for body in self._client.list(SERVICES, group.namespace, labels)}
+        for name in sorted({member.rpartition("-")[0] for member in members}.difference(found)):
+            if other := self._client.get(SERVICES, group.namespace, name):
+                found[name] = other
+        return found
 
     def _stable(self, group: GroupKey, body: Object) -> StableService:
         """The member that a stable Service follows: none where it selects other pods than its member's Service."""

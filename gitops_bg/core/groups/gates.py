@@ -63,11 +63,22 @@ def knows_routes(world: GroupWorld, version: str) -> GateResult:
     return GateResult(GateKind.ENDPOINTS, open=False, reason=reason, remedy=remedy)
 
 
+def services_ours(world: GroupWorld, version: str) -> GateResult | None:
+    """No Service that is to follow the version is somebody else's; None where none is: nobody need be told."""
+    for each in brought_by(world, version):
+        service = world.observed.services.get(each.service)
+        if service is not None and service.foreign:
+            reason, remedy = f"Service {each.service}: {service.foreign}", f"hand it over, or take it out of {version}/"
+            return GateResult(GateKind.ENDPOINTS, open=False, reason=reason, remedy=remedy)
+    return None
+
+
 # What can be mended at once is said first.
 BEFORE_PROMOTION: tuple[Gate, ...] = (
     files_valid,
     not_suspended,
     knows_routes,
+    services_ours,
     not_failed_before,
     live_version_not_being_measured,  # else nobody would know what was measured
     members_healthy,
