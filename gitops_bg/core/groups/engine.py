@@ -31,6 +31,7 @@ from gitops_bg.core.groups.registering import (
     forget_changed,
     register_versions,
     reject_late_routes,
+    reject_late_services,
 )
 from gitops_bg.core.groups.reporting.ledger import acknowledge_ledger, note_events
 from gitops_bg.core.groups.reporting.status import conditions_of, conditions_of_invalid, conditions_of_lost, phase_of
@@ -48,6 +49,7 @@ STEPS: tuple[Callable[[GroupWorld], GroupWorld], ...] = (
     drop_services,  # services whose folder left a version
     register_versions,  # new folders are candidates
     reject_late_routes,  # what has passed gets nothing new
+    reject_late_services,  # what serves changes no service without a promotion
     take_measurements,  # a verdict may open the way, or lead back
     take_hook_answers,  # so may a hook
     give_up,  # the Gateway did not take a step in time

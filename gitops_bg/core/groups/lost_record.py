@@ -6,8 +6,9 @@ Traffic says what served: each Service of a service's own name follows a member,
 from collections.abc import Iterator
 
 from gitops_bg.core.groups.model import version_number
+from gitops_bg.core.groups.routes.defaults import led_by_default
 from gitops_bg.core.groups.world import GroupWorld, member_name
-from gitops_bg.core.model.http_routes import Backend, HttpRule
+from gitops_bg.core.model.http_routes import Backend, HttpRoute, HttpRule
 
 
 def is_lost(world: GroupWorld) -> bool:
@@ -30,14 +31,32 @@ def never_promoted(world: GroupWorld) -> frozenset[str]:
     They were left out, or rolled back, or traffic is only on its way there: then it goes back, and begins again. The
     live routes say it, too.
     """
-    followed = {service: version_number(member.removeprefix(f"{service}-")) for service, member in _followed(world)}
-    overtaken = (
-        name
-        for name, version in world.desired.versions.items()
-        for service, one in version.services.items()
-        if one.pods and 0 < followed.get(service, 0) < version_number(name)
-    )
+    overtaken = (name for name in world.desired.versions if _overtaken(world, name) and not inherited(world, name))
     return frozenset(overtaken) | _led_to_by_nothing(world)
+
+
+def inherited(world: GroupWorld, version: str) -> frozenset[str]:
+    """The services that an older version serves in this one, although its folder has them: they came into it when it
+    was active already.
+
+    So say Services and routes together: of what the folder has, some follow this version, the others an older one, and
+    requests without the header go to exactly these. While traffic moves, Services and routes differ.
+    """
+    overtaken, followed = _overtaken(world, version), dict(_followed(world))
+    its = {service for service, member in followed.items() if member == member_name(service, version)}
+    led = frozenset[str]().union(*led_by_default(_routes(world), world.spec.gateway).values())
+    agree = {followed[service] for service in overtaken | its} <= led
+    is_on_its_way = any(member_name(service, version) in led for service in overtaken)
+    return overtaken if its and agree and not is_on_its_way else frozenset()
+
+
+def _overtaken(world: GroupWorld, version: str) -> frozenset[str]:
+    """The services with pods in the folder of a version whose Service follows an older one."""
+    followed = {service: version_number(member.removeprefix(f"{service}-")) for service, member in _followed(world)}
+    found = world.desired.versions[version].services.items()
+    return frozenset(
+        service for service, one in found if one.pods and 0 < followed.get(service, 0) < version_number(version)
+    )
 
 
 def _led_to_by_nothing(world: GroupWorld) -> frozenset[str]:
@@ -58,12 +77,16 @@ def _led_to_by_nothing(world: GroupWorld) -> frozenset[str]:
     )
 
 
-def _rules(world: GroupWorld) -> Iterator[HttpRule]:
-    """The rules of the group's HTTPRoutes; none where one of them says what no agent writes."""
+def _routes(world: GroupWorld) -> tuple[HttpRoute, ...]:
+    """The group's HTTPRoutes; none where one of them says what no agent writes."""
     own = [each.route for each in world.observed.routes.values() if not each.foreign]
-    if all(route is not None for route in own):
-        for route in own:
-            yield from route.rules if route is not None else ()
+    known = tuple(route for route in own if route is not None)
+    return known if len(known) == len(own) else ()
+
+
+def _rules(world: GroupWorld) -> Iterator[HttpRule]:
+    for route in _routes(world):
+        yield from route.rules
 
 
 def _numbers_in_headers(world: GroupWorld) -> frozenset[int]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from gitops_bg.core.groups.desired import DesiredVersion
 from gitops_bg.core.groups.lifecycle import delete, promote, register, unregister
-from gitops_bg.core.groups.lost_record import is_lost, never_promoted, newest_followed
+from gitops_bg.core.groups.lost_record import inherited, is_lost, never_promoted, newest_followed
 from gitops_bg.core.groups.model import (
     Endpoint,
     GroupState,
@@ -140,6 +140,20 @@ def reject_late_routes(world: GroupWorld) -> GroupWorld:
     return replace(world, rejected=(str(Rejection.PASSED), message))
 
 
+def reject_late_services(world: GroupWorld) -> GroupWorld:
+    """Say which service the active version does not take from its folder, because it serves one that it inherited."""
+    state = world.record.state
+    active = state.only(VersionStage.ACTIVE)
+    folder = world.desired.versions.get(active)
+    inherits = {each.service: each.initial_version for each in state.endpoints if each.version == active}
+    for service, desired in sorted(folder.services.items()) if folder is not None else ():
+        before = inherits.get(service, active)
+        if desired.pods and before != active and not any(world.rejected):
+            message = f"{active} serves {service} of {before}, and is active: bring {service} with the next version"
+            return replace(world, rejected=(str(Rejection.PASSED), message))
+    return world
+
+
 def _replayed(world: GroupWorld) -> GroupWorld:
     newest, skipped = newest_followed(world) or version_number(world.spec.active), never_promoted(world)
     passed: list[str] = []
@@ -149,7 +163,9 @@ def _replayed(world: GroupWorld) -> GroupWorld:
         if name in skipped:
             passed.append(name)
             continue
-        world = _registered(world, name, world.desired.versions[name])
+        folder, late = world.desired.versions[name], inherited(world, name)
+        brought = {service: each for service, each in folder.services.items() if service not in late}
+        world = _registered(world, name, replace(folder, services=brought))
         state = world.record.state
         if state.stage(name) is VersionStage.CANDIDATE:
             after = promote(world.state, name, world.spec.archive_size, world.now)

@@ -291,6 +291,34 @@ def test_a_group_names_the_owner_of_a_route_of_its_name_and_its_services_come_up
     assert [each["name"] for each in found["spec"]["parentRefs"]] == ["other"]
 
 
+def test_a_version_whose_service_has_the_name_of_somebody_elses_is_not_promoted(store: Store) -> None:
+    """Found so: nobody looked at the Service before traffic had moved, and it went back after the deadline."""
+    store.begin()
+    metadata = {"name": "search", "namespace": store.world.namespace}
+    spec = {"selector": {"app": "search"}, "ports": [{"port": 80}]}
+    store.world.cluster.apply({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})
+    store.world.publish("Search", store.version("v2", search="/search"))
+    store.activate("v2")
+    eventually(
+        lambda: "Service search: it is made by somebody else" in str(store.shut_gates()), what="the gate names it"
+    )
+    assert (store.stages(), store.ask("/cart")) == ("v1A v2C", "cart-v1")
+
+
+def test_a_group_that_somebody_deletes_stays_where_it_is_though_its_version_got_a_service_late(store: Store) -> None:
+    """Found so: its version counted as never promoted, and live traffic went back to the one before."""
+    store.begin()
+    store.activate("v2")
+    store.wait("v1L v2A")
+    store.world.publish("Late", store.version("v2", auth="/auth"))
+    eventually(lambda: "bring auth with the next version" in str(store.status()), what="it is said")
+    store.delete()
+    path = f"{store.folder}/group.yaml"
+    store.world.publish("A look", {path: f"{store.group()[path]}# looked at\n"})
+    store.wait("v1L v2A", "Degraded")
+    assert (store.ask("/cart"), store.ask("/auth")) == ("cart-v2", "auth-v1")
+
+
 def test_a_service_of_a_candidate_with_another_live_service_waits_for_a_freeze(store: Store) -> None:
     store.begin()
     store.world.publish("Freeze", FREEZE)
