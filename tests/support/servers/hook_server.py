@@ -75,12 +75,15 @@ class HookServer:
 
     def take(self, handler: BaseHTTPRequestHandler) -> None:
         length = int(handler.headers.get("Content-Length") or 0)
-        content = handler.rfile.read(length) or b"{}"
+        content = handler.rfile.read(length)
+        if len(content) < length:  # Who asked has hung up in the middle, and will ask again.
+            handler.close_connection = True
+            return
         if not handler.path.startswith(self._own):
             handler.send_error(404)
             return
         path = handler.path.removeprefix(self._own)
-        self.asked.append(Asked(path, dict(handler.headers), json.loads(content)))
+        self.asked.append(Asked(path, dict(handler.headers), json.loads(content or b"{}")))
         if path in self._hanging:
             self.released.wait(120)
         status, body, kind = self._replies.get(path, (200, b"", "text/plain"))
