@@ -36,13 +36,21 @@ from gitops_bg.core.groups.registering import (
 from gitops_bg.core.groups.reporting.ledger import acknowledge_ledger, note_events
 from gitops_bg.core.groups.reporting.status import conditions_of, conditions_of_invalid, conditions_of_lost, phase_of
 from gitops_bg.core.groups.suspension import is_suspended
-from gitops_bg.core.groups.transition import GATEWAY_STATUS_GRACE_SECONDS, advance, deadline_of, follow_active, give_up
+from gitops_bg.core.groups.transition import (
+    GATEWAY_STATUS_GRACE_SECONDS,
+    advance,
+    deadline_of,
+    follow_active,
+    give_up,
+    trust_no_future,
+)
 from gitops_bg.core.groups.world import GroupWorld, with_served_routes
 from gitops_bg.core.model.analysis.runs import moments as run_moments
 from gitops_bg.core.model.decision import GateResult, Phase
 
 STEPS: tuple[Callable[[GroupWorld], GroupWorld], ...] = (
     acknowledge_ledger,  # what Git has is not written again
+    trust_no_future,  # let no step be waited for from a moment in the future
     forget_changed,  # a folder that says something else may come back
     forget_answered,  # somebody asks for another version than the one that failed
     drop_removed,  # versions whose folder left main

@@ -1,5 +1,6 @@
 """Moves a group from one active version to another, step by step; each step is one world further.
 
+    trust_no_future the clock was set back
     follow_active   another version is wanted: begin, or, where it is the former one again, go back
     advance         the Gateway has taken the routes of a step: take the next
     give_up         it has not, in time: go back as far as possible
@@ -22,6 +23,14 @@ from gitops_bg.core.groups.world import GroupWorld, member_name
 
 GATEWAY_STATUS_GRACE_SECONDS = 5
 """How long a Gateway may say nothing at all of new routes before they count as taken: some never say anything."""
+
+
+def trust_no_future(world: GroupWorld) -> GroupWorld:
+    """Let no step, and no silent Gateway, be waited for from a moment in the future: the clock was set back."""
+    moving, left = world.record.transition, world.record.left_at
+    if moving is not None and moving.step_since > world.now:
+        world = world.with_record(transition=replace(moving, step_since=world.now))
+    return world.with_record(left_at=world.now) if left is not None and left > world.now else world
 
 
 def follow_active(world: GroupWorld) -> GroupWorld:

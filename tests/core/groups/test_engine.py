@@ -992,3 +992,20 @@ def test_no_path_is_lost_while_more_httproutes_are_needed_or_fewer() -> None:
         for seen in world.trail:
             assert {seen[path, ""] for path in few.values()} <= {f"{service}-v1" for service in few}
     assert len(world.routes) == 1
+
+
+@pytest.mark.parametrize("accepts", [None, False])
+def test_a_clock_that_is_set_back_lengthens_no_wait(accepts: bool | None) -> None:
+    """A Gateway that says nothing counts as having taken the routes after 5 s, one that says no ends the step."""
+    world = store(accepts=None)
+    world.settle()
+    world.after(6).settle()
+    world.active, world.accepts = "v2", accepts
+    world.step()
+    world.step()
+    assert world.record.transition is not None
+    world.after(-86_400).settle()
+    for _ in range(40):
+        world.after(30).settle()
+    assert world.stages == ("v1L v2A" if accepts is None else "v1A v2C")
+    assert (world.record.failed is None) is (accepts is None)
