@@ -84,9 +84,8 @@ def without_pods(world: GroupWorld) -> str:
     header, away from one that has pods; empty where there is none. Then no route is written (I1).
     """
     live = [each.route for each in world.observed.routes.values() if each.route is not None and not each.foreign]
-    gateway, wanted = world.spec.gateway, map(as_stored, wanted_routes(world))
-    now = led_by_default(live, gateway)
-    for request, to in led_by_default(wanted, gateway).items():
+    now = led_by_default(live, world.spec.gateway)
+    for request, to in led_by_default(wanted_routes(world), world.spec.gateway).items():
         new = to - now.get(request, to)
         if new and not any(map(world.answers, to)) and any(map(world.answers, now[request])):
             return min(new)

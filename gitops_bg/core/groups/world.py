@@ -131,8 +131,6 @@ def with_routes(state: GroupState, desired: DesiredGroup) -> GroupState:
 
 def _held_back(state: GroupState, held: Mapping[Route, Route]) -> GroupState:
     """The state in which what is held back leads where it did, and is not left behind in another version as well."""
-    if not held:
-        return state
     stays = {(each.service, each.initial_version, each.match) for each in held.values()}
     routes = (
         held.get(each, each)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.groups.model import TransitionStep
+from gitops_bg.core.groups.desired import DesiredRoute, DesiredService
+from gitops_bg.core.groups.model import RouteMatch, TransitionStep
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.conditions import Phase
-from tests.core.groups.simulation import Died, World, store, version
+from gitops_bg.core.model.http_routes import NO_BACKEND, Deny
+from tests.core.groups.simulation import GATEWAY, Died, World, store, version
 
 
 def said(world: World, kind: str) -> str:
@@ -40,16 +43,37 @@ ADDED = {
 def test_the_active_version_moves_to_a_new_service_once_that_has_pods(name: str) -> None:
     world, active, folder, (path, before, after) = ADDED[name]
     world.settle()
+    answers = world.answers()
     world.versions[active], world.gone = folder, {after}
     world.trail.clear()
     decision = world.settle()
-    assert {answers[path, ""] for answers in world.trail} <= {before}
-    assert world.ask(path) == before
+    assert {each[path, ""] for each in world.trail} <= {before}
+    assert world.answers().items() >= answers.items(), "whatever version a request names"
     assert decision.phase is Phase.DEPLOYING
     assert said(world, "RoutesAccepted") == f"{after} has no pod that answers: {path} leads to {before} until it has"
     world.gone = set()
     world.settle()
     assert world.ask(path) == after
+
+
+def test_a_path_that_nobody_may_reach_waits_for_no_pods() -> None:
+    world = store()
+    world.settle()
+    basket = DesiredService(pods=True, routes=(DesiredRoute(RouteMatch("/old"), 80, allowed=False),))
+    folder = version("1b", cart="/cart", auth="/auth")
+    world.versions["v1"] = replace(folder, services={**folder.services, "basket": basket})
+    world.gone = {"basket-v1"}
+    world.settle()
+    assert world.ask("/old") == "denied"
+
+
+@pytest.mark.parametrize("deny", [GATEWAY.deny, NO_BACKEND])
+def test_a_path_that_the_version_before_had_is_no_path_of_the_one_that_serves(deny: Deny) -> None:
+    world = store(active="v2", gateway=replace(GATEWAY, deny=deny))
+    world.settle()
+    world.versions["v2"], world.gone = version("2b", cart="/cart /new /old"), {"cart-v2"}
+    world.settle()
+    assert world.ask("/old") == "cart-v2"
 
 
 def test_a_folder_for_a_service_that_the_active_version_inherits_is_rejected_aloud() -> None:
