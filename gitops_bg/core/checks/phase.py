@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gitops_bg.core.checks.adoption.moving import ends_at
 from gitops_bg.core.checks.adoption.onboarding import inescapable, leaks
-from gitops_bg.core.checks.adoption.release import is_handed_back, is_released
+from gitops_bg.core.checks.adoption.release import is_handed_back, is_released, is_releasing
 from gitops_bg.core.checks.adoption.taking_over import is_adopting, services_to_take_over
 from gitops_bg.core.checks.analysis import has_passed_analysis
 from gitops_bg.core.checks.auxiliary import auxiliary_trouble
@@ -208,16 +208,21 @@ def is_to_go(world: World) -> bool:
         return world.left_main and ends is not None and ends <= world.now
     if not world.left_main or policy is DeletionPolicy.KEEP:
         return False
-    if policy is DeletionPolicy.ORPHAN:
-        return not _is_moving(world)
+    if policy is DeletionPolicy.ORPHAN and _is_moving(world):
+        return False
+    if world.record.release and is_releasing(world):
+        return False
     return policy is not DeletionPolicy.REVERT_TO_TARGET or (is_released(world) and not _has_pods(world))
 
 
 def _is_moving(world: World) -> bool:
     """Whether a switch is decided, or was withdrawn when a Service of ours had moved already."""
     switch, live = world.record.routing.switch, short(world.record.routing.traffic)
-    digests = (view.digest for _, view in world.active_services if live and view and view.ours)
-    return switch is not None or any(digest not in ("", live) for digest in digests)
+    views = [view for _, view in world.active_services if view is not None]
+    if not live:
+        taken_over = [view.ours for view in views if view.ours is False or view.before]
+        return switch is not None or (any(taken_over) and not all(taken_over))
+    return switch is not None or any(view.ours and view.digest not in ("", live) for view in views)
 
 
 def _has_pods(world: World) -> bool:

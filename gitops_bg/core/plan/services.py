@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from gitops_bg.core.checks.adoption.release import moves_no_more
 from gitops_bg.core.checks.adoption.taking_over import is_former_preview, may_take_over
 from gitops_bg.core.checks.contests import SERVICE, may_recreate, may_repair
 from gitops_bg.core.checks.ports import ports_of
@@ -48,8 +49,13 @@ def mark_services(world: World) -> tuple[MarkService, ...]:
 
 
 def keep_active(world: World) -> tuple[ClusterAction, ...]:
-    """Repair a foreign change of a live Service; such a change is never read as a decision (I7)."""
-    if not world.record.routing.traffic or world.record.routing.switch:
+    """Repair a foreign change of a live Service; such a change is never read as a decision (I7).
+
+    Not once live traffic is somebody else's, or on its way there: nothing is made that leads to versions without pods.
+    """
+    if not world.record.routing.traffic or world.record.routing.switch or moves_no_more(world):
+        return ()
+    if world.record.moved_at is not None:
         return ()
     services = _left_half_way(world) if world.suspended else world.active_services
     kept = (_keep(world, Role.ACTIVE, name, view, world.record.routing.traffic) for name, view in services)
@@ -63,7 +69,7 @@ def keep_preview(world: World) -> tuple[ClusterAction, ...]:
         world.observed.preview_service,
         world.record.routing.preview,
     )
-    if name is None or not digest or world.suspended:
+    if name is None or not digest or world.suspended or (service is None and world.record.moved_at is not None):
         return ()
     if service is not None and is_former_preview(world, service):
         return (PointPreview(name, service.selector, digest, _ports(world, name, digest), adopts=True),)

@@ -8,7 +8,7 @@ here decides.
 """
 
 from gitops_bg.core import names
-from gitops_bg.core.checks.adoption.taking_over import is_what_served, stand_ins
+from gitops_bg.core.checks.adoption.taking_over import stand_ins
 from gitops_bg.core.model.observed import DeploymentView, ServiceView
 from gitops_bg.core.world import World
 
@@ -18,12 +18,20 @@ def is_releasing(world: World) -> bool:
 
     A switch under way comes first: the Services move as a whole.
     """
-    return world.release is not None and bool(world.record.routing.traffic) and not world.record.released
+    return world.release is not None and not world.record.released and _has_traffic(world)
 
 
 def is_released(world: World) -> bool:
     """Whether the app is to have no pods and no traffic: it was released, or never began."""
-    return world.release is not None and (world.record.released or not world.record.routing.traffic)
+    return world.release is not None and (world.record.released or not _has_traffic(world))
+
+
+def _has_traffic(world: World) -> bool:
+    """Whether live traffic is the app's, as the record says, or in part, as Services of ours show: a first switch of
+    several Services may have ended half-way, and a record may be lost.
+    """
+    ours = (view for _, view in world.active_services if view is not None and view.ours)
+    return bool(world.record.routing.traffic) or any(view.digest or view.before for view in ours)
 
 
 def at_rest(world: World) -> str:
@@ -92,18 +100,21 @@ def _about(world: World, view: DeploymentView | None) -> tuple[str, ...]:
     if view.trouble:
         return (view.trouble,)
     if view.gone:
-        return (f"Deployment {view.name} does not exist: apply it again, at 0 replicas",)
+        size = ", at 0 replicas" if services_to_hand_back(world) else ""
+        return (f"Deployment {view.name} does not exist: apply it again{size}",)
     if view.controller:
         return (f"Deployment {view.name} is controlled by {view.controller}, which decides its size",)
-    if services_to_hand_back(world) and not is_what_served(world, view):
-        return (f"the Services did not select the pods of Deployment {view.name} before they were handed over",)
-    return ()
+    others = [each.name for each in services_to_hand_back(world) if not set(each.before) <= set(view.labels)]
+    return tuple(
+        f"Service {name} did not select the pods of Deployment {view.name} before it was handed over" for name in others
+    )
 
 
 def still_missing(world: World) -> tuple[str, ...]:
     """What must come true before the Services are handed back; empty where nothing is missing."""
     view, needed = deployment_to_return_to(world), pods_needed(world)
-    if world.record.routing.switch is not None or world.incoming is not None:
+    routing = world.record.routing
+    if routing.switch is not None or (routing.traffic and world.incoming is not None):
         return ("live traffic moves between versions",)
     if never := never_released(world):
         return never

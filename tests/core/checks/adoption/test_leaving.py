@@ -9,11 +9,14 @@ from gitops_bg.core.model.actions import DeleteApp, HandBack, ScaleDeployment, S
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.git.main import Knowledge
-from gitops_bg.core.model.observed import SelectedPods
+from gitops_bg.core.model.observed import DeploymentView, SelectedPods
 from gitops_bg.core.model.record import Adopted, Event, Switch, SwitchKind
 from gitops_bg.core.model.spec import DeletionPolicy, Release, Suspension
+from gitops_bg.core.model.version import PodMetadata
 from gitops_bg.core.plan.ending import end_of
-from tests.core.checks.adoption.test_release import DEPLOYMENT, HELD, OURS, SPEC, THEIRS, did, releasing
+from tests.core.checks.adoption.test_release import APP_WEB, DEPLOYMENT, HELD, OURS, SPEC, THEIRS, did, releasing
+from tests.core.checks.adoption.test_taking_over import HELD as ADOPTED
+from tests.core.checks.adoption.test_taking_over import adopting, before, foreign
 from tests.core.worlds import NOW, active, candidate, decided, digest, pods, service, world
 
 REVERT = replace(SPEC, release=None, deletion_policy=DeletionPolicy.REVERT_TO_TARGET)
@@ -147,6 +150,17 @@ def two_services(first, second, ours=True, **more):
     return leaving(service("web", first), spec=spec, observed={"more_active_services": (other,)}, **more)
 
 
+def half_back(policy):
+    """A release of two Services, in the middle."""
+    return leaving(GIVEN_BACK, spec=replace(TWO, deletion_policy=policy), observed=HALF, record={"release": "old"})
+
+
+def half_taken_over():
+    """A first switch of two Services that was withdrawn when one of them had moved."""
+    spec = replace(TWO, deletion_policy=DeletionPolicy.ORPHAN)
+    return leaving(GIVEN_BACK, spec=spec, observed=HALF, record={"traffic": "", "adopted": None})
+
+
 ENDS = {
     "keep": (leaving(spec=with_policy(DeletionPolicy.KEEP)), False),
     "delete": (leaving(spec=with_policy(DeletionPolicy.DELETE)), True),
@@ -161,6 +175,9 @@ ENDS = {
     "orphan, one of two Services has moved, and is to move back": (two_services(3, 2), False),
     "orphan, the other one is somebody else's": (two_services(2, 3, ours=False), True),
     "orphan, in main": (leaving(spec=with_policy(DeletionPolicy.ORPHAN), desired={}), False),
+    "orphan, one of two Services is back": (half_back(DeletionPolicy.ORPHAN), False),
+    "delete, one of two Services is back": (half_back(DeletionPolicy.DELETE), False),
+    "orphan, one of two was never taken over": (half_taken_over(), False),
     "revertToTarget, while it serves": (leaving(**SERVES), False),
     "revertToTarget, while its pods go": (leaving(GIVEN_BACK, sets=LAST_POD, **AT_REST), False),
     "revertToTarget, while its pods are to go": (leaving(GIVEN_BACK, **AT_REST), False),
@@ -240,3 +257,29 @@ def test_a_suspended_app_keeps_serving_whatever_its_policy_says():
 def test_a_released_app_whose_folder_is_gone_says_that_the_rest_goes():
     said = {each.type: each.message for each in decided(leaving(GIVEN_BACK, **AT_REST)).conditions}
     assert said["Released"] == "live traffic goes to Deployment old; what is left of the app goes"
+
+
+HALF_WAY = {
+    "release": (Release("web-old"), DeletionPolicy.KEEP, {}),
+    "the folder is gone": (None, DeletionPolicy.REVERT_TO_TARGET, GONE),
+}
+
+
+@pytest.mark.parametrize("name", HALF_WAY)
+def test_an_app_whose_first_switch_ended_half_way_gives_back_what_it_has_taken_over(name):
+    """Found so: it counted as released while one of its two Services led to its pods."""
+    release, policy, desired = HALF_WAY[name]
+    spec = replace(adopting(more_active_services=("web-grpc",)), release=release, deletion_policy=policy)
+    state = before(
+        candidate(1),
+        view=service("web", 1, before=APP_WEB, selected=SelectedPods()),
+        sets=(pods(1, 3, metadata=PodMetadata(ADOPTED)),),
+        spec=spec,
+        desired=desired,
+        observed={
+            "more_active_services": (foreign("web-grpc"),),
+            "deployment": DeploymentView("web-old", 3, APP_WEB, available=3),
+        },
+    )
+    assert did(state, HandBack, ScaleReplicaSet) == ["hand Service web back, to app=web"]
+    assert not is_to_go(state)

@@ -522,3 +522,16 @@ def test_nor_its_preview_service_which_goes_along():
 def test_with_its_folder_back_it_begins_again():
     record = decided(former(desired={}, record={"moved_at": EARLIER})).record
     assert (record.moved_at, record.routing.traffic) == (None, "")
+
+
+def test_a_former_app_makes_no_service_anew_that_it_has_lost():
+    """Found so: whoever replaced the Service raced with the former app, which made it for its old version."""
+    state = world(
+        active(1),
+        spec=manual(),
+        names_=1,
+        desired={"in_git": False, "target": Missing.ABSENT, "primary": Missing.ABSENT, "moved_to": "shop"},
+        record={"moved_to": "shop", "moved_at": NOW - SECOND},
+        observed={"active_service": None, "preview_service": None},
+    )
+    assert not [each for each in decided(state).actions if isinstance(each, ApplyService)]

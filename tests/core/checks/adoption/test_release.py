@@ -24,6 +24,7 @@ from gitops_bg.core.checks.adoption.taking_over import (
 )
 from gitops_bg.core.checks.sizes import wanted_size
 from gitops_bg.core.model.actions import (
+    ApplyService,
     CreateReplicaSet,
     DeleteAuxiliaryObject,
     HandBack,
@@ -33,9 +34,9 @@ from gitops_bg.core.model.actions import (
 )
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.decision import Phase
-from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.desired import Missing, Problem
 from gitops_bg.core.model.observed import AuxiliaryView, DeploymentView, SelectedPods
-from gitops_bg.core.model.record import Adopted, Event, Switch, SwitchKind
+from gitops_bg.core.model.record import Adopted, Event, Record, Switch, SwitchKind
 from gitops_bg.core.model.spec import Adoption, Release, ScaleDown
 from gitops_bg.core.model.version import PodMetadata
 from gitops_bg.core.status.meanings import troubles
@@ -47,6 +48,7 @@ from tests.core.worlds import EARLIER, NOW, active, candidate, decided, digest, 
 APP_WEB = (("app", "web"),)
 HELD = PodMetadata((("app", STAND_IN),))
 SPEC = replace(manual(), adopt=Adoption("old", ScaleDown.PROGRESSIVELY), release=Release("old"))
+TWO = replace(SPEC, strategy=replace(SPEC.strategy, more_active_services=("web-grpc",)))
 DEPLOYMENT = DeploymentView("old", 3, APP_WEB, available=3)
 OURS = service("web", 2, before=APP_WEB, selected=SelectedPods())
 THEIRS = replace(service("web", 0), ours=False, owner="somebody's", unclaimed=True)
@@ -216,7 +218,16 @@ NEVER = {
     ),
     "a Deployment that never served": (
         releasing(deployment=replace(DEPLOYMENT, labels=(("app", "cart"),))),
-        "the Services did not select the pods of Deployment old",
+        "Service web did not select the pods of Deployment old",
+    ),
+    "one of two Services that had other pods": (
+        releasing(
+            spec=TWO,
+            observed={
+                "more_active_services": (service("web-grpc", 2, before=(("app", "grpc"),), selected=SelectedPods()),)
+            },
+        ),
+        "Service web-grpc did not select the pods of Deployment old",
     ),
     "a Deployment that cannot be read": (releasing(deployment=replace(DEPLOYMENT, trouble="no right")), "no right"),
 }
@@ -391,7 +402,7 @@ def test_the_condition_says(name):
 
 
 def test_an_app_that_serves_nothing_begins_no_release():
-    state = releasing(record={"traffic": ""}, names_=0)
+    state = releasing(THEIRS, record={"traffic": ""}, names_=0)
     assert not still_missing(state)
     assert note_release(state).record.release == ""
 
@@ -458,3 +469,47 @@ def test_a_service_that_somebody_claims_on_the_way_back_gets_no_pods_of_ours_all
     state = releasing(replace(THEIRS, unclaimed=False, owner="it is X's", ready_endpoints=3))
     assert stand_ins(state, state.active) == (("app", STAND_IN),)
     assert did(state, CreateReplicaSet) == []
+
+
+# --- what is made anew, and what is half-way ---
+
+GRPC_BACK = replace(THEIRS, name="web-grpc")
+MADE_ANEW = {
+    "the Service of a released app is gone": released(view=None),
+    "somebody labels it as ours": released(view=service("web", 0)),
+    "one of two is back, and gone": releasing(
+        None, spec=TWO, observed={"more_active_services": (GRPC_BACK,)}, record={"release": "old"}
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MADE_ANEW)
+def test_no_service_is_made_that_leads_to_versions_once_traffic_is_handed_back(name):
+    """Found so: Helm made the Service again, and the agent was faster, with the selector of a version without pods."""
+    assert did(MADE_ANEW[name], ApplyService, SwitchTraffic) == []
+
+
+GRPC_OURS = service("web-grpc", 2, before=APP_WEB, selected=SelectedPods())
+WIPED = replace(service("web", 0), before=APP_WEB, selected=SelectedPods())
+LOST = {
+    "one of two is back": releasing(THEIRS, spec=TWO, observed={"more_active_services": (GRPC_OURS,)}),
+    "one of two is gone": releasing(None, spec=TWO, observed={"more_active_services": (GRPC_OURS,)}),
+    "both lead to different versions": releasing(
+        spec=TWO,
+        observed={"more_active_services": (service("web-grpc", 1, before=APP_WEB, selected=SelectedPods()),)},
+    ),
+    "main was not read": releasing(desired={"target": Missing.UNSEEN, "primary": Missing.UNSEEN}),
+    "main names another version": releasing(names_=3),
+    "somebody wiped the selector": releasing(WIPED),
+}
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_an_app_is_not_released_because_its_record_was_lost(name):
+    """Found so: without a record nothing had ever served, and every version went to 0."""
+    state = replace(LOST[name], record=Record())
+    for _ in range(3):
+        decision = decided(state)
+        assert not [each for each in decision.actions if isinstance(each, ScaleReplicaSet) and each.replicas == 0]
+        assert {each.type: each.status for each in decision.conditions}["Released"] is False
+        state = replace(state, record=decision.record)

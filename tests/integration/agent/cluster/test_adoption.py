@@ -366,3 +366,23 @@ def test_a_service_that_was_taken_over_keeps_what_it_said_of_its_pods_and_takes_
         lambda: any("kubectl-edit changed spec.publishNotReadyAddresses" in each["message"] for each in world.events()),
         what="it is said",
     )
+
+
+def test_a_released_app_makes_no_service_anew_that_its_owner_replaces(world: Scenario) -> None:
+    live(world)
+    world.start()
+    web = adopting(world, "never")
+    web.add("v1", "Adopt web")
+    web.wait(lambda: handed_over(web), "handed over")
+    web.wait_primary("v1")
+    web.spec["release"] = {"deployment": "old"}
+    web.configure()
+    web.wait(lambda: web.record.released, "released")
+    world.wait_idle()
+    world.cluster.delete(f"{services(world.namespace)}/web")
+    web.spec["minReadySeconds"] = 1
+    web.configure()
+    for _ in range(5):
+        world.advance(120)
+        world.wait_idle()
+    assert not [each for each in world.cluster.list(services(world.namespace)) if each["metadata"]["name"] == "web"]
