@@ -64,8 +64,9 @@ def knows_routes(world: GroupWorld, version: str) -> GateResult:
 
 
 def services_ours(world: GroupWorld, version: str) -> GateResult | None:
-    """No Service that is to follow the version is somebody else's; None where none is: nobody need be told."""
-    for each in brought_by(world, version):
+    """No Service that is to follow the version, or what it inherits, is somebody else's; None where none is."""
+    serving = world.record.state.only(VersionStage.ACTIVE)
+    for each in (each for each in world.record.state.endpoints if each.version in (version, serving)):
         service = world.observed.services.get(each.service)
         if service is not None and service.foreign:
             reason, remedy = f"Service {each.service}: {service.foreign}", f"hand it over, or take it out of {version}/"

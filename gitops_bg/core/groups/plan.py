@@ -73,22 +73,33 @@ def is_in_place(world: GroupWorld) -> bool:
 def actions_of(world: GroupWorld) -> tuple[GroupAction, ...]:
     """The actions, in an order that keeps every prefix safe: rules come before rules go, Services follow in between."""
     repair: tuple[GroupAction, ...] = (ApplyGroup(),) if world.observed.drifted else ()
-    held = without_pods(world)
-    routes = () if held else _apply_routes(world)
-    gone = () if routes or held else _delete_routes(world)
+    if without_pods(world):
+        return repair
+    routes = _apply_routes(world)
+    gone = () if routes else _delete_routes(world)
     return (*repair, *routes, *_follow(world), *gone, *_delete_services(world))
 
 
 def without_pods(world: GroupWorld) -> str:
-    """The member without a pod that answers to which the routes that shall be live would lead requests without the
-    header, away from one that has pods; empty where there is none. Then no route is written (I1).
+    """The member without a pod that answers to which a step would lead requests without the header, away from one that
+    has pods; empty where there is none. Then the step waits, routes and Services alike (I1).
     """
+    if world.record.transition is None:
+        return ""  # At rest, each path is held back for itself (`GroupWorld.held_back`), and all others are repaired.
     live = [each.route for each in world.observed.routes.values() if each.route is not None and not each.foreign]
     now = led_by_default(live, world.spec.gateway)
     for request, to in led_by_default(wanted_routes(world), world.spec.gateway).items():
-        new = to - now.get(request, to)
-        if new and not any(map(world.answers, to)) and any(map(world.answers, now[request])):
-            return min(new)
+        if not any(map(world.answers, to)) and any(map(world.answers, now.get(request, ()))):
+            return min(to)
+    return ""
+
+
+def foreign_service(world: GroupWorld) -> str:
+    """A Service that shall follow a member and is somebody else's, with its owner; empty where there is none."""
+    for service in sorted(wanted_services(world)):
+        live = world.observed.services.get(service)
+        if live is not None and live.foreign:
+            return f"Service {service}: {live.foreign}"
     return ""
 
 

@@ -15,7 +15,7 @@ from gitops_bg.core.groups.analysis.verdicts import await_verdict
 from gitops_bg.core.groups.gates import gates_of
 from gitops_bg.core.groups.hooks.answers import refusal
 from gitops_bg.core.groups.model import PromotionRejected, TransitionStep, VersionStage
-from gitops_bg.core.groups.plan import after_of, is_in_place, wanted_routes, without_pods
+from gitops_bg.core.groups.plan import after_of, foreign_service, is_in_place, wanted_routes, without_pods
 from gitops_bg.core.groups.record import MOST_MOVES, FailedTransition, GroupMove, Transition, TransitionKind
 from gitops_bg.core.groups.registering import remember_deleted
 from gitops_bg.core.groups.reporting.events import GroupEvent
@@ -107,19 +107,21 @@ def deadline_of(world: GroupWorld, moving: Transition) -> datetime:
 
 
 def waits_for(world: GroupWorld) -> str:
-    """What stands against the group's routes: the Gateway, the owner of an object of the same name, or that they would
-    lead to no pod; else empty.
+    """What stands against the group's routes and Services: the Gateway, the owner of an object of the same name, or
+    that they would lead to no pod; else empty.
     """
-    if member := without_pods(world):
-        return f"{member} has no pod that answers: no request without the version's header is led there"
-    for route, was in world.held_back():
-        new, old = member_name(route.service, route.initial_version), member_name(was.service, was.initial_version)
-        return f"{new} has no pod that answers: {route.match.path} leads to {old} until it has"
     wanted = {each.name for each in wanted_routes(world)}
     for name, live in sorted(world.observed.routes.items()):
         against = (live.foreign if name in wanted else "") if live.foreign else live.reason
         if against:
             return f"{name}: {against}"
+    if foreign := foreign_service(world):
+        return foreign
+    if member := without_pods(world):
+        return f"{member} has no pod that answers: no request without the version's header is led there"
+    for route, was in world.held_back():
+        new, old = member_name(route.service, route.initial_version), member_name(was.service, was.initial_version)
+        return f"{new} has no pod that answers: {route.match.path} leads to {old} until it has"
     return ""
 
 

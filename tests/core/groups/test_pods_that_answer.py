@@ -11,8 +11,9 @@ import pytest
 from gitops_bg.core.groups.desired import DesiredRoute, DesiredService
 from gitops_bg.core.groups.model import RouteMatch, TransitionStep
 from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.routes.defaults import led_by_default
 from gitops_bg.core.model.conditions import Phase
-from gitops_bg.core.model.http_routes import NO_BACKEND, Deny
+from gitops_bg.core.model.http_routes import NO_BACKEND, Backend, Deny
 from tests.core.groups.simulation import GATEWAY, Died, World, store, version
 
 
@@ -106,9 +107,9 @@ def test_a_lost_record_moves_no_traffic_where_a_service_came_late(late: bool) ->
 # --- the step that moves live traffic ---
 
 
-def switching(*, written: bool) -> World:
+def switching(*, written: bool, world: World | None = None) -> World:
     """A promotion to v2 in its second step, with or without its routes."""
-    world = store()
+    world = world or store()
     world.settle()
     world.active = "v2"
     for _ in range(20):
@@ -119,7 +120,7 @@ def switching(*, written: bool) -> World:
             if written:
                 world.accepts, world.says = False, "busy"
                 world.step()
-            assert world.ask("/cart") == ("cart-v2" if written else "cart-v1")
+                assert world.ask("/cart") == "cart-v2"
             return world
     raise AssertionError("it never switches")
 
@@ -153,13 +154,97 @@ def test_the_way_back_out_of_a_switch_waits_for_pods_to_go_to(why: str) -> None:
         world.now += timedelta(seconds=700)
     world.settle()
     assert world.ask("/cart") == "cart-v2"
+    world.accepts = True
     assert "cart-v1 has no pod that answers" in said(world, "RoutesAccepted")
-    world.gone, world.accepts = set(), True
+    world.gone = set()
     world.settle()
     assert (world.stages, world.ask("/cart"), world.services["cart"]) == ("v1A v2C", "cart-v1", "cart-v1")
 
 
+def test_services_wait_with_the_routes() -> None:
+    """A caller inside the cluster meets the version that a caller from outside meets."""
+    both = {"cart": "/cart", "auth": "/auth"}
+    world = switching(written=False, world=World({"v1": version(**both), "v2": version(**both)}))
+    world.gone = {"cart-v2"}
+    world.settle()
+    assert (world.ask("/auth"), world.services) == ("auth-v1", {"cart": "cart-v1", "auth": "auth-v1"})
+
+
+def test_while_two_routes_have_a_path_the_older_one_keeps_it_as_long_as_the_newer_leads_to_no_pod() -> None:
+    """v2 needs more HTTPRoutes than v1: paths are in both objects until the old one gives them up."""
+    seen = 0
+    for steps in range(1, 8):
+        first = version(**{f"s{i}": f"/p{i}" for i in range(10)})
+        second = version(**{f"s{i}": f"/p{i} /q{i} /r{i}" for i in range(10)})
+        world = switching(written=False, world=World({"v1": first, "v2": second}))
+        for _ in range(steps):
+            with suppress(Died):
+                world.step(1)
+        led = led_by_default(world.routes.values(), GATEWAY).values()
+        twice = [i for i in range(10) if frozenset((f"s{i}-v1", f"s{i}-v2")) in led]
+        before = {i: world.ask(f"/p{i}") for i in twice if world.ask(f"/p{i}") == f"s{i}-v1"}
+        world.gone = {f"s{i}-v2" for i in before}
+        world.settle()
+        assert {i: world.ask(f"/p{i}") for i in before} == before
+        seen += len(before)
+    assert seen
+
+
+def test_at_rest_what_somebody_changed_is_repaired_whatever_else_has_no_pods() -> None:
+    world = store()
+    world.settle()
+    (name,) = world.routes
+    changed = {"cart-v1": "cart-v2", "auth-v1": "evil"}
+    world.routes[name] = replace(
+        world.routes[name],
+        rules=tuple(
+            replace(rule, to=Backend(changed.get(rule.to.service, rule.to.service), 80))
+            if isinstance(rule.to, Backend)
+            else rule
+            for rule in world.routes[name].rules
+        ),
+    )
+    world.gone = {"cart-v1"}
+    assert world.ask("/auth") == "evil"
+    world.settle()
+    assert (world.ask("/auth"), world.ask("/cart")) == ("auth-v1", "cart-v1")
+
+
+def test_what_the_gateway_says_comes_before_what_waits_for_pods() -> None:
+    world, active, folder, (_, _, after) = ADDED["a path that another service of the version gives up"]
+    world = store()
+    world.settle()
+    world.versions[active], world.gone = folder, {after}
+    world.settle()
+    world.accepts, world.says = False, "the TLS secret is gone"
+    world.settle()
+    assert said(world, "RoutesAccepted") == "store: the TLS secret is gone"
+
+
 # --- names that are somebody else's ---
+
+
+@pytest.mark.parametrize("since", ["the first deployment", "a service came into the active version"])
+def test_a_service_of_somebody_else_is_named_as_long_as_it_is_in_the_way(since: str) -> None:
+    world = store()
+    if since == "the first deployment":
+        world.services["cart"], world.foreign = "", {"cart"}
+    else:
+        world.settle()
+        world.versions["v1"] = version("1b", cart="/cart /old", auth="/auth", tips="/tips")
+        world.services["tips"], world.foreign = "", {"tips"}
+    decision = world.settle()
+    assert "it is managed by Helm" in said(world, "RoutesAccepted")
+    assert decision.phase is Phase.DEGRADED
+
+
+def test_a_service_that_the_next_version_would_inherit_shuts_the_gate_too() -> None:
+    world = store()
+    world.settle()
+    world.services["auth"], world.foreign = "", {"auth"}
+    world.active = "v2"
+    decision = world.settle()
+    assert [each.reason for each in decision.gates if not each.open] == ["Service auth: it is managed by Helm"]
 
 
 def test_a_version_whose_service_has_the_name_of_somebody_elses_is_not_promoted() -> None:
