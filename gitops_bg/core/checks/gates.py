@@ -6,8 +6,10 @@ below say which of them count when, and why. A new gate is one function there, a
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import wraps
 from typing import TypeVar
 
+from gitops_bg.core.checks.adoption.taking_over import services_to_take_over
 from gitops_bg.core.checks.gating.analyses import (
     live_verdict,
     live_version_judged,
@@ -82,9 +84,24 @@ SHOWN_BEFORE_COMMIT: Chain = (
     approval,  # who promotes it once all of that is open
 )
 
+
+def _where_others_serve(gate: Gate) -> Gate:
+    """The gate where live traffic is taken over from what somebody else runs. An app that gets another name serves
+    already, and has passed its gates.
+    """
+
+    @wraps(gate)
+    def asked(world: World, version: Version) -> Answer:
+        taken_over = services_to_take_over(world) and world.spec.adopt and not world.spec.adopt.app
+        return gate(world, version) if taken_over else None
+
+    return asked
+
+
 BEFORE_SWITCH: Mapping[SwitchKind, Chain] = {
     SwitchKind.FIRST: (
-        enough_available,  # nothing serves: there is nobody to protect
+        enough_available,  # nothing of the app serves: there is nobody to protect
+        *map(_where_others_serve, (policies_of_first, *OF_THE_APP)),  # unless somebody else's pods serve it
     ),
     SwitchKind.PROMOTION: (
         enough_available,  # pods for all of the traffic (I1)

@@ -1,6 +1,7 @@
 """The way back of an adopted app: the Deployment first, then the Services, then our pods."""
 
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
 
@@ -36,8 +37,10 @@ from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.decision import Phase
 from gitops_bg.core.model.desired import Missing, Problem
 from gitops_bg.core.model.observed import AuxiliaryView, DeploymentView, SelectedPods
+from gitops_bg.core.model.policies.facts import Policing
+from gitops_bg.core.model.policies.rules import Policy, Span, Windows
 from gitops_bg.core.model.record import Adopted, Event, Record, Switch, SwitchKind
-from gitops_bg.core.model.spec import Adoption, Release, ScaleDown
+from gitops_bg.core.model.spec import Adoption, Release, ScaleDown, Suspension
 from gitops_bg.core.model.version import PodMetadata
 from gitops_bg.core.status.meanings import troubles
 from gitops_bg.core.status.release import releasing as released_condition
@@ -513,3 +516,25 @@ def test_an_app_is_not_released_because_its_record_was_lost(name):
         assert not [each for each in decision.actions if isinstance(each, ScaleReplicaSet) and each.replicas == 0]
         assert {each.type: each.status for each in decision.conditions}["Released"] is False
         state = replace(state, record=decision.record)
+
+
+FREEZE = Policy("freeze", (Windows(deny=(Span(datetime(2025, 12, 20), datetime(2026, 1, 5)),)),))
+KEPT_OUT = {
+    "the app is suspended": {"spec": replace(SPEC, release=None, suspend=Suspension("incident", "ada"))},
+    "main was rewritten": {"desired": {"history_rewritten": "f" * 40}},
+    "a policy forbids first versions, too": {"desired": {"policing": Policing((FREEZE,))}},
+}
+
+
+@pytest.mark.parametrize("name", [*KEPT_OUT, "nothing"])
+def test_live_traffic_of_others_is_taken_over_anew_only_while_nothing_keeps_it_where_it_is(name):
+    """Found so: the first switch of an app has nobody to protect, and this one takes traffic from a Deployment."""
+    given = {"spec": replace(SPEC, release=None), **KEPT_OUT.get(name, {})}
+    remembered = {"released": True, "release": "old", "adopted": None}
+    state = releasing(replace(THEIRS, ready_endpoints=3), record=remembered, **given)
+    switches = []
+    for _ in range(3):
+        decision = decided(state)
+        switches += [each for each in decision.actions if isinstance(each, SwitchTraffic)]
+        state = replace(state, record=decision.record)
+    assert bool(switches) is (name == "nothing")
