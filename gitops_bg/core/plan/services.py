@@ -53,9 +53,9 @@ def keep_active(world: World) -> tuple[ClusterAction, ...]:
 
     Not once live traffic is somebody else's, or on its way there: nothing is made that leads to versions without pods.
     """
-    if not world.record.routing.traffic or world.record.routing.switch or moves_no_more(world):
+    if moves_no_more(world) or world.record.moved_at is not None:
         return ()
-    if world.record.moved_at is not None:
+    if not world.record.routing.traffic or world.record.routing.switch:
         return ()
     services = _left_half_way(world) if world.suspended else world.active_services
     kept = (_keep(world, Role.ACTIVE, name, view, world.record.routing.traffic) for name, view in services)
