@@ -199,8 +199,9 @@ def is_to_go(world: World) -> bool:
     """Whether the app ends now: its folder left main on purpose, and its own policy says so (docs/decisions/0069).
 
     With ``revertToTarget`` only once live traffic is where it was before, and no pod of the app is left; with
-    ``orphan`` not in the middle of a switch, because what nobody owns stays as it is. An app that got another name ends
-    some time after another one has taken all Services over, whatever its policy.
+    ``orphan`` not in the middle of a switch, because what nobody owns stays as it is. A release that has begun is
+    finished first. An app that got another name ends some time after another one has taken all Services over, whatever
+    its policy.
     """
     policy = world.spec.deletion_policy
     if world.moved:
@@ -208,21 +209,21 @@ def is_to_go(world: World) -> bool:
         return world.left_main and ends is not None and ends <= world.now
     if not world.left_main or policy is DeletionPolicy.KEEP:
         return False
-    if policy is DeletionPolicy.ORPHAN and _is_moving(world):
+    if policy is DeletionPolicy.ORPHAN and leads_apart(world):
         return False
     if world.record.release and is_releasing(world):
         return False
     return policy is not DeletionPolicy.REVERT_TO_TARGET or (is_released(world) and not _has_pods(world))
 
 
-def _is_moving(world: World) -> bool:
-    """Whether a switch is decided, or was withdrawn when a Service of ours had moved already."""
+def leads_apart(world: World) -> bool:
+    """Whether the active Services may lead to different pods: a switch is decided, or one of several ended half-way."""
     switch, live = world.record.routing.switch, short(world.record.routing.traffic)
     views = [view for _, view in world.active_services if view is not None]
-    if not live:
-        taken_over = [view.ours for view in views if view.ours is False or view.before]
-        return switch is not None or (any(taken_over) and not all(taken_over))
-    return switch is not None or any(view.ours and view.digest not in ("", live) for view in views)
+    ours = [view for view in views if view.ours]
+    if live:
+        return switch is not None or any(view.digest not in ("", live) for view in ours)
+    return switch is not None or (len(ours) < len(views) and any(view.before for view in ours))
 
 
 def _has_pods(world: World) -> bool:

@@ -64,12 +64,15 @@ def knows_routes(world: GroupWorld, version: str) -> GateResult:
 
 
 def services_ours(world: GroupWorld, version: str) -> GateResult | None:
-    """No Service that is to follow the version, or what it inherits, is somebody else's; None where none is."""
+    """Every Service that is to follow the version, or serves on in it, is the group's; None where all are."""
     serving = world.record.state.only(VersionStage.ACTIVE)
     for each in (each for each in world.record.state.endpoints if each.version in (version, serving)):
         service = world.observed.services.get(each.service)
         if service is not None and service.foreign:
-            reason, remedy = f"Service {each.service}: {service.foreign}", f"hand it over, or take it out of {version}/"
+            reason, remedy = (
+                f"Service {each.service}: {service.foreign}",
+                "hand it over, or give the service another name",
+            )
             return GateResult(GateKind.ENDPOINTS, open=False, reason=reason, remedy=remedy)
     return None
 

@@ -145,13 +145,13 @@ def reject_late_services(world: GroupWorld) -> GroupWorld:
     state = world.record.state
     active = state.only(VersionStage.ACTIVE)
     folder = world.desired.versions.get(active)
-    inherits = {each.service: each.initial_version for each in state.endpoints if each.version == active}
-    for service, desired in sorted(folder.services.items()) if folder is not None else ():
-        before = inherits.get(service, active)
-        if desired.pods and before != active and not any(world.rejected):
-            message = f"{active} serves {service} of {before}, and is active: bring {service} with the next version"
-            return replace(world, rejected=(str(Rejection.PASSED), message))
-    return world
+    brought = {service for service, one in folder.services.items() if one.pods} if folder is not None else set()
+    handed_on = [each for each in state.endpoints if each.version == active != each.initial_version]
+    late = next((each for each in handed_on if each.service in brought), None)
+    if late is None or any(world.rejected):
+        return world
+    has = f"{active} serves {late.service} of {late.initial_version}, and is active"
+    return replace(world, rejected=(str(Rejection.PASSED), f"{has}: bring {late.service} with the next version"))
 
 
 def _replayed(world: GroupWorld) -> GroupWorld:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gitops_bg.core.checks.adoption.release import moves_no_more
+from gitops_bg.core.checks.adoption.release import is_released, moves_no_more
 from gitops_bg.core.checks.adoption.taking_over import is_former_preview, may_take_over
 from gitops_bg.core.checks.contests import SERVICE, may_recreate, may_repair
 from gitops_bg.core.checks.ports import ports_of
@@ -51,9 +51,9 @@ def mark_services(world: World) -> tuple[MarkService, ...]:
 def keep_active(world: World) -> tuple[ClusterAction, ...]:
     """Repair a foreign change of a live Service; such a change is never read as a decision (I7).
 
-    Not once live traffic is somebody else's, or on its way there: nothing is made that leads to versions without pods.
+    A released app has no pods to lead to, and keeps nothing.
     """
-    if moves_no_more(world) or world.record.moved_at is not None:
+    if is_released(world):
         return ()
     if not world.record.routing.traffic or world.record.routing.switch:
         return ()
@@ -69,7 +69,7 @@ def keep_preview(world: World) -> tuple[ClusterAction, ...]:
         world.observed.preview_service,
         world.record.routing.preview,
     )
-    if name is None or not digest or world.suspended or (service is None and world.record.moved_at is not None):
+    if name is None or not digest or world.suspended:
         return ()
     if service is not None and is_former_preview(world, service):
         return (PointPreview(name, service.selector, digest, _ports(world, name, digest), adopts=True),)
@@ -134,7 +134,13 @@ def _keep(world: World, role: str, name: str, service: ServiceView | None, diges
 
 
 def _is_due(world: World, name: str, service: ServiceView | None) -> bool:
-    return may_recreate(world, SERVICE, name) if service is None else may_repair(world, SERVICE, name)
+    """Whether a Service may be written now. One that is gone is made anew only while live traffic is to stay here: else
+    whoever it goes to is about to make it.
+    """
+    if service is None:
+        goes_away = moves_no_more(world) or world.record.moved_at is not None
+        return not goes_away and may_recreate(world, SERVICE, name)
+    return may_repair(world, SERVICE, name)
 
 
 def _why_applied(service: ServiceView | None, digest: str) -> str:

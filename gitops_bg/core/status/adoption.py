@@ -31,6 +31,9 @@ def adopting(world: World) -> tuple[Condition, ...]:
     active = world.active
     if elsewhere := at_rest(world):
         return (Condition(ADOPTING, False, "Released", elsewhere),)
+    if active is not None and world.release is not None:
+        back = f"live traffic goes back to Deployment {world.release.deployment}, whose pods stay"
+        return (Condition(ADOPTING, False, "Adopted", back),)
     return (_before(world, adopt) if active is None else _after(world, adopt, active),)
 
 

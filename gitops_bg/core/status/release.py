@@ -8,6 +8,7 @@ from gitops_bg.core.checks.adoption.release import (
     selecting,
     still_missing,
 )
+from gitops_bg.core.checks.phase import leads_apart
 from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.world import World
@@ -61,4 +62,5 @@ def after_leaving(world: World) -> str:
         return f"live traffic goes back to Deployment {release.deployment}"
     if not world.left_main or policy is DeletionPolicy.KEEP:
         return f"it keeps serving: {world.desired.kept}" if world.desired.kept else "it keeps serving"
-    return f"it ends, as deletionPolicy: {policy} says"
+    waits = " once its Services lead to the same pods" if policy is DeletionPolicy.ORPHAN and leads_apart(world) else ""
+    return f"it ends{waits}, as deletionPolicy: {policy} says"

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from gitops_bg.core import names
 from gitops_bg.core.checks.adoption.taking_over import others_to_escape, stand_ins
+from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.text.foreign_json import reread_json
@@ -22,6 +23,8 @@ def leak_to(world: World, version: Version) -> ServiceView | None:
     """
     if version.was_active and world.record.routing.traffic:
         return None
+    if any(view.ours and view.digest == short(version.digest) for _, view in world.active_services if view is not None):
+        return None  # A Service of ours leads to it: its pods stay (I2).
     broad = [view for _, view in world.active_services if view is not None and _selects_many(world, version, view)]
     if not (world.record.routing.switch or world.is_selected(version.digest)):  # It gets live traffic now.
         broad += others_to_escape(world)

@@ -155,12 +155,6 @@ def half_back(policy):
     return leaving(GIVEN_BACK, spec=replace(TWO, deletion_policy=policy), observed=HALF, record={"release": "old"})
 
 
-def half_taken_over():
-    """A first switch of two Services that was withdrawn when one of them had moved."""
-    spec = replace(TWO, deletion_policy=DeletionPolicy.ORPHAN)
-    return leaving(GIVEN_BACK, spec=spec, observed=HALF, record={"traffic": "", "adopted": None})
-
-
 ENDS = {
     "keep": (leaving(spec=with_policy(DeletionPolicy.KEEP)), False),
     "delete": (leaving(spec=with_policy(DeletionPolicy.DELETE)), True),
@@ -177,7 +171,6 @@ ENDS = {
     "orphan, in main": (leaving(spec=with_policy(DeletionPolicy.ORPHAN), desired={}), False),
     "orphan, one of two Services is back": (half_back(DeletionPolicy.ORPHAN), False),
     "delete, one of two Services is back": (half_back(DeletionPolicy.DELETE), False),
-    "orphan, one of two was never taken over": (half_taken_over(), False),
     "revertToTarget, while it serves": (leaving(**SERVES), False),
     "revertToTarget, while its pods go": (leaving(GIVEN_BACK, sets=LAST_POD, **AT_REST), False),
     "revertToTarget, while its pods are to go": (leaving(GIVEN_BACK, **AT_REST), False),
@@ -259,27 +252,44 @@ def test_a_released_app_whose_folder_is_gone_says_that_the_rest_goes():
     assert said["Released"] == "live traffic goes to Deployment old; what is left of the app goes"
 
 
+def half_way(desired=None, **spec):
+    """An app that has taken over one of two Services; `web-grpc` is somebody else's, and selects `app=web`."""
+    return before(
+        candidate(1),
+        view=service("web", 1, before=APP_WEB, selected=SelectedPods()),
+        sets=(pods(1, 3, metadata=PodMetadata(ADOPTED)),),
+        spec=replace(adopting(more_active_services=("web-grpc",)), **spec),
+        desired=desired or {},
+        observed={
+            "more_active_services": (foreign("web-grpc"),),
+            "deployment": DeploymentView("web-old", 3, APP_WEB, available=3),
+        },
+    )
+
+
 HALF_WAY = {
-    "release": (Release("web-old"), DeletionPolicy.KEEP, {}),
-    "the folder is gone": (None, DeletionPolicy.REVERT_TO_TARGET, GONE),
+    "it asks for the release": half_way(release=Release("web-old")),
+    "its folder is gone": half_way(GONE, deletion_policy=DeletionPolicy.REVERT_TO_TARGET),
 }
 
 
 @pytest.mark.parametrize("name", HALF_WAY)
 def test_an_app_whose_first_switch_ended_half_way_gives_back_what_it_has_taken_over(name):
     """Found so: it counted as released while one of its two Services led to its pods."""
-    release, policy, desired = HALF_WAY[name]
-    spec = replace(adopting(more_active_services=("web-grpc",)), release=release, deletion_policy=policy)
-    state = before(
-        candidate(1),
-        view=service("web", 1, before=APP_WEB, selected=SelectedPods()),
-        sets=(pods(1, 3, metadata=PodMetadata(ADOPTED)),),
-        spec=spec,
-        desired=desired,
-        observed={
-            "more_active_services": (foreign("web-grpc"),),
-            "deployment": DeploymentView("web-old", 3, APP_WEB, available=3),
-        },
-    )
-    assert did(state, HandBack, ScaleReplicaSet) == ["hand Service web back, to app=web"]
-    assert not is_to_go(state)
+    assert did(HALF_WAY[name], HandBack, ScaleReplicaSet) == ["hand Service web back, to app=web"]
+    assert not is_to_go(HALF_WAY[name])
+
+
+def test_an_app_whose_first_switch_ended_half_way_is_not_orphaned_so():
+    assert not is_to_go(half_way(GONE, deletion_policy=DeletionPolicy.ORPHAN))
+
+
+def test_pods_that_a_service_of_ours_leads_to_stay_though_another_one_would_select_them():
+    """Found so: whoever took `adopt` out at this moment had an app that ended every look with a broken invariant."""
+    assert did(half_way(adopt=None), ScaleReplicaSet) == []
+
+
+def test_an_app_that_is_to_be_orphaned_says_that_it_waits_for_its_services():
+    said = {each.type: each.message for each in decided(two_services(3, 2)).conditions}["GitReachable"]
+    ends = "it ends once its Services lead to the same pods, as deletionPolicy: orphan says"
+    assert said == f"the app's folder has left main; {ends}"

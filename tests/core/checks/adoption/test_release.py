@@ -538,3 +538,14 @@ def test_live_traffic_of_others_is_taken_over_anew_only_while_nothing_keeps_it_w
         switches += [each for each in decision.actions if isinstance(each, SwitchTraffic)]
         state = replace(state, record=decision.record)
     assert bool(switches) is (name == "nothing")
+
+
+def test_a_service_that_is_still_ours_is_repaired_while_another_one_is_back():
+    state = releasing(WIPED, spec=TWO, observed={"more_active_services": (GRPC_BACK,)}, record={"release": "old"})
+    blocked = replace(state, observed=replace(state.observed, deployment=replace(DEPLOYMENT, available=0)))
+    assert [each.name for each in decided(blocked).actions if isinstance(each, ApplyService)] == ["web"]
+
+
+def test_a_release_says_that_the_old_pods_stay_and_not_that_they_go():
+    said = {each.type: each.message for each in decided(releasing(record={"adopted": Adopted("old", 3)})).conditions}
+    assert said["Adopting"] == "live traffic goes back to Deployment old, whose pods stay"

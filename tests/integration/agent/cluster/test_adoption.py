@@ -89,6 +89,17 @@ def handed_over(web: App) -> bool:
     return web.live_tag() == "v1" and web.record.adopted is not None
 
 
+def adopted(world: Scenario, scale_down: str = "never") -> App:
+    """An app that has taken live traffic over from a Deployment."""
+    live(world)
+    world.start()
+    web = adopting(world, scale_down)
+    web.add("v1", "Adopt web")
+    web.wait(lambda: handed_over(web), "the Service is handed over")
+    web.wait_primary("v1")
+    return web
+
+
 def test_the_service_has_old_pods_then_ours_and_never_none_nor_both_before_it_moves(either: Scenario) -> None:
     live(either)
     either.start()
@@ -194,11 +205,7 @@ def _unreadable(web: App) -> str:
 
 
 def test_nobody_fights_over_a_deployment_that_is_scaled_up_again(either: Scenario) -> None:
-    live(either)
-    either.start()
-    web = adopting(either, "progressively")
-    web.add("v1", "Adopt web")
-    web.wait(lambda: handed_over(web), "the Service is handed over")
+    web = adopted(either, "progressively")
     web.wait(lambda: web.condition("Adopting")["reason"] == "Adopted", "the adoption is over")
     path = f"{collection('apps/v1', 'Deployment', either.namespace)}/old"
     either.cluster.patch(f"{path}/scale", {"spec": {"replicas": 1}})
@@ -275,12 +282,7 @@ def test_revert_to_target_gives_each_endpoint_back_and_leaves_the_budget(either:
 
 def test_a_release_under_a_new_name_waits_for_the_end_of_the_former_app(either: Scenario) -> None:
     """Its warm pods carry the labels that the Service gets back: they served before, and nobody gives them traffic."""
-    live(either)
-    either.start()
-    web = adopting(either, "never")
-    web.add("v1", "Adopt web")
-    web.wait(lambda: handed_over(web), "the Service is handed over")
-    web.wait_primary("v1")
+    web = adopted(either)
     shop = web.rename("shop")
     shop.wait(lambda: shop.condition("Adopting")["reason"] == "Adopted", "the app has its new name")
     eventually(lambda: _stand_ins(either) == 0, what="the labels are back")
@@ -369,12 +371,7 @@ def test_a_service_that_was_taken_over_keeps_what_it_said_of_its_pods_and_takes_
 
 
 def test_a_released_app_makes_no_service_anew_that_its_owner_replaces(world: Scenario) -> None:
-    live(world)
-    world.start()
-    web = adopting(world, "never")
-    web.add("v1", "Adopt web")
-    web.wait(lambda: handed_over(web), "handed over")
-    web.wait_primary("v1")
+    web = adopted(world)
     web.spec["release"] = {"deployment": "old"}
     web.configure()
     web.wait(lambda: web.record.released, "released")
