@@ -4,11 +4,9 @@ It knows paths, contents and messages; not apps, branches or pushes. Nothing her
 """
 
 import hashlib
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
@@ -59,13 +57,9 @@ class Committer:
         if not drafts:
             return []
         stamp = f"{self._identity()} {int(self._clock().timestamp())} +0000"
-        with tempfile.TemporaryDirectory(prefix="gitops-bg-") as scratch:
-            marks = Path(scratch) / "marks"
-            stream = b"".join(_commit(number, draft, stamp) for number, draft in enumerate(drafts))
-            self._mirror.local(
-                "fast-import", "--quiet", "--force", "--done", f"--export-marks={marks}", stdin=stream + b"done\n"
-            )
-            commits = _in_order(marks.read_bytes())
+        stream = b"".join(_commit(number, draft, stamp) for number, draft in enumerate(drafts))
+        answer = self._mirror.local("fast-import", "--quiet", "--force", "--done", stdin=stream + b"done\n")
+        commits = [text(commit) for commit in lines(answer)]
         return self._signed(commits, drafts) if self._mirror.settings.signing_key is not None else commits
 
     def _identity(self) -> str:
@@ -133,12 +127,9 @@ def _commit(number: int, draft: Draft, stamp: str) -> bytes:
             parts.append(f"D {path}\n".encode())
         else:
             parts.append(b"M 100644 inline %s\ndata %d\n%s\n" % (path.encode(), len(content), content))
+    # The id comes back on standard output: a file of marks would be left behind by an agent that is killed meanwhile.
+    parts.append(f"get-mark :{number + 1}\n".encode())
     return b"".join(parts)
-
-
-def _in_order(marks: bytes) -> list[str]:
-    pairs = (line.split(b" ") for line in lines(marks))
-    return [text(commit) for _, commit in sorted((int(mark[1:]), commit) for mark, commit in pairs)]
 
 
 def _plain(text: str) -> str:

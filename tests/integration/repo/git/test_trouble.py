@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import signal
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -232,6 +233,16 @@ class TestTheMirror:
         remote.publish("Second", {"apps/shop/web/x.yaml": "a: 1"})
         assert opened().poll().commit == remote.head()
         assert not any((mirror / name).exists() for name in left)
+
+    def test_a_write_has_no_file_outside_of_it_that_a_killed_agent_could_leave(
+        self, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Found so: a folder with the marks of fast-import, one for each agent that was killed at that moment."""
+        for named in ("mkdtemp", "mkstemp", "NamedTemporaryFile"):
+            monkeypatch.delattr(tempfile, named)
+        assert repository.commit_primaries([change(repository)])[WEB].result == "committed"
+        assert repository.publish({WEB: batch(entry(1), entry(2))}).commit == remote.head("gitops-bg/state/prod")
+        assert [found.entry.sequence for found in repository.history(WEB)] == [2, 1]
 
     def test_a_second_owner_is_refused_until_the_first_lets_go(self, opened: Opener, remote: GitRemote) -> None:
         first = opened()
