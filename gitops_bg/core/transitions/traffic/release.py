@@ -1,9 +1,9 @@
 """The steps around the way back of an adopted app: it begins, traffic has left, and the app may be adopted anew.
 
 From before the first Service is handed back the record says so, and it is finished, whatever anybody asks by then:
-Services that lead to two places would be worse than either. While the app is released no version serves, and all go to
-0 pods; which served last stays known. Once nobody asks for it any more the app begins again as it began, with
-``spec.adopt``.
+Services that lead to two places would be worse than either. Where none went back, and none can yet, it is taken back as
+it was asked for. While the app is released no version serves, and all go to 0 pods; which served last stays known. Once
+nobody asks for it any more the app begins again as it began, with ``spec.adopt``.
 """
 
 from dataclasses import replace
@@ -27,6 +27,8 @@ def note_release(world: World) -> World:
         return begin_again(world) if _is_wanted_again(world) else world
     if not is_releasing(world):
         return world
+    if _is_taken_back(world):
+        return world.with_record(replace(world.record, release=""))
     return _begun(_arrived(world))
 
 
@@ -47,8 +49,14 @@ def _arrived(world: World) -> World:
 
 
 def _is_wanted_again(world: World) -> bool:
-    """Whether main, as it was read now, has the app and asks for no release."""
-    return world.asked_release is None and world.in_main_for_sure
+    """Whether main, as it was read now, has the app and asks for no release; files with a mistake ask for nothing."""
+    return world.asked_release is None and world.in_main_for_sure and not world.desired.problems
+
+
+def _is_taken_back(world: World) -> bool:
+    """Whether a release that was begun is wanted no more, while every Service is still ours and none can go back."""
+    still_ours = all(view is not None and view.ours for _, view in world.active_services)
+    return _is_wanted_again(world) and still_ours and bool(still_missing(world))
 
 
 def begin_again(world: World) -> World:

@@ -549,3 +549,46 @@ def test_a_service_that_is_still_ours_is_repaired_while_another_one_is_back():
 def test_a_release_says_that_the_old_pods_stay_and_not_that_they_go():
     said = {each.type: each.message for each in decided(releasing(record={"adopted": Adopted("old", 3)})).conditions}
     assert said["Adopting"] == "live traffic goes back to Deployment old, whose pods stay"
+
+
+# --- a wish that is taken back ---
+
+NOT_WANTED = replace(SPEC, release=None)
+CANNOT = {"its pods are not up": replace(DEPLOYMENT, available=0), "it is gone": replace(DEPLOYMENT, gone=True)}
+MISTAKE = Problem("app.yaml", "no mapping", remedy="write a mapping")
+
+
+@pytest.mark.parametrize("name", CANNOT)
+def test_a_release_that_moved_no_service_and_can_move_none_is_taken_back_with_the_wish(name):
+    """Found so: a Deployment that nobody could start kept the app frozen, and no revert of the release ended it."""
+    state = releasing(OURS, CANNOT[name], spec=NOT_WANTED, record={"release": "old"})
+    assert decided(state).record.release == ""
+
+
+FINISHED = {
+    "every Service can go back now": releasing(spec=NOT_WANTED, record={"release": "old"}),
+    "one of two is back": releasing(
+        OURS,
+        CANNOT["its pods are not up"],
+        spec=replace(TWO, release=None),
+        observed={"more_active_services": (GRPC_BACK,)},
+        record={"release": "old"},
+    ),
+    "a Service was not found": releasing(None, CANNOT["it is gone"], spec=NOT_WANTED, record={"release": "old"}),
+    "main was rewritten": releasing(
+        OURS, CANNOT["it is gone"], spec=NOT_WANTED, record={"release": "old"}, desired={"history_rewritten": "f" * 40}
+    ),
+    "the files have a mistake, and do not say what they ask": releasing(
+        OURS, CANNOT["it is gone"], spec=NOT_WANTED, record={"release": "old"}, desired={"problems": (MISTAKE,)}
+    ),
+    "it is asked for": releasing(OURS, CANNOT["it is gone"], record={"release": "old"}),
+}
+
+
+@pytest.mark.parametrize("name", FINISHED)
+def test_a_release_that_has_begun_is_finished(name):
+    assert decided(FINISHED[name]).record.release == "old"
+
+
+def test_files_with_a_mistake_do_not_take_traffic_back_from_a_released_app():
+    assert decided(released(spec=NOT_WANTED, desired={"problems": (MISTAKE,)})).record.released
