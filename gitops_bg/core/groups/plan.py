@@ -63,11 +63,21 @@ def is_in_place(world: GroupWorld) -> bool:
     taken = all(
         name in own and live[name].route == route and live[name].accepted is not False for name, route in routes.items()
     )
-    services = world.observed.services
-    followed = all(
-        service in services and services[service].member == member for service, member in wanted_services(world).items()
-    )
+    followed = all(_is_followed(world, service, member) for service, member in wanted_services(world).items())
     return taken and followed and own <= routes.keys()
+
+
+def _is_followed(world: GroupWorld, service: str, member: str) -> bool:
+    """Whether a Service follows a member, or need not now: it can follow none without pods, and traffic that is to
+    leave the version must not wait for them. On the way back it must not stay with the version that is left, either.
+    """
+    live, moving = world.observed.services.get(service), world.record.transition
+    if live is not None and live.member == member:
+        return True
+    if moving is None or moving.step is TransitionStep.SWITCH or world.answers(member):
+        return False
+    left = members_of(after_of(world, moving.target, moving.archive_size)).get(service)
+    return not moving.withdrawn or live is None or live.member != left
 
 
 def actions_of(world: GroupWorld) -> tuple[GroupAction, ...]:

@@ -261,3 +261,70 @@ def test_a_version_whose_service_has_the_name_of_somebody_elses_is_not_promoted(
     world.foreign = set()
     world.settle()
     assert (world.stages, world.services["search"]) == ("v1L v2A", "search-v2")
+
+
+# --- a version whose own Services cannot be in place ---
+
+
+def with_dead_service(*, late: bool) -> World:
+    """A group whose active version, the second one, has a Service that leads nowhere, because its pods are not up."""
+    first, second = version(cart="/cart"), version(cart="/cart", tips="/tips")
+    world = World({"v1": first, "v2": version(cart="/cart") if late else second})
+    world.settle()
+    world.active = "v2"
+    world.settle()
+    world.gone = {"tips-v2"}
+    if late:
+        world.versions["v2"] = replace(second, content="2b")
+    else:
+        del world.services["tips"]
+    world.settle()
+    assert (world.active, world.services.get("tips", "nowhere")) == ("v2", "nowhere")
+    return world
+
+
+@pytest.mark.parametrize("late", [True, False], ids=["it never had a pod", "somebody deleted it"])
+@pytest.mark.parametrize("target", ["v1", "v3"], ids=["the way back", "the version that mends it"])
+def test_a_service_that_leads_nowhere_keeps_traffic_in_no_version(late: bool, target: str) -> None:
+    """Found so: the first step waited for the Service, and with it for the pods that the user goes away from."""
+    world = with_dead_service(late=late)
+    world.versions["v3"] = version(cart="/cart", tips="/tips")
+    world.settle()
+    world.active = target
+    world.settle()
+    assert world.ask("/cart") == f"cart-{target}"
+    assert world.record.transition is None
+
+
+def test_a_move_that_is_withdrawn_before_traffic_moved_does_not_wait_for_it_either() -> None:
+    world = with_dead_service(late=True)
+    world.versions["v3"] = version(cart="/cart", tips="/tips")
+    world.settle()
+    world.active = "v3"
+    with suppress(Died):
+        world.step(1)
+    assert world.record.transition is not None
+    world.active = "v2"
+    world.settle()
+    assert world.record.transition is None
+    assert world.stages.endswith("v2A v3C")
+
+
+def test_a_way_back_out_of_a_switch_is_not_done_while_a_service_still_follows_the_version_that_it_leaves() -> None:
+    """Without a Gateway only Services lead anywhere."""
+    world = World({"v1": version(cart="/cart"), "v2": version(cart="/cart")}, gateway=None)
+    world.settle()
+    world.active = "v2"
+    for _ in range(20):
+        with suppress(Died):
+            world.step(1)
+        if world.services["cart"] == "cart-v2":
+            break
+    assert world.record.transition is not None
+    world.active, world.gone = "v1", {"cart-v1"}
+    world.settle()
+    assert world.services["cart"] == "cart-v2"
+    assert world.record.transition is not None
+    world.gone = set()
+    world.settle()
+    assert (world.services["cart"], world.record.transition) == ("cart-v1", None)
