@@ -131,6 +131,18 @@ def test_to_name_the_version_again_measures_it_again() -> None:
     assert [run.phase for run in world.record.analyses.past] == [BAD]
 
 
+@pytest.mark.parametrize("at_start", [True, False], ids=["before its first measurement", "between two"])
+def test_a_clock_that_is_set_back_lengthens_no_analysis(at_start: bool) -> None:
+    plan = Plan((Metric("smoke", "web", "{}", interval=60, count=2, initial_delay=60 if at_start else 0),))
+    world = analysed(PRE, before=plan, finds={PRE: GOOD})
+    world.settle()
+    assert world.stages == "v1A v2C"
+    world.after(-86_400).settle()
+    for _ in range(2):
+        world.after(60).settle()
+    assert world.stages == "v1L v2A"
+
+
 def test_a_verdict_for_one_content_lets_no_other_content_through() -> None:
     world = analysed(PRE, finds={PRE: GOOD}, accepts=None)
     world.settle()

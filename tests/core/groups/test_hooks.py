@@ -85,6 +85,17 @@ def test_nothing_is_asked_until_every_service_is_healthy_nor_in_a_suspended_grou
     assert world.stages == "v1L v2A"
 
 
+@pytest.mark.parametrize("hook", [SMOKE, MAY_I, LOAD])
+def test_a_clock_that_is_set_back_keeps_no_hook_from_being_asked_again(hook: Hook) -> None:
+    world = asked(hook, answers_with={hook.name: WAIT})
+    world.settle()
+    world.after(-86_400).settle()
+    world.answers_with[hook.name] = YES
+    for _ in range(hook.iterations):
+        world.after(60).settle()
+    assert world.stages == "v1L v2A"
+
+
 def test_a_hook_gets_the_version_the_former_one_and_a_key_that_a_try_keeps() -> None:
     world = asked(SMOKE, answers_with={"smoke": WAIT})
     world.settle()

@@ -50,12 +50,24 @@ def trust_no_future(world: World) -> World:
         replace(
             record,
             versions=tuple(_version(one, now) for one in record.versions),
-            analyses=replace(record.analyses, runs=tuple(_run(one, now) for one in record.analyses.runs)),
-            hook_state=replace(record.hook_state, runs=tuple(_by_now(one, now) for one in record.hook_state.runs)),
-            outbox=replace(record.outbox, messages=tuple(_by_now(one, now) for one in record.outbox.messages)),
-            operator=replace(record.operator, restart=_by_now(restart, now) if restart else None),
+            analyses=replace(record.analyses, runs=tuple(run_by_now(one, now) for one in record.analyses.runs)),
+            hook_state=replace(record.hook_state, runs=tuple(by_now(one, now) for one in record.hook_state.runs)),
+            outbox=replace(record.outbox, messages=tuple(by_now(one, now) for one in record.outbox.messages)),
+            operator=replace(record.operator, restart=by_now(restart, now) if restart else None),
         )
     )
+
+
+def by_now(part: _Part, now: datetime) -> _Part:
+    """Return a part of a record with each time that is still to come set to now."""
+    moments = {name: getattr(part, name) for name in _HAPPENED[type(part)]}
+    ahead: dict[str, datetime] = {name: now for name, moment in moments.items() if moment is not None and moment > now}
+    return replace(part, **ahead) if ahead else part  # type: ignore[arg-type]
+
+
+def run_by_now(run: AnalysisRun, now: datetime) -> AnalysisRun:
+    """As `by_now`, for an analysis and its metrics."""
+    return replace(by_now(run, now), metrics=tuple(by_now(one, now) for one in run.metrics))
 
 
 def _parts(record: Record) -> Iterator[object]:
@@ -79,21 +91,11 @@ def _is_ahead(part: object, now: datetime) -> bool:
     return False
 
 
-def _by_now(part: _Part, now: datetime) -> _Part:
-    moments = {name: getattr(part, name) for name in _HAPPENED[type(part)]}
-    ahead: dict[str, datetime] = {name: now for name, moment in moments.items() if moment is not None and moment > now}
-    return replace(part, **ahead) if ahead else part  # type: ignore[arg-type]
-
-
 def _version(version: Version, now: datetime) -> Version:
-    version = _by_now(version, now)
+    version = by_now(version, now)
     stabilization, retirement = version.stabilization, version.retirement
     return replace(
         version,
-        stabilization=_by_now(stabilization, now) if stabilization else None,
-        retirement=_by_now(retirement, now) if retirement else None,
+        stabilization=by_now(stabilization, now) if stabilization else None,
+        retirement=by_now(retirement, now) if retirement else None,
     )
-
-
-def _run(run: AnalysisRun, now: datetime) -> AnalysisRun:
-    return replace(_by_now(run, now), metrics=tuple(_by_now(one, now) for one in run.metrics))
