@@ -51,6 +51,11 @@ class World:
         """The target of main, or why it is unknown."""
         return self.desired.target
 
+    @property
+    def knows_target(self) -> bool:
+        """Whether main says what is wanted next, or that nothing is: an unread or broken file says neither."""
+        return bool(self.target) or self.target is Missing.ABSENT
+
     @cached_property
     def target_digest(self) -> str:
         """The digest that the target names, or empty."""

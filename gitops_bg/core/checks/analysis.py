@@ -2,6 +2,7 @@
 
 from gitops_bg.core.checks.draining import reaches_only
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Plan
+from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World
 
@@ -24,11 +25,22 @@ def has_passed_analysis(world: World, version: Version) -> bool:
 
 
 def is_in_preview(world: World, version: Version) -> bool:
-    """Whether the preview Service, where there is one, leads to the pods of a version and to no others."""
-    if version.available_since is None:
+    """Whether the preview Service, where there is one, leads to all available pods of a version and to no others."""
+    if version.available_since is None or not is_shown(world, version):
         return False
     asked = world.spec.strategy.preview_service is not None
     return not asked or reaches_only(world, world.observed.preview_service, version)
+
+
+def is_shown(world: World, version: Version) -> bool:
+    """Whether the preview Service, where there is one, is for a version, and leads to no other: what asks it gets no
+    answers of another one. One that leads nowhere is an answer about the preview.
+    """
+    if world.spec.strategy.preview_service is None:
+        return True
+    view = world.observed.preview_service
+    leads_elsewhere = view is not None and (view.digest not in ("", short(version.digest)) or view.other_endpoints)
+    return world.record.routing.preview == version.digest and not leads_elsewhere
 
 
 SKIPPED = "skipped by `promote --full`"

@@ -142,7 +142,7 @@ BEFORE_COMMIT = {
         (False, "pre-promotion analysis: begins when Service web-preview reaches exactly its pods", None),
     ),
     "analysis: begins as soon as the preview reaches its pods alone": (
-        waiting(spec=JUDGED, observed={"preview_service": service("web-preview", 2)}),
+        waiting(spec=JUDGED, record={"preview": digest(2)}, observed={"preview_service": service("web-preview", 2)}),
         GateKind.ANALYSIS,
         (False, "pre-promotion analysis: begins now", None),
     ),

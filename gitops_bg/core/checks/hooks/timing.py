@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+from gitops_bg.core.checks.analysis import is_shown
 from gitops_bg.core.checks.hooks.queries import (
     goes_forward,
     hooks_of,
@@ -23,6 +24,8 @@ from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World
 
 CONFIRM_PROMOTION, ROLLBACK = HookType.CONFIRM_PROMOTION, HookType.ROLLBACK
+ASKS_THE_PREVIEW = (HookType.PRE_ROLLOUT, HookType.ROLLOUT)
+"""The types whose backends test a version through the preview Service: they are asked while that leads to it alone."""
 
 
 def query_deadlines(world: World) -> Iterator[datetime]:
@@ -46,6 +49,8 @@ def _is_watched(world: World, version: Version, run: HookRun) -> bool:
         return goes_forward(world, version) or is_judged_live(world, version)
     answered = run.type is CONFIRM_PROMOTION and not run.final and world.incoming == version
     if answered or is_skipped(world, version, run.type):
+        return False
+    if run.type in ASKS_THE_PREVIEW and not is_shown(world, version):
         return False
     return goes_forward(world, version) and not world.frozen
 

@@ -13,7 +13,7 @@ from gitops_bg.core.world import World
 
 def choose_preview(world: World) -> World:
     """Point the preview to the ready candidate; until it is ready, and for a held one, keep it; else follow live
-    traffic.
+    traffic. While nobody knows whether it is a candidate still, it stays, too (decision 17).
 
     A version that ``primary.yaml`` names keeps the preview until its hooks and analysis have ended, because they use
     it.
@@ -39,6 +39,7 @@ def _choice(world: World) -> str:
         return newest.digest
     shown = world.record.version(world.record.routing.preview)
     still_of_use = newest is not None or bool(world.record.held(world.record.routing.preview))
+    still_of_use |= shown is not None and shown.stage is Stage.CANDIDATE and not world.knows_target
     if shown and still_of_use and shown.stage is not Stage.ARCHIVED:
         return shown.digest
     return world.record.routing.traffic

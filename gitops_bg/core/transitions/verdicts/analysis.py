@@ -6,7 +6,7 @@ a retry answers with a new run. Nothing is measured here: `Decision.measurements
 
 from dataclasses import replace
 
-from gitops_bg.core.checks.analysis import POST, PRE, is_in_preview, plan_of
+from gitops_bg.core.checks.analysis import POST, PRE, is_in_preview, is_shown, plan_of
 from gitops_bg.core.checks.draining import arrived_at
 from gitops_bg.core.checks.hooks.queries import has_passed
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Plan
@@ -63,13 +63,24 @@ def _let_fallback_go(world: World, run: AnalysisRun) -> World:
 
 
 def drop_stale(world: World) -> World:
-    """Forget runs of other rollouts, and end runs whose version or plan is gone, or whose version traffic leaves."""
+    """Forget runs of other rollouts, and end runs whose version or plan is gone, or whose version traffic leaves.
+
+    One whose version the preview Service has left begins anew: what answered meanwhile was another version.
+    """
     for run in world.record.analyses.runs:
         if _is_stale(world, run):
             waited_for = world.record.keeps_warm(run.fallback)
             world = _without_run(world, run)
             world = _let_fallback_go(world, run) if waited_for else world
+        elif _lost_its_preview(world, run):
+            world = _with_run(world, anew(run))
     return world
+
+
+def _lost_its_preview(world: World, run: AnalysisRun) -> bool:
+    version = world.record.version(run.digest)
+    is_measured = run.stage is PRE and run.running and run.started_at is not None
+    return is_measured and version is not None and not is_shown(world, version)
 
 
 def _is_stale(world: World, run: AnalysisRun) -> bool:

@@ -6,7 +6,7 @@ neither promotes nor rolls back. No hook is asked about a rollback, and none blo
 
 from dataclasses import replace
 
-from gitops_bg.core.checks.analysis import has_passed_analysis, is_in_preview
+from gitops_bg.core.checks.analysis import has_passed_analysis, is_in_preview, is_shown
 from gitops_bg.core.checks.gates import waits_only_for_hooks
 from gitops_bg.core.checks.hooks.queries import (
     answered,
@@ -18,7 +18,7 @@ from gitops_bg.core.checks.hooks.queries import (
     is_skipped,
     run_of,
 )
-from gitops_bg.core.checks.hooks.timing import CONFIRM_PROMOTION, ROLLBACK, asked_about
+from gitops_bg.core.checks.hooks.timing import ASKS_THE_PREVIEW, CONFIRM_PROMOTION, ROLLBACK, asked_about
 from gitops_bg.core.model.hooks import (
     Answer,
     Hook,
@@ -27,6 +27,7 @@ from gitops_bg.core.model.hooks import (
     expires_at,
     failure_limit_exceeded,
     id_of,
+    satisfied,
     take,
 )
 from gitops_bg.core.model.record import Cause, Event
@@ -62,11 +63,14 @@ def _drop_stale(world: World) -> World:
 
 def _is_stale(world: World, run: HookRun) -> bool:
     version = world.record.version(run.digest)
-    known = any((hook.name, hook.type) == (run.hook, run.type) for hook in world.spec.strategy.hooks)
-    if version is None or version.rollout != run.rollout or not known:
+    hooks = {(hook.name, hook.type): hook for hook in world.spec.strategy.hooks}
+    hook = hooks.get((run.hook, run.type))
+    if version is None or version.rollout != run.rollout or hook is None:
         return True
     if run.final and not _is_about_to_move(world, version):
         return True
+    if run.type in ASKS_THE_PREVIEW and not satisfied(run, hook) and not is_shown(world, version):
+        return True  # Another version answers now: it is asked anew, once that is over.
     newest = max(one.rollout for one in world.record.hook_state.runs)
     return run.rollout != newest and not goes_forward(world, version) and not is_judged_live(world, version)
 
