@@ -26,7 +26,8 @@ def _wanted(world: World, version: Version) -> int:
     full = _shown(world, version, full)
     held_back = not version.was_active and awaits_confirmation(world, version)
     if version.digest == world.desired_digest and not held_back:
-        return max(full, _like(world, version), pods_of_others(world))
+        as_now = live if world.switch_kind is SwitchKind.ROLLBACK else 0  # a way back waits for no pod that was there
+        return max(full, as_now, _like(world, version), pods_of_others(world))
     if version.stage is Stage.ARCHIVED:
         return 0
     if version.was_active:
@@ -52,11 +53,11 @@ def _to_go_back_to(world: World, version: Version, full: int) -> int:
     """Return the full size, but do not shrink a rollback target below the size of the live version.
 
     A smaller ``replicas`` therefore reaches the live version first, and a rollback never waits for pods to come back
-    (I6). The rollback target does not follow an autoscaler down either while the live version is on probation: a broken
-    version asks for few pods.
+    (I6). The rollback target does not follow an autoscaler down either while the live version is not proven yet: a
+    broken version asks for few pods.
     """
     live = _live(world, version.digest)
-    if world.record.autoscaler and world.active and world.active.stabilization:
+    if world.record.autoscaler and world.unproven:
         return max(full, live)
     return max(full, min(live, _like(world, version)))
 

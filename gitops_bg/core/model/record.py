@@ -194,6 +194,8 @@ class Switch:
     reason: str = ""
     withdrawn: bool = False
     """The switch is no longer wanted; it is over once none of its writes can succeed any more (``end_withdrawn``)."""
+    pods: int = 0
+    """How many pods of the version were available when it was decided; 0 where an older agent decided it."""
 
 
 class RolloutOutcome(StrEnum):

@@ -8,6 +8,7 @@ from gitops_bg.core.checks.availability import is_available
 from gitops_bg.core.checks.sizes import needed_to_switch, wanted_size
 from gitops_bg.core.invariants import violations
 from gitops_bg.core.model import actions as act
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, Metric, Plan
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import AuxiliaryView, OperatorCommand
@@ -16,6 +17,7 @@ from gitops_bg.core.model.version import ConfigurationRef, Stabilization
 from gitops_bg.core.names import replica_set_name
 from gitops_bg.core.world import World
 from tests.core.simulation import APP, COPY, Simulation, automatic, deployed, manual, template
+from tests.core.transitions.test_analysis import measure
 from tests.core.worlds import (
     NOW,
     active,
@@ -414,3 +416,49 @@ def aim(sim: Simulation) -> str:
     return next(
         (sim.tag(each) for each, pods in sim.pods.items() if replica_set_name(APP, pods.number, each) == named), ""
     )
+
+
+# --- the way back is as large as what it replaced ---
+
+
+def at_eight(*, judged: bool = False) -> Simulation:
+    """Version 2 serves with the 8 pods that version 1 had, and has kept them for longer than its deadline."""
+    plan = Plan((Metric("errors", "web", interval=600, count=100),)) if judged else None
+    sim = Simulation(automatic(post_promotion_analysis=plan))
+    sim.autoscale(2, 8)
+    sim.push("1")
+    sim.settle()
+    sim.load(8)
+    sim.pods_come_up()
+    sim.settle()
+    sim.push("2")
+    sim.settle()
+    assert (sim.live, sizes_of(sim)) == ("2", {"1": 8, "2": 8})
+    return sim
+
+
+def sizes_of(sim: Simulation) -> dict[str, int]:
+    return {sim.tag(digest): each.replicas for digest, each in sim.pods.items()}
+
+
+def test_the_version_to_go_back_to_keeps_its_pods_until_the_verdict():
+    """A version that answers every request with an error at once asks for few pods."""
+    sim = at_eight(judged=True)
+    measure(sim, AnalysisPhase.SUCCESSFUL)
+    sim.later(seconds=601)
+    sim.settle()
+    sim.load(2)
+    sim.settle()
+    assert sizes_of(sim) == {"1": 8, "2": 2}
+    measure(sim, AnalysisPhase.FAILED)
+    assert (sim.live, sim.pods[template("1").digest].available) == ("1", 8)
+
+
+def test_a_rollback_does_not_shrink_what_it_goes_to():
+    sim = at_eight()
+    sim.load(2)
+    sim.pods_fail("1", 1)
+    sim.step()
+    sim.set_primary("1", "revert")
+    sim.step()
+    assert sizes_of(sim)["1"] == 8

@@ -156,3 +156,17 @@ ARCHIVED = {
 def test_goes_to_the_archive(name):
     state, numbers = ARCHIVED[name]
     assert {v.number for v in archive(state).record.versions if v.stage is Stage.ARCHIVED} == numbers
+
+
+def test_the_limit_keeps_what_one_would_go_back_to_before_what_never_served():
+    """Found so: two pushes after a promotion took the way back away, and kept a candidate that nobody wanted."""
+    sim = deployed(manual(scale_down_delay_revision_limit=1))
+    sim.push("2")
+    sim.settle()
+    sim.merge()
+    sim.settle()
+    for tag in ("3", "4"):
+        sim.later(seconds=10)
+        sim.push(tag)
+        sim.settle()
+    assert {sim.tag(digest): each.replicas for digest, each in sim.pods.items()} == {"1": 3, "2": 3, "3": 0, "4": 3}

@@ -11,7 +11,7 @@ from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.version import Stabilization, Stage
 from gitops_bg.core.status.timers import wake_at
 from gitops_bg.core.transitions.traffic.stabilization import watch_active
-from tests.core.simulation import Simulation, automatic, deployed, manual
+from tests.core.simulation import Simulation, automatic, deployed, manual, template
 from tests.core.worlds import NOW, SECOND, active, archived, candidate, digest, legacy, pods, target, world
 
 LONG_AGO = NOW - 600 * SECOND
@@ -130,6 +130,26 @@ def test_pods_that_fail_after_the_switch_bring_traffic_back_for_good(spec):
     app.settle()
     assert (app.live, app.primary, app.held) == ("1", "1", {"2"})
     assert app.recorded_moves() == app.moves
+
+
+@pytest.mark.parametrize("left", [0, 1])
+def test_pods_that_fail_before_anybody_looks_after_the_switch_bring_traffic_back_too(left):
+    """Found so: the pods that a version has to keep were counted once they had gone."""
+    world = deployed(automatic())
+    world.push("2")
+    for _ in range(30):
+        world.step()
+        world.pods_come_up()
+        if world.live == "2":
+            break
+    assert world.record.routing.traffic == template("1").digest, "the switch is written, and nobody has seen it"
+    world.later(seconds=20)
+    world.pods_fail("2", left)
+    for _ in range(3):
+        for _ in range(10):
+            world.step()
+        world.later(seconds=601)
+    assert world.live == "1"
 
 
 def test_last_good_version_stays_warm_while_the_new_one_fails():

@@ -54,13 +54,13 @@ def test_a_switch_is_decided_with_its_commit_person_and_reason():
     switch = decide_switch(world(active(1), candidate(2), names_=2)).record.routing.switch
     changed = primary(2).changed_by
     assert switch == Switch(
-        digest(1), digest(2), SwitchKind.PROMOTION, NOW, changed.commit, changed.author, changed.subject
+        digest(1), digest(2), SwitchKind.PROMOTION, NOW, changed.commit, changed.author, changed.subject, pods=3
     )
 
 
 def test_a_rollback_without_git_is_decided_with_its_person_and_reason_and_no_commit():
     switch = decide_switch(world(legacy(1), active(2), names_=2, record={"override": BACK})).record.routing.switch
-    assert switch == Switch(digest(2), digest(1), SwitchKind.ROLLBACK, NOW, "", "ada", "5xx")
+    assert switch == Switch(digest(2), digest(1), SwitchKind.ROLLBACK, NOW, "", "ada", "5xx", pods=3)
 
 
 DECIDED = Switch(digest(1), digest(2), SwitchKind.PROMOTION, NOW.replace(hour=1))

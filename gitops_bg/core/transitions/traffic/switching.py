@@ -38,7 +38,7 @@ def settle_switch(world: World) -> World:
     to, origin = world.record.version(switch.to_digest), world.record.version(switch.from_digest)
     if to is None:
         return world
-    world = world.with_version(_activated(world, to, switch.switch_kind))
+    world = world.with_version(_activated(world, to, switch.switch_kind, switch.pods))
     if origin and origin.digest != to.digest:
         world = world.with_version(_left(world, origin))
         if switch.switch_kind is SwitchKind.ROLLBACK and not world.record.objection(origin.digest):
@@ -88,10 +88,12 @@ def take_up(world: World) -> World:
     return world.with_record(replace(moved, holds=record.holds, past_holds=record.past_holds))
 
 
-def _activated(world: World, version: Version, switch_kind: SwitchKind) -> Version:
-    stabilization = (
-        Stabilization(world.available(version.digest), world.now) if switch_kind is SwitchKind.PROMOTION else None
-    )
+def _activated(world: World, version: Version, switch_kind: SwitchKind, decided_with: int = 0) -> Version:
+    """The version as it serves. It has to keep the pods with which the switch was decided: it may have lost them since,
+    while nobody looked.
+    """
+    pods = max(decided_with, world.available(version.digest))
+    stabilization = Stabilization(pods, world.now) if switch_kind is SwitchKind.PROMOTION else None
     kept = retain(world, version)
     return replace(
         kept,
@@ -189,7 +191,8 @@ def _with_switch(world: World, coming: Version) -> World:
     if decided:  # To another version: a write of that switch must not come in between.
         return _without_switch(world)
     commit, by, reason = _decided_by(world)
-    switch = Switch(world.record.routing.traffic, coming.digest, world.switch_kind, world.now, commit, by, reason)
+    origin, kind, pods = world.record.routing.traffic, world.switch_kind, world.available(coming.digest)
+    switch = Switch(origin, coming.digest, kind, world.now, commit, by, reason, pods=pods)
     return _note_overridden(world, coming).with_part(replace(world.record.routing, switch=switch))
 
 

@@ -50,10 +50,17 @@ def _deadline(world: World, version: Version, since: datetime, *, aborted: bool)
 
 
 def archive(world: World) -> World:
-    """Archive versions whose delay is over, at 0 pods; the newest keep their delay, up to the limit."""
+    """Archive versions whose delay is over, at 0 pods. Up to the limit they keep their delay: what one would go back to
+    before what never served, the newest first.
+    """
     if world.suspended:
         return world
-    retiring = sorted((v for v in world.record.versions if v.retiring), key=lambda v: v.number, reverse=True)
+    back = world.rollback_target
+    retiring = sorted(
+        (version for version in world.record.versions if version.retiring),
+        key=lambda version: (version == back, version.was_active, version.arrived, version.number),
+        reverse=True,
+    )
     limit = world.spec.strategy.scale_down_delay_revision_limit
     warm = retiring if limit is None else retiring[:limit]
     needed = _on_call(world)
