@@ -186,10 +186,11 @@ def job_name(subject: "Subject", measurement: "MeasurementId") -> str:
     """The name of the Job of a measurement: always the same, so that the Job is found again and never created twice.
 
     >>> from gitops_bg.core.model.analysis.runs import AnalysisStage, MeasurementId
-    >>> job_name(AppKey("shop", "web"), MeasurementId("e1", 3, AnalysisStage.PRE, 1, "Smoke test", 0))
-    'web-pre-smoke-test-d20c69ec03'
+    >>> job_name(AppKey("shop", "web"), MeasurementId("e1", 3, AnalysisStage.PRE, 1, "Smoke test", 0, 1_767_225_600))
+    'web-pre-smoke-test-fbab55953c'
     """
-    identity = "\0".join((subject.namespace, subject.name, measurement.epoch, str(measurement)))
+    run = f"{measurement.epoch}.{measurement.begun}"
+    identity = "\0".join((subject.namespace, subject.name, run, str(measurement)))
     tail = hashlib.sha256(identity.encode()).hexdigest()[:10]
     readable = re.sub("[^a-z0-9]+", "-", f"{subject.name}-{measurement.stage}-{measurement.metric}".lower())
     return f"{readable[: LONGEST_NAME - len(tail) - 1].strip('-')}-{tail}"

@@ -132,4 +132,4 @@ def test_a_selector_names_the_app_and_the_version():
 
 def test_job_of_a_long_metric_has_a_name_of_63_characters():
     measured = MeasurementId("5eed", 3, AnalysisStage.PRE, 1, "m" * 60, 0)
-    assert names.job_name(AppKey("shop", "web"), measured) == f"web-pre-{'m' * 44}-5789c6ddb5"
+    assert names.job_name(AppKey("shop", "web"), measured) == f"web-pre-{'m' * 44}-f61ffea2ba"

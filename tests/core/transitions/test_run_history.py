@@ -5,12 +5,13 @@ from datetime import timedelta
 
 import pytest
 
+from gitops_bg.core import names
 from gitops_bg.core.model.analysis.history import MOST_CHARACTERS, Analyses
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult, MetricRun
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.spec.codec import to_json
-from tests.core.simulation import Simulation, manual
+from tests.core.simulation import APP, Simulation, manual
 from tests.core.transitions.test_analysis import (
     BAD,
     BROKEN,
@@ -166,3 +167,41 @@ def test_of_a_run_that_is_over_nobody_remembers_what_was_asked() -> None:
     run = AnalysisRun(AnalysisStage.PRE, digest(1), 1, started_at=EARLIER, phase=AnalysisPhase.SUCCESSFUL)
     (past,) = Analyses().without_run(replace(run, metrics=(MetricRun(metric),)), EARLIER).past
     assert past.metrics == (MetricRun(Metric("errors", "web")),)
+
+
+# --- a run that begins a second time in one rollout ---
+
+
+@pytest.mark.parametrize("remembered", [5, 0], ids=["the first is remembered", "it is forgotten"])
+def test_a_run_that_begins_again_takes_no_measurement_of_the_first_for_its_own(remembered):
+    """Found so: its Job had the name of the first run's, which had ended well, and so nothing was measured."""
+    world = analysed(manual(), pre=ONCE)
+    limited(world, good=remembered, bad=remembered)
+    world.push("2")
+    world.settle()
+    (first,) = world.decide().measurements
+    measure(world, GOOD)
+    world.set_primary("9", "somebody promotes another version")
+    world.settle()
+    better = replace(ONCE.metrics[0], query='{"url": "http://web/better"}')
+    world.spec = replace(world.spec, strategy=replace(world.spec.strategy, pre_promotion_analysis=Plan((better,))))
+    world.later(seconds=60)
+    measure(world, BAD)
+    world.settle()
+    (second,) = world.decide().measurements
+    assert second.metric.query == better.query
+    assert (second.id.rollout, second.id.stage) == (first.id.rollout, first.id.stage)
+    assert names.job_name(APP, second.id) != names.job_name(APP, first.id)
+    assert second.id.attempt == (2 if remembered else 1)
+
+
+def test_a_plan_that_is_taken_out_and_put_back_is_measured_anew():
+    world = analysed(manual(), pre=ONCE)
+    world.push("2")
+    world.settle()
+    (first,) = world.decide().measurements
+    for plan in (None, ONCE):
+        world.spec = replace(world.spec, strategy=replace(world.spec.strategy, pre_promotion_analysis=plan))
+        world.settle()
+    (second,) = world.decide().measurements
+    assert second.id != first.id

@@ -22,7 +22,7 @@ from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.groups.suspension import is_suspended
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.analysis.history import MOST_RUNS
-from gitops_bg.core.model.analysis.metrics import Plan
+from gitops_bg.core.model.analysis.metrics import AnalysisStage, Plan
 from gitops_bg.core.model.analysis.runs import AnalysisRun, anew, begin, take, why
 from gitops_bg.core.model.hooks import HookType
 
@@ -63,7 +63,13 @@ def await_verdict(world: GroupWorld, version: str, source: str, kind: Transition
         world = _without_run(world, last)
     if plan_of(world, POST) is None:
         return world
-    return _with_run(world, AnalysisRun(POST, digest_of(world, version), rollout_of(world, version), fallback=source))
+    return _with_run(world, _first_run(world, POST, version, fallback=source))
+
+
+def _first_run(world: GroupWorld, stage: AnalysisStage, version: str, fallback: str = "") -> AnalysisRun:
+    rollout = rollout_of(world, version)
+    attempt = world.record.analyses.next_attempt(stage, rollout)
+    return AnalysisRun(stage, digest_of(world, version), rollout, attempt, fallback)
 
 
 def rollout_of(world: GroupWorld, version: str) -> int:
@@ -116,8 +122,7 @@ def _begin_pre(world: GroupWorld) -> GroupWorld:
     if not is_free or is_suspended(world) or not is_ready:
         return world
     active = world.record.state.only(VersionStage.ACTIVE)
-    run = AnalysisRun(PRE, digest_of(world, version), rollout_of(world, version))
-    return _begun(world, run, plan, stable=active)
+    return _begun(world, _first_run(world, PRE, version), plan, stable=active)
 
 
 def _may_still_stop(world: GroupWorld, version: str) -> bool:

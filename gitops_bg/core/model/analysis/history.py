@@ -41,6 +41,11 @@ class Analyses:
         """The last run of all, or None; of one rollout that after promotion."""
         return max(self.runs, key=lambda one: (one.rollout, one.stage is AnalysisStage.POST), default=None)
 
+    def next_attempt(self, stage: AnalysisStage, rollout: int) -> int:
+        """The attempt of a run that begins now: one more than those that are known of its stage and rollout."""
+        runs = (run for run in (*self.runs, *self.past) if (run.stage, run.rollout) == (stage, rollout))
+        return 1 + max((run.attempt for run in runs), default=0)
+
     def with_run(self, run: AnalysisRun, now: datetime) -> "Analyses":
         """These with a run as the last of its stage; the one that it replaces is a past one then."""
         last = self.run(run.stage)

@@ -32,6 +32,8 @@ class MeasurementId:
     attempt: int
     metric: str
     index: int
+    begun: int = 0
+    """When its run began, in seconds since 1970: a run that a record has forgotten has other measurements."""
 
     def __str__(self) -> str:
         return f"{self.rollout}.{self.stage}.{self.attempt}.{self.metric}.{self.index}"
@@ -174,7 +176,8 @@ def take(run: AnalysisRun, epoch: str, measured: MeasurementResult) -> AnalysisR
 
 def id_of(run: AnalysisRun, epoch: str, one: MetricRun) -> MeasurementId:
     """The id of the next measurement of a metric."""
-    return MeasurementId(epoch, run.rollout, run.stage, run.attempt, one.metric.name, one.index)
+    begun = int(run.started_at.timestamp()) if run.started_at else 0
+    return MeasurementId(epoch, run.rollout, run.stage, run.attempt, one.metric.name, one.index, begun)
 
 
 def shortened(text: str) -> str:

@@ -40,7 +40,8 @@ def await_verdict(world: World, to: Version, origin: Version | None, switch_kind
     is_judged = plan_of(world, POST) is not None and world.record.operator.promote_full != to.digest
     if switch_kind is not SwitchKind.PROMOTION or origin is None or not is_judged:
         return world
-    return _with_run(world, AnalysisRun(POST, to.digest, to.rollout, fallback=origin.digest))
+    attempt = world.record.analyses.next_attempt(POST, to.rollout)
+    return _with_run(world, AnalysisRun(POST, to.digest, to.rollout, attempt, origin.digest))
 
 
 def skip_verdict(world: World, by: str) -> World:
@@ -111,8 +112,10 @@ def _begin_pre(world: World) -> World:
     run = world.record.run(PRE)
     if run and (run.digest, run.rollout) == (version.digest, version.rollout) and run.started_at:
         return world
-    fresh = run if run and run.digest == version.digest else AnalysisRun(PRE, version.digest, version.rollout)
-    return _started(world, fresh, plan, stable=world.record.routing.traffic)
+    if run is None or (run.digest, run.rollout) != (version.digest, version.rollout):
+        attempt = world.record.analyses.next_attempt(PRE, version.rollout)
+        run = AnalysisRun(PRE, version.digest, version.rollout, attempt)
+    return _started(world, run, plan, stable=world.record.routing.traffic)
 
 
 def _next_forward(world: World) -> Version | None:
