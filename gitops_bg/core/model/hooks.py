@@ -11,6 +11,9 @@ from enum import StrEnum
 LONGEST_BACKOFF = 30
 """The longest wait between two tries, in seconds, as in Flagger (1 to 30 s)."""
 
+LONGEST_ANSWER = timedelta(seconds=10)
+"""How long a confirmation counts while it is asked for again."""
+
 
 class HookType(StrEnum):
     """When a hook is called; the types of Flagger."""
@@ -243,8 +246,21 @@ def take(run: HookRun, hook: Hook, called: HookResponse) -> HookRun:
     return replace(run, tries=0, accepted=run.accepted + 1, since=called.at)
 
 
-def satisfied(run: HookRun, hook: Hook) -> bool:
-    """Whether the hook has accepted as often as its gate needs."""
+def satisfied(run: HookRun, hook: Hook, now: datetime) -> bool:
+    """Whether the gate of the hook is open: it has accepted as often as it must, and what it said still counts."""
+    return has_accepted(run, hook) and not is_old(run, hook, now)
+
+
+def is_old(run: HookRun, hook: Hook, now: datetime) -> bool:
+    """Whether a confirmation should long have been asked for again, as after a suspension: that is done first."""
+    if hook.type is not HookType.CONFIRM_PROMOTION or not has_accepted(run, hook):
+        return False
+    moment = due_at(run, hook)
+    return moment is not None and moment + LONGEST_ANSWER <= now
+
+
+def has_accepted(run: HookRun, hook: Hook) -> bool:
+    """Whether the hook has accepted as often as its gate needs, however long ago."""
     if hook.type is HookType.CONFIRM_PROMOTION:
         return run.answer is Answer.ACCEPTED
     return run.accepted >= (hook.iterations if hook.type is HookType.ROLLOUT else 1)
@@ -257,7 +273,7 @@ def failure_limit_exceeded(run: HookRun, hook: Hook) -> bool:
 
 def expires_at(run: HookRun, hook: Hook) -> datetime | None:
     """When the agent gives up on a gate that does not open, or on a backend that does not answer; None where never."""
-    begins = run.since if hook.type.confirms and not satisfied(run, hook) else run.unanswered_since
+    begins = run.since if hook.type.confirms and not has_accepted(run, hook) else run.unanswered_since
     if hook.deadline is None or begins is None or hook.type is HookType.ROLLBACK:
         return None
     return begins + timedelta(seconds=hook.deadline)
@@ -273,7 +289,7 @@ def due_at(run: HookRun, hook: Hook, *, goes_on: bool = False) -> datetime | Non
         hook.manual
         or run.expired
         or failure_limit_exceeded(run, hook)
-        or (once and satisfied(run, hook) and not goes_on)
+        or (once and has_accepted(run, hook) and not goes_on)
     ):
         return None
     if run.last_at is None:

@@ -23,7 +23,7 @@ from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.analysis.runs import why
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
 from gitops_bg.core.model.desired import Missing
-from gitops_bg.core.model.hooks import Answer, Hook, HookRun, HookType, satisfied
+from gitops_bg.core.model.hooks import Answer, Hook, HookRun, HookType, has_accepted
 from gitops_bg.core.status.adoption import adopting
 from gitops_bg.core.status.alike.contested import contested
 from gitops_bg.core.status.alike.source_verified import source_verified
@@ -177,7 +177,7 @@ def _last_answers(world: World) -> list[tuple[Hook, HookRun]]:
 
 
 def _lets_through(hook: Hook, run: HookRun) -> bool:
-    return hook.type is HookType.ROLLBACK or satisfied(run, hook)
+    return hook.type is HookType.ROLLBACK or has_accepted(run, hook)
 
 
 def _standing_of(run: HookRun) -> str:

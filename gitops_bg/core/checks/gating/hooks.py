@@ -42,4 +42,4 @@ def _answer(world: World, version: Version, hook: Hook, *, final: bool) -> GateR
     if is_skipped(world, version, hook.type):
         return GateResult(kind, True, f"{hook.title}: {SKIPPED}")
     run = run_of(world, hook, version, final=final)
-    return GateResult(kind, run is not None and satisfied(run, hook), describe(world, hook, run))
+    return GateResult(kind, run is not None and satisfied(run, hook, world.now), describe(world, hook, run))

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from gitops_bg.core.checks.hooks.text import answer_text, what_next
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
-from gitops_bg.core.model.hooks import Hook, HookRun, HookType, due_at, satisfied
+from gitops_bg.core.model.hooks import Hook, HookRun, HookType, due_at, has_accepted
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.world import World
@@ -31,7 +31,7 @@ def has_passed(world: World, version: Version, *types: HookType, final: bool = F
     """Whether every hook of these types has accepted a version."""
     hooks = [hook for hook in hooks_of(world, *types) if not is_skipped(world, version, hook.type)]
     runs = ((hook, run_of(world, hook, version, final=final)) for hook in hooks)
-    return all(run is not None and satisfied(run, hook) for hook, run in runs)
+    return all(run is not None and has_accepted(run, hook) for hook, run in runs)
 
 
 def is_skipped(world: World, version: Version, kind: HookType) -> bool:
@@ -84,7 +84,7 @@ def describe(world: World, hook: Hook, run: HookRun | None) -> str:
     if hook.manual:
         return _said_by_hand(world, hook)
     anew = f"`gitops-bg retry {world.spec.app}` asks anew"
-    return f"{answered(world, hook, run)}{what_next(hook, run, next_call(world, run, hook), anew)}"
+    return f"{answered(world, hook, run)}{what_next(hook, run, next_call(world, run, hook), anew, world.now)}"
 
 
 def answered(world: World, hook: Hook, run: HookRun) -> str:

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from gitops_bg.core.model.hooks import Answer, Hook, HookRun, HookType, expires_at
+from gitops_bg.core.model.hooks import Answer, Hook, HookRun, HookType, expires_at, is_old
 
 LONGEST_REASON = 300
 """The most characters of a body in one sentence; the condition ``HooksPassed`` and the status have all of it."""
@@ -13,11 +13,13 @@ def answer_text(hook: Hook, run: HookRun) -> str:
     return f"{hook.title}{_count(hook, run)}: {_answer(run)}"
 
 
-def what_next(hook: Hook, run: HookRun, moment: datetime | None, anew: str) -> str:
+def what_next(hook: Hook, run: HookRun, moment: datetime | None, anew: str, now: datetime) -> str:
     """What comes next: when it is asked again, or, where its time is over, what asks ``anew``."""
     if run.expired:
         what = "did not open" if hook.type.confirms else "gave no answer"
         return f"; it {what} within {hook.deadline} s; {anew}"
+    if moment and is_old(run, hook, now):
+        return f"; too old to count, asked again since {_clock(moment)}"
     ends = expires_at(run, hook)
     again = f"; asked again at {_clock(moment)}" if moment and run.last_at else ""
     return again + (f", until {_clock(ends)}" if ends and run.answer is not Answer.ACCEPTED else "")

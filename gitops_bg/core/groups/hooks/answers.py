@@ -4,7 +4,7 @@ As for an app (`core.checks.hooks.queries`); nothing is asked about the first ve
 """
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from gitops_bg.core.checks.hooks.text import answer_text, what_next
 from gitops_bg.core.groups.analysis.answers import digest_of, run_after, run_before, version_of
@@ -23,6 +23,7 @@ from gitops_bg.core.model.hooks import (
     due_at,
     expires_at,
     failure_limit_exceeded,
+    has_accepted,
     id_of,
     key_of,
     satisfied,
@@ -30,9 +31,6 @@ from gitops_bg.core.model.hooks import (
 
 FORWARD = (HookType.PRE_ROLLOUT, HookType.ROLLOUT, HookType.CONFIRM_PROMOTION)
 """The types that lead forward, in the order in which they are asked."""
-
-LONGEST_ANSWER = timedelta(seconds=10)
-"""How long a confirmation counts while it is asked for again."""
 
 PHASES = {HookType.ROLLBACK: "Promoting"}
 """Flagger's name of the phase in which a type is called; any other while the version makes progress."""
@@ -52,7 +50,7 @@ def run_of(world: GroupWorld, hook: Hook, version: str) -> HookRun | None:
 def have_passed(world: GroupWorld, version: str, *types: HookType) -> bool:
     """Whether every hook of these types has accepted a version."""
     runs = ((hook, run_of(world, hook, version)) for hook in hooks_of(world, *types))
-    return all(run is not None and satisfied(run, hook) for hook, run in runs)
+    return all(run is not None and has_accepted(run, hook) for hook, run in runs)
 
 
 def goes_forward(world: GroupWorld, version: str) -> bool:
@@ -134,17 +132,11 @@ def _gate(world: GroupWorld, version: str, hook: Hook) -> GateResult | None:
     active = world.record.state.only(VersionStage.ACTIVE)
     anew = f"change a file in {version}/, or set active: {active} and back"
     over = says_no(hook, run)
-    is_open = satisfied(run, hook) and not over and not _is_old(world, hook, run)
-    after = "" if over else what_next(hook, run, due_at(run, hook), f"to ask anew, {anew}")
+    is_open = satisfied(run, hook, world.now) and not over
+    after = "" if over else what_next(hook, run, due_at(run, hook), f"to ask anew, {anew}", world.now)
     return GateResult(
         GateKind.HOOK, is_open, answer_text(hook, run) + after, remedy=anew if over or run.expired else ""
     )
-
-
-def _is_old(world: GroupWorld, hook: Hook, run: HookRun) -> bool:
-    """Whether a confirmation should long have been asked for again, as after a suspension: that is done first."""
-    moment = due_at(run, hook)
-    return hook.type is HookType.CONFIRM_PROMOTION and moment is not None and moment + LONGEST_ANSWER <= world.now
 
 
 def calls_due(world: GroupWorld) -> tuple[HookCall, ...]:
