@@ -222,9 +222,12 @@ def is_retried(hook: Hook, status: int, tries: int) -> bool:
 
 
 def key_of(run: HookRun, epoch: str) -> str:
-    """The key of the next call of a run: the same for every try of that call."""
-    moment = "final" if run.final else run.type.value
-    return f"{epoch}.{run.rollout}.{moment}.{run.hook}.{run.accepted + run.refused}"
+    """The key of the next call of a run: the same for every try of that call, and of no other call.
+
+    A run may be dropped and begun again in the same rollout: what was asked since then is another question.
+    """
+    moment, since = "final" if run.final else run.type.value, int(run.since.timestamp() * 1000)
+    return f"{epoch}.{run.rollout}.{moment}.{run.hook}.{since}.{run.accepted + run.refused}"
 
 
 def id_of(run: HookRun, epoch: str) -> str:

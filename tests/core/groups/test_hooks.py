@@ -101,7 +101,8 @@ def test_a_hook_gets_the_version_the_former_one_and_a_key_that_a_try_keeps() -> 
     world.settle()
     world.after(1).settle()
     first, second = world.called
-    assert (first.key, second.key) == ("uid.1.pre-rollout.smoke.0",) * 2
+    begun = int((world.now - timedelta(seconds=1)).timestamp()) * 1000
+    assert (first.key, second.key) == (f"uid.1.pre-rollout.smoke.{begun}.0",) * 2
     assert first.id != second.id
     assert (first.phase, first.checksum) == ("Progressing", "v2-1")
     assert dict(first.metadata) == {"version": "v2", "formerVersion": "v1"}

@@ -1,12 +1,12 @@
-"""How long a confirmation counts: traffic never moves by a yes of before."""
+"""How long a confirmation counts, and what tells one question from the next: traffic never moves by a yes of before."""
 
 from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.model.hooks import Hook
+from gitops_bg.core.model.hooks import Hook, HookCall, HookResponse
 from gitops_bg.core.model.observed import OperatorCommand
-from tests.core.simulation import deployed, manual
+from tests.core.simulation import Simulation, automatic, deployed, manual
 from tests.core.transitions.test_hooks import CONFIRM_PROMOTION, PRE_ROLLOUT, called, hook, hooked, pushed, shut
 
 CALENDAR, TICKETS = Hook("calendar", CONFIRM_PROMOTION), Hook("tickets", CONFIRM_PROMOTION)
@@ -82,3 +82,78 @@ def test_confirmation_that_got_old_has_a_time_of_its_own_to_come_again():
     world.later(days=3)
     world.settle()
     assert called(world) == ["calendar"], "the deadline is that of a backend that does not answer"
+
+
+# --- what tells one question from the next ---
+
+
+class Replaying:
+    """A backend that keeps to the key: a question that it knows gets the answer of then."""
+
+    def __init__(self) -> None:
+        self.says, self._answered = 200, dict[str, int]()
+
+    def __call__(self, call: HookCall) -> int:
+        return self._answered.setdefault(call.key, self.says)
+
+    def ask(self, world: Simulation) -> None:
+        calls = [call for call in world.decide().calls if call.hook == CALENDAR]
+        world.answers = tuple(HookResponse(call.id, self(call), world.now) for call in calls)
+        world.step()
+        world.answers = ()
+        world.settle()
+
+
+def test_backend_that_keeps_to_the_key_is_asked_anew_when_traffic_would_move_anew():
+    world, backend = deployed(hooked(manual(), CALENDAR, RELEASE)), Replaying()
+    world.ask(OperatorCommand.OPEN_GATE, gate="release")
+    world.settle()
+    world.push("2")
+    world.settle()
+    backend.ask(world)
+    world.ask(OperatorCommand.CLOSE_GATE, gate="release")
+    world.step()
+    world.merge()
+    world.settle()
+    backend.ask(world)
+    assert world.live == "1", "the gate is shut"
+    world.suspend()
+    world.settle()
+    world.later(days=3)
+    backend.says = 409
+    world.resume()
+    world.ask(OperatorCommand.OPEN_GATE, gate="release")
+    world.settle()
+    backend.ask(world)
+    assert world.live == "1", "moved by the answer to a former question"
+
+
+def _keys(world: Simulation) -> list[str]:
+    return [call.key for call in world.decide().calls]
+
+
+@pytest.mark.parametrize("said", [{}, {"confirm-promotion": 409}], ids=["not answered", "answered"])
+def test_final_question_that_was_dropped_and_is_asked_anew_has_another_key(said):
+    world = pushed(hook(CONFIRM_PROMOTION), spec=automatic())
+    world.answer({"confirm-promotion": 200})
+    world.settle()
+    (first,) = _keys(world)
+    world.answer(said)
+    world.pods_fail("2")
+    world.step()
+    world.step()
+    assert _keys(world) == [], "nobody is asked while pods are missing"
+    world.later(hours=5)
+    world.settle()
+    (again,) = _keys(world)
+    assert again != first
+
+
+def test_question_keeps_its_key_for_as_long_as_it_has_no_answer():
+    world = pushed(hook(CONFIRM_PROMOTION))
+    before, ids = _keys(world), [call.id for call in world.decide().calls]
+    world.answer({"confirm-promotion": 0})
+    world.later(seconds=30)
+    world.step()
+    assert _keys(world) == before
+    assert [call.id for call in world.decide().calls] != ids, "each try has an id of its own"

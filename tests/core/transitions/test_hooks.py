@@ -128,9 +128,10 @@ def test_a_refusal_that_is_asked_again_ends_it_too_and_is_counted_as_a_try():
 
 
 KEYS = {
-    "confirm-promotion.h.0": {},
-    "confirm-promotion.h.3": {"accepted": 1, "refused": 2},
-    "final.h.3": {"accepted": 1, "refused": 2, "final": True},
+    "confirm-promotion.h.1767225600000.0": {},
+    "confirm-promotion.h.1767225600000.3": {"accepted": 1, "refused": 2},
+    "final.h.1767225600000.3": {"accepted": 1, "refused": 2, "final": True},
+    "final.h.1767225600001.0": {"since": START + timedelta(milliseconds=1), "final": True},
 }
 
 
