@@ -63,10 +63,16 @@ def awaits_confirmation(world: World, version: Version) -> bool:
 
 
 def is_judged_live(world: World, version: Version) -> bool:
-    """Whether it serves while its analysis after promotion is not over: rollback hooks are still asked."""
+    """Whether it serves, its analysis after promotion is not over, and traffic does not go back from it anyway.
+
+    Rollback hooks are still asked then. What Git asks for meanwhile waits, so it still may be left. Who promotes
+    another version while it is paused has seen it.
+    """
     run = world.record.run(AnalysisStage.POST)
-    judged = run is not None and (run.running or run.paused) and run.digest == version.digest
-    return judged and version.digest == world.record.routing.traffic == world.desired_digest
+    if run is None or not version.digest == run.digest == world.record.routing.traffic:
+        return False
+    stays = world.switch_kind is not SwitchKind.ROLLBACK
+    return (run.running and stays) or (run.paused and world.desired_digest == version.digest)
 
 
 def next_call(world: World, run: HookRun, hook: Hook) -> datetime | None:

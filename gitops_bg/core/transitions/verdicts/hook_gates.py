@@ -4,6 +4,7 @@ Too many refusals before promotion: abort and hold. A rollback hook that accepts
 neither promotes nor rolls back. No hook is asked about a rollback, and none blocks one (I6).
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from gitops_bg.core.checks.analysis import has_passed_analysis, is_in_preview, is_shown
@@ -126,14 +127,19 @@ def _draw_consequences(world: World) -> World:
 
 
 def _begin(world: World) -> World:
-    """Begin to ask each hook as soon as those before it have accepted. Nothing begins while the app is frozen."""
-    if world.frozen:
-        return world
-    for version in world.record.versions:
-        if goes_forward(world, version):
-            for asked in ASKED:
-                world = _begin_type(world, version, asked)
+    """Begin to ask each hook as soon as those before it have accepted."""
+    for version, asked in tuple(_asked(world)):
+        world = _begin_type(world, version, asked)
     return world
+
+
+def _asked(world: World) -> Iterator[tuple[Version, HookType]]:
+    """What hooks are asked about: what serves while it is judged, and what is on its way unless the app is frozen."""
+    for version in world.record.versions:
+        if is_judged_live(world, version):
+            yield version, ROLLBACK
+        elif goes_forward(world, version) and not world.frozen:
+            yield from ((version, asked) for asked in ASKED)
 
 
 def _begin_type(world: World, version: Version, asked: HookType) -> World:
