@@ -12,6 +12,7 @@ from gitops_bg.core.checks.gates import (
     gates_to_show,
     shut_after_commit,
 )
+from gitops_bg.core.checks.gating.analyses import live_verdict
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.analysis.runs import AnalysisRun, MetricRun
 from gitops_bg.core.model.decision import GateKind, GateResult
@@ -486,6 +487,14 @@ def test_analysis_after_promotion_that_has_not_begun(name):
     spec, reason, until = TO_BEGIN[name]
     state = world(legacy(1), active(2, activated_at=NOW - 60 * SECOND), spec=spec, record=NOT_BEGUN)
     assert of_kind(gates_to_show(state), GateKind.ANALYSIS) == (False, reason, until)
+
+
+def test_analysis_after_promotion_waits_for_no_time_while_traffic_goes_back():
+    state = world(legacy(1), active(2, activated_at=EARLIER), names_=1, spec=JUDGED_AFTER, record=NOT_BEGUN)
+    verdict = live_verdict(state, None)
+    assert verdict is not None
+    said = "post-promotion analysis: begins anew if traffic does not go back after all"
+    assert (verdict.open, verdict.reason, verdict.until) == (False, said, None)
 
 
 def test_a_verdict_that_turns_between_commit_and_switch_stops_the_switch():

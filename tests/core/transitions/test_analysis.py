@@ -491,12 +491,44 @@ def test_every_way_back_ends_the_analysis_after_promotion_in_the_same_pass(leave
     pass_analysis(world)
     if verdict:
         measure(world, verdict)
+    measured = world.record.run(POST)
     leave(world)
     assert world.step().measurements == ()
-    assert world.record.run(POST) is None
+    assert world.record.run(POST) != measured
+    world.settle()
+    assert (world.live, world.held, world.record.run(POST)) == ("1", {"2"}, None)
+    assert world.recorded_moves() == world.moves
+
+
+@pytest.mark.parametrize("leave", WAYS_BACK)
+@pytest.mark.parametrize("verdict", [None, GOOD, OPEN])
+def test_version_that_is_wanted_again_before_traffic_left_it_is_judged_anew(leave, verdict):
+    world = analysed(manual(), post=PLAN)
+    world.push("2")
+    world.settle()
+    world.merge()
+    world.settle()
+    if verdict:
+        measure(world, verdict)
+    world.bad_tags.add("1")
+    world.pods_fail("1")
+    leave(world)
+    for _ in range(3):
+        assert world.step().measurements == (), "traffic leaves it"
+    assert (world.live, world.decide().phase) == ("2", Phase.ROLLING_BACK)
+    world.set_primary("1", "revert")
+    world.settle()
+    world.set_primary("2", "revert the revert")
+    world.settle()
+    run = world.record.run(POST)
+    assert run is not None
+    assert (world.live, run.running, run.attempt, run.fallback) == ("2", True, 2, template("1").digest)
+    assert run.metrics[0].counted == 0, "what was measured before says nothing of what serves now"
+    assert world.record.numbered(1).scale_down_at is None, "it may have to go back"
+    world.bad_tags.clear()
+    measure(world, BAD)
     world.settle()
     assert (world.live, world.held) == ("1", {"2"})
-    assert world.recorded_moves() == world.moves
 
 
 def leave_by_verdict(world: Simulation) -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from gitops_bg.core.model.decision import Phase
 from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.spec import AppSpec
@@ -124,6 +125,21 @@ def test_who_promotes_another_version_while_the_analysis_is_paused_has_seen_it()
     assert about(world) == ["2"]
     another_is_named_and_does_not_come_up(world)
     assert about(world) == ["3"]
+
+
+def test_yes_that_led_away_is_not_the_answer_once_somebody_wants_something_else():
+    world = promoted(ASKED)
+    world.pods_fail("1", 0)
+    world.bad_tags.add("1")
+    world.later(seconds=31)
+    world.answer({"rollback": 200})
+    world.settle()
+    assert (world.live, world.decide().phase) == ("2", Phase.ROLLING_BACK)
+    another_is_named_and_does_not_come_up(world)
+    assert sorted(about(world)) == ["2", "3"]
+    world.answer({"rollback": 403})
+    world.settle()
+    assert (world.live, world.decide().phase) == ("2", Phase.PROMOTING)
 
 
 def test_nobody_is_asked_once_the_analysis_is_over():

@@ -10,6 +10,7 @@ from gitops_bg.core.checks.gating.verdict import verdict_of
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.decision import GateKind, GateResult
+from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.version import AppKey, Version
 from gitops_bg.core.world import World
 
@@ -63,6 +64,8 @@ def _begins(world: World, version: Version) -> str:
 def _not_begun(world: World, run: AnalysisRun) -> GateResult:
     plan, title = plan_of(world, run.stage), run.stage.called
     unknown = plan.unknown if plan else ""
+    if world.switch_kind is SwitchKind.ROLLBACK:
+        return GateResult(GateKind.ANALYSIS, False, f"{title}: begins anew if traffic does not go back after all")
     reason = unknown or f"begins when the endpoints have followed Service {world.spec.strategy.active_service}"
     return GateResult(GateKind.ANALYSIS, False, f"{title}: {reason}", None if unknown else arrived_at(world))
 

@@ -41,14 +41,17 @@ def peer_of(world: World, *, commits: bool, labels: tuple[tuple[str, str], ...],
 
 
 def is_moving(world: World) -> bool:
-    """Return whether traffic is about to move forward, or has moved and the endpoints or the analysis are not done."""
+    """Return whether traffic is about to move forward, or has moved and the endpoints or the analysis are not done.
+
+    An analysis that begins anew only if a rollback is taken back keeps no other app waiting.
+    """
     switch, active, run = world.record.routing.switch, world.active, world.record.run(AnalysisStage.POST)
     if switch is not None and switch.switch_kind is not SwitchKind.ROLLBACK:
         return True
     if active is None:
         return False
     judged = run is not None and run.digest == active.digest and (run.running or run.paused)
-    return judged or active.routed_at is None
+    return (judged and world.switch_kind is not SwitchKind.ROLLBACK) or active.routed_at is None
 
 
 def _queued(world: World) -> tuple[int, str] | None:

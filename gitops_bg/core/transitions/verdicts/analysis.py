@@ -64,16 +64,18 @@ def _let_fallback_go(world: World, run: AnalysisRun) -> World:
 
 
 def drop_stale(world: World) -> World:
-    """Forget runs of other rollouts, and end runs whose version or plan is gone, or whose version traffic leaves.
+    """Forget runs of other rollouts, and end runs whose version or plan is gone, or whose version traffic has left.
 
-    One whose version the preview Service has left begins anew: what answered meanwhile was another version.
+    One whose version the preview Service has left begins anew: what answered meanwhile was another version. So does
+    one whose version traffic is about to leave, if it stays: the rollback may be taken back, and nobody would judge
+    what serves then.
     """
     for run in world.record.analyses.runs:
         if _is_stale(world, run):
             waited_for = world.record.keeps_warm(run.fallback)
             world = _without_run(world, run)
             world = _let_fallback_go(world, run) if waited_for else world
-        elif _lost_its_preview(world, run):
+        elif _lost_its_preview(world, run) or _is_being_left(world, run):
             world = _with_run(world, anew(run))
     return world
 
@@ -84,6 +86,12 @@ def _lost_its_preview(world: World, run: AnalysisRun) -> bool:
     return is_measured and version is not None and not is_shown(world, version)
 
 
+def _is_being_left(world: World, run: AnalysisRun) -> bool:
+    """Whether traffic is about to go back from the version that a run after promotion measures."""
+    measures = run.stage is POST and run.started_at is not None and (run.running or run.paused)
+    return measures and world.switch_kind is SwitchKind.ROLLBACK
+
+
 def _is_stale(world: World, run: AnalysisRun) -> bool:
     version = world.record.version(run.digest)
     if version is None or version.rollout != run.rollout:
@@ -91,10 +99,7 @@ def _is_stale(world: World, run: AnalysisRun) -> bool:
     if not (run.running or run.paused):
         return False
     if run.stage is POST:
-        leaves = world.record.routing.traffic != run.digest or (
-            world.incoming and world.switch_kind is SwitchKind.ROLLBACK
-        )
-        return bool(leaves) or plan_of(world, POST) is None
+        return world.record.routing.traffic != run.digest or plan_of(world, POST) is None
     ended = world.record.routing.traffic == run.digest or version.retiring
     return ended or plan_of(world, PRE) is None or world.record.operator.promote_full == run.digest
 
@@ -135,6 +140,8 @@ def _begin_post(world: World) -> World:
     """
     run, plan, arrived = world.record.run(POST), plan_of(world, POST), arrived_at(world)
     if run is None or run.started_at or plan is None or plan.unknown or arrived is None or arrived > world.now:
+        return world
+    if world.switch_kind is SwitchKind.ROLLBACK:
         return world
     return _started(world, run, plan, stable=run.fallback)
 

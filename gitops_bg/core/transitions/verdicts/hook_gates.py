@@ -27,11 +27,11 @@ from gitops_bg.core.model.hooks import (
     HookType,
     expires_at,
     failure_limit_exceeded,
+    has_accepted,
     id_of,
-    satisfied,
     take,
 )
-from gitops_bg.core.model.record import Cause, Event
+from gitops_bg.core.model.record import Cause, Event, SwitchKind
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.plan.hook_calls import CONFIRM_ROLLOUT, PRE_ROLLOUT, ROLLOUT
 from gitops_bg.core.transitions.traffic.abort import abort_rollout
@@ -70,10 +70,17 @@ def _is_stale(world: World, run: HookRun) -> bool:
         return True
     if run.final and not _is_about_to_move(world, version):
         return True
-    if run.type in ASKS_THE_PREVIEW and not satisfied(run, hook) and not is_shown(world, version):
+    if run.type in ASKS_THE_PREVIEW and not has_accepted(run, hook) and not is_shown(world, version):
         return True  # Another version answers now: it is asked anew, once that is over.
+    if run.type is ROLLBACK and _is_being_left(world, version):
+        return True
     newest = max(one.rollout for one in world.record.hook_state.runs)
     return run.rollout != newest and not goes_forward(world, version) and not is_judged_live(world, version)
+
+
+def _is_being_left(world: World, version: Version) -> bool:
+    """Whether traffic is about to go back from it: if it stays after all, its hooks are asked anew."""
+    return version.digest == world.record.routing.traffic and world.switch_kind is SwitchKind.ROLLBACK
 
 
 def _take_in(world: World) -> World:

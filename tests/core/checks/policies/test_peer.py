@@ -68,6 +68,10 @@ MOVING = {
     "its endpoints have not followed": (world(active(1)), True),
     "what serves is judged": (world(ARRIVED, record=judged(1, AnalysisPhase.RUNNING)), True),
     "its analysis waits for somebody": (world(ARRIVED, record=judged(1, AnalysisPhase.INCONCLUSIVE)), True),
+    "it was judged, and traffic goes back": (
+        world(legacy(1), active(2, routed_at=EARLIER), names_=1, record=judged(2, AnalysisPhase.RUNNING)),
+        False,
+    ),
     "its analysis has ended": (world(ARRIVED, record=judged(1, AnalysisPhase.SUCCESSFUL, finished_at=NOW)), False),
     "another version was judged": (world(ARRIVED, legacy(2), record=judged(2, AnalysisPhase.RUNNING)), False),
 }
