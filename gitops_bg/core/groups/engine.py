@@ -42,15 +42,14 @@ from gitops_bg.core.groups.transition import (
     deadline_of,
     follow_active,
     give_up,
-    trust_no_future,
 )
 from gitops_bg.core.groups.world import GroupWorld, with_served_routes
 from gitops_bg.core.model.analysis.runs import moments as run_moments
 from gitops_bg.core.model.decision import GateResult, Phase
+from gitops_bg.core.transitions.record.clocks import by_now
 
 STEPS: tuple[Callable[[GroupWorld], GroupWorld], ...] = (
     acknowledge_ledger,  # what Git has is not written again
-    trust_no_future,  # let no step be waited for from a moment in the future
     forget_changed,  # a folder that says something else may come back
     forget_answered,  # somebody asks for another version than the one that failed
     drop_removed,  # versions whose folder left main
@@ -75,6 +74,7 @@ def decide_group(
 
     A folder with a mistake changes nothing: what is live stays, and the conditions name the mistake.
     """
+    record = by_now(record, now)  # First: what is new in it afterwards is told, and a corrected time is no news.
     decision = _decided(key, desired, observed, record, now)
     return notified(key, desired, observed, record, decision, now)
 

@@ -1,6 +1,5 @@
 """Moves a group from one active version to another, step by step; each step is one world further.
 
-    trust_no_future the clock was set back
     follow_active   another version is wanted: begin, or, where it is the former one again, go back
     advance         the Gateway has taken the routes of a step: take the next
     give_up         it has not, in time: go back as far as possible
@@ -20,25 +19,9 @@ from gitops_bg.core.groups.record import MOST_MOVES, FailedTransition, GroupMove
 from gitops_bg.core.groups.registering import remember_deleted
 from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.groups.world import GroupWorld, member_name
-from gitops_bg.core.transitions.record.clocks import by_now, run_by_now
 
 GATEWAY_STATUS_GRACE_SECONDS = 5
 """How long a Gateway may say nothing at all of new routes before they count as taken: some never say anything."""
-
-
-def trust_no_future(world: GroupWorld) -> GroupWorld:
-    """Let nothing be waited for from a moment in the future: the clock was set back. As for an app."""
-    record, now = world.record, world.now
-    moving, left = record.transition, record.left_at
-    corrected = replace(
-        record,
-        transition=replace(moving, step_since=min(moving.step_since, now)) if moving else None,
-        left_at=min(left, now) if left else None,
-        analyses=replace(record.analyses, runs=tuple(run_by_now(each, now) for each in record.analyses.runs)),
-        hooks=tuple(by_now(each, now) for each in record.hooks),
-        outbox=replace(record.outbox, messages=tuple(by_now(each, now) for each in record.outbox.messages)),
-    )
-    return replace(world, record=corrected) if corrected != record else world
 
 
 def follow_active(world: GroupWorld) -> GroupWorld:

@@ -360,6 +360,15 @@ def deliver(world: World) -> list[tuple[str, str, str]]:
     return [(each.hook.name, each.phase, dict(each.metadata).get("eventMessage", "")) for each in said]
 
 
+def test_a_promotion_is_not_told_again_where_a_clock_that_was_ahead_is_set_back() -> None:
+    world = asked(AFTER)
+    world.after(86_400)
+    told = deliver(world)
+    world.after(-86_400)
+    assert deliver(world) == told == [("after", "Succeeded", "")]
+    assert world.record.moves[-1].at == world.now, "a policy may count from it"
+
+
 def test_event_hooks_are_told_each_event_and_each_change_of_phase_in_order() -> None:
     said = deliver(asked(EVENTS))
     assert [text for _, _, text in said] == [

@@ -1,101 +1,91 @@
 """The step that accepts no time in the future: a recorded event has happened by now, whoever recorded it.
 
 An agent whose clock was ahead wrote future times into the record. A wait that counted from such a time would last
-longer than configured. Decides nothing.
+longer than configured. Every time of a record is corrected, of an app and of a release group, unless `AS_RECORDED`
+says why not: a new one cannot be forgotten. Decides nothing.
 """
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
 from datetime import datetime
-from typing import TypeVar
+from functools import cache
+from typing import Any, TypeVar, get_args, get_type_hints
 
-from gitops_bg.core.model.analysis.runs import AnalysisRun, MetricRun
-from gitops_bg.core.model.hooks import HookRun, OutboxMessage
-from gitops_bg.core.model.record import Record, Restart
-from gitops_bg.core.model.version import Retirement, Stabilization, Version
 from gitops_bg.core.world import World
 
-_Part = TypeVar("_Part", Version, Stabilization, Retirement, AnalysisRun, MetricRun, HookRun, OutboxMessage, Restart)
+_Part = TypeVar("_Part")
 
-_HAPPENED: dict[type, tuple[str, ...]] = {
-    Version: (
-        "rollout_started_at",
-        "available_since",
-        "waiting_since",
-        "activated_at",
-        "routed_at",
-        "left_at",
-    ),
-    Stabilization: ("since",),
-    Retirement: ("since",),
-    AnalysisRun: ("started_at",),
-    MetricRun: ("last_at",),
-    HookRun: ("since", "unanswered_since", "last_at"),
-    OutboxMessage: ("at", "last_at"),
-    Restart: ("asked_at",),
+AS_RECORDED: Mapping[str, str] = {
+    "Source.date": "a commit says it, by the clock of its author",
+    "Retirement.until": "a deadline: it follows from `since` and the delay of the spec",
+    "Restart.at": "a person chooses it",
+    "Restart.youngest": "the cluster says it, by its own clock",
+    "OperatorState.restarted": "a person chose it",
+    "MetricRun.measurements": "only shown: the next one counts from `last_at`",
+    "Analyses.past": "only shown",
+    "Record.ledger": "an entry stays as it was noted: Git may have it",
+    "GroupRecord.ledger": "likewise",
 }
-"""The times from which waits count, for each part of a record.
-
-Times that somebody set for the future are not among them.
-"""
+"""The fields whose times stay as they are, each with its reason."""
 
 
 def trust_no_future(world: World) -> World:
     """Return the same world, in which no wait counts from a future time."""
-    record, now = world.record, world.now
-    if not any(_is_ahead(part, now) for part in _parts(record)):
-        return world
-    restart = record.operator.restart
-    return world.with_record(
-        replace(
-            record,
-            versions=tuple(_version(one, now) for one in record.versions),
-            analyses=replace(record.analyses, runs=tuple(run_by_now(one, now) for one in record.analyses.runs)),
-            hook_state=replace(record.hook_state, runs=tuple(by_now(one, now) for one in record.hook_state.runs)),
-            outbox=replace(record.outbox, messages=tuple(by_now(one, now) for one in record.outbox.messages)),
-            operator=replace(record.operator, restart=by_now(restart, now) if restart else None),
-        )
-    )
+    record = by_now(world.record, world.now)
+    return world if record is world.record else world.with_record(record)
 
 
 def by_now(part: _Part, now: datetime) -> _Part:
-    """Return a part of a record with each time that is still to come set to now."""
-    moments = {name: getattr(part, name) for name in _HAPPENED[type(part)]}
-    ahead: dict[str, datetime] = {name: now for name, moment in moments.items() if moment is not None and moment > now}
-    return replace(part, **ahead) if ahead else part  # type: ignore[arg-type]
+    """Return a record, or a part of one, with each time that is still to come set to now; itself where there is none.
+
+    The order of times stays, as far as they still differ.
+    """
+    return _corrected(part, now) if _is_ahead(part, now) else part
 
 
-def run_by_now(run: AnalysisRun, now: datetime) -> AnalysisRun:
-    """As `by_now`, for an analysis and its metrics."""
-    return replace(by_now(run, now), metrics=tuple(by_now(one, now) for one in run.metrics))
-
-
-def _parts(record: Record) -> Iterator[object]:
-    for version in record.versions:
-        yield version
-        yield from filter(None, (version.stabilization, version.retirement))
-    for run in record.analyses.runs:
-        yield run
-        yield from run.metrics
-    yield from record.hook_state.runs
-    yield from record.outbox.messages
-    if record.operator.restart:
-        yield record.operator.restart
-
-
-def _is_ahead(part: object, now: datetime) -> bool:
-    for name in _HAPPENED[type(part)]:
-        moment = getattr(part, name)
-        if moment is not None and moment > now:
+def _is_ahead(part: Any, now: datetime) -> bool:
+    """Whether any time is still to come: asked in each pass, so without a copy of anything."""
+    times, parts = _times_of(part.__class__)
+    for name in times:
+        at = getattr(part, name)
+        if at is not None and at > now:
             return True
+    for name in parts:
+        for one in _each(getattr(part, name)):
+            if _is_ahead(one, now):
+                return True
     return False
 
 
-def _version(version: Version, now: datetime) -> Version:
-    version = by_now(version, now)
-    stabilization, retirement = version.stabilization, version.retirement
-    return replace(
-        version,
-        stabilization=by_now(stabilization, now) if stabilization else None,
-        retirement=by_now(retirement, now) if retirement else None,
-    )
+def _corrected(part: Any, now: datetime) -> Any:
+    times, parts = _times_of(part.__class__)
+    changes: dict[str, Any] = {name: min(at, now) for name in times if (at := getattr(part, name)) is not None}
+    for name in parts:
+        before = getattr(part, name)
+        after = tuple(by_now(one, now) for one in _each(before))
+        changes[name] = after if isinstance(before, tuple) else next(iter(after), None)
+    return replace(part, **changes)
+
+
+def _each(value: Any) -> tuple[Any, ...]:
+    """The parts in a field: several, one, or none."""
+    if isinstance(value, tuple):
+        return value
+    return () if value is None else (value,)
+
+
+@cache
+def _times_of(kind: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The fields of a part of a record that are times, and those that hold parts with times."""
+    hints = get_type_hints(kind)
+    names = [each.name for each in fields(kind) if f"{kind.__name__}.{each.name}" not in AS_RECORDED]
+    times = tuple(name for name in names if hints[name] is datetime or datetime in get_args(hints[name]))
+    parts = tuple(name for name in names if any(any(_times_of(part)) for part in _parts_of(hints[name])))
+    return times, parts
+
+
+def _parts_of(hint: Any) -> Iterator[type]:
+    if is_dataclass(hint) and isinstance(hint, type):
+        yield hint
+    for inner in get_args(hint):
+        yield from _parts_of(inner)
