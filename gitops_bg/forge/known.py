@@ -48,7 +48,8 @@ class Known:
     """Our last status on each commit."""
     written: dict[str, datetime] = field(default_factory=dict)
     """When the body was last written."""
-    comments: dict[str, str] = field(default_factory=dict)
+    comments: dict[int, str] = field(default_factory=dict)
+    """Our last comment on each pull request, by its number."""
 
     def listed(self, pulls: Iterable[Pull]) -> dict[str, Pull]:
         """Take over a full list of the open ones. Return those that were open and are no longer in it.

@@ -37,6 +37,15 @@ class Marker:
         return f"<!-- gitops-bg {said} -->"
 
 
+def comment_marker(app: str, cluster: str) -> str:
+    """Return the hidden line that begins the one comment of a cluster.
+
+    >>> comment_marker("shop/web", "prod --> eu")
+    '<!-- gitops-bg: shop/web prod%20-%2D%3E%20eu -->'
+    """
+    return f"<!-- gitops-bg: {_quoted(app)} {_quoted(cluster)} -->"
+
+
 def marker_in(body: str) -> Marker | None:
     """Return the marker at the beginning of a body; None without one: one further down is somebody's text."""
     found = _LINE.match(body)

@@ -153,7 +153,7 @@ class _Planner:
             yield self._edit(app, offer.since, pull, draft if marker else made.draft)
         if offer.merge and self._may_merge(offer, pull, made):
             yield Step(Kind.MERGE, app, offer.branch, offer.since, self._now, pull=pull)
-        if made.comment and self._known.comments.get(offer.branch) != made.comment:
+        if made.comment and self._known.comments.get(pull.number) != made.comment:
             yield Step(Kind.COMMENT, app, offer.branch, offer.since, self._now, pull=pull, comment=made.comment)
 
     def _may_merge(self, offer: AnyOffer, pull: Pull, made: Wanted) -> bool:

@@ -161,7 +161,10 @@ class Forge(Protocol):
         """
 
     def comment(self, pull: Pull, marker: str, body: str) -> None:
-        """Keep one comment that contains ``marker``: edit it if it differs, or create it."""
+        """Keep one comment that begins with ``marker``: edit it if it differs, or create it.
+
+        The adapter writes the marker before ``body``: without it, no later call would find the comment.
+        """
 
     def reviews(self, pull: Pull) -> tuple[Review, ...]:
         """Return the last verdict of each person; none for those who only commented."""

@@ -40,7 +40,7 @@ def wanted(offer: AnyOffer, settings: PullSettings, limits: Limits) -> Wanted:
     body = f"{marker.line()}\n{texts.body}"
     draft = Draft(offer.branch, offer.base, texts.title, body, settings.labels, settings.reviewers, settings.assignees)
     status = CheckStatus(offer.head, context_of(offer.cluster), texts.state, plain(texts.description))
-    said = f"{status.state}: {status.description}" if settings.comment else ""
+    said = f"**{status.state}** on {code(offer.cluster)}: {code(status.description)}" if settings.comment else ""
     return Wanted(draft, replace(status, description=cut(status.description, limits.description)), marker, said)
 
 

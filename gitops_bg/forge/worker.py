@@ -21,6 +21,7 @@ from gitops_bg.forge.errors import NotFound as NotThere
 from gitops_bg.forge.failures import Failures
 from gitops_bg.forge.heard import Heard
 from gitops_bg.forge.known import Ended, Known, by_branch
+from gitops_bg.forge.marker import comment_marker
 from gitops_bg.forge.offer import DesiredPull, PullSettings, context_of
 from gitops_bg.forge.plan import Kind, Plan, Step, plan, renderer
 from gitops_bg.forge.port import Forge, Pull, PullState
@@ -332,8 +333,9 @@ class PullRequests:
                 LOGGER.info("closed pull request #%s of %s: it is not wanted any more", pull.number, step.app)
                 known.found(replace(pull, state=PullState.CLOSED), Awaited())
             case Kind.COMMENT if pull:
-                self._ask("comment", self._forge.comment, pull, f"<!-- gitops-bg: {step.app} -->", step.comment)
-                known.comments[step.branch] = step.comment
+                marker = comment_marker(str(step.app), self._around.cluster)
+                self._ask("comment", self._forge.comment, pull, marker, step.comment)
+                known.comments[pull.number] = step.comment
             case Kind.MERGE if pull:
                 self._ask("merge", self._forge.merge, pull, pull.head)
                 LOGGER.info("merged pull request #%s of %s: every gate was open", pull.number, step.app)

@@ -26,7 +26,8 @@ class FakeForge(Forge):
     now: datetime = NOW
     pulls: dict[int, Pull] = field(default_factory=dict)
     statuses: dict[tuple[str, str], list[CheckStatus]] = field(default_factory=dict)
-    comments: dict[tuple[int, str], str] = field(default_factory=dict)
+    comments: dict[int, list[str]] = field(default_factory=dict)
+    """The texts below each pull request: only what they begin with tells whose they are, as on a real forge."""
     given: dict[int, list[Review]] = field(default_factory=dict)
     """The reviews of each pull request."""
     calls: list[tuple[datetime, str]] = field(default_factory=list)
@@ -79,7 +80,9 @@ class FakeForge(Forge):
 
     def comment(self, pull: Pull, marker: str, body: str) -> None:
         self._called("comment")
-        self.comments[pull.number, marker] = body
+        texts = self.comments.setdefault(pull.number, [])
+        place = next((place for place, text in enumerate(texts) if text.startswith(marker)), len(texts))
+        texts[place : place + 1] = [f"{marker}\n{body}"]
 
     def reviews(self, pull: Pull) -> tuple[Review, ...]:
         self._called("reviews")

@@ -22,6 +22,7 @@ from tests.support.forges.worlds import BRANCH, PREFIX, PRIMARY, World, draft
 from tests.support.waiting import eventually
 
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
+MARKER = "<!-- gitops-bg: shop/web prod-eu -->"
 CREATE = ("POST", r"/(pulls|merge_requests)$")
 
 
@@ -156,12 +157,20 @@ class TestEditing:
         forge = world.forge()
         pull = forge.open(draft())
         world.say(pull.number, "ana", "is it ready?")
-        forge.comment(pull, "<!-- gitops-bg: shop/web -->", "<!-- gitops-bg: shop/web -->\nwaiting")
-        forge.comment(pull, "<!-- gitops-bg: shop/web -->", "<!-- gitops-bg: shop/web -->\nopen")
+        forge.comment(pull, MARKER, "waiting")
+        forge.comment(pull, MARKER, "open")
         writes = len(world.gate.writes())
-        forge.comment(pull, "<!-- gitops-bg: shop/web -->", "<!-- gitops-bg: shop/web -->\nopen")
-        assert world.comments(pull.number) == ["is it ready?", "<!-- gitops-bg: shop/web -->\nopen"]
+        forge.comment(pull, MARKER, "open")
+        assert world.comments(pull.number) == ["is it ready?", f"{MARKER}\nopen"]
         assert len(world.gate.writes()) == writes
+
+    def test_a_comment_that_quotes_another_one_is_not_that_one(self, world: World):
+        world.offer()
+        forge = world.forge()
+        pull = forge.open(draft())
+        world.say(pull.number, "ana", f"> {MARKER} why?")
+        forge.comment(pull, MARKER, "waiting")
+        assert world.comments(pull.number) == [f"> {MARKER} why?", f"{MARKER}\nwaiting"]
 
 
 class TestStatuses:

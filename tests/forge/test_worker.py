@@ -527,14 +527,6 @@ def test_a_merge_that_the_forge_refuses_is_told_in_its_words_and_tried_again() -
     assert scene.told[WEB].trouble == ""
 
 
-def test_one_comment_follows_the_status_where_it_is_asked_for() -> None:
-    scene = begun(settings=PullSettings(comment=True))
-    scene.worker.set_desired(WEB, DesiredPull(offer(gates=(SHUT,))))
-    scene.run()
-    assert scene.forge.comments == {(1, "<!-- gitops-bg: shop/web -->"): "pending: pause: soak"}
-    assert scene.forge.writes().count("comment") == 2
-
-
 def test_people_are_asked_once_and_again_only_where_the_settings_name_others() -> None:
     asked = []
     scene = Scene(settings=PullSettings(reviewers=("ada",)))

@@ -54,8 +54,7 @@ class PullComment:
         """
         forge = connect(self.settings, lambda: datetime.now(UTC))
         try:
-            marker = f"<!-- gitops-bg {name} -->"
-            forge.comment(forge.pull(self.address.number), marker, f"{marker}\n{body}")
+            forge.comment(forge.pull(self.address.number), f"<!-- gitops-bg {name} -->", body)
         finally:
             forge.close_connections()
 

@@ -70,14 +70,15 @@ class RestForge(ABC):
             return None
 
     def comment(self, pull: Pull, marker: str, body: str) -> None:
-        """See `Forge.comment`."""
+        """See `Forge.comment`. A comment that only quotes the marker is somebody else's."""
+        wanted = f"{marker}\n{body}"
         for comment in self._comments(pull.number):
-            text = comment["body"].text("")
-            if marker in text:
-                if text.strip() != body.strip():
-                    self._edit_comment(pull.number, comment["id"].number(), body)
+            text = comment["body"].text("").strip()
+            if text.startswith(marker):
+                if text != wanted.strip():
+                    self._edit_comment(pull.number, comment["id"].number(), wanted)
                 return
-        self._add_comment(pull.number, body)
+        self._add_comment(pull.number, wanted)
 
     def reported(self, commit: str, context: str) -> CheckStatus | None:
         """See `Forge.reported`. Of several with one context, the newest comes first."""
