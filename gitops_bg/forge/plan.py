@@ -148,7 +148,7 @@ class _Planner:
             yield Step(Kind.STATUS, app, offer.branch, offer.since, self._now, status=made.status)
         if offer.only_status and not (marker and self._is_mine(app, marker)):
             return
-        if _is_ours_to_write(marker, made.marker) and not _says(pull, marker, made):
+        if _is_ours_to_write(marker, made.marker) and not _says(marker, made):
             draft = made.draft if marker and marker.people != made.marker.people else replace(made.draft, reviewers=())
             yield self._edit(app, offer.since, pull, draft if marker else made.draft)
         if offer.merge and self._may_merge(offer, pull, made):
@@ -158,11 +158,11 @@ class _Planner:
 
     def _may_merge(self, offer: AnyOffer, pull: Pull, made: Wanted) -> bool:
         """Merge only a version with success in this cluster, at exactly the commit that it looked at, into main, once
-        its status is set.
+        its status is set; never a draft.
         """
         is_said = self._known.statuses.get(offer.head) == made.status
         is_this = (pull.head, pull.base) == (offer.head, offer.base)
-        return is_said and made.status.state is CheckState.SUCCESS and is_this
+        return is_said and made.status.state is CheckState.SUCCESS and is_this and not pull.is_draft
 
     def _farewell(self, app: AppOrGroup) -> Iterator[Step]:
         """Say in a pull request of ours that it is no longer wanted, and close it."""
@@ -192,9 +192,9 @@ def _is_ours_to_write(marker: Marker | None, made: Marker) -> bool:
     return marker is None or marker.cluster == made.cluster or marker.offer != made.offer
 
 
-def _says(pull: Pull, marker: Marker | None, made: Wanted) -> bool:
-    """Return whether its text is as desired. People may change reviewers and labels afterwards."""
-    if marker is None or pull.title != made.draft.title:
+def _says(marker: Marker | None, made: Wanted) -> bool:
+    """Return whether the text that was written last is as desired. What people change afterwards stays until then."""
+    if marker is None:
         return False
     written = (marker.offer, marker.text, marker.people)
     return written == (made.marker.offer, made.marker.text, made.marker.people)

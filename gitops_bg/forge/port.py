@@ -4,6 +4,7 @@ Every call may raise the errors of `forge.errors`, and no others; none waits lon
 write. The caller controls the pace: an adapter delays nothing.
 """
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -73,6 +74,36 @@ class Pull:
     merged_by: User | None = None
     merge_commit: str = ""
     """The commit in the base that merged it; empty if it is not merged or the forge does not say."""
+    draft: bool = False
+    """Whether the forge itself calls it a draft."""
+
+    @property
+    def is_draft(self) -> bool:
+        """Whether people marked it as a draft, in the forge's way or in the title: it is not to be merged."""
+        return self.draft or _MARK.match(self.title) is not None
+
+    def titled(self, title: str) -> str:
+        """Return the title to write in place of the present one: what marks it as a draft stays before it.
+
+        The mark is all that stands before a title of ours, which begins as ``title`` does; else what forges know.
+
+        >>> marked = Pull(7, "", "", "", PullState.OPEN, "Draft: web: 1 → 2", "", "", User("", ""), datetime.min)
+        >>> marked.titled("web: 1 → 3")
+        'Draft: web: 1 → 3'
+        """
+        if not self.is_draft:
+            return title
+        subject, colon, _ = title.partition(": ")
+        before, ours, _ = self.title.partition(subject + colon)
+        known = _MARK.match(self.title)
+        mark = before if ours else known[0] if known else ""
+        return f"{mark}{title}"[:_LONGEST_TITLE]
+
+
+_MARK = re.compile(r"\s*(?:(?:wip|draft):\s*|\[(?:wip|draft)\]\s*|\(draft\)\s*)+", re.IGNORECASE)
+"""What Gitea, Forgejo and GitLab know as a mark, now or formerly. Where a forge does not, people still mean it."""
+_LONGEST_TITLE = 255
+"""What every forge takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +178,10 @@ class Forge(Protocol):
         """
 
     def edit(self, pull: Pull, draft: Draft) -> None:
-        """Set title, body, labels, reviewers, assignees, as far as they differ: no request if nothing does."""
+        """Set title, body, labels, reviewers, assignees, as far as they differ: no request if nothing does.
+
+        A mark that it is a draft stays in the title (`Pull.titled`).
+        """
 
     def close(self, pull: Pull) -> None:
         """Close it without a merge; no error if it is not open any more."""

@@ -42,7 +42,8 @@ def _pull(known: Known, branch: str) -> PullRequest | None:
     opened = known.open.get(branch)
     if opened is not None:
         marker = marker_in(opened.body)
-        return PullRequest(opened.number, opened.url, State.OPEN, marker.offer if marker else "", seen_at=Awaited())
+        offer = marker.offer if marker else ""
+        return PullRequest(opened.number, opened.url, State.OPEN, offer, seen_at=Awaited(), draft=opened.is_draft)
     ended = known.ended.get(branch)
     if ended is None or ended.pull.state is not PullState.CLOSED or not known.is_no(branch, ended.offer):
         return None

@@ -315,7 +315,7 @@ class PullRequests:
         match step.kind:
             case Kind.CREATE if draft:
                 made = self._ask("open", self._forge.open, draft)
-                known.open[step.branch] = replace(made, title=draft.title, body=draft.body)
+                known.open[step.branch] = replace(made, body=draft.body)
                 known.ended.pop(step.branch, None)
                 known.written[step.branch] = now
                 self._answers.opened(made)
@@ -327,7 +327,7 @@ class PullRequests:
             case Kind.BODY if draft and pull:
                 self._ask("edit", self._forge.edit, pull, draft)
                 known.written[step.branch] = now
-                self._edited(replace(pull, title=draft.title, body=draft.body))
+                self._edited(replace(pull, title=pull.titled(draft.title), body=draft.body))
             case Kind.CLOSE if pull:
                 self._ask("close", self._forge.close, pull)
                 LOGGER.info("closed pull request #%s of %s: it is not wanted any more", pull.number, step.app)

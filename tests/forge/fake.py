@@ -64,7 +64,8 @@ class FakeForge(Forge):
     def edit(self, pull: Pull, draft: Draft) -> None:
         self._called("edit")
         known = self.pulls[pull.number]
-        self.pulls[pull.number] = replace(known, title=draft.title, body=draft.body, updated_at=self.now)
+        title = known.titled(draft.title)
+        self.pulls[pull.number] = replace(known, title=title, body=draft.body, updated_at=self.now)
 
     def close(self, pull: Pull) -> None:
         self._called("close")
@@ -95,6 +96,7 @@ class FakeForge(Forge):
     def merge(self, pull: Pull, head: str) -> None:
         self._called("merge")
         assert self.pulls[pull.number].head == head
+        assert not self.pulls[pull.number].is_draft
         self.ends(pull.number, PullState.MERGED, BOT)
 
     # --- what people do there -----------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ def pull_request(world: World) -> tuple[Condition, ...]:
         return ()
     named = f"#{git.pull.number} {git.pull.url}".strip()
     if git.pull.state is PullState.OPEN:
-        return (Condition(PULL_REQUEST, True, "Open", f"{named} is open"),)
+        draft = ", marked as a draft by people" if git.pull.draft else ""
+        return (Condition(PULL_REQUEST, True, "Open", f"{named} is open{draft}"),)
     by = f" by {git.pull.closed_by}" if git.pull.closed_by else ""
     return (Condition(PULL_REQUEST, False, "Closed", f"{named} was closed{by}"),)

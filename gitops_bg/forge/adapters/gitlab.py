@@ -47,7 +47,7 @@ class GitLab(RestForge):
     def edit(self, pull: Pull, draft: Draft) -> None:
         """See `Forge.edit`. Changes that fail on one wrong name come last."""
         wanted = {
-            "title": (pull.title, draft.title),
+            "title": (pull.title, self._title(pull, draft)),
             "description": (pull.body, draft.body),
             "target_branch": (pull.base, draft.base),
         }
@@ -217,4 +217,5 @@ def _pull(found: Shape) -> Pull:
         closed_by=person(found["closed_by"]) if state is PullState.CLOSED and found["closed_by"] else None,
         merged_by=person(merger) if state is PullState.MERGED and merger else None,
         merge_commit=next(filter(None, commits), "") if state is PullState.MERGED else "",
+        draft=found["draft"].flag(),
     )

@@ -48,6 +48,7 @@ def pull_in(found: Shape, dialect: PullDialect, closed_by: User | None = None) -
         closed_by=closed_by,
         merged_by=dialect.user(found["merged_by"]) if found["merged_by"] else None,
         merge_commit=found["merge_commit_sha"].text("") if state is PullState.MERGED else "",
+        draft=found["draft"].flag(),
     )
 
 
@@ -68,7 +69,8 @@ class IssueForge(RestForge):
     def edit(self, pull: Pull, draft: Draft) -> None:
         """See `Forge.edit`. Changes that fail on one wrong name come last."""
         number = pull.number
-        wanted = {"title": (pull.title, draft.title), "body": (pull.body, draft.body), "base": (pull.base, draft.base)}
+        title = self._title(pull, draft)
+        wanted = {"title": (pull.title, title), "body": (pull.body, draft.body), "base": (pull.base, draft.base)}
         if changed := {key: new for key, (old, new) in wanted.items() if old != new}:
             self._api.write("PATCH", f"{self._path}/pulls/{number}", f"edit pull request {number}", changed)
         if labels := missing(draft.labels, pull.labels):

@@ -51,7 +51,11 @@ class RestForge(ABC):
         pull = self._created(draft)
         self.edit(pull, draft)
         labels = tuple(dict.fromkeys((*pull.labels, *draft.labels)))
-        return replace(pull, title=draft.title, body=draft.body, base=draft.base, labels=labels)
+        return replace(pull, title=pull.titled(draft.title), body=draft.body, base=draft.base, labels=labels)
+
+    def _title(self, pull: Pull, draft: Draft) -> str:
+        """Return the title to write. Look before another one is: people may have marked it as a draft meanwhile."""
+        return pull.title if pull.title == draft.title else self.pull(pull.number).titled(draft.title)
 
     def _created(self, draft: Draft) -> Pull:
         try:

@@ -18,6 +18,7 @@ from gitops_bg.core.model.analysis.runs import AnalysisRun, MetricRun
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.main import Knowledge
+from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.core.model.observed import GitView, PromotionBranch
 from gitops_bg.core.model.record import Hold, Override
@@ -378,6 +379,7 @@ def test_what_traffic_waits_for_once_a_promotion_is_committed_is(name):
 
 OLD_TAG = "it served before, and is never promoted by itself: merge the promotion branch"
 REFUSED = {"git": GitView(main_refused="protected branch")}
+DRAFT = {"git": GitView(pull=PullRequest(7, "https://forge/7", draft=True))}
 APPROVAL = {
     "on hold: nobody is asked for what is not offered": (
         world(active(1), legacy(2), record={"holds": (Hold(digest(2), "5xx", EARLIER),)}),
@@ -405,6 +407,22 @@ APPROVAL = {
         (False, "waiting for the promotion branch to be merged", None),
     ),
     "pullRequest": (waiting(), (False, "waiting for the promotion branch to be merged", None)),
+    "pullRequest, which people marked as a draft": (
+        waiting(observed=DRAFT),
+        (
+            False,
+            "waiting for the promotion branch to be merged; its pull request is marked as a draft by people",
+            None,
+        ),
+    ),
+    "merged by the agent": (
+        waiting(spec=replace(manual(), merge_when_green=True)),
+        (False, "the agent merges its pull request as soon as the forge takes it", None),
+    ),
+    "merged by the agent, but not what people marked as a draft": (
+        waiting(spec=replace(manual(), merge_when_green=True), observed=DRAFT),
+        (False, "the agent merges no draft; its pull request is marked as a draft by people", None),
+    ),
     "commit": (
         waiting(spec=replace(manual(), promote_via=PromoteVia.COMMIT)),
         (False, f"waiting for `gitops-bg promote {APP}`", None),

@@ -11,6 +11,10 @@ URL = "https://forge.example/shop/pulls/7"
 TABLE = {
     "no forge is known": (GitView(), None),
     "it is open": (GitView(pull=PullRequest(7, URL)), (True, "Open", f"#7 {URL} is open")),
+    "people marked it as a draft": (
+        GitView(pull=PullRequest(7, URL, draft=True)),
+        (True, "Open", f"#7 {URL} is open, marked as a draft by people"),
+    ),
     "it has no address": (GitView(pull=PullRequest(7)), (True, "Open", "#7 is open")),
     "it was merged": (GitView(pull=PullRequest(7, URL, PullState.MERGED)), None),
     "somebody closed it": (

@@ -114,6 +114,8 @@ class GitHub:
             return _no(405, "Pull Request is not mergeable")
         if body.get("sha", pull.head) != pull.head:
             return _no(409, "Head branch was modified. Review and try the merge again.")
+        if pull.draft:
+            return _no(405, "Pull Request is still a draft")
         if self.state.protection:
             return _no(405, self.state.protection)
         if method not in self.state.allowed:
@@ -221,6 +223,7 @@ class GitHub:
             "state": "open" if pull.state == "open" else "closed",
             "title": pull.title,
             "body": pull.body or None,
+            "draft": pull.draft,
             "user": self._user(pull.author),
             "html_url": f"https://github.test/shop/config/pull/{pull.number}",
             "labels": [{"name": name} for name in pull.labels],

@@ -15,6 +15,11 @@ def _no(status: int, message: Any) -> Reply:
     return Reply({"message": message}, status)
 
 
+def _is_draft(pull: PullRequest) -> bool:
+    """GitLab's mark is in the title."""
+    return pull.title.lower().startswith(("draft:", "[draft]", "(draft)"))
+
+
 class GitLab:
     """Answers what is asked below ``/api/v4``."""
 
@@ -113,7 +118,7 @@ class GitLab:
 
     def _merge(self, asked: Asked, who: str, number: str) -> Reply:
         pull, body = self._found(number), asked.json()
-        if self.state.protection or pull.state != "open":
+        if self.state.protection or pull.state != "open" or _is_draft(pull):
             return _no(405, "405 Method Not Allowed")
         if body.get("sha", pull.head) != pull.head:
             return _no(409, f"SHA does not match HEAD of source branch: {pull.head}")
@@ -229,6 +234,7 @@ class GitLab:
             "iid": pull.number,
             "state": {"open": "opened"}.get(pull.state, pull.state),
             "title": pull.title,
+            "draft": _is_draft(pull),
             "description": pull.body or None,
             "source_branch": pull.branch,
             "target_branch": pull.base,

@@ -64,6 +64,7 @@ class PullRequest:
     merged_by: str = ""
     merge_commit: str = ""
     how: str = ""
+    draft: bool = False
 
 
 class State:

@@ -98,6 +98,13 @@ class World(ABC):
     def reopen(self, number: int, who: str) -> None: ...
 
     @abstractmethod
+    def mark_as_draft(self, number: int, who: str) -> None:
+        """As the button of the forge does."""
+
+    @abstractmethod
+    def mark_as_ready(self, number: int, who: str) -> None: ...
+
+    @abstractmethod
     def merge(self, number: int, who: str, how: str) -> None: ...
 
     @abstractmethod
@@ -177,6 +184,20 @@ class StandIn(World):
 
     def see_merges_by_hand(self) -> None:
         pass
+
+    def _mark(self, number: int, *, draft: bool) -> None:
+        pull = self._pull(number)
+        if self.kind == "github":
+            pull.draft = draft
+        else:
+            pull.title = f"Draft: {pull.title}" if draft else pull.title.removeprefix("Draft: ")
+        pull.updated = self.state.now()
+
+    def mark_as_draft(self, number: int, who: str) -> None:
+        self._mark(number, draft=True)
+
+    def mark_as_ready(self, number: int, who: str) -> None:
+        self._mark(number, draft=False)
 
     def close_pull(self, number: int, who: str) -> None:
         pull = self._pull(number)
@@ -271,6 +292,14 @@ class GiteaWorld(World):
 
     def reopen(self, number: int, who: str) -> None:
         self._call("PATCH", f"/pulls/{number}", {"state": "open"}, who)
+
+    def mark_as_draft(self, number: int, who: str) -> None:
+        title = self._call("GET", f"/pulls/{number}")["title"]
+        self._call("PATCH", f"/pulls/{number}", {"title": f"WIP: {title}"}, who)
+
+    def mark_as_ready(self, number: int, who: str) -> None:
+        title = self._call("GET", f"/pulls/{number}")["title"]
+        self._call("PATCH", f"/pulls/{number}", {"title": title.removeprefix("WIP: ")}, who)
 
     def merge(self, number: int, who: str, how: str) -> None:
         do = {"ff": "fast-forward-only"}.get(how, how)

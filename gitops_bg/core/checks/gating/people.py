@@ -7,7 +7,7 @@ from gitops_bg.core.checks.analysis import SKIPPED
 from gitops_bg.core.checks.availability import expires_at, ready_since
 from gitops_bg.core.checks.versions import is_old_tag
 from gitops_bg.core.model.decision import GateKind, GateResult
-from gitops_bg.core.model.git.pulls import PullState
+from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.spec import OnExpire, PromoteVia
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.names import promotion_branch
@@ -58,9 +58,18 @@ def _asked_for(world: World, version: Version) -> GateResult:
 def _who_merges(world: World) -> str:
     if world.spec.promote_via is PromoteVia.COMMIT:
         return f"waiting for `gitops-bg promote {world.spec.app}`"
-    if world.spec.merge_when_green:
-        return "the agent merges its pull request as soon as the forge takes it"
-    return "waiting for the promotion branch to be merged"
+    pull = _open_pull(world)
+    draft = "; its pull request is marked as a draft by people" if pull is not None and pull.draft else ""
+    if not world.spec.merge_when_green:
+        return f"waiting for the promotion branch to be merged{draft}"
+    if draft:
+        return f"the agent merges no draft{draft}"
+    return "the agent merges its pull request as soon as the forge takes it"
+
+
+def _open_pull(world: World) -> PullRequest | None:
+    pull = world.observed.git.pull
+    return pull if pull is not None and pull.state is PullState.OPEN else None
 
 
 def _shut(world: World, reason: str) -> GateResult:
@@ -72,9 +81,10 @@ def _who_promotes(world: World) -> str:
     promote = f"gitops-bg promote {spec.app}"
     if spec.promote_via is PromoteVia.COMMIT and not spec.strategy.auto_promotion_enabled:
         return promote
-    pull = world.observed.git.pull
-    if pull is not None and pull.state is PullState.OPEN and pull.url:
-        return f"merge {pull.url}, or: {promote}"
+    pull = _open_pull(world)
+    if pull is not None and pull.url:
+        ready = f"mark {pull.url} as ready and merge it" if pull.draft else f"merge {pull.url}"
+        return f"{ready}, or: {promote}"
     if world.observed.git.promotion is None:
         return f"the agent offers it on {branch} once nothing else stands in the way"
     return f"merge the branch {branch}, or: {promote}"

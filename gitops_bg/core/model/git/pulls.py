@@ -33,6 +33,8 @@ class PullRequest:
     """The person who closed it without a merge; empty where nobody did, or the forge does not say."""
     seen_at: Awaited | None = None
     """The last look at main that had begun when the forge reported it. None: an old report, not asked again since."""
+    draft: bool = False
+    """Whether people marked it as a draft, so that nobody merges it; not known from an old report."""
 
 
 @dataclass(frozen=True, slots=True)
