@@ -5,6 +5,7 @@ It has nothing secret: of ConfigMaps and Secrets only the lines in commits, whic
 
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 
 from gitops_bg.core.groups.inspect.proposal import Proposal
 from gitops_bg.core.groups.model import GroupKey
@@ -25,6 +26,17 @@ class Side:
     """Canonical JSON of its pod template; empty where it no longer exists."""
 
 
+class Content(StrEnum):
+    """What the branch of an app holds."""
+
+    OFFERED = "offered"
+    """What an agent offers."""
+    WAY_BACK = "wayBack"
+    """A rollback that a person asks for: main takes no commit."""
+    OTHER = "other"
+    """Anything else: nobody can say more about it than that no agent offers it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Offer:
     """What the branch offers, and its state. Times are UTC."""
@@ -32,7 +44,7 @@ class Offer:
     app: AppKey
     cluster: str
     id: str
-    """``core.model.git.pulls.offer_of``."""
+    """``core.model.git.pulls.offer_of``, and ``offer_of_branch`` for what no agent offers."""
     branch: str
     base: str
     head: str
@@ -54,7 +66,11 @@ class Offer:
     configuration: tuple[str, ...] = ()
     """The differences of ConfigMaps and Secrets, one line each."""
     only_status: bool = False
-    """Whether another cluster offers it, and this one says no: in its status, and in a text that it wrote already."""
+    """Whether this cluster opens nothing for it: its word is in its status, and in a text that it wrote already."""
+    content: Content = Content.OFFERED
+    asked_by: str = ""
+    """Who asks for it, and why, where a person does and the branch's commit says so."""
+    reason: str = ""
 
     @property
     def subject(self) -> AppKey:

@@ -12,7 +12,7 @@ from enum import IntEnum
 from gitops_bg.core.groups.branches import AppOrGroup, branch_of
 from gitops_bg.forge.known import Known
 from gitops_bg.forge.marker import Marker, marker_in
-from gitops_bg.forge.offer import AnyOffer, DesiredPull, PullSettings
+from gitops_bg.forge.offer import AnyOffer, Content, DesiredPull, Offer, PullSettings
 from gitops_bg.forge.port import CheckState, CheckStatus, Draft, Limits, Pull, PullState
 from gitops_bg.forge.wanted import Wanted, wanted, withdrawn
 
@@ -148,7 +148,7 @@ class _Planner:
             yield Step(Kind.STATUS, app, offer.branch, offer.since, self._now, status=made.status)
         if offer.only_status and not (marker and self._is_mine(app, marker)):
             return
-        if _is_ours_to_write(marker, made.marker) and not _says(marker, made):
+        if _is_ours_to_write(marker, made.marker, offer) and not _says(marker, made):
             draft = made.draft if marker and marker.people != made.marker.people else replace(made.draft, reviewers=())
             yield self._edit(app, offer.since, pull, draft if marker else made.draft)
         if offer.merge and self._may_merge(offer, pull, made):
@@ -187,9 +187,16 @@ class _Planner:
         return Step(Kind.BODY, app, pull.branch, since, due, draft=draft, pull=pull)
 
 
-def _is_ours_to_write(marker: Marker | None, made: Marker) -> bool:
-    """Of two clusters with one branch, the author of the present text continues, as long as it has the same offer."""
-    return marker is None or marker.cluster == made.cluster or marker.offer != made.offer
+def _is_ours_to_write(marker: Marker | None, made: Marker, offer: AnyOffer) -> bool:
+    """Of two clusters with one branch, the author of the present text continues, as long as it has the same offer.
+
+    Who offers nothing, and only describes the branch, leaves what the other one says of the same version.
+    """
+    if marker is None or marker.cluster == made.cluster:
+        return True
+    if isinstance(offer, Offer) and offer.content is not Content.OFFERED:
+        return not marker.offer.startswith(f"{offer.to.digest}@")
+    return marker.offer != made.offer
 
 
 def _says(marker: Marker | None, made: Wanted) -> bool:

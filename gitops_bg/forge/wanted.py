@@ -10,11 +10,12 @@ from gitops_bg.core.text.foreign_json import read_json
 from gitops_bg.forge.group_wanted import Texts, group_texts
 from gitops_bg.forge.markdown import block, code, cut, gate_rows, plain, shut_gates, within
 from gitops_bg.forge.marker import Marker, hashed, without_marker
-from gitops_bg.forge.offer import AnyOffer, GroupOffer, Offer, PullSettings, Side, context_of
+from gitops_bg.forge.offer import AnyOffer, Content, GroupOffer, Offer, PullSettings, Side, context_of
 from gitops_bg.forge.port import CheckState, CheckStatus, Draft, Limits, Pull
 from gitops_bg.spec.manifests.differences import differences
 
 LONGEST_TITLE = 200
+_NOT_OFFERED = "content that gitops-bg does not offer"
 _MOST_TAGS = 3
 _LEFT_OUT = "… (cut: the forge takes no more; the branch's commit has all of it)"
 
@@ -65,15 +66,21 @@ def withdrawn(pull: Pull, marker: Marker, limits: Limits) -> Draft:
 
 def title_of(offer: Offer) -> str:
     """Return app, change and cluster: ``shop/web: 1.4.0 → 1.5.0 [prod-eu]``."""
-    back = "back to " if offer.goes_back else ""
     where = f" [{plain(offer.cluster)}]"
+    if offer.content is Content.OTHER:
+        return f"{offer.app}: {_NOT_OFFERED}{where}"
+    back = "back to " if _is_back(offer) else ""
     what = cut(plain(_change(offer)), LONGEST_TITLE - len(where) - len(str(offer.app)) - len(back) - 2)
     return f"{offer.app}: {back}{what}{where}"
 
 
+def _is_back(offer: Offer) -> bool:
+    return offer.goes_back or offer.content is Content.WAY_BACK
+
+
 def _change(offer: Offer) -> str:
     new, old = _images(offer.to), _images(offer.before) if offer.before else {}
-    if offer.goes_back or not old:
+    if _is_back(offer) or not old:
         return ", ".join(_tag(image) for image in list(new.values())[:_MOST_TAGS]) or f"v{offer.to.number}"
     moved = [(name, old.get(name, ""), image) for name, image in new.items() if old.get(name) != image]
     if not moved:
@@ -144,7 +151,13 @@ def _fitting(lines: list[str], room: int) -> list[str]:
 def _head(offer: Offer) -> str:
     where = f"live traffic of **{offer.app}** on {code(offer.cluster)}"
     named = label(offer.to.number, offer.to.digest)
-    if offer.goes_back:
+    if offer.content is Content.OTHER:
+        return _other(offer, where)
+    if offer.content is Content.WAY_BACK:
+        asked = f", asked for by {code(offer.asked_by)}" if offer.asked_by else ""
+        why = f": {code(offer.reason)}" if offer.reason else ""
+        said = f"Merging this takes {where} **back to {named}**{asked}{why}. It waits for its pods, and for no gate."
+    elif offer.goes_back:
         said = f"**{named} serves already**: {where} went back to it, and main is to say so. Merge this."
     elif offer.before is None:
         said = f"**{named}** is the first version: {where} needs no merge for it, but main is to say what serves."
@@ -154,9 +167,16 @@ def _head(offer: Offer) -> str:
     return "\n\n".join(filter(None, [said, refused, "\n".join(_table(offer))]))
 
 
+def _other(offer: Offer, where: str) -> str:
+    """Return all that can be said of what no agent offers: nothing that its author wrote is taken for an offer."""
+    said = f"Commit {code(offer.head[:10])} of the branch holds {_NOT_OFFERED} for {where}."
+    why = f": {code(offer.refused)}" if offer.refused else ""
+    return f"{said}\n\n> **Do not merge** it before you have looked at its commits{why}"
+
+
 def _table(offer: Offer) -> Iterator[str]:
     sides = [*([offer.before] if offer.before else []), offer.to]
-    yield f"| | {'Now | ' if offer.before else ''}{'Main is to say' if offer.goes_back else 'Promoted'} |"
+    yield f"| | {'Now | ' if offer.before else ''}{'Main is to say' if _is_back(offer) else 'Promoted'} |"
     yield "|---" * (len(sides) + 1) + "|"
     rows = {
         "Version": [code(label(side.number, side.digest)) for side in sides],
@@ -180,6 +200,8 @@ def _fold(lines: list[str]) -> str:
 
 def _diff(offer: Offer) -> list[str]:
     """Return the differences of the pod template by path, and the lines on configuration."""
+    if offer.content is Content.OTHER:
+        return []
     if offer.before is None or not (offer.before.template and offer.to.template):
         return list(offer.configuration)
     found = differences(_template(offer.before), _template(offer.to))
@@ -187,6 +209,11 @@ def _diff(offer: Offer) -> list[str]:
 
 
 def _way_back(offer: Offer) -> str:
+    if offer.content is not Content.OFFERED:
+        return (
+            "To say no: close this, and delete its branch. That puts no version on hold; what the target asks for is "
+            "offered again then."
+        )
     back = (
         f"To go back after the merge: `git revert` its commit and push, or `gitops-bg rollback {offer.app}`; "
         "the version before stays warm for a while, and going back waits for no gate."
@@ -209,6 +236,10 @@ def status_of(offer: Offer) -> CheckStatus:
 def _verdict(offer: Offer) -> tuple[CheckState, str]:
     if offer.refused:
         return CheckState.FAILURE, offer.refused
+    if offer.content is Content.OTHER:
+        return CheckState.FAILURE, f"the branch holds {_NOT_OFFERED}"
+    if offer.content is Content.WAY_BACK:
+        return CheckState.SUCCESS, "it goes back: merge this"
     shut = shut_gates(gate for gate in offer.gates if gate.kind != GateKind.APPROVAL)
     if shut and not offer.goes_back:
         return CheckState.PENDING, shut

@@ -9,16 +9,16 @@ from gitops_bg.agent.forge.desired_pull import awaits_look, desired_pull_of
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.git.looks import Awaited, Looks
-from gitops_bg.core.model.git.pulls import PullRequest, PullState, offer_of
+from gitops_bg.core.model.git.pulls import PullRequest, PullState, offer_of, offer_of_branch
 from gitops_bg.core.model.observed import PromotionBranch
 from gitops_bg.core.model.policies.facts import Policing
 from gitops_bg.core.model.policies.rules import Approvals, Policy, Role, Separation
 from gitops_bg.core.model.record import AskedMerge, Cause, Hold, Override
-from gitops_bg.core.model.spec import PromoteVia
+from gitops_bg.core.model.spec import PromoteVia, Suspension
 from gitops_bg.core.model.version import Stage
 from gitops_bg.core.world import World
 from gitops_bg.forge.heard import Asks
-from gitops_bg.forge.offer import DesiredPull
+from gitops_bg.forge.offer import Content, DesiredPull
 from gitops_bg.forge.port import CheckState
 from gitops_bg.forge.wanted import status_of
 from gitops_bg.spec.app.load import AppConfig
@@ -29,11 +29,19 @@ HEAD = "a" * 40
 
 
 def desired_pull(
-    state: World, *, offers: int | None = 2, base: int = 1, commit: str = HEAD, here: bool | None = None, **git: Any
+    state: World,
+    *,
+    offers: int | None = 2,
+    base: int = 1,
+    commit: str = HEAD,
+    here: bool | None = None,
+    asks_for: str = "promoted",
+    **git: Any,
 ) -> DesiredPull | None:
-    """With the branch offering version ``offers``; None: there is no branch."""
-    said = {"commit": commit, "asks_for": "" if here is None else "promoted", "offered_here": here}
-    branch = PromotionBranch(digest(offers), digest(base), **said) if offers else None  # type: ignore[arg-type]
+    """With the branch offering version ``offers``; None: there is no branch. Who names a cluster asks for something."""
+    asks_for = "" if here is None else asks_for
+    said = PromotionBranch("", digest(base), asks_for=asks_for, commit=commit, offered_here=here, asked_by="ada")
+    branch = replace(said, digest=digest(offers)) if offers else None
     observed = replace(state.observed, git=replace(state.observed.git, promotion=branch, **git))
     config = AppConfig(APP, state.spec, {}, None, None)
     facts = Facts(APP, state.spec, state.desired, observed, state.record, config)
@@ -68,9 +76,10 @@ def test_what_is_superseded_keeps_its_pull_request_and_says_not_to_merge_it() ->
 def test_of_what_another_cluster_offers_and_this_one_holds_only_the_status_says_no(here: bool | None) -> None:
     state = world(active(1), legacy(2), record=hold(Cause.ABORTED))
     found = desired_pull(state, here=here)
-    assert (found.offer is not None) is (here is False)
+    assert (found.offer is None) is (here is True), "its own offer is about to be withdrawn"
     if found.offer is not None:
         assert (found.offer.only_status, found.offer.refused) == (True, "on hold: because")
+        assert found.offer.content is (Content.OTHER if here is None else Content.OFFERED)
         assert status_of(found.offer).state is CheckState.FAILURE
 
 
@@ -79,6 +88,51 @@ def test_what_another_cluster_offers_and_a_newer_version_supersedes_says_not_to_
     state = world(active(1), superseded, rising(3), sets=sets)
     offer = desired_pull(state, here=False, pull=PullRequest(7, state=PullState.OPEN, seen_at=Awaited())).offer
     assert (offer.to.number, offer.refused.partition(" by ")[0]) == (2, "superseded")
+
+
+SERVED = world(legacy(1), active(2), candidate(3), record={"offered": digest(3)})
+"""v2 is live, v1 served before, and v3 is what the agent offers."""
+
+
+@pytest.mark.parametrize(
+    ("here", "only_status"),
+    [
+        (None, False),  # by hand
+        (True, False),  # by `gitops-bg rollback`
+        (False, True),  # by another cluster, which opens its pull request
+    ],
+)
+def test_a_way_back_that_people_put_on_the_branch_is_offered_as_what_it_is(
+    here: bool | None, only_status: bool
+) -> None:
+    offer = desired_pull(SERVED, offers=1, base=2, here=here, asks_for="rolled-back").offer
+    assert (offer.content, offer.to.number, offer.before.number) == (Content.WAY_BACK, 1, 2)
+    assert (offer.only_status, offer.merge, offer.gates, offer.asked_by) == (only_status, False, (), "ada")
+    assert offer.id == offer_of_branch(digest(1), HEAD), "closing it answers no offer of the agent"
+    assert status_of(offer).state is CheckState.SUCCESS
+
+
+def test_a_way_back_is_offered_though_somebody_closed_what_the_target_asks_for() -> None:
+    closed = (Hold(digest(3), "because", EARLIER, Cause.CLOSED),)
+    state = world(legacy(1), active(2), version(3, Stage.CANDIDATE, retiring=True), record={"holds": closed}, wants=3)
+    found = desired_pull(state, offers=1, base=2)
+    assert (found.declined, found.offer.content) == (False, Content.WAY_BACK)
+
+
+def test_a_way_back_that_carries_other_files_is_not_to_be_merged() -> None:
+    policing = Policing((Policy("calm"),), beside=("README.md",))
+    state = replace(SERVED, desired=replace(SERVED.desired, policing=policing))
+    assert status_of(desired_pull(state, offers=1, base=2).offer).state is CheckState.FAILURE
+
+
+@pytest.mark.parametrize("offers", [1, 9])
+def test_what_nobody_offers_is_said_to_be_that_and_nothing_is_opened_for_it(offers: int) -> None:
+    """The app is suspended: the agent does not put the branch right."""
+    state = replace(SERVED, spec=replace(SERVED.spec, suspend=Suspension("calm", "ada")))
+    offer = desired_pull(state, offers=offers, base=7).offer
+    assert (offer.content, offer.only_status, offer.merge) == (Content.OTHER, True, False)
+    assert offer.id == offer_of_branch(digest(offers), HEAD)
+    assert status_of(offer).state is CheckState.FAILURE
 
 
 def test_a_branch_that_carries_other_files_is_not_to_be_merged() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.forge.markdown import code
 from gitops_bg.forge.marker import Marker, marker_in, without_marker
-from gitops_bg.forge.offer import PullSettings
+from gitops_bg.forge.offer import Content, PullSettings
 from gitops_bg.forge.port import CheckState, Limits
 from gitops_bg.forge.wanted import LONGEST_TITLE, title_of, withdrawn
 from tests.forge.offers import APPROVAL, AVAILABLE, NOW, offer, pull_of, side, template, want
@@ -36,6 +36,11 @@ TITLES = {
     "configuration only": (offer(to=side(5, "web:1.4.0")), "shop/web: v4 → v5 [prod-eu]"),
     "the way back": (offer(goes_back=True), "shop/web: back to 1.5.0 [prod-eu]"),
     "a first version": (offer(before=None), "shop/web: 1.5.0 [prod-eu]"),
+    "a rollback that a person asks for": (offer(content=Content.WAY_BACK), "shop/web: back to 1.5.0 [prod-eu]"),
+    "what nobody offers": (
+        offer(content=Content.OTHER),
+        "shop/web: content that gitops-bg does not offer [prod-eu]",
+    ),
     "a template that nobody has any more": (offer(to=side(5, template="")), "shop/web: v4 → v5 [prod-eu]"),
 }
 
@@ -43,6 +48,27 @@ TITLES = {
 @pytest.mark.parametrize(("made", "title"), TITLES.values(), ids=TITLES.keys())
 def test_the_title_says_app_what_changes_and_cluster(made, title) -> None:
     assert title_of(made) == title
+
+
+def test_a_rollback_that_a_person_asks_for_says_who_and_why_and_that_closing_holds_nothing() -> None:
+    made = want(offer(content=Content.WAY_BACK, asked_by="Ada <ada@example.com>", reason="@all errors"))
+    read = unescape(made.draft.body)
+    assert "**back to v5 (0000000000)**, asked for by <code>Ada <ada@example.com></code>: <code>@all errors" in read
+    assert "@all" not in made.draft.body, "it mentions nobody"
+    assert "Merging this promotes" not in read
+    assert "puts no version on hold" in read
+    assert (made.status.state, made.status.description) == (CheckState.SUCCESS, "it goes back: merge this")
+
+
+def test_what_nobody_offers_says_nothing_but_that() -> None:
+    made = want(offer(content=Content.OTHER, to=side(0, template=""), refused="on hold: 5xx"))
+    body = unescape(made.draft.body)
+    assert f"Commit <code>{offer().head[:10]}</code> of the branch holds content that gitops-bg does not offer" in body
+    assert "Merging this" not in body
+    assert "| Version |" not in body
+    assert "<details>" not in body
+    assert made.status.state is CheckState.FAILURE
+    assert "does not offer" in want(offer(content=Content.OTHER)).status.description
 
 
 def test_the_body_says_who_what_and_how_to_go_back() -> None:

@@ -12,7 +12,7 @@ from gitops_bg.core.model.git.pulls import PullState as State
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.forge.errors import ForgeDown, MergeRefused, NoRight, NotAccepted, NotFound, RateLimited, TokenRefused
 from gitops_bg.forge.marker import marker_in
-from gitops_bg.forge.offer import DesiredPull, Offer, PullSettings
+from gitops_bg.forge.offer import Content, DesiredPull, Offer, PullSettings
 from gitops_bg.forge.port import CheckState, PullState
 from tests.forge.fake import ADA, Scene
 from tests.forge.offers import APPROVAL, AVAILABLE, NOW, offer, side, template
@@ -258,6 +258,73 @@ def test_who_says_no_to_the_offer_of_another_cluster_opens_no_pull_request() -> 
     scene = begun(offer(refused="on hold: no", only_status=True))
     scene.run(60)
     assert scene.forge.writes() == []
+
+
+def of_people(cluster: str = "prod-eu", content: Content = Content.WAY_BACK, **changes) -> Offer:
+    """What people put on the branch, where the agent had offered version 5: version 3."""
+    said = {"id": f"{side(3).digest}@{'d' * 40}#branch", "head": "d" * 40, "to": side(3), "gates": ()}
+    return offer(**{"content": content, "cluster": cluster, **said, **changes})
+
+
+def test_what_people_put_on_the_branch_is_what_its_pull_request_says_and_closing_it_refuses_no_offer() -> None:
+    scene = begun()
+    scene.worker.set_desired(WEB, DesiredPull(of_people()))
+    scene.run()
+    assert [each.title for each in scene.forge.opened] == ["shop/web: back to 1.3.0 [prod-eu]"]
+    assert scene.forge.statuses["d" * 40, "gitops-bg/prod-eu"][-1].state is CheckState.SUCCESS
+    scene.forge.closes(1)
+    scene.run()
+    assert (view(scene).state, view(scene).offer) == (State.CLOSED, of_people().id)
+    scene.run(600)
+    assert scene.forge.opened == [], "it is not opened again"
+    scene.worker.set_desired(WEB, DesiredPull(offer()))
+    scene.run()
+    assert [each.title for each in scene.forge.opened] == ["shop/web: 1.4.0 → 1.5.0 [prod-eu]"]
+
+
+def test_a_closing_before_the_text_followed_the_branch_refuses_nothing() -> None:
+    scene = begun()
+    scene.forge.fails = lambda call: DOWN if call == "edit" else None
+    scene.worker.set_desired(WEB, DesiredPull(of_people()))
+    scene.run(5)
+    scene.forge.closes(1)
+    scene.forge.fails = lambda call: None
+    scene.run(1200)
+    assert view(scene) is None or view(scene).offer != offer().id
+
+
+def test_a_rollback_that_people_ask_for_is_opened() -> None:
+    scene = begun(of_people())
+    assert scene.forge.writes() == ["open", "report"]
+
+
+def test_what_nobody_offers_is_said_in_the_text_of_this_cluster_and_opened_by_nobody() -> None:
+    other = of_people(content=Content.OTHER, only_status=True)
+    assert begun(other).forge.writes() == []
+    scene = begun()
+    scene.worker.set_desired(WEB, DesiredPull(other))
+    scene.run()
+    assert "does not offer" in scene.forge.opened[0].title
+
+
+def test_who_only_describes_a_branch_leaves_what_another_cluster_offers_there() -> None:
+    """Of one commit, one cluster says that it offers it, and another one that it does not."""
+    eu = begun(offer(3, head="d" * 40))
+    us = Scene(eu.forge, cluster="prod-us")
+    us.worker.set_desired(WEB, DesiredPull(of_people("prod-us")))
+    for _ in range(10):
+        us.run(30)
+        eu.run(30)
+    assert eu.forge.writes() == ["open", "report", "report"]
+    eu.forge.pulls.clear()
+    us.forge.statuses.clear()
+    us = Scene(eu.forge, cluster="prod-us")
+    us.worker.set_desired(WEB, DesiredPull(of_people("prod-us")))
+    us.run()
+    for _ in range(10):
+        eu.run(30)
+        us.run(30)
+    assert eu.forge.writes().count("edit") == 1, "who offers it takes the text over, once"
 
 
 def test_a_closing_is_understood_by_every_cluster() -> None:

@@ -330,7 +330,8 @@ class Reader:
     def _branch(self, app: AppKey, offer: Promotion) -> PromotionBranch:
         (digest, services), (base, _) = self._named(app, offer.primary), self._named(app, offer.base_primary)
         here = offer.cluster == self._repository.settings.cluster if offer.cluster else None
-        return PromotionBranch(digest, base, services, offer.asks_for, offer.commit, offer.own_commits, here)
+        said = (offer.asks_for, offer.commit, offer.own_commits, here, offer.asked_by, offer.reason)
+        return PromotionBranch(digest, base, services, *said)
 
     def _named(self, app: AppKey, file: File | None) -> _Offered:
         """What a ``primary.yaml`` names; nothing where the file is absent or broken."""

@@ -1,29 +1,34 @@
 """What a finished look at an app wants of the forge: from facts and decision to plain data. Reads and writes nothing.
 
-A branch is offered only with the content that the agent itself offers: commits of people on it are theirs.
+Title, text and status follow the head of the branch. What people put there is theirs: it is described, with an id of
+its own, so that closing it refuses nothing that the agent offered before; the agent merges none of it.
 """
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.core.checks.gating.policies import offered_alone
+from gitops_bg.core.checks.git.offers import is_way_back
 from gitops_bg.core.checks.git.pulls import is_held_by_closing, is_superseded_in_place
 from gitops_bg.core.checks.git.unverified import away
 from gitops_bg.core.checks.policies.facts import awaits_promotion
 from gitops_bg.core.checks.policies.match import asked_of_people
 from gitops_bg.core.model.actions import CommitPrimary, OfferPromotion, WithdrawPromotion, label
 from gitops_bg.core.model.decision import Decision, GateResult
-from gitops_bg.core.model.git.pulls import PullState, offer_of
+from gitops_bg.core.model.git.pulls import PullState, offer_of, offer_of_branch
+from gitops_bg.core.model.observed import PromotionBranch
 from gitops_bg.core.model.spec import PromoteVia
-from gitops_bg.core.model.version import Version
+from gitops_bg.core.model.version import Source, Version
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.core.world import World
 from gitops_bg.forge.heard import Asks
-from gitops_bg.forge.offer import DesiredPull, Offer, Side
+from gitops_bg.forge.offer import Content, DesiredPull, Offer, Side
 from gitops_bg.spec.manifests.configuration import find
 from gitops_bg.spec.manifests.configuration_changes import ConfigurationChange, configuration_changes
 
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _ON_THE_BRANCH = (OfferPromotion, WithdrawPromotion, CommitPrimary)
 
 
@@ -51,21 +56,68 @@ def _asks(world: World) -> Asks:
 
 def _desired(facts: Facts, decision: Decision, world: World, cluster: str, base: str) -> DesiredPull:
     branch, looks = facts.observed.git.promotion, facts.desired.looks
-    if is_held_by_closing(world, world.target_digest):
+    if is_held_by_closing(world, world.target_digest) and not (branch and is_way_back(world, branch)):
         return DesiredPull(declined=True, looks=looks)
     if branch is None:
-        is_pending = any(isinstance(action, _ON_THE_BRANCH) for action in decision.actions)
-        return DesiredPull(looks=looks, settled=not is_pending and not away(facts.observed.git))
+        settled = not _is_pending(decision) and not away(facts.observed.git)
+        return DesiredPull(looks=looks, settled=settled)
     if world.primary_digest == branch.digest:
         return DesiredPull(looks=looks)  # It is merged. Its branch may exist for a moment longer: that is no new offer.
-    version = world.record.version(branch.digest)
-    is_ours = version is not None and (_is_offered_by_us(world, version) or _superseding(world, version))
-    if version is not None and branch.offered_here is False and not is_ours and _refused(world, version):
-        offer = _offer(facts, decision, world, version, cluster, base)
-        return DesiredPull(replace(offer, only_status=True), looks=looks)
-    if version is None or not branch.commit or not is_ours:
-        return DesiredPull(looks=looks, settled=False)
-    return DesiredPull(_offer(facts, decision, world, version, cluster, base), looks=looks)
+    offer = _shown(facts, decision, world, branch, cluster, base) if branch.commit else None
+    return DesiredPull(offer, looks=looks, settled=offer is not None)
+
+
+def _is_pending(decision: Decision) -> bool:
+    return any(isinstance(action, _ON_THE_BRANCH) for action in decision.actions)
+
+
+def _shown(
+    facts: Facts, decision: Decision, world: World, branch: PromotionBranch, cluster: str, base: str
+) -> Offer | None:
+    """Return what is to be said of what the branch holds; None while nothing can be: it changes, or is of another
+    cluster.
+    """
+    version, is_back = world.record.version(branch.digest), is_way_back(world, branch)
+    if version is not None and (_is_offered_by_us(world, version) or _superseding(world, version)):
+        return _offer(facts, decision, world, version, cluster, base)
+    if version is not None and branch.offered_here is False and not is_back and _refused(world, version):
+        return replace(_offer(facts, decision, world, version, cluster, base), only_status=True)
+    if _is_pending(decision) or not (is_back or _is_of_others(world, branch)):
+        return None
+    return _described(facts, world, branch, Content.WAY_BACK if is_back else Content.OTHER, cluster, base)
+
+
+def _is_of_others(world: World, branch: PromotionBranch) -> bool:
+    """Whether the branch holds what neither this agent nor another one put there, and no candidate either."""
+    own = (world.record.git.offered, world.candidate.digest if world.candidate else "")
+    return branch.digest not in own and branch.offered_here is not False and not away(world.observed.git)
+
+
+def _described(facts: Facts, world: World, branch: PromotionBranch, content: Content, cluster: str, base: str) -> Offer:
+    """Return what is said of content of people. Nothing is opened for what nobody knows, nor for what another cluster
+    asks for: that one does.
+    """
+    known, active = world.record.version(branch.digest), world.active
+    to = _side(world, known) if known else Side(0, branch.digest, Source(""))
+    is_back, alone = content is Content.WAY_BACK, offered_alone(world, known) if known else None
+    refused = _refused(world, known) if known and not is_back else ""
+    return Offer(
+        app=facts.app,
+        cluster=cluster,
+        id=offer_of_branch(branch.digest, branch.commit),
+        branch=promotion_branch(facts.app),
+        base=base,
+        head=branch.commit,
+        since=active.rollout_started_at if active else _LONG_AGO,
+        to=to,
+        before=_side(world, active) if active else None,
+        refused=alone.reason if alone else refused,
+        configuration=tuple(_configuration(facts, active, known)) if active and known and is_back else (),
+        only_status=not is_back or branch.offered_here is False,
+        content=content,
+        asked_by=branch.asked_by,
+        reason=branch.reason,
+    )
 
 
 def awaits_look(facts: Facts) -> bool:

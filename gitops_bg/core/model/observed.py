@@ -224,6 +224,9 @@ class PromotionBranch:
     """How many commits its line of first parents has that main does not contain."""
     offered_here: bool | None = None
     """Whether its commit says that it is of this cluster; None where it does not say of which."""
+    asked_by: str = ""
+    """Who asks for it, and why, as its commit says (trailers ``Bg-By``, ``Bg-Reason``); empty where it does not."""
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

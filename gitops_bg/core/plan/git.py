@@ -2,7 +2,12 @@
 
 from gitops_bg.core.checks.availability import is_expired
 from gitops_bg.core.checks.gates import all_open, gates_before_commit, gates_before_first, gates_before_own_commit
-from gitops_bg.core.checks.git.offers import follows_traffic_elsewhere, is_offered_here, is_promoted_elsewhere
+from gitops_bg.core.checks.git.offers import (
+    follows_traffic_elsewhere,
+    is_offered_here,
+    is_promoted_elsewhere,
+    is_way_back,
+)
 from gitops_bg.core.checks.git.pulls import is_declined, is_held_by_closing, is_superseded_in_place
 from gitops_bg.core.checks.git.unverified import held_since
 from gitops_bg.core.checks.ports import services_of
@@ -12,8 +17,7 @@ from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.observed import PromotionBranch
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.spec import OnExpire, PromoteVia
-from gitops_bg.core.model.version import Stage, Version
-from gitops_bg.core.way_back import may_return_without_gates
+from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World, answered_once
 
 
@@ -37,7 +41,7 @@ def _ledger(world: World) -> tuple[GitAction, ...]:
 def _promotion(world: World) -> tuple[GitAction, ...]:
     branch = world.observed.git.promotion
     wanted = _return_of_override(world) or _first_commit(world)
-    if wanted is None and branch and _is_way_back(world, branch):
+    if wanted is None and branch and is_way_back(world, branch):
         return ()
     if not isinstance(wanted, CommitPrimary) and follows_traffic_elsewhere(world, branch):
         return ()  # Each cluster would replace what the other one wants, for ever.
@@ -137,22 +141,6 @@ def _is_offered(world: World, wanted: OfferPromotion, branch: PromotionBranch | 
         return False
     named = world.desired.primary.snapshot.digest if world.desired.primary else ""
     return branch.base_digest in (named, world.primary_digest)
-
-
-def _is_way_back(world: World, branch: PromotionBranch) -> bool:
-    """Whether a person offers a rollback where main takes no commit (`gitops-bg rollback`): theirs to merge or delete.
-
-    It comes before any promotion: in an emergency nobody should race the agent for the branch. A branch that says it
-    asks for a promotion is no rollback, even where the record that would know its author was lost.
-    """
-    version = world.record.version(branch.digest)
-    if branch.digest == world.record.git.offered or branch.asks_for == Event.PROMOTED:
-        return False
-    if version is None or version.stage not in (Stage.LEGACY, Stage.ARCHIVED):
-        return False
-    live = version.digest in (world.record.routing.traffic, world.primary_digest)
-    may_go = may_return_without_gates(world.record, version)
-    return bool(may_go) and not live and branch.base_digest == world.primary_digest
 
 
 def _stale_branch(world: World, branch: PromotionBranch | None) -> GitAction | None:

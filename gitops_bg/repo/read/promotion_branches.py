@@ -20,7 +20,7 @@ from gitops_bg.spec.app.layout import PRIMARY_FILE, Places
 _MESSAGES = ("log", "-z", "--encoding=UTF-8", "--no-walk=unsorted", "--format=%H%x00%B%x00", "--stdin")
 _LONGEST = 64 * 1024
 """Bytes of a message that are read."""
-_EVENT = "Bg-Event: "
+_EVENT, _BY, _REASON = "Bg-Event: ", "Bg-By: ", "Bg-Reason: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,9 @@ class Promotion:
     """How many commits its line of first parents has that main does not contain."""
     cluster: str = ""
     """The cluster that offers it, by the subject of the branch's commit; empty where it does not say."""
+    asked_by: str = ""
+    """Who asks for it, and why, by the trailers of its commit; empty where it does not say."""
+    reason: str = ""
 
 
 class PromotionBranches:
@@ -96,6 +99,8 @@ class PromotionBranches:
                     event_in(said.get(offer.commit, "")),
                     offer.own_commits,
                     cluster_in(said.get(offer.commit, "")),
+                    _trailer(said.get(offer.commit, ""), _BY),
+                    _trailer(said.get(offer.commit, ""), _REASON),
                 )
                 for app, offer in found.items()
             }
@@ -151,7 +156,11 @@ def event_in(message: str) -> str:
     >>> event_in("web: promote v2\\n\\nBg-App: shop/web\\nBg-Event: promoted\\n"), event_in("web 2")
     ('promoted', '')
     """
-    found = (line.removeprefix(_EVENT) for line in reversed(lines_of(message)) if line.startswith(_EVENT))
+    return _trailer(message, _EVENT)
+
+
+def _trailer(message: str, name: str) -> str:
+    found = (line.removeprefix(name) for line in reversed(lines_of(message)) if line.startswith(name))
     return next(found, "")
 
 

@@ -318,18 +318,24 @@ class TestPromotionBranch:
         assert repository.files(WEB)["primary.yaml"] == SECOND.encode()
         assert repository.source(WEB, "primary.yaml").commit == offered  # type: ignore[union-attr]
 
-    def test_it_says_what_it_asks_for(self, repository: Repository, remote: GitRemote) -> None:
+    def test_it_says_what_it_asks_for_who_does_and_why(self, repository: Repository, remote: GitRemote) -> None:
         for event in (Event.PROMOTED, Event.ROLLED_BACK):
-            repository.offer([change(repository, event=event, version=5 + len(event))])
+            repository.offer(
+                [change(repository, event=event, version=5 + len(event), by="Ada", reason="errors\nBg-By: Bob")]
+            )
             repository.poll()
-            assert repository.promotions()[WEB].asks_for == event
+            found = repository.promotions()[WEB]
+            assert (found.asks_for, found.asked_by, found.reason) == (event, "Ada", "errors Bg-By: Bob")
         remote.pull()
         remote.checkout(BRANCH)
         remote.write(PRIMARY, SECOND)
         remote.commit("By hand")
         remote.push(permit=True)
         repository.poll()
-        assert repository.promotions()[WEB].asks_for == "", "a commit of somebody who does not say so"
+        found = repository.promotions()[WEB]
+        assert (found.asks_for, found.asked_by, found.reason) == ("", "", ""), (
+            "a commit of somebody who does not say so"
+        )
 
     def test_revert_of_the_merge_and_another_promotion_ten_times(
         self, repository: Repository, remote: GitRemote

@@ -71,3 +71,11 @@ def offer_of(version: Version, spec: AppSpec) -> str:
     """
     retry = spec.retry.number if spec.retry and spec.retry.digest == version.digest else 0
     return f"{version.digest}@{version.source.commit or '-'}#{retry}"
+
+
+def offer_of_branch(digest: str, commit: str) -> str:
+    """The id of what a branch holds without an offer of the agent: closing it answers that commit, and no offer.
+
+    Every cluster reads the same branch, and computes the same id.
+    """
+    return f"{digest}@{commit}#branch"

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.forge.errors import ForgeDown
 from gitops_bg.forge.port import CheckState, Prefix, Pull, PullState, Review, User, Verdict
 from tests.forge.fake import FakeForge
+from tests.support.command_line import Cli
 from tests.support.git.remote import GitRemote
 from tests.support.scenario import App, Scenario
 from tests.support.waiting import eventually
@@ -221,3 +223,86 @@ def test_who_merged_is_asked_after_the_switch_until_the_forge_answers_and_told_o
     entries = [each for each in web.ledger() if each["Event"] == "merged"]
     assert [(each["By"], each["Approved-By"]) for each in entries] == [("ben (gitea 4)", "ben (gitea 4)")]
     assert entries[0]["Commit"] == promotion
+
+
+# --- a rollback that people put on the branch, because main takes only pull requests ---------------------------------
+
+
+@pytest.fixture
+def cli(world: Scenario, tmp_path: Path) -> Cli:
+    """The command line for that world."""
+    return Cli(world.remote, world.cluster.kubeconfig, tmp_path)
+
+
+@pytest.fixture
+def protected(web: App, forge: ForgeOfRemote) -> App:
+    """v2 is live, v1 served before; main takes only pull requests from now on."""
+    offered(web, forge, "v2")
+    web.merge_offer()
+    web.wait_live("v2")
+    web.wait_told()
+    web.wait(lambda: not web.offered(), "the branch is withdrawn")
+    web.scenario.wake()
+    eventually(lambda: not forge.opened, what="its pull request is over")
+    web.scenario.remote.protect()
+    return web
+
+
+def rolled_back(cli: Cli, web: App) -> None:
+    """A person asks for the way back; main refuses their commit."""
+    cli("rollback", str(web.key), "-m", "errors", code=3)
+    assert web.primary_digest(web.promotion_branch) == web.digest("v1")
+    web.scenario.wake()
+
+
+def titled(web: App, forge: ForgeOfRemote, title: str) -> None:
+    """Wait until the open one has this title: a text is written once in 30 seconds."""
+
+    def is_titled() -> bool:
+        web.scenario.advance(31)
+        web.scenario.wake()
+        return [each.title for each in forge.opened] == [f"{web.key}: {title} [test]"]
+
+    eventually(is_titled, what=title)
+
+
+def test_it_has_a_pull_request_whose_status_lets_it_in(cli: Cli, protected: App, forge: ForgeOfRemote) -> None:
+    rolled_back(cli, protected)
+    titled(protected, forge, "back to v1")
+    eventually(lambda: status_of(protected, forge) == CheckState.SUCCESS, what="its status")
+    assert "errors" in forge.opened[0].body
+    protected.merge_offer()
+    protected.wait_live("v1")
+
+
+def test_it_takes_the_text_over_and_closing_it_holds_no_version(cli: Cli, protected: App, forge: ForgeOfRemote) -> None:
+    pull = offered(protected, forge, "v3")
+    rolled_back(cli, protected)
+    titled(protected, forge, "back to v1")
+    assert [each.number for each in forge.opened] == [pull.number]
+    eventually(lambda: status_of(protected, forge) == CheckState.SUCCESS, what="its status")
+    forge.closes(pull.number)
+    protected.scenario.wake()
+    protected.wait(lambda: protected.condition("PullRequest")["reason"] == "Closed", "it is told")
+    protected.scenario.wake()
+    protected.scenario.wait_idle()
+    assert not protected.record.held(protected.digest("v3"))
+    protected.scenario.remote.run("push", "origin", f":{protected.promotion_branch}")
+    protected.scenario.wake()
+    protected.wait_offered("v3")
+    titled(protected, forge, "v2 → v3")
+
+
+def test_what_somebody_pushes_onto_the_branch_is_what_the_text_says(protected: App, forge: ForgeOfRemote) -> None:
+    remote = protected.scenario.remote
+    primary = f"{protected.folder}/primary.yaml"
+    old = remote.show(remote.run("log", "--format=%H", "-1", "--skip=1", remote.branch, "--", primary).strip(), primary)
+    offered(protected, forge, "v3")
+    protected.scenario.pull()
+    remote.run("fetch", "origin")
+    remote.run("checkout", "-B", "edit", f"origin/{protected.promotion_branch}")
+    remote.stage({primary: old})
+    remote.commit("better this one")
+    remote.run("push", "origin", f"edit:{protected.promotion_branch}")
+    remote.run("checkout", remote.branch)
+    titled(protected, forge, "back to v1")
