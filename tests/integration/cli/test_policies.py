@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.forge.heard import Heard, Merged
 from gitops_bg.forge.port import Draft, Review, User, Verdict
@@ -56,29 +58,105 @@ def test_freeze_stops_a_promotion_and_unfreeze_lets_it_go_on(cli: Cli, web: App)
     said = cli("freeze", "--reason", 'INC-4711: "ask" Ada')
     assert "all apps: nothing is promoted until `gitops-bg unfreeze`" in said
     with_candidate(web)
-    assert "traffic waits: freeze: INC-4711" in cli("promote", str(web.key))
+    assert "traffic waits: gitops-bg-freeze: INC-4711" in cli("promote", str(web.key))
     web.wait(lambda: gates(web), "a policy is shut")
-    assert gates(web) == ['freeze: INC-4711: "ask" Ada: shut with no end within a year (UTC)']
+    assert gates(web) == ['gitops-bg-freeze: INC-4711: "ask" Ada: shut with no end within a year (UTC)']
     assert 'freeze: INC-4711: "ask" Ada' in cli("explain", str(web.key))
     (frozen,) = [each for each in sarif_results(cli) if each["ruleId"] == "gate-policy"]
-    assert frozen["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "policies/freeze.yaml"
+    assert frozen["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "policies/gitops-bg-freeze.yaml"
     assert "1 app: 1 waiting." in cli("plan", "--branch", "main", "-o", "markdown")
-    assert "is on main already" in cli("freeze", "--reason", "again", code=1)
+    again = cli("freeze", "--reason", "again", code=1)
+    assert f'frozen already until `gitops-bg unfreeze` by {AUTHOR}: INC-4711: "ask" Ada; to replace that' in again
     assert web.live_tag() == "v1"
     cli("unfreeze")
     web.scenario.wake()
     web.wait_live("v2")
-    assert "is not on main" in cli("unfreeze", code=1)
+    assert "no freeze is on main" in cli("unfreeze", code=1)
 
 
 def test_a_freeze_of_a_namespace_ends_by_itself(cli: Cli, web: App) -> None:
     answer = cli.json("freeze", "--reason", "load test", "--namespace", "other", "--until", "2h")
-    assert answer["file"] == "policies/freeze-other.yaml"
+    assert answer["file"] == "policies/gitops-bg-freeze-other.yaml"
     web.scenario.pull()
-    text = web.scenario.remote.read("policies/freeze-other.yaml")
+    text = web.scenario.remote.read("policies/gitops-bg-freeze-other.yaml")
     assert 'match: {namespaces: ["other"]}' in text
     assert "end: " in text
     web.promote("v2")
+
+
+LIBRARY = (ROOT / "policies" / "freeze.yaml").read_text()
+FORMER = """# Written by `gitops-bg freeze`; `gitops-bg unfreeze` removes it. Times are UTC.
+apiVersion: gitops-bg.dev/v1alpha1
+kind: PromotionPolicy
+metadata: {name: "freeze"}
+spec:
+  rules:
+  - windows:
+      deny:
+      - start: "2026-01-01T00:00:00"%s
+        reason: "INC-1"
+"""
+OVER = FORMER % '\n        end: "2026-01-02T00:00:00"'
+OWN = "policies/gitops-bg-freeze.yaml"
+FORMER_FILE = "policies/freeze.yaml"
+YEARLY = policy("freeze", '- windows: {deny: [{start: "2020-01-01", reason: by the CTO}]}')
+
+
+@pytest.mark.parametrize(
+    ("path", "standing", "left"),
+    [
+        (FORMER_FILE, LIBRARY, {FORMER_FILE, OWN}),
+        (FORMER_FILE, YEARLY, {FORMER_FILE, OWN}),
+        (FORMER_FILE, OVER, {OWN}),
+        (OWN, OVER.replace('freeze"}', 'gitops-bg-freeze"}'), {OWN}),
+    ],
+    ids=["the library's policy", "a policy of a person", "a former freeze that is over", "a freeze that is over"],
+)
+def test_freeze_works_beside_policies_and_in_place_of_a_freeze_that_is_over(
+    cli: Cli, web: App, path: str, standing: str, left: set[str]
+) -> None:
+    files: dict[str, str | None] = {path: standing, "policies/people.yaml": PEOPLE}
+    web.scenario.publish("Policies", files)
+    cli("freeze", "--reason", "INC-2")
+    remote = web.scenario.remote
+    assert {each for each in (FORMER_FILE, OWN) if remote.show("main", each)} == left
+    assert "INC-2" in (remote.show("main", OWN) or "")
+    if path in left - {OWN}:
+        assert remote.show("main", path) == standing
+    cli("unfreeze")
+    assert {each for each in (FORMER_FILE, OWN) if remote.show("main", each)} == left - {OWN}
+
+
+@pytest.mark.parametrize("path", [FORMER_FILE, OWN])
+def test_freeze_names_who_froze_before_and_what_is_in_its_place(cli: Cli, web: App, path: str) -> None:
+    end = '\n        end: "2099-01-02T00:00:00"'
+    web.scenario.publish("Freeze", {path: FORMER % end})
+    assert "frozen already until 2099-01-02T00:00:00Z by " in cli("freeze", "-r", "INC-2", code=1)
+    web.scenario.publish("More", {path: FORMER % end + "  override: {by: [grace]}\n", "policies/people.yaml": PEOPLE})
+    if path == OWN:
+        assert f"{OWN} is not as `freeze` writes it" in cli("freeze", "-r", "INC-2", code=1)
+
+
+@pytest.mark.parametrize("standing", [YEARLY, FORMER % "" + "  override: {by: [grace]}\n"], ids=["whole", "added"])
+def test_unfreeze_leaves_a_policy_that_freeze_did_not_write_and_names_it(cli: Cli, web: App, standing: str) -> None:
+    web.scenario.publish("The yearly freeze", {FORMER_FILE: standing, "policies/people.yaml": PEOPLE})
+    told = cli("unfreeze", code=1)
+    assert "all apps: no freeze is on main that `gitops-bg freeze` wrote" in told
+    assert f"{FORMER_FILE} (freeze: " in told
+    cli("freeze", "-r", "INC-2")
+    told = cli("unfreeze")
+    assert f"removed {OWN}; promotions are still stopped by {FORMER_FILE} (freeze: " in told
+    assert web.scenario.remote.show("main", FORMER_FILE) == standing
+
+
+def test_unfreeze_removes_what_freeze_wrote_in_former_versions(cli: Cli, web: App) -> None:
+    web.scenario.publish("Freeze", {FORMER_FILE: FORMER % ""})
+    assert f"removed {FORMER_FILE}" in cli("unfreeze")
+    assert web.scenario.remote.show("main", FORMER_FILE) is None
+
+
+def test_freeze_wants_an_end_that_is_to_come(cli: Cli, web: App) -> None:
+    assert "is over already" in cli("freeze", "-r", "INC-1", "--until", "2020-01-01T00:00:00Z", code=2)
 
 
 def test_the_glass_is_broken_by_who_may_and_all_can_see_it(cli: Cli, web: App) -> None:

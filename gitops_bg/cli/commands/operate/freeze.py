@@ -1,8 +1,9 @@
-"""`freeze` and `unfreeze`: a policy that stops every promotion, as a commit: who, why, until when;
-rollbacks continue.
+"""`freeze` and `unfreeze`: a policy that stops every promotion, as a commit: who, why, until when; rollbacks continue.
+
+Both touch only what `freeze` wrote: a file is known by its content, for people name policies ``freeze`` too.
 """
 
-import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated
@@ -12,10 +13,18 @@ import typer
 from gitops_bg.cli.clone.user_git import author
 from gitops_bg.cli.commands.operate.suspend import moment_option
 from gitops_bg.cli.edits.commits import Change, commit_change
+from gitops_bg.cli.errors import CommandFailed, UsageError
 from gitops_bg.cli.options.options import AuthorOptions, GitOptions, OutputOptions, PlaceOptions
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
-from gitops_bg.spec.app.layout import POLICIES_FOLDER
+from gitops_bg.core.checks.policies.match import may_cover
+from gitops_bg.core.checks.policies.windows import is_open, why_shut
+from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.policies.rules import Mode, Windows
+from gitops_bg.repo.write.edits import Edit, EditOrNew
+from gitops_bg.spec.policies.freeze import Freeze, freeze_file, freeze_files, read_freeze, write_freeze
+from gitops_bg.spec.policies.load import load_policies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,13 +45,15 @@ def freeze(git: GitOptions, place: PlaceOptions, person: AuthorOptions, out: Out
 
     Example: gitops-bg freeze --reason 'INC-4711, ask Ada' --until 4h
     """
-    output, by = Output(out), author(person.author)
-    path = _file(place.namespace)
-    content = _policy(place.namespace, how.reason, datetime.now(UTC), how.until)
+    output, by, now = Output(out), author(person.author), datetime.now(UTC).replace(microsecond=0)
+    if how.until and how.until <= now:
+        raise UsageError(f"--until {_moment(how.until)} is over already")
+    path = freeze_file(place.namespace)
+    content = write_freeze(Freeze(place.namespace, now, how.until, how.reason))
     with Session(git, place=place, author=by) as session:
-        change = Change({path: content}, f"Freeze {_scope(place.namespace)}", how.reason)
-        commit = commit_change(session, output, change)
-    end = f" until {how.until.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}" if how.until else " until `gitops-bg unfreeze`"
+        edits = _instead(session, place.namespace, content, now)
+        commit = commit_change(session, output, Change(edits, f"Freeze {_scope(place.namespace)}", how.reason))
+    end = f" until {_moment(how.until)}" if how.until else " until `gitops-bg unfreeze`"
     said = f"{_scope(place.namespace)}: nothing is promoted{end}; commit {commit[:10]} wrote {path}"
     output.both({"file": path, "commit": commit, "changed": bool(commit)}, said)
 
@@ -52,47 +63,78 @@ def unfreeze(git: GitOptions, place: PlaceOptions, person: AuthorOptions, out: O
 
     Example: gitops-bg unfreeze
     """
-    output, by = Output(out), author(person.author)
-    path = _file(place.namespace)
+    output, by, now = Output(out), author(person.author), datetime.now(UTC)
+    scope = _scope(place.namespace)
     with Session(git, place=place, author=by) as session:
-        commit = commit_change(session, output, Change({path: _removed}, f"Unfreeze {_scope(place.namespace)}"))
-    said = f"{_scope(place.namespace)}: not frozen any more; commit {commit[:10]} removed {path}"
-    output.both({"file": path, "commit": commit, "changed": bool(commit)}, said)
+        written = _freezes(session, place.namespace)
+        others = _others(session, place.namespace, frozenset(written), now)
+        if not written:
+            raise CommandFailed(f"{scope}: no freeze is on main that `gitops-bg freeze` wrote{others}")
+        removed = {path: _replaced(session, path, None) for path in written}
+        commit = commit_change(session, output, Change(removed, f"Unfreeze {scope}"))
+    said = f"{scope}: not frozen any more; commit {commit[:10]} removed {' and '.join(written)}{others}"
+    output.both({"file": next(iter(written)), "commit": commit, "changed": bool(commit)}, said)
 
 
-def _removed(_: bytes) -> None:
-    return None
+def _freezes(session: Session, namespace: str) -> Mapping[str, Freeze]:
+    """The freezes of main that `freeze` wrote, by their files."""
+    contents = {path: session.repository.text_file(path) for path in freeze_files(namespace)}
+    read = {path: read_freeze(namespace, path, each) for path, each in contents.items() if isinstance(each, bytes)}
+    return {path: each for path, each in read.items() if each}
 
 
-def _file(namespace: str) -> str:
-    return f"{POLICIES_FOLDER}/{_name(namespace)}.yaml"
+def _instead(session: Session, namespace: str, content: bytes, now: datetime) -> Mapping[str, EditOrNew]:
+    """The new file, in place of freezes that are over. Raises `CommandFailed` where something else is in its place."""
+    freezes, path = _freezes(session, namespace), freeze_file(namespace)
+    for standing, each in freezes.items():
+        if not each.is_over(now):
+            raise CommandFailed(_frozen_already(session, standing, each))
+    ended = {each: _replaced(session, each, None) for each in freezes if each != path}
+    if path in freezes:
+        return {**ended, path: _replaced(session, path, content)}
+    if session.repository.text_file(path) is not None:
+        raise CommandFailed(f"{path} is not as `freeze` writes it, so it stays; rename or delete it, then freeze again")
+    return {**ended, path: content}
 
 
-def _name(namespace: str) -> str:
-    return f"freeze-{namespace}" if namespace else "freeze"
+def _frozen_already(session: Session, path: str, standing: Freeze) -> str:
+    end = f"until {_moment(standing.end)}" if standing.end else "until `gitops-bg unfreeze`"
+    source = session.repository.brought_by(path)
+    by = f" by {source.author}" if source and source.author else ""
+    scope = _scope(standing.namespace)
+    return f"{scope}: frozen already {end}{by}: {standing.reason}; to replace that, run `gitops-bg unfreeze` first"
+
+
+def _replaced(session: Session, path: str, content: bytes | None) -> Edit:
+    """The change of a file, as long as it is the one that was judged; None removes it."""
+    seen = session.repository.text_file(path)
+
+    def change(before: bytes) -> bytes | None:
+        if before != seen:
+            raise InvalidInput(Problem(path, "somebody has just changed it", remedy="run the command again"))
+        return content
+
+    return change
+
+
+def _others(session: Session, namespace: str, known: frozenset[str], now: datetime) -> str:
+    """Name what else stops promotions now by its windows; empty where nothing does."""
+    policies = load_policies(session.repository.policies_at(session.repository.head).files).written
+    shut = [
+        f"{each.document.file} ({each.policy.name}: {why_shut(rule, now)})"
+        for each in policies
+        if each.document.file not in known
+        and each.policy.mode is Mode.ENFORCE
+        and may_cover(each.policy.match, namespace)
+        for rule in each.policy.rules
+        if isinstance(rule, Windows) and not is_open(rule, now)
+    ]
+    return f"; promotions are still stopped by {', '.join(shut)}" if shut else ""
 
 
 def _scope(namespace: str) -> str:
     return f"the namespace {namespace}" if namespace else "all apps"
 
 
-def _policy(namespace: str, reason: str, now: datetime, until: datetime | None) -> bytes:
-    """Return the policy's file: a window that denies, from now on. Texts are in JSON, which YAML reads literally."""
-    match = f"  match: {{namespaces: [{json.dumps(namespace)}]}}\n" if namespace else ""
-    end = f'\n        end: "{_wall(until)}"' if until else ""
-    return (
-        "# Written by `gitops-bg freeze`; `gitops-bg unfreeze` removes it. Times are UTC.\n"
-        "apiVersion: gitops-bg.dev/v1alpha1\n"
-        "kind: PromotionPolicy\n"
-        f"metadata: {{name: {json.dumps(_name(namespace))}}}\n"
-        f"spec:\n{match}"
-        "  rules:\n"
-        "  - windows:\n"
-        "      deny:\n"
-        f'      - start: "{_wall(now)}"{end}\n'
-        f"        reason: {json.dumps(reason, ensure_ascii=False)}\n"
-    ).encode()
-
-
-def _wall(moment: datetime) -> str:
-    return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S}"
+def _moment(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"

@@ -37,6 +37,15 @@ def matches(match: Match, app: AppKey, labels: Labels) -> bool:
     )
 
 
+def may_cover(match: Match, namespace: str) -> bool:
+    """Return whether a policy may be for apps of a namespace; the empty one stands for all.
+
+    >>> may_cover(Match(namespaces=("pay-*",)), "shop"), may_cover(Match(namespaces=("pay-*",)), "")
+    (False, True)
+    """
+    return not namespace or _any(match.namespaces, namespace)
+
+
 def matching(policies: Iterable[Policy], app: AppKey, labels: Labels) -> tuple[Policy, ...]:
     """Return the policies for an app, by name."""
     return tuple(sorted((each for each in policies if matches(each.match, app, labels)), key=lambda each: each.name))
