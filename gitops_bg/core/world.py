@@ -193,7 +193,7 @@ class World:
     def suspended(self) -> bool:
         """Whether ``spec.suspend`` is in force now."""
         suspend = self.spec.suspend
-        return suspend is not None and (suspend.until is None or self.now < suspend.until)
+        return suspend is not None and suspend.lasts(self.now)
 
     @property
     def retried_by(self) -> Source:

@@ -7,7 +7,7 @@ from gitops_bg.core.model.decision import GateKind, GateResult
 def is_suspended(world: GroupWorld) -> bool:
     """Whether nothing is promoted now, because somebody said so."""
     suspend = world.spec.suspend
-    return suspend is not None and (suspend.until is None or suspend.until > world.now)
+    return suspend is not None and suspend.lasts(world.now)
 
 
 def not_suspended(world: GroupWorld, version: str) -> GateResult:

@@ -156,6 +156,10 @@ class Suspension:
     by: str = ""
     until: datetime | None = None
 
+    def lasts(self, now: datetime) -> bool:
+        """Whether it is in force."""
+        return self.until is None or now < self.until
+
 
 @dataclass(frozen=True, slots=True)
 class Retry:

@@ -132,6 +132,11 @@ def test_freeze_names_who_froze_before_and_what_is_in_its_place(cli: Cli, web: A
     end = '\n        end: "2099-01-02T00:00:00"'
     web.scenario.publish("Freeze", {path: FORMER % end})
     assert "frozen already until 2099-01-02T00:00:00Z by " in cli("freeze", "-r", "INC-2", code=1)
+    cli("freeze", "-r", "INC-2", "--force")
+    assert "INC-2" in (web.scenario.remote.show("main", OWN) or "")
+    assert web.scenario.remote.show("main", FORMER_FILE) is None
+    cli("unfreeze")
+    web.scenario.pull()
     web.scenario.publish("More", {path: FORMER % end + "  override: {by: [grace]}\n", "policies/people.yaml": PEOPLE})
     if path == OWN:
         assert f"{OWN} is not as `freeze` writes it" in cli("freeze", "-r", "INC-2", code=1)

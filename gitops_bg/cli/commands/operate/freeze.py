@@ -38,6 +38,9 @@ class FreezeOptions:
         datetime | None,
         typer.Option(parser=moment_option, metavar="TIME", help="When it ends by itself: a time, or 2h from now."),
     ] = None
+    force: Annotated[
+        bool, typer.Option("--force", help="Also replace a freeze that is not over: its reason and end.")
+    ] = False
 
 
 def freeze(git: GitOptions, place: PlaceOptions, person: AuthorOptions, out: OutputOptions, how: FreezeOptions) -> None:
@@ -51,7 +54,7 @@ def freeze(git: GitOptions, place: PlaceOptions, person: AuthorOptions, out: Out
     path = freeze_file(place.namespace)
     content = write_freeze(Freeze(place.namespace, now, how.until, how.reason))
     with Session(git, place=place, author=by) as session:
-        edits = _instead(session, place.namespace, content, now)
+        edits = _instead(session, place.namespace, content, None if how.force else now)
         commit = commit_change(session, output, Change(edits, f"Freeze {_scope(place.namespace)}", how.reason))
     end = f" until {_moment(how.until)}" if how.until else " until `gitops-bg unfreeze`"
     said = f"{_scope(place.namespace)}: nothing is promoted{end}; commit {commit[:10]} wrote {path}"
@@ -83,11 +86,13 @@ def _freezes(session: Session, namespace: str) -> Mapping[str, Freeze]:
     return {path: each for path, each in read.items() if each}
 
 
-def _instead(session: Session, namespace: str, content: bytes, now: datetime) -> Mapping[str, EditOrNew]:
-    """The new file, in place of freezes that are over. Raises `CommandFailed` where something else is in its place."""
+def _instead(session: Session, namespace: str, content: bytes, now: datetime | None) -> Mapping[str, EditOrNew]:
+    """The new file, in place of freezes that are over; ``now`` None: of any. Raises `CommandFailed` where something
+    else is in its place.
+    """
     freezes, path = _freezes(session, namespace), freeze_file(namespace)
     for standing, each in freezes.items():
-        if not each.is_over(now):
+        if now and not each.is_over(now):
             raise CommandFailed(_frozen_already(session, standing, each))
     ended = {each: _replaced(session, each, None) for each in freezes if each != path}
     if path in freezes:
@@ -102,7 +107,7 @@ def _frozen_already(session: Session, path: str, standing: Freeze) -> str:
     source = session.repository.brought_by(path)
     by = f" by {source.author}" if source and source.author else ""
     scope = _scope(standing.namespace)
-    return f"{scope}: frozen already {end}{by}: {standing.reason}; to replace that, run `gitops-bg unfreeze` first"
+    return f"{scope}: frozen already {end}{by}: {standing.reason}; to replace that, say so by --force"
 
 
 def _replaced(session: Session, path: str, content: bytes | None) -> Edit:

@@ -1,4 +1,7 @@
-"""`suspend`, which Argo Rollouts calls `pause`: stops all but rollbacks, as a commit: who, why, until when."""
+"""`suspend`, which Argo Rollouts calls `pause`: stops all but rollbacks, as a commit: who, why, until when.
+
+It replaces no suspension that is in force, unless somebody says so: that may be a colleague's, and last longer.
+"""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -8,6 +11,7 @@ import typer
 
 from gitops_bg.cli.clone.user_git import author
 from gitops_bg.cli.edits.commits import commit_to_apps
+from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.cli.options.durations import seconds
 from gitops_bg.cli.options.options import Apps, AuthorOptions, FileOptions
 from gitops_bg.cli.session.session import Session
@@ -15,6 +19,7 @@ from gitops_bg.cli.views.output import Output
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.write.edits import Edit
+from gitops_bg.spec.app.suspension import suspension_in
 from gitops_bg.spec.yaml.edit import set_suspend
 
 
@@ -40,6 +45,9 @@ class SuspendOptions:
         datetime | None,
         typer.Option(parser=moment_option, metavar="TIME", help="When it ends: a time, or 2h from now."),
     ] = None
+    force: Annotated[
+        bool, typer.Option("--force", help="Also replace a suspension that is in force: its reason, author and end.")
+    ] = False
 
 
 def suspend(apps: Apps, at: FileOptions, person: AuthorOptions, how: SuspendOptions) -> None:
@@ -51,7 +59,7 @@ def suspend(apps: Apps, at: FileOptions, person: AuthorOptions, how: SuspendOpti
     by = author(person.author)
     suspension = Suspension(how.reason, f"{by[0]} <{by[1]}>", how.until)
     with Session(at.git, place=at.place, author=by) as session:
-        edits = {key: _suspending(session.app_file(key), suspension) for key in session.apps_in_git(apps)}
+        edits = {key: _suspending(key, session, suspension, force=how.force) for key in session.apps_in_git(apps)}
         made = commit_to_apps(session, output, edits, "suspend", how.reason)
     output.each(
         ({"app": str(key), "commit": commit, "changed": bool(commit)}, _said(key, commit))
@@ -67,8 +75,22 @@ def pause(apps: Apps, at: FileOptions, person: AuthorOptions, how: SuspendOption
     suspend(apps, at, person, how)
 
 
-def _suspending(file: str, suspension: Suspension) -> Edit:
-    return lambda data: set_suspend(data, suspension, file)
+def _suspending(app: AppKey, session: Session, suspension: Suspension, *, force: bool) -> Edit:
+    file = session.app_file(app)
+
+    def change(data: bytes) -> bytes:
+        standing = suspension_in(data, file)
+        if standing and standing != suspension and standing.lasts(datetime.now(UTC)) and not force:
+            raise CommandFailed(_suspended_already(app, standing))
+        return set_suspend(data, suspension, file)
+
+    return change
+
+
+def _suspended_already(app: AppKey, standing: Suspension) -> str:
+    by = f" by {standing.by}" if standing.by else ""
+    end = f"until {standing.until.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}" if standing.until else "until it is resumed"
+    return f"{app}: suspended already{by}, {end}: {standing.reason}; to replace that, say so by --force"
 
 
 def _said(app: AppKey, commit: str) -> str:

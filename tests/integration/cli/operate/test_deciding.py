@@ -279,6 +279,28 @@ def test_several_apps_of_which_one_cannot_be_retried_are_left_alone(cli: Cli, wa
     assert world.remote.head() == head
 
 
+ADA, BOB = ("--author", "Ada <ada@example.com>"), ("--author", "Bob <bob@example.com>")
+
+
+def test_suspend_replaces_the_suspension_of_a_colleague_only_by_force(cli: Cli, world: Scenario) -> None:
+    world.start()
+    web, api = (world.app(name).deploy("v1") for name in ("web", "api"))
+    cli("suspend", str(web.key), "-r", "INC-1, until Ada says so", *ADA)
+    head, again = world.remote.head(), ("-r", "maintenance", "--until", "1h", *BOB)
+    told = cli("suspend", str(api.key), str(web.key), *again, code=1)
+    assert f"{web.key}: suspended already by Ada <ada@example.com>, until it is resumed: INC-1, until Ada" in told
+    assert "--force" in told
+    assert world.remote.head() == head, "all or none"
+    cli("suspend", str(web.key), *again, "--force")
+    assert "maintenance" in (world.remote.show("main", f"{web.folder}/app.yaml") or "")
+
+
+def test_suspend_replaces_a_suspension_that_is_over(cli: Cli, web: App) -> None:
+    web.spec["suspend"] = {"reason": "INC-1", "by": "Ada", "until": "2020-01-01T00:00:00Z"}
+    web.configure()
+    assert "suspended by commit" in cli("suspend", str(web.key), "-r", "INC-2")
+
+
 def test_suspend_wants_a_time_with_a_zone(cli: Cli, web: App) -> None:
     assert "has no zone" in cli("suspend", str(web.key), "-r", "x", "--until", "2030-01-01T00:00:00", code=2)
     assert "is not a duration" in cli("suspend", str(web.key), "-r", "x", "--until", "soon", code=2)
