@@ -195,6 +195,19 @@ class World:
         suspend = self.spec.suspend
         return suspend is not None and suspend.lasts(self.now)
 
+    @cached_property
+    def resumed_at(self) -> datetime | None:
+        """When the last suspension ended; None where there was none, or while the first one lasts."""
+        operator = self.record.operator
+        return self.now if operator.suspended and not self.suspended else operator.resumed_at
+
+    def waits_since(self, moment: datetime) -> datetime:
+        """When a wait with a deadline began, as it counts: anew with the end of a suspension.
+
+        Nothing that could end the wait happens during one, so no suspension makes anything late.
+        """
+        return max(moment, self.resumed_at or moment)
+
     @property
     def retried_by(self) -> Source:
         """Who asked for the retry in ``app.yaml``, and in which commit; where unknown, main's head without

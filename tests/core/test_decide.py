@@ -183,7 +183,7 @@ ENDED = {"suspended": True}
 ASLEEP = replace(manual(), suspend=Suspension("incident"))
 LONG_SINCE = NOW - 900 * SECOND
 LATE = {
-    "a suspension that has just ended: the deadline begins anew": ({"record": ENDED}, ("", NOW)),
+    "a suspension that has just ended: the deadline begins anew": ({"record": ENDED}, ("", LONG_SINCE)),
     "a suspension: nobody fails": (
         {"record": ENDED, "spec": ASLEEP},
         ("", LONG_SINCE),

@@ -36,7 +36,7 @@ def progress_deadline(world: World, version: Version) -> datetime | None:
     """When a version without progress counts as failed; None while it is available."""
     if version.waiting_since is None:
         return None
-    return version.waiting_since + timedelta(seconds=world.spec.progress_deadline_seconds)
+    return world.waits_since(version.waiting_since) + timedelta(seconds=world.spec.progress_deadline_seconds)
 
 
 def expires_at(world: World, version: Version) -> datetime | None:
@@ -44,7 +44,7 @@ def expires_at(world: World, version: Version) -> datetime | None:
     seconds, since = world.spec.strategy.expire_after_seconds, ready_since(world, version)
     if seconds is None or since is None or not world.record.routing.traffic:
         return None
-    return since + timedelta(seconds=seconds)
+    return world.waits_since(since) + timedelta(seconds=seconds)
 
 
 def ready_since(world: World, version: Version) -> datetime | None:

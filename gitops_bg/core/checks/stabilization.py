@@ -7,5 +7,6 @@ from gitops_bg.core.world import World
 
 
 def stabilization_ends(world: World, stabilization: Stabilization) -> datetime:
-    """When time alone ends the probation of a version, with success or failure."""
-    return stabilization.since + timedelta(seconds=world.spec.progress_deadline_seconds)
+    """When time alone ends the probation of a version, with success or failure; pods are late in no suspension."""
+    since = world.waits_since(stabilization.since) if stabilization.unready else stabilization.since
+    return since + timedelta(seconds=world.spec.progress_deadline_seconds)

@@ -274,11 +274,16 @@ def failure_limit_exceeded(run: HookRun, hook: Hook) -> bool:
     return hook.type.counts_refusals and run.refused > hook.failure_limit
 
 
-def expires_at(run: HookRun, hook: Hook) -> datetime | None:
-    """When the agent gives up on a gate that does not open, or on a backend that does not answer; None where never."""
+def expires_at(run: HookRun, hook: Hook, resumed_at: datetime | None = None) -> datetime | None:
+    """When the agent gives up on a gate that does not open, or on a backend that does not answer; None where never.
+
+    ``resumed_at``: when the last suspension ended; nobody was asked during it. What had expired before stays so.
+    """
     begins = run.since if hook.type.confirms and not has_accepted(run, hook) else run.unanswered_since
     if hook.deadline is None or begins is None or hook.type is HookType.ROLLBACK:
         return None
+    if resumed_at and not run.expired:
+        begins = max(begins, resumed_at)
     return begins + timedelta(seconds=hook.deadline)
 
 

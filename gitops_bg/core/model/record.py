@@ -379,6 +379,8 @@ class OperatorState:
     promote_full: str = field(default="", metadata={STORED_AS: "in_full"})
     """The digest that somebody promotes without pause and analyses (``core.transitions.traffic.promote_full``)."""
     suspended: bool = False
+    resumed_at: datetime | None = None
+    """When the last suspension ended (`World.waits_since`)."""
     restart: Restart | None = None
     restarted: datetime | None = None
     """The last ``spec.restartAt`` that was carried out or cancelled."""

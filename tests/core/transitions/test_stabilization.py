@@ -53,7 +53,7 @@ NOTED = {
     ),
     "after a suspension it begins anew": (
         world(legacy(1), on_probation(LONG_AGO, unready=True), sets=FAILING, record={"suspended": True}),
-        (NOW, True),
+        (LONG_AGO, True),
     ),
     "traffic goes back already: nothing more is decided": (
         world(legacy(1), on_probation(LONG_AGO, unready=True), sets=FAILING, names_=1),

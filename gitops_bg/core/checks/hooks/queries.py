@@ -90,7 +90,8 @@ def describe(world: World, hook: Hook, run: HookRun | None) -> str:
     if hook.manual:
         return _said_by_hand(world, hook)
     anew = f"`gitops-bg retry {world.spec.app}` asks anew"
-    return f"{answered(world, hook, run)}{what_next(hook, run, next_call(world, run, hook), anew, world.now)}"
+    comes = what_next(hook, run, next_call(world, run, hook), anew, world.now, world.resumed_at)
+    return f"{answered(world, hook, run)}{comes}"
 
 
 def answered(world: World, hook: Hook, run: HookRun) -> str:

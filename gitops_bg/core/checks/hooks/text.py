@@ -13,14 +13,19 @@ def answer_text(hook: Hook, run: HookRun) -> str:
     return f"{hook.title}{_count(hook, run)}: {_answer(run)}"
 
 
-def what_next(hook: Hook, run: HookRun, moment: datetime | None, anew: str, now: datetime) -> str:
-    """What comes next: when it is asked again, or, where its time is over, what asks ``anew``."""
+def what_next(
+    hook: Hook, run: HookRun, moment: datetime | None, anew: str, now: datetime, resumed_at: datetime | None = None
+) -> str:
+    """What comes next: when it is asked again, or, where its time is over, what asks ``anew``.
+
+    ``resumed_at``: when the last suspension ended.
+    """
     if run.expired:
         what = "did not open" if hook.type.confirms else "gave no answer"
         return f"; it {what} within {hook.deadline} s; {anew}"
     if moment and is_old(run, hook, now):
         return f"; too old to count, asked again since {_clock(moment)}"
-    ends = expires_at(run, hook)
+    ends = expires_at(run, hook, resumed_at)
     again = f"; asked again at {_clock(moment)}" if moment and run.last_at else ""
     return again + (f", until {_clock(ends)}" if ends and run.answer is not Answer.ACCEPTED else "")
 

@@ -31,7 +31,7 @@ ASKS_THE_PREVIEW = (HookType.PRE_ROLLOUT, HookType.ROLLOUT)
 def query_deadlines(world: World) -> Iterator[datetime]:
     """The times at which a call becomes due, or the deadline of a hook ends."""
     for hook, run in asked_about(world):
-        moments = (next_call(world, run, hook), None if run.expired else expires_at(run, hook))
+        moments = (next_call(world, run, hook), None if run.expired else expires_at(run, hook, world.resumed_at))
         yield from (moment for moment in moments if moment)
 
 

@@ -30,7 +30,7 @@ def _suspension(world: World) -> World:
     if world.suspended == world.record.operator.suspended:
         return world
     suspend = world.spec.suspend
-    world = world.with_part(replace(world.record.operator, suspended=world.suspended))
+    world = world.with_part(replace(world.record.operator, suspended=world.suspended, resumed_at=world.resumed_at))
     if world.suspended and suspend:
         by = suspend.by or world.suspended_by.author
         return world.noting(Event.SUSPENDED, commit=world.suspended_by.commit, by=by, reason=suspend.reason)

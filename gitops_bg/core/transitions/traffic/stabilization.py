@@ -38,10 +38,9 @@ def _is_being_left(world: World) -> bool:
 
 
 def _noted(world: World, active: Version, stabilization: Stabilization) -> Stabilization:
-    """The probation with the time of its last change; a suspension does not count as lateness."""
+    """The probation with the time of its last change."""
     is_unready = world.available(active.digest) < min(stabilization.pods, world.full_size)
-    just_resumed = world.record.operator.suspended and not world.suspended
-    if is_unready is stabilization.unready and not (is_unready and just_resumed):
+    if is_unready is stabilization.unready:
         return stabilization
     return Stabilization(stabilization.pods, world.now, is_unready)
 

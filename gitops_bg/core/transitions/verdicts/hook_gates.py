@@ -108,7 +108,7 @@ def _tell(world: World, hook: Hook, run: HookRun) -> World:
 def _expire(world: World) -> World:
     """Apply deadlines, including those that somebody has just changed."""
     for hook, run in tuple(asked_about(world)):
-        moment = expires_at(run, hook)
+        moment = expires_at(run, hook, world.resumed_at)
         expired = moment is not None and world.now >= moment
         if expired is not run.expired:
             after = replace(run, expired=expired)

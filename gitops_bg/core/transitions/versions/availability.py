@@ -25,7 +25,7 @@ def _note(world: World, version: Version) -> World:
         return world.with_version(replace(version, available_since=None, waiting_since=None))
     if is_available(world, version):
         return world if version.available_since else _came_up(world, version)
-    if version.available_since or version.waiting_since is None or _resumed(world):
+    if version.available_since or version.waiting_since is None:
         return world.with_version(replace(version, available_since=None, waiting_since=world.now))
     deadline = progress_deadline(world, version)
     late = deadline is not None and world.now >= deadline
@@ -53,8 +53,3 @@ def _came_up(world: World, version: Version) -> World:
     up = replace(version, available_since=world.now, waiting_since=None, failure="")
     world = world.with_version(up)
     return world.noting(Event.RECOVERED, to=up, reason="its pods are available after all") if version.failure else world
-
-
-def _resumed(world: World) -> bool:
-    """Whether a suspension has just ended: it counts for no deadline, because nothing happened during it."""
-    return world.record.operator.suspended and not world.suspended
