@@ -364,6 +364,8 @@ class Outbox:
     notified_phase: str = field(default="", metadata={STORED_AS: "told_phase"})
     alerted: int = 0
     """The last rollout that alerts reported as waiting for a person."""
+    unsettled: str = ""
+    """The digest that traffic moved to, and whose success the post-rollout hooks have not heard of yet."""
     undelivered: tuple[str, ...] = ()
     """Hooks that did not accept their last message."""
 

@@ -455,6 +455,16 @@ class TestRollback:
 # --- post-rollout, event ---
 
 
+def _without_analysis(world):
+    world.spec = replace(world.spec, strategy=replace(world.spec.strategy, post_promotion_analysis=None))
+
+
+ENDS_OF_ANALYSES = {
+    "somebody promoted it in full": lambda world: world.ask(OperatorCommand.PROMOTE_FULL),
+    "the analysis left the file": _without_analysis,
+}
+
+
 class TestPostRollout:
     def test_it_hears_of_a_promotion(self):
         world = pushed(hook(POST_ROLLOUT))
@@ -473,6 +483,23 @@ class TestPostRollout:
         assert (world.live, called(world)) == ("2", [])
         measure(world, AnalysisPhase.SUCCESSFUL)
         assert [(call.hook.name, call.phase) for call in world.decide().calls] == [("post-rollout", "Succeeded")]
+
+    @pytest.mark.parametrize("end", ENDS_OF_ANALYSES.values(), ids=ENDS_OF_ANALYSES)
+    def test_it_hears_once_of_a_success_whose_analysis_ended_early(self, end):
+        world = pushed(hook(POST_ROLLOUT), spec=automatic(post_promotion_analysis=Plan((Metric("errors", "web"),))))
+        assert called(world) == []
+        end(world)
+        world.settle()
+        assert [(call.phase, call.checksum) for call in world.decide().calls] == [("Succeeded", template("2").digest)]
+        world.answer({"post-rollout": 200})
+        world.settle()
+        assert called(world) == []
+
+    @pytest.mark.parametrize("phase", [AnalysisPhase.FAILED, AnalysisPhase.INCONCLUSIVE])
+    def test_it_hears_of_no_success_that_is_none_yet(self, phase):
+        world = pushed(hook(POST_ROLLOUT), spec=automatic(post_promotion_analysis=Plan((Metric("errors", "web"),))))
+        measure(world, phase)
+        assert "Succeeded" not in [call.phase for call in world.decide().calls]
 
     def test_every_hook_is_called_when_an_earlier_one_fails(self):
         world = pushed(hook(POST_ROLLOUT, name="one"), hook(POST_ROLLOUT, name="two"))

@@ -11,11 +11,11 @@ from gitops_bg.core.checks.event_text import sentence, subject_of
 from gitops_bg.core.checks.hooks.queries import hooks_of
 from gitops_bg.core.checks.hooks.timing import listeners, next_messages
 from gitops_bg.core.checks.phase import flagger_phase, phase_of
-from gitops_bg.core.model.analysis.metrics import AnalysisStage
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.decision import Phase
 from gitops_bg.core.model.events import severity_of
 from gitops_bg.core.model.hooks import Hook, HookResponse, HookType, OutboxMessage, Severity
-from gitops_bg.core.model.record import Event, LedgerEntry
+from gitops_bg.core.model.record import Event, LedgerEntry, SwitchKind
 from gitops_bg.core.plan.deliveries import message_id
 from gitops_bg.core.transitions.notifications.outbox import answered, failing, given_up, only_known, queued
 from gitops_bg.core.transitions.notifications.waiting_for_people import note_awaited
@@ -26,7 +26,7 @@ def enqueue(world: World) -> World:
     """Queue new messages, remove delivered ones, give up those that are too late."""
     if not (world.spec.strategy.hooks or world.record.outbox.messages or world.record.outbox.undelivered):
         return world
-    for step in (_take_in, _give_up, _drop_unknown, _queue_entries, _queue_phase, _queue_awaited):
+    for step in (_take_in, _give_up, _drop_unknown, _queue_entries, _queue_success, _queue_phase, _queue_awaited):
         world = step(world)
     return world
 
@@ -88,27 +88,37 @@ def _queue_entry(world: World, entry: LedgerEntry, phase: str) -> World:
         world = _queue(world, hook, phase, digest, _sentence(entry), severity)
     for hook in _alerted(world, severity):
         world = _queue(world, hook, phase, subject_of(entry), sentence(world, entry), severity)
-    outcome, digest = _outcome(world, entry)
-    for hook in hooks_of(world, HookType.POST_ROLLOUT) if outcome else ():
+    if entry.event in (Event.PROMOTED, Event.ANALYSED) and entry.to_digest == world.record.routing.traffic:
+        return world.with_part(replace(world.record.outbox, unsettled=entry.to_digest))
+    if entry.event is Event.ABORTED:
+        return _queue_outcome(world, "Failed", entry.to_digest)
+    return _queue_outcome(world, "Failed", entry.from_digest) if entry.event is Event.ROLLED_BACK else world
+
+
+def _queue_success(world: World) -> World:
+    """Queue the success of a rollout: its version serves, and no analysis judges it any more, however that ended.
+
+    A record of a former release names no such version while an analysis runs: the end of that analysis does.
+    """
+    digest = world.record.outbox.unsettled
+    if not digest or (digest == world.record.routing.traffic and not _has_settled(world, digest)):
+        return world
+    told = _queue_outcome(world, "Succeeded", digest) if digest == world.record.routing.traffic else world
+    return told.with_part(replace(told.record.outbox, unsettled=""))
+
+
+def _has_settled(world: World, digest: str) -> bool:
+    """Whether nothing but a person takes the serving version back."""
+    run = world.record.run(AnalysisStage.POST)
+    passed = run is None or run.digest != digest or run.phase is AnalysisPhase.SUCCESSFUL
+    return passed and world.switch_kind is not SwitchKind.ROLLBACK
+
+
+def _queue_outcome(world: World, outcome: str, digest: str) -> World:
+    """Queue how a rollout ended, in Flagger's words."""
+    for hook in hooks_of(world, HookType.POST_ROLLOUT):
         world = _queue(world, hook, outcome, digest)
     return world
-
-
-def _outcome(world: World, entry: LedgerEntry) -> tuple[str, str]:
-    """The outcome of a rollout, in Flagger's words, and its digest; empty where the entry ends none.
-
-    With an analysis after promotion, the rollout succeeds when the analysis does.
-    """
-    run = world.record.run(AnalysisStage.POST)
-    judged = run is not None and run.digest == entry.to_digest
-    if (
-        entry.event is (Event.ANALYSED if judged else Event.PROMOTED)
-        and entry.to_digest == world.record.routing.traffic
-    ):
-        return "Succeeded", entry.to_digest
-    if entry.event is Event.ABORTED:
-        return "Failed", entry.to_digest
-    return ("Failed", entry.from_digest) if entry.event is Event.ROLLED_BACK else ("", "")
 
 
 def _sentence(entry: LedgerEntry) -> str:
