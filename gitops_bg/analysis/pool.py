@@ -14,6 +14,7 @@ from gitops_bg.core.errors import InternalError, guarded
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.analysis.runs import MeasurementId, MeasurementRequest, MeasurementResult
 from gitops_bg.core.model.subject import Subject
+from gitops_bg.outbound.turns import Turns
 
 LOGGER = logging.getLogger(__name__)
 
@@ -68,11 +69,9 @@ class MeasurementPool:
         self._clock = clock
         self._steady = steady
         self._size = size
-        self._share = max(1, size // 2)
         self._changed = threading.Condition()
         self._tasks: dict[Subject, dict[MeasurementId, _Task]] = {}
-        self._turns: dict[Subject, None] = {}
-        """The subjects with waiting tasks, in the order of their turns."""
+        self._turns = Turns(share=max(1, size // 2))
         self._threads: set[threading.Thread] = set()
         self._free = 0
         self._announcing = 0
@@ -101,7 +100,7 @@ class MeasurementPool:
             for measure in measures:
                 tasks.setdefault(measure.id, _Task(subject, measure)).dropped = False
             under_way = [task for task in tasks.values() if task.measured is None and not task.dropped]
-            self._turns.setdefault(subject)
+            self._turns.join(subject)
             if not tasks:
                 del self._tasks[subject]
             self._hire()
@@ -179,17 +178,12 @@ class MeasurementPool:
                 self._free -= 1
 
     def _pick(self) -> _Task | None:
-        """A task of the first subject in turn that may use one more thread; its next turn comes after all others."""
-        for subject in list(self._turns):
-            tasks = self._tasks.get(subject, {}).values()
-            waiting = next((task for task in tasks if task.waiting), None)
-            if waiting is None:
-                del self._turns[subject]
-            elif sum(task.running for task in tasks) < self._share:
-                del self._turns[subject]
-                self._turns[subject] = None
-                return waiting
-        return None
+        """A task of the subject whose turn it is."""
+        subject = self._turns.next(
+            waiting=lambda each: any(task.waiting for task in self._tasks.get(each, {}).values()),
+            running=lambda each: sum(task.running for task in self._tasks.get(each, {}).values()),
+        )
+        return next((task for task in self._tasks[subject].values() if task.waiting), None) if subject else None
 
     # --- the threads --------------------------------------------------------------------------------------------
 

@@ -1,4 +1,6 @@
-"""Calls hooks over HTTP, in the background: all that are due at once, so that a slow one delays no other.
+"""Calls hooks over HTTP, in the background: those that are due at once, so that a slow one delays no other.
+
+An app or a release group has its share of the calls under way, so that its hooks delay those of no other.
 
 It judges nothing: the result is a status and a text, and the core decides what they mean. A failed call is not repeated
 here: the core lists it again after its backoff.
@@ -22,6 +24,7 @@ from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
 from gitops_bg.outbound.posting import Poster, PostFailed
 from gitops_bg.outbound.quoting import media_type, quoted, words_in_text
 from gitops_bg.outbound.secrets import NoSuchKey, ReadSecret, Secrets
+from gitops_bg.outbound.turns import Places
 
 LOGGER = logging.getLogger(__name__)
 
@@ -33,6 +36,9 @@ MOST_AT_ONCE = 512
 
 MOST_MESSAGES_AT_ONCE = 64
 """The most calls of chats under way, which have their own limit: a chat that hangs delays no gate."""
+
+SHARE = 16
+"""The part of these that one app or release group may have: a sixteenth."""
 
 Key = tuple[Subject, str]
 
@@ -60,8 +66,8 @@ class HookCaller:
         self._running: dict[Key, asyncio.Task[None] | None] = {}
         """None: about to begin."""
         self._answers: dict[Subject, dict[str, HookResponse]] = {}
-        self._places = asyncio.Semaphore(MOST_AT_ONCE)
-        self._places_of_chats = asyncio.Semaphore(MOST_MESSAGES_AT_ONCE)
+        self._places = Places(MOST_AT_ONCE, MOST_AT_ONCE // SHARE)
+        self._places_of_chats = Places(MOST_MESSAGES_AT_ONCE, MOST_MESSAGES_AT_ONCE // SHARE)
         self._poster = Poster(addresses)
         self._senders = Senders()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -133,7 +139,8 @@ class HookCaller:
         await self._poster.close()
 
     async def _call(self, subject: Subject, call: HookCall) -> None:
-        async with self._places_of_chats if call.hook.type is HookType.ALERT else self._places:
+        places = self._places_of_chats if call.hook.type is HookType.ALERT else self._places
+        async with places.take(subject):
             status, text = await self._answer(subject, call)
         with self._lock:
             if (subject, call.id) not in self._running:

@@ -15,7 +15,7 @@ import pytest
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.model.hooks import Hook, HookCall, HookResponse, HookType
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.hooks.caller import HookCaller
+from gitops_bg.hooks.caller import MOST_AT_ONCE, HookCaller
 from tests.support.cluster.pki import Authority
 from tests.support.servers.banner import speaking
 from tests.support.servers.hook_server import HookServer, hook_server
@@ -177,10 +177,11 @@ def test_a_backend_that_drips_byte_by_byte_does_not_get_more_time():
     assert (called.status, called.text) == (0, "no answer within 0.5 s")
 
 
-def test_one_that_hangs_holds_up_no_other(server):
+def test_one_with_many_that_hang_holds_up_no_other(server):
     server.hang("/slow")
     with calling() as (caller, heard):
-        caller.take(WEB, [call(server.url("/slow"), f"slow-{number}", timeout=30) for number in range(100)])
+        many = range(MOST_AT_ONCE + 1)
+        caller.take(WEB, [call(server.url("/slow"), f"slow-{number}", timeout=30) for number in many])
         caller.take(API, [call(server.url("/quick"), "quick")])
         heard.wait(1)
         assert (heard.apps, caller.answers(WEB)) == ([API], ())
