@@ -18,7 +18,7 @@ from gitops_bg.cluster.groups.status import group_status, load_group_record
 from gitops_bg.cluster.manifests.http_routes import http_route
 from gitops_bg.cluster.manifests.patches import keep_before, take_out, unchanged
 from gitops_bg.cluster.observation.additions import additions
-from gitops_bg.cluster.observation.gateways import acceptance
+from gitops_bg.cluster.observation.gateways import taken, unresolved
 from gitops_bg.cluster.observation.states import meta_of
 from gitops_bg.cluster.reporting.status import pull_in
 from gitops_bg.core import names
@@ -234,9 +234,9 @@ class GroupCluster:
 
 
 def _live_route(group: GroupKey, body: Object) -> LiveRoute:
-    accepted, reason = acceptance(body)
+    accepted, reason = taken(body)
     foreign = owner_of(meta_of(body), body["metadata"].get("labels") or {}, group)
-    return LiveRoute(read_route(body), accepted, reason, foreign)
+    return LiveRoute(read_route(body), accepted, reason, foreign, unresolved(body))
 
 
 def _says(live: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:

@@ -10,28 +10,50 @@ from typing import Any
 from gitops_bg.cluster.api.kinds import Object
 
 _GATEWAY_API = "gateway.networking.k8s.io"
-_MUST_HOLD = ("Accepted", "ResolvedRefs")
+_ACCEPTED, _RESOLVED = "Accepted", "ResolvedRefs"
+_BOTH = (_ACCEPTED, _RESOLVED)
 
 
 def acceptance(body: Object) -> tuple[bool | None, str]:
-    """Whether every Gateway that the route names has taken this generation, and what one says against it.
+    """Whether every Gateway that the route names has taken this generation, with all its backends, and what one says
+    against it.
 
     None: at least one has never said anything of it, and none says anything against it. What former parents said does
     not count.
     """
+    return _acceptance(body, _BOTH)
+
+
+def taken(body: Object) -> tuple[bool | None, str]:
+    """As `acceptance`, but for what is said against backends: a Gateway serves all rules but those that lead to them
+    (https://gateway-api.sigs.k8s.io/reference/spec/#httprouterule, ``backendRefs``).
+    """
+    return _acceptance(body, (_ACCEPTED,))
+
+
+def unresolved(body: Object) -> str:
+    """What a Gateway says against the backends of this generation; empty where none says anything."""
+    return _refusal(body, (_RESOLVED,))
+
+
+def _acceptance(body: Object, must_hold: tuple[str, ...]) -> tuple[bool | None, str]:
     generation = body["metadata"].get("generation", 0)
-    answers = [_answer(statuses, generation) for statuses in _said(body)]
-    against = [reason for taken, reason in answers if taken is False]
+    answers = [_answer(statuses, generation, must_hold) for statuses in _said(body)]
+    against = [reason for holds, reason in answers if holds is False]
     if against:
         return False, against[0]
-    return (True, "") if answers and all(taken for taken, _ in answers) else (None, "")
+    return (True, "") if answers and all(holds for holds, _ in answers) else (None, "")
 
 
 def refusal_of(body: Object) -> str:
     """Why a Gateway that the route names refuses this generation of it; empty where none does."""
+    return _refusal(body, _BOTH)
+
+
+def _refusal(body: Object, must_hold: tuple[str, ...]) -> str:
     generation = body["metadata"].get("generation", 0)
-    verdicts = (_verdict(status, generation) for statuses in _said(body) for status in statuses)
-    return next((reason for taken, reason in verdicts if taken is False), "")
+    verdicts = (_verdict(status, generation, must_hold) for statuses in _said(body) for status in statuses)
+    return next((reason for holds, reason in verdicts if holds is False), "")
 
 
 def hosts_served(gateway: Object, section: str = "", port: int = 0) -> tuple[str, ...]:
@@ -71,13 +93,15 @@ def _said(body: Object) -> list[list[Mapping[str, Any]]]:
     return [said[_identity(ref, namespace)] for ref in (body.get("spec") or {}).get("parentRefs") or ()]
 
 
-def _answer(statuses: Iterable[Mapping[str, Any]], generation: int) -> tuple[bool | None, str]:
+def _answer(
+    statuses: Iterable[Mapping[str, Any]], generation: int, must_hold: tuple[str, ...]
+) -> tuple[bool | None, str]:
     """What one parent says, by all controllers that ever wrote for it: one that is gone leaves an old entry behind."""
-    found = [_verdict(status, generation) for status in statuses]
-    refusals = [reason for taken, reason in found if taken is False]
+    found = [_verdict(status, generation, must_hold) for status in statuses]
+    refusals = [reason for holds, reason in found if holds is False]
     if refusals:
         return False, refusals[0]
-    if any(taken for taken, _ in found):
+    if any(holds for holds, _ in found):
         return True, ""
     return (False, "a Gateway has not taken its last change yet") if found else (None, "")
 
@@ -88,15 +112,16 @@ def _identity(ref: Mapping[str, Any], namespace: str) -> tuple[object, ...]:
     return group, kind, ref.get("namespace") or namespace, ref["name"], ref.get("sectionName", ""), ref.get("port", 0)
 
 
-def _verdict(status: Mapping[str, Any], generation: int) -> tuple[bool | None, str]:
-    """Whether one controller has taken this generation, or why it refuses it; None: it has not said so yet."""
+def _verdict(status: Mapping[str, Any], generation: int, must_hold: tuple[str, ...]) -> tuple[bool | None, str]:
+    """Whether what must hold does for one controller, or why not; None: it has not judged all of it yet."""
     known = {
         each.get("type"): each
         for each in status.get("conditions") or ()
         if each.get("observedGeneration", 0) >= generation
     }
-    refused = [known[name] for name in _MUST_HOLD if known.get(name, {}).get("status") == "False"]
+    said = {name: known.get(name, {}).get("status") for name in _BOTH}
+    refused = [known[name] for name in must_hold if said[name] == "False"]
     if refused:
         return False, f"{refused[0].get('reason', '')}: {refused[0].get('message', '')}"
-    is_taken = all(known.get(name, {}).get("status") == "True" for name in _MUST_HOLD)
-    return (True, "") if is_taken else (None, "")
+    is_judged = all(each in ("True", "False") for each in said.values())
+    return (True, "") if is_judged and all(said[name] == "True" for name in must_hold) else (None, "")

@@ -49,9 +49,13 @@ class LiveRoute:
     accepted: bool | None = None
     """Whether every Gateway has taken exactly this; None where none has said anything of it."""
     reason: str = ""
-    """What the Gateway says against it."""
+    """Why the Gateway has not taken it."""
     foreign: str = ""
     """Whose it is, where it is not the group's."""
+    unresolved: str = ""
+    """What a Gateway that has taken it says against one of its backends: of the route as a whole, although it serves
+    all rules that lead elsewhere.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from gitops_bg.core.groups.model import GroupState, TransitionStep, VersionStage
 from gitops_bg.core.groups.routes.defaults import led_by_default
 from gitops_bg.core.groups.routes.routing import during, render
 from gitops_bg.core.groups.world import GroupWorld, member_name
-from gitops_bg.core.model.http_routes import HttpRoute, as_stored
+from gitops_bg.core.model.http_routes import Backend, HttpRoute, as_stored
 
 
 def after_of(world: GroupWorld, version: str, archive_size: int | None = None) -> GroupState:
@@ -57,7 +57,7 @@ def members_of(state: GroupState) -> dict[str, str]:
 
 
 def is_in_place(world: GroupWorld) -> bool:
-    """Whether all that shall be live is live, and no Gateway has anything against it."""
+    """Whether all that shall be live is live, and no Gateway has anything against it; for backends see `unresolved`."""
     routes, live = {each.name: as_stored(each) for each in wanted_routes(world)}, world.observed.routes
     own = {name for name, each in live.items() if not each.foreign}
     taken = all(
@@ -102,6 +102,27 @@ def without_pods(world: GroupWorld) -> str:
         if not any(map(world.answers, to)) and any(map(world.answers, now.get(request, ()))):
             return min(to)
     return ""
+
+
+def unresolved(world: GroupWorld) -> Iterator[tuple[str, str]]:
+    """The routes with a backend that a Gateway does not find, each with what it says."""
+    for name, live in sorted(world.observed.routes.items()):
+        if live.unresolved and not live.foreign:
+            yield name, live.unresolved
+
+
+def unexplained(world: GroupWorld) -> bool:
+    """Whether a Gateway does not find a backend of a route all of whose members answer: it may be any of them, also the
+    one that requests move to. Else it is one that does not answer, as of a candidate that does not come up.
+    """
+    wanted = {each.name: each for each in wanted_routes(world)}
+    found = (wanted[name] for name, _ in unresolved(world) if name in wanted)
+    return any(all(map(world.answers, members_in(route))) for route in found)
+
+
+def members_in(route: HttpRoute) -> frozenset[str]:
+    """The members that a route leads requests to."""
+    return frozenset(rule.to.service for rule in route.rules if isinstance(rule.to, Backend))
 
 
 def foreign_service(world: GroupWorld) -> str:

@@ -14,14 +14,24 @@ from gitops_bg.core.groups.analysis.verdicts import await_verdict
 from gitops_bg.core.groups.gates import gates_of
 from gitops_bg.core.groups.hooks.answers import refusal
 from gitops_bg.core.groups.model import PromotionRejected, TransitionStep, VersionStage
-from gitops_bg.core.groups.plan import after_of, foreign_service, is_in_place, wanted_routes, without_pods
+from gitops_bg.core.groups.plan import (
+    after_of,
+    foreign_service,
+    is_in_place,
+    unexplained,
+    unresolved,
+    wanted_routes,
+    without_pods,
+)
 from gitops_bg.core.groups.record import MOST_MOVES, FailedTransition, GroupMove, Transition, TransitionKind
 from gitops_bg.core.groups.registering import remember_deleted
 from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.groups.world import GroupWorld, member_name
 
 GATEWAY_STATUS_GRACE_SECONDS = 5
-"""How long a Gateway may say nothing at all of new routes before they count as taken: some never say anything."""
+"""How long a Gateway may say nothing at all of new routes before they count as taken: some never say anything; and how
+long a promotion waits for it to find what is new, where something else stays missing.
+"""
 
 
 def follow_active(world: GroupWorld) -> GroupWorld:
@@ -56,7 +66,7 @@ def advance(world: GroupWorld) -> GroupWorld:
         left = world.record.left_at
         done = left is not None and is_in_place(world) and not _awaits_gateway_status(world, left)
         return world.with_record(leaving=(), left_at=None) if done else world
-    if not is_in_place(world) or _awaits_gateway_status(world, moving.step_since):
+    if not _is_taken(world, moving) or _awaits_gateway_status(world, moving.step_since):
         return world
     if moving.withdrawn:
         world = world.with_event(GroupEvent.TRANSITION_WITHDRAWN, f"{moving.source} stays active: {moving.withdrawn}")
@@ -78,7 +88,7 @@ def give_up(world: GroupWorld) -> GroupWorld:
         return _withdrawn(world, moving, no)
     if world.now < deadline_of(world, moving):
         return world
-    if is_in_place(world):
+    if _is_taken(world, moving):
         shut = next((gate.reason for gate in gates_of(world, moving.target) if not gate.open), "")
         waits = shut and moving.step is TransitionStep.PREPARE
         # Else it is done: it was in place while nobody looked. It begins again once every gate is open.
@@ -98,8 +108,8 @@ def deadline_of(world: GroupWorld, moving: Transition) -> datetime:
 
 
 def waits_for(world: GroupWorld) -> str:
-    """What stands against the group's routes and Services: the Gateway, the owner of an object of the same name, or
-    that they would lead to no pod; else empty.
+    """What stands against the group's routes and Services: the Gateway, the owner of an object of the same name, that
+    they would lead to no pod, or that the Gateway finds one of their backends not; else empty.
     """
     wanted = {each.name for each in wanted_routes(world)}
     for name, live in sorted(world.observed.routes.items()):
@@ -113,7 +123,7 @@ def waits_for(world: GroupWorld) -> str:
     for route, was in world.held_back():
         new, old = member_name(route.service, route.initial_version), member_name(was.service, was.initial_version)
         return f"{new} has no pod that answers: {route.match.path} leads to {old} until it has"
-    return ""
+    return next((f"{name}: {said}" for name, said in unresolved(world)), "")
 
 
 def _withdrawn(world: GroupWorld, moving: Transition, why: str) -> GroupWorld:
@@ -141,7 +151,21 @@ def _finished(world: GroupWorld, moving: Transition) -> GroupWorld:
     return await_verdict(world, moving.target, moving.source, moving.kind)
 
 
+def _is_taken(world: GroupWorld, moving: Transition) -> bool:
+    """Whether a step is done, unless a Gateway is still silent.
+
+    A promotion also waits for backends that the Gateway does not find, unless a member that does not answer explains
+    it. The way back does not: what it leads to has been found before, and no candidate may be in its way (I6).
+    """
+    return is_in_place(world) and not (_is_on_its_way(moving) and unexplained(world))
+
+
+def _is_on_its_way(moving: Transition | None) -> bool:
+    return moving is not None and moving.kind is TransitionKind.PROMOTION and not moving.withdrawn
+
+
 def _awaits_gateway_status(world: GroupWorld, since: datetime) -> bool:
-    """Whether a Gateway has said nothing of some route yet, and may still."""
+    """Whether a Gateway has said nothing of some route yet, or has not found what a promotion brings, and may still."""
     silent = any(live.accepted is None and not live.foreign for live in world.observed.routes.values())
+    silent = silent or (_is_on_its_way(world.record.transition) and any(unresolved(world)))
     return silent and world.now < since + timedelta(seconds=GATEWAY_STATUS_GRACE_SECONDS)

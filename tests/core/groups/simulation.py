@@ -78,6 +78,8 @@ class World:
     accepts: bool | None = True
     """What the Gateway says of every route; None: nothing, ever."""
     says: str = ""
+    lacks: set[str] = field(default_factory=set)
+    """The Services that the Gateway does not find: it says so of a whole route, and serves its other rules."""
     now: datetime = NOW
     policing: dict[str, MemberPolicing] = field(default_factory=dict)
     """What policies ask about members."""
@@ -153,7 +155,9 @@ class World:
         left = {member_name(each.service, each.initial_version) for each in self.record.state.endpoints}
         members |= {app: Member(available=app not in self.gone) for app in left - members.keys()}
         routes = {
-            name: LiveRoute(self._said_by(name), self.accepts, self._against(), self._foreign(name))
+            name: LiveRoute(
+                self._said_by(name), self.accepts, self._against(), self._foreign(name), self._unresolved(name)
+            )
             for name in self.routes
         }
         services = {
@@ -185,6 +189,11 @@ class World:
 
     def _said_by(self, route: str) -> HttpRoute | None:
         return None if route in self.unreadable else as_stored(self.routes[route])
+
+    def _unresolved(self, route: str) -> str:
+        led = (rule.to for rule in as_stored(self.routes[route]).rules)
+        missing = sorted(to.service for to in led if isinstance(to, Backend) and to.service in self.lacks)
+        return f"BackendNotFound: {missing[0]}" if missing and self.accepts else ""
 
     def _against(self) -> str:
         return self.says if self.accepts is False else ""

@@ -625,6 +625,81 @@ def test_what_the_gateway_never_takes_is_taken_back_and_not_tried_again_by_itsel
     assert world.stages == "v1L v2A"
 
 
+def with_a_broken_candidate(*, active: str) -> World:
+    """v3 does not come up: it has no Service, and the Gateway says so of the HTTPRoute that all versions share."""
+    world = store(active=active)
+    world.settle()
+    world.versions["v3"] = version("3", cart="/cart")
+    world.gone = world.lacks = {"cart-v3"}
+    world.settle()
+    assert world.stages.endswith("v3C")
+    return world
+
+
+def test_a_candidate_that_does_not_come_up_is_in_no_way_back() -> None:
+    world = with_a_broken_candidate(active="v2")
+    world.active = "v1"
+    decision = world.settle()
+    assert (world.stages, world.ask("/cart")) == ("v1A v2C", "cart-v1"), "at once"
+    assert decision.phase is Phase.HEALTHY
+
+
+def test_a_candidate_that_does_not_come_up_holds_no_promotion_of_another_up() -> None:
+    world = with_a_broken_candidate(active="v1")
+    world.active = "v2"
+    world.settle()
+    assert world.ask("/cart") == "cart-v1", "the Gateway may not have found cart-v2 either"
+    world.after(5).settle()
+    world.after(5).settle()
+    assert (world.stages, world.ask("/cart")) == ("v1L v2A", "cart-v2")
+
+
+def test_a_candidate_that_comes_while_requests_move_takes_no_promotion_back() -> None:
+    world = store(accepts=None)
+    world.settle()
+    world.active = "v2"
+    world.settle()
+    world.after(5).settle()
+    assert world.ask("/cart") == "cart-v2"
+    world.versions["v3"], world.accepts = version("3", cart="/cart"), True
+    world.gone = world.lacks = {"cart-v3"}
+    world.after(1).settle()
+    world.after(601).settle()
+    assert (world.stages, world.ask("/cart")) == ("v1L v2A", "cart-v2")
+
+
+def test_a_promotion_waits_for_a_backend_that_the_gateway_does_not_find_though_its_pods_answer() -> None:
+    world = store()
+    world.settle()
+    world.active, world.lacks = "v2", {"cart-v2"}
+    world.settle()
+    world.after(599)
+    said = [each.message for each in world.decide().conditions if each.type == "Ready"]
+    assert said == ["promotion from v1 to v2: prepare; store: BackendNotFound: cart-v2"]
+    world.after(1).settle()
+    assert (world.stages, world.ask("/cart")) == ("v1A v2C", "cart-v1")
+
+
+@pytest.mark.parametrize("lacks", ["deny", "cart-v2"])
+def test_a_way_back_waits_for_no_backend_that_the_gateway_does_not_find(lacks: str) -> None:
+    world = store(active="v2")
+    world.settle()
+    world.active, world.lacks = "v1", {lacks}
+    world.settle()
+    assert (world.stages, world.ask("/cart")) == ("v1A v2C", "cart-v1")
+
+
+def test_what_a_gateway_does_not_find_is_said_at_rest() -> None:
+    world = with_a_broken_candidate(active="v1")
+    decision = world.settle()
+    (said,) = [each for each in decision.conditions if each.type == "RoutesAccepted"]
+    assert (decision.phase, said.status, said.message) == (
+        Phase.PROGRESSING,
+        False,
+        "store: BackendNotFound: cart-v3",
+    )
+
+
 @pytest.mark.parametrize("fails_at", TransitionStep)
 def test_row_45_a_promotion_that_fails_midway_leaves_everything_as_it_was(fails_at: TransitionStep) -> None:
     """Versions, endpoints, registrations and routes; also the candidate that the promotion would have deleted."""

@@ -233,6 +233,20 @@ def test_a_freeze_stops_a_promotion_of_a_group_and_never_its_way_back(store: Sto
     assert store.ask("/cart") == "cart-v1"
 
 
+def test_a_candidate_that_does_not_come_up_is_in_no_way_back(store: Store) -> None:
+    """Its Service is not there, and the Gateway says so of the HTTPRoute as a whole."""
+    store.begin()
+    commit = store.activate("v2")
+    store.wait("v1L v2A")
+    store.world.publish("v3", store.version("v3", tag="bad-image", cart="/cart"))
+    eventually(lambda: "cart-v3" in store.condition("RoutesAccepted")["message"], what="the Gateway does not find it")
+    store.world.pull()
+    store.world.remote.revert(commit)
+    store.world.push()
+    store.wait("v1A v2C")
+    assert store.ask("/cart") == "cart-v1"
+
+
 def test_a_freeze_is_overridden_by_the_commit_that_names_the_version(store: Store) -> None:
     store.begin()
     store.world.publish("Freeze", FREEZE)

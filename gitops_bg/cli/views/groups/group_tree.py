@@ -87,7 +87,7 @@ def json_tree(view: GroupView) -> "GroupTreeJson":
         ],
         "services": [{"name": name, "follows": each.member} for name, each in sorted(view.observed.services.items())],
         "routes": [
-            {"name": name, "accepted": each.accepted, "reason": each.reason}
+            {"name": name, "accepted": each.accepted, "reason": each.reason or each.unresolved}
             for name, each in sorted(view.observed.routes.items())
         ],
         "gates": list((view.body.get("status") or {}).get("gates") or ()),
@@ -151,5 +151,5 @@ def _services(view: GroupView) -> Iterator[Branch]:
 
 
 def _route(name: str, live: LiveRoute) -> Branch:
-    info = live.foreign or live.reason
+    info = live.foreign or live.reason or live.unresolved
     return Branch(f"⇉ {name}", "HTTPRoute", _TAKEN[live.accepted], "", info, "red" if live.accepted is False else "")

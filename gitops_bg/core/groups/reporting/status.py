@@ -7,7 +7,7 @@ from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.hooks.answers import refusal
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.observed import ObservedGroup
-from gitops_bg.core.groups.plan import foreign_service, is_in_place, wanted_services
+from gitops_bg.core.groups.plan import foreign_service, is_in_place, unresolved, wanted_services
 from gitops_bg.core.groups.record import FailedTransition, TransitionKind
 from gitops_bg.core.groups.suspension import is_suspended
 from gitops_bg.core.groups.transition import waits_for
@@ -43,7 +43,7 @@ def phase_of(world: GroupWorld, gates: tuple[GateResult, ...]) -> Phase:
         (gates, Phase.WAITING),
         (_ill(world), Phase.DEGRADED),
         (foreign_service(world), Phase.DEGRADED),
-        (not is_in_place(world) or any(world.held_back()), Phase.PROGRESSING),
+        (not is_in_place(world) or any(world.held_back()) or any(unresolved(world)), Phase.PROGRESSING),
     )
     return next((phase for holds, phase in rows if holds), Phase.HEALTHY)
 

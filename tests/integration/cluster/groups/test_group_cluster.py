@@ -16,7 +16,7 @@ from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.cluster.groups.manifests import group_labels
 from gitops_bg.cluster.groups.routes import read_route
 from gitops_bg.cluster.manifests.http_routes import http_route
-from gitops_bg.cluster.observation.gateways import acceptance
+from gitops_bg.cluster.observation.gateways import acceptance, taken, unresolved
 from gitops_bg.core import names
 from gitops_bg.core.errors import InvalidInput, WorldChanged
 from gitops_bg.core.groups.decision import (
@@ -226,6 +226,28 @@ def test_a_route_counts_as_taken_when_its_gateway_says_so_of_this_generation(
     body["metadata"]["generation"] = 2
     body["status"] = {"parents": [{"parentRef": {"name": "public"}, "conditions": said}] if said else []}
     assert acceptance(body)[0] is taken
+
+
+BACKENDS = {
+    "every backend is there": ("True", 2, (True, "", "")),
+    "one is not": ("False", 2, (True, "", "R: m")),
+    "nobody knows yet": ("Unknown", 2, (False, "a Gateway has not taken its last change yet", "")),
+    "one was not": ("False", 1, (False, "a Gateway has not taken its last change yet", "")),
+}
+
+
+@pytest.mark.parametrize(("status", "generation", "expected"), BACKENDS.values(), ids=BACKENDS)
+def test_a_backend_that_is_not_there_is_said_apart_from_what_a_gateway_does_not_take(
+    status: str, generation: int, expected: tuple[bool | None, str, str]
+) -> None:
+    said = [
+        {"type": "Accepted", "status": "True", "observedGeneration": 2},
+        {"type": "ResolvedRefs", "status": status, "observedGeneration": generation, "reason": "R", "message": "m"},
+    ]
+    body = http_route("shop", {}, ROUTE)
+    body["metadata"]["generation"] = 2
+    body["status"] = {"parents": [{"parentRef": {"name": "public"}, "conditions": said}]}
+    assert (*taken(body), unresolved(body)) == expected
 
 
 TAKEN, REFUSED, LATE = ("True", 2), ("False", 2), ("True", 1)
