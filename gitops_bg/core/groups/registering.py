@@ -12,6 +12,7 @@ from gitops_bg.core.groups.model import (
     Part,
     PromotionRejected,
     Rejection,
+    TransitionStep,
     VersionStage,
     version_number,
 )
@@ -117,17 +118,25 @@ def _said_of(left: Sequence[Endpoint]) -> str:
 def register_versions(world: GroupWorld) -> GroupWorld:
     """Register the versions and services of the folders, lowest number first.
 
-    A version deleted by a promotion or rollback stays deleted until its folder says something else. Of a group without
-    a record every version up to the one that serves is promoted in turn, as if it had happened so, but for those that
-    traffic has not moved to: the record may be lost, and services that only an older folder has must serve on.
+    A version deleted by a promotion or rollback stays deleted until its folder says something else. One that requests
+    move to already gets nothing new: no gate has seen it, as with what is active (`reject_late_services`).
+
+    Of a group without a record every version up to the one that serves is promoted in turn, as if it had happened so,
+    but for those that traffic has not moved to: the record may be lost, and services that only an older folder has must
+    serve on.
     """
     if is_lost(world):
         world = _replayed(world)
-    deleted = {each.name for each in world.record.deleted}
+    closed = {each.name for each in world.record.deleted} | _being_switched_to(world)
     for name in sorted(world.desired.versions, key=version_number):
-        if name not in deleted:
+        if name not in closed:
             world = _registered(world, name, world.desired.versions[name])
     return world
+
+
+def _being_switched_to(world: GroupWorld) -> set[str]:
+    moving = world.record.transition
+    return {moving.target} if moving is not None and moving.step is TransitionStep.SWITCH else set()
 
 
 def reject_late_routes(world: GroupWorld) -> GroupWorld:

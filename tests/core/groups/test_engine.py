@@ -9,7 +9,7 @@ import pytest
 
 from gitops_bg.core.groups.desired import DesiredVersion
 from gitops_bg.core.groups.members import MemberState
-from gitops_bg.core.groups.model import TransitionStep
+from gitops_bg.core.groups.model import GroupGateway, TransitionStep
 from gitops_bg.core.groups.transition import GATEWAY_STATUS_GRACE_SECONDS
 from gitops_bg.core.model.decision import GateKind, Phase
 from gitops_bg.core.model.http_routes import HttpRoute
@@ -777,6 +777,31 @@ def test_on_the_way_every_request_that_names_a_version_reaches_it(name: str) -> 
     world.active, world.trail = "v2", []
     world.settle()
     assert {seen["/cart", name] for seen in world.trail} == {f"cart-{name}"}
+
+
+LATE = {
+    "with pods": version("2b", cart="/cart /new", auth="/auth"),
+    "only named": version("2b", cart="/cart /new", auth=None),
+}
+
+
+@pytest.mark.parametrize("gateway", [GATEWAY, None], ids=["with a gateway", "without"])
+@pytest.mark.parametrize("name", LATE)
+def test_a_service_that_comes_while_requests_move_is_held_back_as_by_what_is_active(
+    name: str, gateway: GroupGateway | None
+) -> None:
+    world = store(gateway=gateway)
+    world.settle()
+    world.active = "v2"
+    while world.record.transition is None or world.record.transition.step is not TransitionStep.SWITCH:
+        world.step()
+    world.versions["v2"], world.ill = LATE[name], {"auth-v2"}
+    decision = world.settle()
+    world.after(10).settle()
+    assert (world.stages, world.services["auth"]) == ("v1L v2A", "auth-v1")
+    assert gateway is None or world.ask("/auth") == "auth-v1"
+    rejected = "v2 serves auth of v1, and is active: bring auth with the next version"
+    assert (name == "only named") or rejected in [each.message for each in decision.conditions]
 
 
 def test_what_somebody_changes_is_repaired() -> None:
