@@ -262,6 +262,12 @@ class Cluster:
         """The live BlueGreenDeployment, whoever created it."""
         return self._reader.app(app)
 
+    def service_ports(self, service: AppKey) -> frozenset[int]:
+        """The numbers of the ports of a Service; none where there is no such Service."""
+        state = self._reader.service(service.namespace, service.name)
+        ports = reread_json(state.content)["spec"].get("ports") if state is not None else None
+        return frozenset(each["port"] for each in ports or ())
+
     def seen(self, app: AppKey) -> Seen:
         """The live BlueGreenDeployment, its record and its version, all of one moment."""
         state = self._reader.app(app)

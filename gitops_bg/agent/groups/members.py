@@ -1,5 +1,7 @@
 """What the agent knows of the members of groups: which app is one, and how it is. Only reads."""
 
+from dataclasses import replace
+
 from gitops_bg.agent.desired.reading import Entry, Reading
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.groups.desired import DesiredGroup
@@ -29,7 +31,9 @@ def observed_members(
     """
     serving = (AppKey(group.namespace, member_name(each.service, each.initial_version)) for each in state.endpoints)
     apps = dict.fromkeys((*members_in(group, desired), *serving))
-    return {app.name: _member(cluster, app, reading.entry(app)) for app in apps}
+    return {
+        app.name: replace(_member(cluster, app, reading.entry(app)), ports=cluster.service_ports(app)) for app in apps
+    }
 
 
 def has_pods(cluster: Cluster, app: AppKey) -> bool:

@@ -21,6 +21,8 @@ class Member:
     """Whether its Service exists and has pods that answer."""
     reason: str = ""
     """Why it is not healthy."""
+    ports: frozenset[int] = frozenset()
+    """Those of its Service now; none where there is no Service."""
 
 
 @dataclass(frozen=True, slots=True)

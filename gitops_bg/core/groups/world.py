@@ -72,9 +72,25 @@ class GroupWorld:
 
     @property
     def state(self) -> GroupState:
-        """The state of the record with the routes that Git gives it, but for those that wait for pods."""
+        """The state of the record with the routes that Git gives it, but for those that wait for pods, each with a port
+        that its Service has.
+        """
         state = with_routes(self.record.state, self.desired)
-        return _held_back(state, dict(self.held_back(state)))
+        state = _held_back(state, dict(self.held_back(state)))
+        before = {_place_of(each): each.port for each in self.record.state.routes}
+        routes = (replace(each, port=self._port(each, before.get(_place_of(each)))) for each in state.routes)
+        return replace(state, routes=tuple(routes))
+
+    def _port(self, route: Route, before: int | None) -> int:
+        """The port that a route leads to: Git's once the Service has it, else the one ``before``, else its only one.
+
+        Ports come to a Service, and go, with the pods that serve them, as with an app's own route (decision 38).
+        """
+        has = self.member(route.service, route.initial_version).ports
+        if not has:
+            return before or route.port
+        chosen = (port for port in (route.port, before) if port in has)
+        return next(chosen, None) or (next(iter(has)) if len(has) == 1 else route.port)
 
     def held_back(self, state: GroupState | None = None) -> Iterator[tuple[Route, Route]]:
         """The routes of the active version that Git gives to another service, which has no pod that answers, each with
@@ -129,14 +145,15 @@ def with_routes(state: GroupState, desired: DesiredGroup) -> GroupState:
     return replace(state, routes=(*routes, *_kept(state, desired)))
 
 
+def _place_of(route: Route) -> tuple[str, str, RouteMatch]:
+    """What stays of a route, whatever version it serves in."""
+    return route.service, route.initial_version, route.match
+
+
 def _held_back(state: GroupState, held: Mapping[Route, Route]) -> GroupState:
     """The state in which what is held back leads where it did, and is not left behind in another version as well."""
-    stays = {(each.service, each.initial_version, each.match) for each in held.values()}
-    routes = (
-        held.get(each, each)
-        for each in state.routes
-        if each in held or (each.service, each.initial_version, each.match) not in stays
-    )
+    stays = set(map(_place_of, held.values()))
+    routes = (held.get(each, each) for each in state.routes if each in held or _place_of(each) not in stays)
     return replace(state, routes=tuple(routes))
 
 
@@ -146,7 +163,7 @@ def late_routes(state: GroupState, desired: DesiredGroup) -> Iterator[tuple[Endp
     A version that has passed gets no new routes (versions-and-routes.md B3); it may lose and change those that it has.
     Nobody knows which it had where none of it is remembered: then none comes too late.
     """
-    known = {(route.service, route.initial_version, route.match) for route in state.routes}
+    known = set(map(_place_of, state.routes))
     legacy = state.only(VersionStage.LEGACY)
     if any(route.version == legacy for route in state.routes):
         for place, route in _written(state, desired):

@@ -94,6 +94,8 @@ class World:
     services: dict[str, str] = field(default_factory=dict)
     ill: set[str] = field(default_factory=set)
     gone: set[str] = field(default_factory=set)
+    ports: dict[str, frozenset[int]] = field(default_factory=dict)
+    """Those of the Services of members, where they are not just what Git says."""
     events: list[str] = field(default_factory=list)
     trail: list[dict[tuple[str, str], str]] = field(default_factory=list)
     """Who answered which request after every write."""
@@ -154,6 +156,7 @@ class World:
         # A member whose folder left main is kept, and is no longer looked at.
         left = {member_name(each.service, each.initial_version) for each in self.record.state.endpoints}
         members |= {app: Member(available=app not in self.gone) for app in left - members.keys()}
+        members = {app: replace(each, ports=self.ports.get(app, frozenset())) for app, each in members.items()}
         routes = {
             name: LiveRoute(
                 self._said_by(name), self.accepts, self._against(), self._foreign(name), self._unresolved(name)

@@ -1,13 +1,16 @@
-"""Which routes a version has when services of older versions serve in it, and who keeps a route that two claim."""
+"""Which routes a version has when older services serve in it, to which port, and who keeps what two claim."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from gitops_bg.core.groups.desired import DesiredGroup, GroupSpec
+from gitops_bg.core.groups.desired import DesiredGroup, DesiredService, GroupSpec
 from gitops_bg.core.groups.world import late_routes, with_routes
+from gitops_bg.core.model.http_routes import Backend, HttpRule
 from tests.core.groups.notation import group
-from tests.core.groups.simulation import version
+from tests.core.groups.simulation import store, version
 
 FOLDERS = {
     "v1": version(old="/t"),
@@ -57,3 +60,30 @@ def test_a_route_is_late_only_where_it_is_known_what_the_legacy_version_had(reme
     folders = {"v1": version(s="/a /b"), "v2": version(s="/a /c")}
     found = late_routes(group("v1L v2A", f"s@v1 s@v2 {remembered}"), DesiredGroup(GroupSpec("v2"), folders))
     assert [route.match.path for _, route in found] == late
+
+
+PORTS: dict[str, tuple[int, set[int], int]] = {
+    "Git's, once the Service has it": (8080, {80, 8080}, 8080),
+    "the one before, as long as the Service has Git's not": (8080, {80, 443}, 80),
+    "the only one of the Service, where it has neither": (8080, {443}, 443),
+    "Git's, where nobody can tell": (8080, {443, 444}, 8080),
+    "the one before, as long as there is no Service": (8080, set(), 80),
+}
+
+
+@pytest.mark.parametrize(("git", "has", "expected"), PORTS.values(), ids=PORTS)
+def test_a_route_leads_to_a_port_that_its_service_has(git: int, has: set[int], expected: int) -> None:
+    world = store(ports={"cart-v1": frozenset({80})})
+    world.settle()
+    folder = version("1b", cart="/cart /old", auth="/auth")
+    routes = tuple(replace(each, port=git) for each in folder.services["cart"].routes)
+    world.versions["v1"] = replace(folder, services={**folder.services, "cart": DesiredService(True, routes)})
+    world.ports["cart-v1"] = frozenset(has)
+    world.settle()
+    led = {rule.to.port for each in world.routes.values() for rule in each.rules if is_to(rule, "cart-v1")}
+    remembered = {each.port for each in world.record.state.routes if each.service == "cart"}
+    assert (led, remembered) == ({expected}, {expected})
+
+
+def is_to(rule: HttpRule, service: str) -> bool:
+    return isinstance(rule.to, Backend) and rule.to.service == service

@@ -69,6 +69,28 @@ def test_a_fix_within_the_active_version_is_followed_by_its_service(store: Store
     eventually(lambda: store.selected("cart") == store.selected("cart-v1") != before, what="cart follows")
 
 
+def test_a_route_leads_to_the_port_that_its_service_has_until_a_fix_with_another_one_is_promoted(store: Store) -> None:
+    store.begin()
+    cart = store.world.app("cart-v1")
+    cart.folder = f"{store.folder}/v1/cart"
+    fixed = store.version("v1", tag="fixed", cart="/cart /old")
+    service, target = (f"{cart.folder}/{file}.yaml" for file in ("service", "target"))
+    fixed[service] = str(fixed[service]).replace("port: 80", "port: 8080").replace("http", "admin")
+    fixed[target] = str(fixed[target]).replace("containerPort: 8080", "containerPort: 9090").replace("http", "admin")
+
+    def led() -> set[int]:
+        path = f"/apis/gateway.networking.k8s.io/v1/namespaces/{store.world.namespace}/httproutes/store"
+        rules = store.world.cluster.ask("GET", path)["spec"]["rules"]
+        return {each["port"] for rule in rules for each in rule["backendRefs"] if each["name"] == "cart-v1"}
+
+    store.world.publish("Fix cart in v1, on another port", fixed)
+    eventually(cart.offered, what="the fix is offered")
+    store.wait("v1A v2C", "Degraded")
+    assert led() == {80}
+    cart.merge_offer()
+    eventually(lambda: led() == {8080}, what="the route leads to the port that the Service has now")
+
+
 def test_a_deleted_candidate_has_no_pods_and_comes_back_when_its_folder_changes(store: Store) -> None:
     store.begin()
     store.world.publish("v3", store.version("v3", cart="/cart"))
