@@ -16,6 +16,7 @@ from gitops_bg.core.groups.branches import group_branch
 from gitops_bg.core.groups.desired import GroupSpec
 from gitops_bg.core.groups.lifecycle import delete, promote, rollback
 from gitops_bg.core.groups.model import GroupKey, GroupState, GroupVersion, PromotionRejected, Rejection, VersionStage
+from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.repo.git.errors import PushRefused
 from gitops_bg.repo.repository import Repository
@@ -49,9 +50,14 @@ class _Seen:
 
     group: GroupKey
     spec: GroupSpec
-    state: GroupState
+    record: GroupRecord
     offered: str
     """The head of the group's branch; empty where there is none."""
+
+    @property
+    def state(self) -> GroupState:
+        """The versions as they are."""
+        return self.record.state
 
 
 class GroupCommands:
@@ -78,7 +84,7 @@ class GroupCommands:
     def versions(self, group: GroupKey) -> tuple[GroupVersion, ...]:
         """Return the versions of a group as they are now. Raises `NoSuchGroup`, and the errors of ``core.errors``."""
         self._config(group)
-        return self._state(group).versions
+        return self._record(group).state.versions
 
     def promote(self, group: GroupKey, version: str, archive_size: int | None = None) -> Asked:
         """Ask for a candidate. Raises also `PromotionRejected`, `WorldChanged` where main names another version by now,
@@ -93,10 +99,13 @@ class GroupCommands:
         return self._set(seen, fields, f"promote {version}")
 
     def roll_back(self, group: GroupKey) -> Asked:
-        """Ask for the legacy version. Raises as `promote`."""
+        """Ask for the legacy version, or, where another one than the active version is asked for or on its way, for the
+        active one. Raises as `promote`.
+        """
         seen = self._look(group)
-        rollback(seen.state, self._clock())
-        version = seen.state.only(VersionStage.LEGACY)
+        version = seen.record.back_from(seen.spec.active)
+        if seen.state.stage(version) is not VersionStage.ACTIVE:
+            rollback(seen.state, self._clock())
         return self._set(seen, {"active": version}, f"roll back to {version}")
 
     def delete(self, group: GroupKey, version: str) -> Asked:
@@ -126,10 +135,10 @@ class GroupCommands:
         if not config.desired.is_valid:
             raise InvalidInput(*config.desired.problems)
         assert config.desired.spec is not None, "what is valid has a spec"
-        return _Seen(group, config.desired.spec, self._state(group), offered)
+        return _Seen(group, config.desired.spec, self._record(group), offered)
 
-    def _state(self, group: GroupKey) -> GroupState:
-        return self._groups.seen(group).record.state
+    def _record(self, group: GroupKey) -> GroupRecord:
+        return self._groups.seen(group).record
 
     def _set(self, seen: _Seen, fields: Mapping[str, str | int], subject: str) -> Asked:
         """Commit fields of group.yaml, where main names the version that was seen."""

@@ -145,3 +145,11 @@ class GroupRecord:
         failed = self.failed
         goes_back = failed is not None and failed.moved and self.state.only(VersionStage.ACTIVE) != failed.active
         return failed.active if failed is not None and goes_back else asked_for
+
+    def back_from(self, asked_for: str) -> str:
+        """The version that a rollback has group.yaml name instead of ``asked_for``: the legacy one; but the active one
+        as long as a candidate is asked for, or requests move to one. Empty where there is none.
+        """
+        active, legacy = self.state.only(VersionStage.ACTIVE), self.state.only(VersionStage.LEGACY)
+        is_promoted = self.transition is not None and self.transition.kind is TransitionKind.PROMOTION
+        return active if asked_for != legacy and (asked_for != active or is_promoted) else legacy

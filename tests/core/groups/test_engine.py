@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
@@ -76,6 +77,63 @@ def test_the_revert_of_a_promotion_is_a_rollback() -> None:
     assert world.stages == "v1A v2C"
     assert (world.answers(), world.services) == (before, {"cart": "cart-v1", "auth": "auth-v1"})
     assert world.events[-1] == "RollbackFinished"
+
+
+def at_rest(_: World) -> None:
+    pass
+
+
+def waiting_for_v3(world: World) -> None:
+    world.active, world.ill = "v3", {"cart-v3"}
+    world.settle()
+
+
+def preparing_v3(world: World) -> None:
+    world.active, world.accepts = "v3", False
+    world.settle()
+
+
+def switching_to_v3(world: World) -> None:
+    world.active, world.accepts = "v3", None
+    world.settle()
+    world.after(GATEWAY_STATUS_GRACE_SECONDS).settle()
+
+
+def switching_back_from_v3(world: World) -> None:
+    switching_to_v3(world)
+    world.active = "v2"
+    world.settle()
+
+
+def rolling_back_to_v1(world: World) -> None:
+    world.active, world.accepts = "v1", False
+    world.settle()
+
+
+def rolled_back_to_v1(world: World) -> None:
+    world.active = "v1"
+    world.settle()
+
+
+BACK = {
+    "at rest": (at_rest, "v1"),
+    "a promotion waits": (waiting_for_v3, "v2"),
+    "it has begun": (preparing_v3, "v2"),
+    "requests move": (switching_to_v3, "v2"),
+    "it is taken back already": (switching_back_from_v3, "v2"),
+    "a rollback is on its way": (rolling_back_to_v1, "v1"),
+    "a rollback is over": (rolled_back_to_v1, ""),
+}
+
+
+@pytest.mark.parametrize(("begin", "expected"), BACK.values(), ids=BACK)
+def test_a_rollback_goes_back_one_version_from_what_is_asked_for(begin: Callable[[World], None], expected: str) -> None:
+    world = store(active="v2")
+    world.settle()
+    world.versions["v3"] = version("3", cart="/cart")
+    world.settle()
+    begin(world)
+    assert world.record.back_from(world.active) == expected
 
 
 def test_promote_and_roll_back_any_number_of_times() -> None:

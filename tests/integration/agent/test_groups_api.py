@@ -10,7 +10,8 @@ import httpx
 import pytest
 from pydantic import TypeAdapter
 
-from gitops_bg.core.groups.model import GroupKey, GroupState
+from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.web.answers import AskedAnswer, DeletedAnswer, MessageAnswer, VersionRow
 from gitops_bg.web.app import application
 from gitops_bg.web.server import WebServer
@@ -83,6 +84,18 @@ def test_a_group_is_promoted_rolled_back_and_a_version_deleted_by_commits(api: A
     assert (status, row["version"], row["stage"]) == (200, "v2", "Candidate")
     store.wait("v1A")
     assert api.versions() == "v1A"
+
+
+def test_a_rollback_of_a_promotion_that_waits_asks_for_what_is_active(api: Api, store: Store) -> None:
+    store.activate("v2")
+    store.wait("v1L v2A")
+    store.spec["active"] = "v3"
+    store.world.publish("v3", {**store.group(), **store.version("v3", tag="bad-image", cart="/cart")})
+    store.wait("v1L v2A v3C", "Waiting")
+    status, asked = api("POST", "/rollback")
+    assert (status, bool(asked["commit"])) == (202, True)
+    assert store.world.remote.log()[0].subject == "store: roll back to v2"
+    store.wait("v1L v2A v3C", "Progressing")
 
 
 def test_the_size_of_the_archive_is_part_of_the_commit(api: Api, store: Store) -> None:
@@ -165,15 +178,15 @@ def test_of_two_requests_at_once_on_a_protected_main_the_second_is_told_that_the
     remote.protect()
     agent = store.world.agent
     assert agent is not None
-    read_state, others = agent.group_commands._state, [("POST", "/promote/v2")]
+    read_record, others = agent.group_commands._record, [("POST", "/promote/v2")]
     meanwhile: list[int] = []
 
-    def state_while_another_one_asks(group: GroupKey) -> GroupState:
+    def record_while_another_one_asks(group: GroupKey) -> GroupRecord:
         if others:
             meanwhile.append(api(*others.pop())[0])
-        return read_state(group)
+        return read_record(group)
 
-    monkeypatch.setattr(agent.group_commands, "_state", state_while_another_one_asks)
+    monkeypatch.setattr(agent.group_commands, "_record", record_while_another_one_asks)
     code, said = api("POST", "/promote/v3")
     assert (meanwhile, code, said["reason"]) == ([202], 409, "BranchMoved")
     assert f"something else on {branch}" in said["message"]
