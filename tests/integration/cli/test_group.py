@@ -107,6 +107,25 @@ def test_what_cannot_be_done_is_said_and_commits_nothing(cli: Cli, store: Store)
     assert store.world.remote.head() == head
 
 
+MISTAKES = {
+    "in another file": ("v2/cart/routes.yaml", "kind: nonsense\n", "v1 is active: promote another version"),
+    "in group.yaml": ("group.yaml", "spec: [", "nobody can read which version groups/"),
+}
+
+
+@pytest.mark.parametrize(("file", "content", "expected"), MISTAKES.values(), ids=MISTAKES)
+def test_the_active_version_is_not_deleted_while_a_file_of_its_group_has_a_mistake(
+    cli: Cli, store: Store, file: str, content: str, expected: str
+) -> None:
+    store.begin()
+    store.world.wait_idle()
+    store.world.publish("A mistake", {f"{store.folder}/{file}": content})
+    eventually(lambda: store.status()["phase"] == "Invalid", what="the agent has read it")
+    head = store.world.remote.head()
+    assert expected in cli("group", "delete", f"{store.world.namespace}/store", "v1", code=1)
+    assert store.world.remote.head() == head
+
+
 def test_nothing_is_promoted_in_a_group_with_a_mistake(cli: Cli, store: Store) -> None:
     store.begin()
     store.spec["archiveSize"] = -1

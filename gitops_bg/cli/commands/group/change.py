@@ -3,6 +3,7 @@
 Where main takes no commit from the user, it is on the group's branch, to be merged (decision 42).
 """
 
+from functools import partial
 from typing import Any
 
 from gitops_bg.cli.clone.user_git import author
@@ -19,8 +20,10 @@ from gitops_bg.cli.views.output import Output
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.groups.branches import group_branch
 from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.model.desired import Problem
 from gitops_bg.repo.git.errors import PushRefused
 from gitops_bg.repo.write.edits import EditOrNew
+from gitops_bg.spec.groups.content import active_in
 from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder
 from gitops_bg.spec.groups.load import GroupConfig, load_group
 from gitops_bg.spec.yaml.edit import set_field
@@ -55,14 +58,15 @@ def delete(group: Group, version: Version, at: FileOptions, person: AuthorOption
     """
     output, by = Output(at.out), author(person.author)
     with Session(at.git, place=at.place, author=by) as session:
-        key, files, config = _in_git(session, group)
-        if config.desired.spec is not None and config.desired.spec.active == version:
-            raise CommandFailed(f"{version} is active: promote another version, or roll back, first")
-        folder = f"{group_folder(key)}/{version}/"
+        key, files, _ = _in_git(session, group)
+        group_file, folder = f"{group_folder(key)}/{GROUP_FILE}", f"{group_folder(key)}/{version}/"
+        still = partial(_not_active, version, group_file)
+        still(files[group_file])
         found: dict[str, EditOrNew] = {path: _removed for path in files if path.startswith(folder)}
         if not found:
             raise ObjectNotFound(f"main has no version {version} of {key}; it would be in {folder}")
-        proposed = _propose(session, output, key, Change(found, f"{key.name}: delete {version}"))
+        change = Change({group_file: still, **found}, f"{key.name}: delete {version}")
+        proposed = _propose(session, output, key, change)
     return _report(output, at, key, version, proposed, f"{version} is deleted by commit {proposed.commit[:10]}")
 
 
@@ -123,6 +127,18 @@ def _report(output: Output, at: FileOptions, group: GroupKey, version: str, prop
 
 def _with_active(data: bytes, version: str, path: str) -> bytes:
     return set_field(data, ("spec", "active"), version, path)
+
+
+def _not_active(version: str, path: str, data: bytes | Problem) -> bytes:
+    """Return group.yaml unchanged where it names another version, whatever else is wrong with the group; also when the
+    commit is made. Raises `CommandFailed` otherwise.
+    """
+    named = active_in(data) if isinstance(data, bytes) else ""
+    if not isinstance(data, bytes) or not named:
+        raise CommandFailed(f"nobody can read which version {path} names: mend it first")
+    if named == version:
+        raise CommandFailed(f"{version} is active: promote another version, or roll back, first")
+    return data
 
 
 def _removed(_: bytes) -> None:
