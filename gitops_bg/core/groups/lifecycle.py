@@ -161,9 +161,9 @@ def _handed_over(state: GroupState, source: str, target: str, goes: Callable[[Pa
     both = {each.service for each in (*state.endpoints, *state.registrations) if state.has(each.service, target)}
     move = _Move(source, target, lambda part: part.service not in both and goes(part))
     services = {each.service for each in (*state.endpoints, *state.registrations) if move.of(each) != each}
-    taken = {each.match for each in state.routes if each.version == target}
+    taken = {each.match.requests for each in state.routes if each.version == target}
     with_pods = _Move(
-        source, target, lambda part: part.service in services and goes(part) and _match(part) not in taken
+        source, target, lambda part: part.service in services and goes(part) and _requests(part) not in taken
     )
     return replace(
         state,
@@ -177,8 +177,8 @@ def _always(_: Part) -> bool:
     return True
 
 
-def _match(part: Part) -> RouteMatch | None:
-    return part.match if isinstance(part, Route) else None
+def _requests(part: Part) -> tuple[object, ...]:
+    return part.match.requests if isinstance(part, Route) else ()
 
 
 def _place(state: GroupState, service: str, version: str) -> Endpoint:

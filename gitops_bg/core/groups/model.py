@@ -116,6 +116,16 @@ class RouteMatch:
     headers: tuple[tuple[str, str], ...] = ()
     methods: tuple[str, ...] = ()
 
+    @property
+    def requests(self) -> tuple[object, ...]:
+        """What two matches of the same requests have in common, however they are written.
+
+        >>> RouteMatch("/", headers=(("X-Beta", "1"),)).requests == RouteMatch("/", headers=(("x-beta", "1"),)).requests
+        True
+        """
+        headers = sorted((name.lower(), value) for name, value in self.headers)
+        return self.host, self.kind, self.path, tuple(headers), tuple(sorted(self.methods))
+
 
 @dataclass(frozen=True, slots=True)
 class Route(Part):

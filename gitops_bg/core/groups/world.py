@@ -99,9 +99,10 @@ class GroupWorld:
         now = state or with_routes(self.record.state, self.desired)
         active = now.only(VersionStage.ACTIVE)
         serving = {(each.service, each.initial_version) for each in now.endpoints}
-        before = {each.match: each for each in self.record.state.routes if each.version == active and each.allowed}
+        own = (each for each in self.record.state.routes if each.version == active and each.allowed)
+        before = {each.match.requests: each for each in own}
         for route in now.routes:
-            was = before.get(route.match) if route.version == active and route.allowed else None
+            was = before.get(route.match.requests) if route.version == active and route.allowed else None
             if was is None or self._answers(route) or not self._answers(was):
                 continue
             if (was.service, was.initial_version) in serving:
@@ -133,12 +134,12 @@ def with_routes(state: GroupState, desired: DesiredGroup) -> GroupState:
     """
     late = set(late_routes(state, desired))
     written = [each for each in _written(state, desired) if each not in late]
-    newest: dict[tuple[str, RouteMatch], str] = {}
+    newest: dict[tuple[str, tuple[object, ...]], str] = {}
     for place, route in sorted(written, key=lambda each: version_number(each[0].initial_version)):
-        newest[place.version, route.match] = place.initial_version
+        newest[place.version, route.match.requests] = place.initial_version
     routes = (
         _route(place, route, place.version)
-        if newest[place.version, route.match] == place.initial_version
+        if newest[place.version, route.match.requests] == place.initial_version
         else _route(place, route, _behind(state, place))
         for place, route in written
     )

@@ -7,7 +7,7 @@ read here for their routes and ports only; as apps they are read by ``spec.app.l
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from gitops_bg.core.groups.desired import DesiredGroup, DesiredRoute, DesiredService, DesiredVersion, GroupSpec
@@ -262,11 +262,11 @@ class _Folder:
 
     def _check_claims(self, claims: list[_Claim]) -> None:
         """Check that no two routes of a version are for the same requests."""
-        taken: dict[tuple[Any, str], _Claim] = {}
+        taken: dict[tuple[object, ...], _Claim] = {}
         for claim in claims:
             match = claim.match
             for method in match.methods or ("",):
-                key = ((match.host, match.kind, match.path, tuple((k.lower(), v) for k, v in match.headers)), method)
+                key = replace(match, methods=(method,)).requests
                 other = taken.setdefault(key, claim)
                 if other is not claim:
                     where = f"{other.service} (routes.{other.place} of {other.document.file})"

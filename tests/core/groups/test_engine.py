@@ -8,13 +8,13 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.groups.desired import DesiredVersion
+from gitops_bg.core.groups.desired import DesiredRoute, DesiredService, DesiredVersion
 from gitops_bg.core.groups.members import MemberState
-from gitops_bg.core.groups.model import GroupGateway, TransitionStep
+from gitops_bg.core.groups.model import GroupGateway, RouteMatch, TransitionStep
 from gitops_bg.core.groups.transition import GATEWAY_STATUS_GRACE_SECONDS
 from gitops_bg.core.model.decision import GateKind, Phase
 from gitops_bg.core.model.http_routes import HttpRoute
-from tests.core.groups.gateway import DENIED, NOBODY
+from tests.core.groups.gateway import DENIED, NOBODY, Request, answer
 from tests.core.groups.notation import NOW
 from tests.core.groups.simulation import GATEWAY, World, store, version
 
@@ -645,6 +645,46 @@ def test_a_lost_record_trusts_what_services_followed_last_while_they_select_noth
     world.mute = False
     world.settle()
     assert world.stages == stages
+
+
+# --- two services that claim the same requests --------------------------------------------------------------------
+
+X = RouteMatch("/x")
+CLAIMS = {
+    "one has more methods": (replace(X, methods=("GET", "POST")), replace(X, methods=("POST",)), {}),
+    "a header is spelt differently": (
+        replace(X, headers=(("X-Beta", "yes"),)),
+        replace(X, headers=(("x-beta", "yes"),)),
+        {"X-BETA": "yes"},
+    ),
+    "one names the host of all": (X, replace(X, host="shop.example.com"), {}),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "headers"), CLAIMS.values(), ids=CLAIMS)
+def test_what_was_checked_with_the_header_has_the_requests_after_the_promotion(
+    old: RouteMatch, new: RouteMatch, headers: dict[str, str]
+) -> None:
+    def folder(content: str, **services: tuple[RouteMatch, ...]) -> DesiredVersion:
+        made = {
+            name: DesiredService(True, tuple(DesiredRoute(match, 80) for match in matches))
+            for name, matches in services.items()
+        }
+        return DesiredVersion(content, made)
+
+    cart = RouteMatch("/cart")
+    world = World({"v1": folder("1", auth=(old,), cart=(cart,)), "v2": folder("2", cart=(cart, new))})
+    world.gateway = replace(GATEWAY, hosts=("shop.example.com",))
+    world.settle()
+
+    def answers() -> list[str]:
+        asked = (headers, {**headers, "X-Version": "v2"})
+        return [answer(world.routes.values(), Request("/x", each, "POST")) for each in asked]
+
+    assert answers() == ["auth-v1", "cart-v2"]
+    world.active = "v2"
+    world.settle()
+    assert (world.stages, answers()) == ("v1L v2A", ["cart-v2", "cart-v2"])
 
 
 # --- the Gateway ------------------------------------------------------------------------------------------------

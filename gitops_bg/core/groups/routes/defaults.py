@@ -1,6 +1,7 @@
 """Where HTTPRoutes lead requests that name no version: what people who know nothing of versions get."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from gitops_bg.core.groups.model import GroupGateway
 from gitops_bg.core.model.http_routes import Backend, HttpMatch, HttpRoute
@@ -10,16 +11,22 @@ _Requests = tuple[tuple[str, ...], HttpMatch]
 
 
 def led_by_default(routes: Iterable[HttpRoute], gateway: GroupGateway | None) -> dict[_Requests, frozenset[str]]:
-    """The Services that get the requests without the version's header. Two routes may say the same requests while one
-    of them takes these over from the other.
+    """The Services that get the requests without the version's header: of the rules of a route, the first one leads
+    them. Two routes may say the same requests while one of them takes these over from the other.
     """
     header = gateway.version_header.lower() if gateway is not None else ""
     found: dict[_Requests, frozenset[str]] = {}
     for route in routes:
-        for rule in route.rules:
-            if not isinstance(rule.to, Backend):
-                continue
-            for match in rule.matches:
-                if all(name.lower() != header for name, _ in match.headers):
-                    found[route.hosts, match] = found.get((route.hosts, match), frozenset()) | {rule.to.service}
+        for match, service in _led_by(route, header).items():
+            found[route.hosts, match] = found.get((route.hosts, match), frozenset()) | {service}
+    return found
+
+
+def _led_by(route: HttpRoute, header: str) -> dict[HttpMatch, str]:
+    found: dict[HttpMatch, str] = {}
+    for rule in route.rules:
+        for match in rule.matches if isinstance(rule.to, Backend) else ():
+            headers = tuple(sorted((name.lower(), value) for name, value in match.headers))
+            if isinstance(rule.to, Backend) and all(name != header for name, _ in headers):
+                found.setdefault(replace(match, headers=headers), rule.to.service)
     return found

@@ -27,9 +27,9 @@ def _found(state: GroupState) -> Iterator[Prohibition]:
     active = state.only(VersionStage.ACTIVE)
     theirs = [route for route in state.routes if route.version == active]
     for version in state.at(VersionStage.CANDIDATE, VersionStage.LEGACY):
-        own = {route.match for route in state.routes if route.version == version}
+        own = {route.match.requests for route in state.routes if route.version == version}
         for route in theirs:
-            if route.match not in own and _hides(state, version, active, route):
+            if route.match.requests not in own and _hides(state, version, active, route):
                 yield Prohibition(version, route.match)
 
 

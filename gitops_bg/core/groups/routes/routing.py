@@ -16,6 +16,7 @@ from gitops_bg.core.groups.model import (
     RouteMatch,
     TransitionStep,
     VersionStage,
+    version_number,
 )
 from gitops_bg.core.groups.routes.prohibitions import Prohibition, prohibitions
 from gitops_bg.core.groups.routes.sharding import HostRule, sharded
@@ -80,7 +81,10 @@ def _sorting(match: RouteMatch) -> tuple[object, ...]:
 def _routes(
     group: GroupKey, gateway: GroupGateway, default: Iterable[Route], headed: Iterable[_Headed]
 ) -> tuple[HttpRoute, ...]:
-    """Rules with the header come first: of rules that are equally specific, the first one wins."""
+    """Rules with the header come first: of rules that are equally specific, the first one wins.
+
+    So the service that was born last has the requests that an older one claims as well, whatever else that one does.
+    """
     rules = (
         *(rule for each in headed for rule in _headed_rules(gateway, each)),
         *(rule for route in sorted(default, key=_by_match) for rule in _rules(gateway, route, "")),
@@ -89,7 +93,9 @@ def _routes(
 
 
 def _by_match(route: Route) -> tuple[object, ...]:
-    return (*_sorting(route.match), route.service)
+    match = route.match
+    newest_first = -version_number(route.initial_version)
+    return match.path, match.kind, newest_first, match.host, match.headers, match.methods, route.service
 
 
 def _headed_rules(gateway: GroupGateway, headed: _Headed) -> Iterator[HostRule]:
