@@ -49,7 +49,7 @@ def follow_active(world: GroupWorld) -> GroupWorld:
     try:
         after_of(world, wanted)
     except PromotionRejected as error:
-        return replace(world, rejected=(str(error.why), str(error)))
+        return replace(world, rejected=(str(error.why), _said_of(world, wanted) or str(error)))
     if not all(gate.open for gate in gates_of(world, wanted)):
         return world
     kind = TransitionKind.ROLLBACK if stage is VersionStage.LEGACY else TransitionKind.PROMOTION
@@ -57,6 +57,13 @@ def follow_active(world: GroupWorld) -> GroupWorld:
     begun = Transition(kind, source, wanted, TransitionStep.PREPARE, world.now, world.now, size)
     world = world.with_event(GroupEvent(f"{kind}Started"), f"{kind.lower()} from {source} to {wanted}")
     return world.with_record(transition=begun)
+
+
+def _said_of(world: GroupWorld, version: str) -> str:
+    """What to do about a version that is no candidate any more; empty where it has not been deleted."""
+    if all(each.name != version for each in world.record.deleted):
+        return ""
+    return f"{version} was deleted when another version became active: change a file in its folder to have it back"
 
 
 def advance(world: GroupWorld) -> GroupWorld:

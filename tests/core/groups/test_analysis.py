@@ -424,6 +424,12 @@ def test_the_version_that_the_way_back_waits_for_is_kept_though_its_folder_is_re
     world.gone = set()
     world.settle()
     assert world.stages == "v1A v2C"
+    status, reason, said = condition(world, "Diverged")
+    assert (status, reason) == (True, "FolderMissing")
+    assert said.endswith("put the folder v1/ back, which left main: group.yaml cannot name it without")
+    world.versions["v1"] = version(cart="/cart /old", auth="/auth")
+    world.settle()
+    assert world.active == "v1"
 
 
 def test_a_new_content_does_not_answer_a_failure_before_the_way_back_is_done() -> None:

@@ -89,6 +89,20 @@ def rejected(world: World) -> None:
     world.active = "v9"
 
 
+def asks_for_what_was_deleted(world: World) -> None:
+    world.versions["v3"] = version("3", cart="/cart")
+    world.settle()
+    world.active = "v2"
+    world.settle()
+    world.active = "v3"
+    world.settle()
+
+
+def a_service_is_taken_away(world: World) -> None:
+    world.settle()
+    world.foreign, world.services["auth"] = {"auth"}, ""
+
+
 PLACED = "Accepted: every route is in place"
 PENDING = "Pending: routes and Services are being written"
 LATE = "600 s were not enough for promotion to v2: store: BackendNotFound: cart-v2"
@@ -130,6 +144,18 @@ ROWS: dict[str, tuple[Act, str, str, str]] = {
     ),
     "a promotion was given up": (given_up, "Held", LATE, PLACED),
     "active names nothing that may be promoted": (rejected, "Degraded", "the group has no version v9", PLACED),
+    "active names a candidate that another promotion deleted": (
+        asks_for_what_was_deleted,
+        "Degraded",
+        "v3 was deleted when another version became active: change a file in its folder to have it back",
+        PLACED,
+    ),
+    "a Service of it is somebody else's": (
+        a_service_is_taken_away,
+        "Degraded",
+        "Service auth: it is managed by Helm",
+        "NotAccepted: Service auth: it is managed by Helm",
+    ),
 }
 
 
@@ -144,7 +170,7 @@ def test_what_is_told(row: str) -> None:
     assert f"{told['RoutesAccepted'].reason}: {told['RoutesAccepted'].message}" == routes
     assert told["RoutesAccepted"].status is routes.startswith("Accepted")
     assert told["SpecValid"].status is True
-    assert told["PromotionRejected"].status is (row == "active names nothing that may be promoted")
+    assert told["PromotionRejected"].status is row.startswith("active names")
 
 
 LEDGER = {

@@ -108,7 +108,8 @@ MADE = list(made_anywhere())
 def test_the_conditions_are_found_where_they_are_made() -> None:
     assert {"Available", "Progressing", "GitReachable"} <= {made.type for made in MADE}
     diverged = [made.reasons for made in MADE if made.type == "Diverged" and "CommitPending" in made.reasons]
-    assert diverged == [{"GoingBack", "CommitPending", "MainRefusesCommit"}, {"CommitPending", "MainRefusesCommit"}]
+    of_groups = {"GoingBack", "FolderMissing", "CommitPending", "MainRefusesCommit"}
+    assert diverged == [of_groups, {"CommitPending", "MainRefusesCommit"}]
 
 
 ENUMERATED: dict[str, type[Phase] | type[AnalysisPhase]] = {

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from gitops_bg.core.groups.reporting.status import (
     DIVERGED,
+    FOLDER_MISSING,
     LEDGER_TRUSTED,
     MAIN_REFUSES,
     PROMOTION_REJECTED,
@@ -98,6 +99,12 @@ GROUP_MEANINGS: Meanings = {
     ),
     (DIVERGED, "CommitPending"): Meaning(
         "is back at the version before; group.yaml does not say so yet", NOBODY, "wait: the commit follows", _HISTORY
+    ),
+    (DIVERGED, FOLDER_MISSING): Meaning(
+        "is back at the version before; group.yaml cannot say so",
+        AUTHOR,
+        "put the folder of that version back",
+        _EXPLAIN,
     ),
     (DIVERGED, MAIN_REFUSES): Meaning(
         "is back at the version before; group.yaml does not say so",

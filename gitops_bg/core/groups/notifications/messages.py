@@ -19,7 +19,7 @@ from gitops_bg.core.groups.model import GroupKey, VersionStage
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord, TransitionKind
 from gitops_bg.core.groups.reporting.events import WARNINGS, GroupEvent
-from gitops_bg.core.groups.reporting.status import DIVERGED, MAIN_REFUSES, PROMOTION_REJECTED, VALID
+from gitops_bg.core.groups.reporting.status import DIVERGED, FOLDER_MISSING, MAIN_REFUSES, PROMOTION_REJECTED, VALID
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
 from gitops_bg.core.model.git.pulls import PullState
@@ -172,7 +172,8 @@ def _standing(desired: DesiredGroup, decision: GroupDecision) -> Iterator[_Stand
             yield _Standing(f"{each.type}/{each.reason}", Severity.ERROR, f"{each.reason}: {each.message}")
         if each.type == DIVERGED and each.status:
             # Whether main refuses is not known for a moment after each start of the agent: it is no news then.
-            yield _Standing(f"{DIVERGED}/{MAIN_REFUSES}", Severity.WARN, each.message, each.reason == MAIN_REFUSES)
+            is_news = each.reason in (MAIN_REFUSES, FOLDER_MISSING)
+            yield _Standing(f"{DIVERGED}/{MAIN_REFUSES}", Severity.WARN, each.message, is_news)
     shut = [gate for gate in decision.gates if not gate.open]
     # How a move failed was told when it did.
     if desired.spec is not None and shut and decision.record.failed is None:

@@ -21,7 +21,7 @@ from gitops_bg.core.status.kstatus import kstatus_of
 VALID, PROMOTION_REJECTED, ROUTES_ACCEPTED = "SpecValid", "PromotionRejected", "RoutesAccepted"
 DIVERGED = "Diverged"
 LEDGER_TRUSTED = "LedgerTrusted"
-RECORD_LOST, MAIN_REFUSES = "RecordLost", "MainRefusesCommit"
+RECORD_LOST, MAIN_REFUSES, FOLDER_MISSING = "RecordLost", "MainRefusesCommit", "FolderMissing"
 """Reasons of conditions that other rooms ask for."""
 
 
@@ -102,7 +102,8 @@ def _diverged(world: GroupWorld) -> Condition:
     if failed is None or not failed.moved:
         return Condition(DIVERGED, False, "InGit", "group.yaml says which version serves")
     is_back = world.record.state.only(VersionStage.ACTIVE) == failed.active
-    reason = "GoingBack" if not is_back else MAIN_REFUSES if world.observed.commit_trouble else "CommitPending"
+    pending = MAIN_REFUSES if world.observed.commit_trouble else "CommitPending"
+    reason = "GoingBack" if not is_back else pending if failed.active in world.desired.versions else FOLDER_MISSING
     return Condition(DIVERGED, True, reason, _way_back(world, failed))
 
 
@@ -128,10 +129,13 @@ def _way_back(world: GroupWorld, failed: FailedTransition) -> str:
     """How far the way back from a version that failed is, and what is left to do for a person."""
     if world.record.state.only(VersionStage.ACTIVE) != failed.active:
         return f"{failed.target} serves until {failed.active} can: {failed.reason}"
+    said = f"{failed.active} serves again instead of {failed.target}: {failed.reason}"
+    if failed.active not in world.desired.versions:
+        return f"{said}; put the folder {failed.active}/ back, which left main: group.yaml cannot name it without"
     trouble, branch = world.observed.commit_trouble, world.observed.to_merge
     what = f"merge {branch}, which sets" if branch else "set"
     todo = f"; {what} active: {failed.active} in group.yaml, because the agent cannot: {trouble}" if trouble else ""
-    return f"{failed.active} serves again instead of {failed.target}: {failed.reason}{todo}"
+    return f"{said}{todo}"
 
 
 def _is_measured(world: GroupWorld) -> bool:
@@ -154,6 +158,7 @@ def _sentence(world: GroupWorld, gates: tuple[GateResult, ...]) -> str:
         world.rejected[1],
         *shut,
         *_ill(world),
+        foreign_service(world),
         verdict.reason if verdict is not None and not verdict.open else "",
         f"{active or 'no version'} serves",
     )
