@@ -14,6 +14,7 @@ from gitops_bg.core.model.http_routes import (
     ParentRef,
     PathKind,
 )
+from gitops_bg.spec.manifests.routes import rewritten_path
 
 _GATEWAY_API = "gateway.networking.k8s.io"
 
@@ -33,7 +34,7 @@ def read_route(body: Object) -> HttpRoute | None:
             parents=tuple(map(_parent, spec.get("parentRefs") or ())),
             rules=tuple(map(_rule, spec.get("rules") or ())),
         )
-    except (_Foreign, KeyError, TypeError, ValueError):
+    except (_Foreign, LookupError, TypeError, ValueError):
         return None
 
 
@@ -43,7 +44,7 @@ def _rule(rule: Mapping[str, Any]) -> HttpRule:
     rewrite, extension = "", None
     for each in rule.get("filters") or ():
         if each.get("type") == "URLRewrite":
-            rewrite = _rewrite(each["urlRewrite"])
+            rewrite = _rewrite(each["urlRewrite"], matches[0].kind)
         elif each.get("type") == "ExtensionRef":
             extension = _extension(each["extensionRef"])
         else:
@@ -71,11 +72,13 @@ def _backend(ref: Mapping[str, Any]) -> Backend:
     return Backend(ref["name"], int(ref["port"]))
 
 
-def _rewrite(said: Mapping[str, Any]) -> str:
+def _rewrite(said: Mapping[str, Any], matched: PathKind) -> str:
     _only(said, "path")
     path = said["path"]
-    _only(path, "type", "replacePrefixMatch", "replaceFullPath")
-    return str(path.get("replacePrefixMatch") or path["replaceFullPath"])
+    by = str(path.get("replacePrefixMatch") or path["replaceFullPath"])
+    if path != rewritten_path(matched, by):
+        raise _Foreign
+    return by
 
 
 def _extension(ref: Mapping[str, Any]) -> ExtensionRef:

@@ -40,7 +40,9 @@ def _parent(ref: ParentRef) -> Object:
 def _rule(rule: HttpRule) -> Object:
     said: Object = {"matches": list(map(_match, rule.matches))}
     if rule.rewrite:
-        said["filters"] = [{"type": "URLRewrite", "urlRewrite": {"path": _rewrite(rule)}}]
+        said["filters"] = [
+            {"type": "URLRewrite", "urlRewrite": {"path": rewritten_path(rule.matches[0].kind, rule.rewrite)}}
+        ]
     match rule.to:
         case Backend() as backend:
             said["backendRefs"] = [_backend(backend)]
@@ -54,10 +56,11 @@ def _rule(rule: HttpRule) -> Object:
     return said
 
 
-def _rewrite(rule: HttpRule) -> Object:
-    if rule.matches[0].kind is PathKind.PREFIX:
-        return {"type": "ReplacePrefixMatch", "replacePrefixMatch": rule.rewrite}
-    return {"type": "ReplaceFullPath", "replaceFullPath": rule.rewrite}
+def rewritten_path(matched: PathKind, by: str) -> Object:
+    """How the path of a request is rewritten: the prefix that was ``matched``, else the whole path."""
+    if matched is PathKind.PREFIX:
+        return {"type": "ReplacePrefixMatch", "replacePrefixMatch": by}
+    return {"type": "ReplaceFullPath", "replaceFullPath": by}
 
 
 def _backend(backend: Backend) -> Object:

@@ -408,3 +408,16 @@ def test_a_route_that_says_what_no_agent_writes_is_not_read() -> None:
     body = http_route("shop", {}, ROUTE)
     assert read_route(body) == ROUTE
     assert read_route({**body, "spec": {**body["spec"], "useDefaultGateways": "All"}}) is None
+
+
+@pytest.mark.parametrize("kind", [PathKind.PREFIX, PathKind.EXACT])
+def test_a_route_that_rewrites_another_part_of_the_path_says_something_else(kind: PathKind) -> None:
+    def rewriting(matched: PathKind) -> dict[str, Any]:
+        rule = HttpRule((HttpMatch("/cart", matched),), Backend("cart-v1", 80), rewrite="/shop")
+        return http_route("shop", {}, replace(ROUTE, rules=(rule,)))
+
+    (other,) = {PathKind.PREFIX, PathKind.EXACT} - {kind}
+    body = rewriting(kind)
+    assert read_route(body) is not None
+    body["spec"]["rules"][0]["filters"] = rewriting(other)["spec"]["rules"][0]["filters"]
+    assert read_route(body) is None
