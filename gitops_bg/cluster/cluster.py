@@ -19,10 +19,11 @@ from gitops_bg.cluster.execution.deployments import scale_deployment
 from gitops_bg.cluster.execution.executor import Executor, Parts
 from gitops_bg.cluster.execution.guards import Guards
 from gitops_bg.cluster.execution.jobs import Jobs
+from gitops_bg.cluster.execution.operator_requests import add_request, withdraw_request
 from gitops_bg.cluster.execution.replica_sets import ReplicaSets
 from gitops_bg.cluster.execution.services import Services
 from gitops_bg.cluster.execution.writer import Writer
-from gitops_bg.cluster.manifests.operator_requests import annotation_of
+from gitops_bg.cluster.manifests.operator_requests import requests_of
 from gitops_bg.cluster.manifests.services import service_names
 from gitops_bg.cluster.observation.applied_states import AppliedStates
 from gitops_bg.cluster.observation.informers import Informers
@@ -412,8 +413,17 @@ class Cluster:
         return self._events.idle
 
     def request(self, app: AppKey, request: Request) -> None:
-        """Write an operator's request for the agent (`gitops-bg abort`, `rollback --offline`)."""
-        self._annotate(app, names.REQUEST, annotation_of(request))
+        """Write an operator's request for the agent, beside those that wait (`gitops-bg abort`)."""
+        add_request(self.client, self._writer, app, request)
+
+    def withdraw(self, app: AppKey, request: Request) -> None:
+        """Take an operator's request back, unless it is answered."""
+        withdraw_request(self.client, self._writer, app, request)
+
+    def requests(self, app: AppKey) -> tuple[Request, ...]:
+        """The requests of the app, oldest first, answered or not; none where it does not exist."""
+        state = self._reader.app(app)
+        return requests_of(state.request) if state is not None else ()
 
     def reconcile(self, app: AppKey, now: datetime) -> None:
         """Ask the agent to look at an app again."""

@@ -52,7 +52,7 @@ from gitops_bg.core.transitions.git.looks import note_look, resume_emergency
 from gitops_bg.core.transitions.git.main import is_silent, learn
 from gitops_bg.core.transitions.git.merges import hear_merges
 from gitops_bg.core.transitions.git.offers import note_beside, note_offer
-from gitops_bg.core.transitions.git.operator_requests import answer_older_retry, answer_request, answer_retry
+from gitops_bg.core.transitions.git.operator_requests import answer_older_retry, answer_requests, answer_retry
 from gitops_bg.core.transitions.git.pulls import hear_pull_request
 from gitops_bg.core.transitions.git.reverts import follow_target_revert, lift_by_older_revert, lift_by_revert
 from gitops_bg.core.transitions.notifications.notifications import enqueue
@@ -101,7 +101,7 @@ STEPS: tuple[Callable[[World], World], ...] = (
     answer_older_retry,  # a retry older than the last change of primary.yaml
     lift_by_older_revert,  # the revert of a revert, likewise
     follow_primary,  # somebody changed primary.yaml: that is a decision
-    answer_request,  # abort, rollback --offline
+    answer_requests,  # abort, rollback --offline
     answer_retry,  # retry
     follow_target_revert,  # somebody reverted the push of the version that serves, or is about to
     lift_by_revert,  # somebody reverted that revert

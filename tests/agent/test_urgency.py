@@ -23,7 +23,8 @@ NO_FILES = AppConfig(AppKey("shop", "web"), None, {}, None, None)
 ENTRY = Entry(NO_FILES, has_primary=True, has_target=True, tree=OLD)
 CHANGED = replace(ENTRY, tree=NEW)
 SOURCE = Source(OLD, "Ada", datetime(2026, 1, 2, tzinfo=UTC))
-ABORT = annotation_of(Request("id-1", OperatorCommand.ABORT, "Ada", SOURCE.date))
+ABORT = annotation_of([Request("id-1", OperatorCommand.ABORT, "Ada", SOURCE.date)])
+TWO = annotation_of([Request(each, OperatorCommand.ABORT, "Ada", SOURCE.date) for each in ("id-1", "id-2")])
 
 
 def live(
@@ -33,12 +34,13 @@ def live(
     activations: Any = (V1.digest, V2.digest),
     request: str = "",
     answered: str = "",
+    before: Any = (),
 ) -> AppState:
     """An app whose v2 serves, as v1 did before; `request` is asked for, and the record has `answered`."""
     metadata = {"namespace": "shop", "name": "web", "uid": "1", "resourceVersion": "1"}
     annotations = {"gitops-bg.dev/request": request}
     served = list(activations) if isinstance(activations, tuple) else activations
-    record = {"traffic": traffic, "activations": served, "request": answered}
+    record = {"traffic": traffic, "activations": served, "request": answered, "requestsBefore": before}
     record["main"] = {"commit": OLD, "tree": OLD} if main is None else main
     status = {"phase": phase, "record": record}
     return app_state({"metadata": {**metadata, "annotations": annotations}, "spec": {}, "status": status})
@@ -69,6 +71,10 @@ def says(primary: Snapshot, target: Snapshot, tree: str = NEW) -> Entry:
         (live(request=ABORT), None, Urgency.TRAFFIC),
         (live(request=ABORT, answered="id-0"), ENTRY, Urgency.TRAFFIC),
         (live(request=ABORT, answered="id-1"), ENTRY, Urgency.AT_REST),
+        (live(request=ABORT, answered="id-2", before=["id-1"]), ENTRY, Urgency.AT_REST),
+        (live(request=ABORT, answered="id-2", before=3), ENTRY, Urgency.TRAFFIC),
+        (live(request=TWO, answered="id-2"), ENTRY, Urgency.TRAFFIC),
+        (live(request=TWO, answered="id-2", before=["id-1"]), ENTRY, Urgency.AT_REST),
         (live(request="not ours"), ENTRY, Urgency.AT_REST),
         (live(), ENTRY, Urgency.AT_REST),
         (live("AwaitingPromotion"), ENTRY, Urgency.AT_REST),

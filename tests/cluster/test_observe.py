@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
+import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from gitops_bg.cluster.manifests.operator_requests import annotation_of
+from gitops_bg.cluster.manifests.operator_requests import MOST, annotation_of
 from gitops_bg.cluster.manifests.render import app_manifest, replica_set_manifest, service_manifest
 from gitops_bg.cluster.observation.applied_states import AppliedStates
 from gitops_bg.cluster.observation.drift import contains, same_quantity
@@ -22,7 +23,7 @@ from gitops_bg.cluster.observation.service_routes import ServiceRoutes, selector
 from gitops_bg.core import names
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import Observed, OperatorCommand, Request, SelectedPods
-from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.record import ANSWERED_BEFORE, Record
 from gitops_bg.core.model.spec import Adoption
 from gitops_bg.core.model.version import AppKey, Color, Source, Stage, Version
 from gitops_bg.core.world import World
@@ -34,6 +35,7 @@ from tests.integration.cluster.scene import BODY, config, create, snapshot
 APP = AppKey("shop", "web")
 UID = "uid-of-web"
 ONE = snapshot("v1")
+SINCE = datetime(2026, 1, 2, tzinfo=UTC)
 
 
 def live(manifest: Any, **status: Any) -> Any:
@@ -196,11 +198,30 @@ def test_endpoints_are_those_of_the_worst_port(name: str) -> None:
     assert seen.ready_endpoints == ready
 
 
-def test_a_request_is_read_from_its_annotation() -> None:
-    request = Request("1", OperatorCommand.ROLLBACK, "alice", datetime(2026, 1, 2, tzinfo=UTC), "it burns", 3)
-    assert look(bgd=app(annotations={names.REQUEST: annotation_of(request)})).request == request
-    assert look(bgd=app(annotations={names.REQUEST: "{"})).request is None
-    assert look(bgd=app(annotations={names.REQUEST: "{}"})).request is None
+def test_requests_are_read_from_their_annotation_oldest_first() -> None:
+    one, two = (Request(number, OperatorCommand.ROLLBACK, "alice", SINCE, "it burns", 3) for number in "12")
+    for requests in ((), (one,), (one, two)):
+        assert look(bgd=app(annotations={names.REQUEST: annotation_of(requests)})).requests == requests
+    for none in ("{", "{}", "[]", "1"):
+        assert look(bgd=app(annotations={names.REQUEST: none})).requests == ()
+
+
+def test_the_annotation_of_an_older_release_is_one_request_and_such_a_release_reads_the_newest() -> None:
+    one, two = (Request(number, OperatorCommand.ABORT, "alice", SINCE) for number in "12")
+    alone = '{"id": "1", "verb": "abort", "by": "alice", "at": "2026-01-02T00:00:00Z"}'
+    assert look(bgd=app(annotations={names.REQUEST: alone})).requests == (one,)
+    assert json.loads(annotation_of((one, two))).items() >= json.loads(annotation_of((two,))).items()
+
+
+def test_no_more_requests_count_than_the_record_remembers_ids() -> None:
+    many = tuple(Request(str(number), OperatorCommand.ABORT, "alice", SINCE) for number in range(MOST + 1))
+    assert look(bgd=app(annotations={names.REQUEST: annotation_of(many)})).requests == many[1:]
+    assert MOST <= ANSWERED_BEFORE
+
+
+def test_what_is_no_request_does_not_keep_the_others_from_being_read() -> None:
+    text = json.dumps({**json.loads(annotation_of((Request("1", OperatorCommand.ABORT, "a", SINCE),))), "before": [{}]})
+    assert [each.id for each in look(bgd=app(annotations={names.REQUEST: text})).requests] == ["1"]
 
 
 def test_replica_set_of_a_forgotten_version_passes_for_none_that_is_known() -> None:

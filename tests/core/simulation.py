@@ -18,6 +18,7 @@ from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import Desired, LedgerMemory, Missing, Primary, Problem, Provenance, Revert, Target
 from gitops_bg.core.model.digest import short, snapshot_of
 from gitops_bg.core.model.git.looks import Awaited, Looks
+from gitops_bg.core.model.git.main import Knowledge
 from gitops_bg.core.model.git.pulls import Merge, PullRequest, PullState, offer_of
 from gitops_bg.core.model.hooks import HookCall, HookResponse
 from gitops_bg.core.model.observed import (
@@ -38,6 +39,8 @@ from gitops_bg.core.model.record import Event, LedgerEntry, Record
 from gitops_bg.core.model.spec import AppSpec, PromoteVia, Retry, Strategy, Suspension
 from gitops_bg.core.model.version import NO_METADATA, AppKey, ConfigurationRef, PodMetadata, Snapshot, Source
 from gitops_bg.core.plan.chains import waits_for
+from gitops_bg.core.transitions.git.operator_requests import named_by
+from gitops_bg.core.world import World
 from tests.core.consistency import untimely
 
 APP = AppKey("shop", "web")
@@ -132,7 +135,7 @@ class Simulation:
     marks: dict[str, str] = field(default_factory=dict)
     """Which withdrawn switch each of them is marked with."""
     preview: str | None = None
-    request: Request | None = None
+    requests: tuple[Request, ...] = ()
     measured: tuple[MeasurementResult, ...] = ()
     answers: tuple[HookResponse, ...] = ()
     bad_tags: set[str] = field(default_factory=set)
@@ -208,8 +211,16 @@ class Simulation:
         return self.push(to, reverts=active.source.commit if active else "")
 
     def ask(self, verb: OperatorCommand, to_version: int | None = None, gate: str = "", *, force: bool = False) -> None:
+        """What the command line does: it asks about what it sees in the cluster, beside what others asked for."""
+        fetched = self.seen
+        main = Desired("", Missing.UNSEEN, Missing.UNSEEN, knowledge=Knowledge.UNKNOWN)  # an abort reads no Git
+        main = self.desired() if verb is not OperatorCommand.ABORT else main
+        self.seen = fetched  # what a command reads, the agent has not seen
+        seen = World(self.spec, main, self.observed(), self.record, self.now)
         self.commits += 1
-        self.request = Request(str(self.commits), verb, "ada", self.now, "because", to_version, gate, force)
+        said = Request(str(self.commits), verb, "ada", self.now, "because", to_version, gate, force)
+        waiting = (each for each in self.requests if not self.record.operator.has_answered(each.id))
+        self.requests = (*waiting, replace(said, about=named_by(verb, seen), live=self.record.routing.traffic))
 
     def answer(self, replies: Mapping[str, int | tuple[int, str]]) -> list[HookCall]:
         """Every hook that is called now answers with a status and a body, those without a reply not at all; a pass."""
@@ -361,7 +372,7 @@ class Simulation:
                 AuxiliaryView(one, scale_target=aim) for one, aim in self.auxiliary_objects.items()
             ),
             pods=self._pods() if self.record.operator.restart and self.record.operator.restart.begun else None,
-            request=self.request,
+            requests=self.requests,
             measurements=self.measured,
             calls=self.answers,
             git=self._git(),

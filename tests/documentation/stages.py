@@ -121,7 +121,7 @@ TABLE = (
         (
             "follow_primary",
             "follow_target_revert",
-            "answer_request",
+            "answer_requests",
             "take_hook_answers",
             "advance_analyses",
             "watch_active",

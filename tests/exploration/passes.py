@@ -362,7 +362,7 @@ def _observed(agent: Agent, cluster: Cluster, drifted: bool) -> Observed:
         ),
         active_service=service("web", cluster, cluster.active, cluster.mark),
         preview_service=service("web-preview", cluster, cluster.preview),
-        request=_request(cluster.request),
+        requests=_requests(cluster.request),
         git=GitView(
             promotion=_offer(branch) if branch else None,
             main_refused="protected branch" if agent.refused else "",
@@ -391,8 +391,8 @@ def selector(tag: str) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(names.selector(APP, digest(tag)).items())) if tag else (("app", "web"),)
 
 
-def _request(request: tuple[str, str] | None) -> Request | None:
-    return Request(request[0], OperatorCommand(request[1]), "ada", NOW, "because") if request else None
+def _requests(request: tuple[str, str] | None) -> tuple[Request, ...]:
+    return (Request(request[0], OperatorCommand(request[1]), "ada", NOW, "because"),) if request else ()
 
 
 # --- what it does -------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ import yaml
 
 from gitops_bg.agent.agent import Agent
 from gitops_bg.agent.settings import AgentSettings
-from gitops_bg.cluster.manifests.operator_requests import annotation_of
+from gitops_bg.cluster.manifests.operator_requests import annotation_of, requests_of
 from gitops_bg.cluster.reporting.status import WHILE_NOTED
 from gitops_bg.core import names
 from gitops_bg.core.model.digest import snapshot_of
@@ -314,7 +314,10 @@ class App:
     def ask(self, request: Request) -> None:
         """What `gitops-bg abort` and `rollback --offline` do, in a process of their own."""
         path = f"{collection(names.API_VERSION, names.KIND, self.key.namespace)}/{self.name}"
-        self.scenario.cluster.patch(path, {"metadata": {"annotations": {names.REQUEST: annotation_of(request)}}})
+        waiting = requests_of((self.object()["metadata"].get("annotations") or {}).get(names.REQUEST, ""))
+        others = [each for each in waiting if not self.record.operator.has_answered(each.id)]
+        text = annotation_of([*others, request])
+        self.scenario.cluster.patch(path, {"metadata": {"annotations": {names.REQUEST: text}}})
 
     def delete_object(self) -> None:
         """What `kubectl delete bgd` does."""

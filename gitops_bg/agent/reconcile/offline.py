@@ -92,6 +92,15 @@ class Offline:
         """Write the request for the agent to carry out. Raises ``NotFound``, ``Refused``, ``Transient``."""
         self._cluster.request(self.app, request)
 
+    def withdraw(self, request: Request) -> None:
+        """Take the request back, unless it is answered. Raises ``NotFound``, ``Refused``, ``Transient``."""
+        self._cluster.withdraw(self.app, request)
+
+    def is_lost(self, request: Request) -> bool:
+        """Whether somebody who knows of no others overwrote the request before anybody answered it."""
+        waits = any(each.id == request.id for each in self._cluster.requests(self.app))
+        return not waits and not self.record.operator.has_answered(request.id)
+
     def wait(self, fulfilled: Callable[[Record], bool], seconds: float) -> bool:
         """Watch until the record fulfils the condition; False where ``seconds`` passed first."""
         until = self._clock() + timedelta(seconds=seconds)

@@ -1,11 +1,13 @@
 """An operator's request to the cluster, carried out by the agent, or by this process if no agent answers.
 
-The request stays in the record until it was carried out once; the agent writes it to the ledger, now or later.
+The request waits at the app's object until it was answered once; the agent writes it to the ledger, now or later. It
+names what its writer saw: which versions it is about, and what was live.
 """
 
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.offline import Offline
@@ -13,8 +15,9 @@ from gitops_bg.cli.errors import CommandFailed, ObjectNotFound
 from gitops_bg.cli.options.durations import spoken
 from gitops_bg.cli.options.options import PatienceOptions
 from gitops_bg.cli.views.output import Output
+from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.observed import OperatorCommand, Request
-from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.record import OperatorState, Record
 from gitops_bg.core.model.version import AppKey
 
 
@@ -33,10 +36,17 @@ def now() -> datetime:
 
 
 def new_request(
-    verb: OperatorCommand, by: str, reason: str, to_version: int | None = None, *, force: bool = False
+    verb: OperatorCommand,
+    by: str,
+    reason: str,
+    to_version: int | None = None,
+    *,
+    force: bool = False,
+    about: Iterable[str] = (),
+    live: str = "",
 ) -> Request:
-    """Return a request without an answer yet."""
-    return Request(uuid.uuid4().hex, verb, by, now(), reason, to_version, force=force)
+    """Return a request without an answer yet. ``about`` and ``live`` are digests, see `Request`."""
+    return Request(uuid.uuid4().hex, verb, by, now(), reason, to_version, force=force, about=tuple(about), live=live)
 
 
 def new_gate_request(verb: OperatorCommand, by: str, reason: str, gate: str) -> Request:
@@ -56,19 +66,55 @@ def carry_out(cluster: Offline, request: Request, patience: PatienceOptions, out
     """Write the request; wait for an agent, or do its work. Raises `CommandFailed` where it takes too long."""
     before = cluster.record
     cluster.ask(request)
-    by_agent = cluster.wait(lambda record: record.operator.request == request.id, patience.grace)
-    if not by_agent:
-        output.note(f"no agent answered within {spoken(patience.grace)}; acting on the cluster directly")
+    try:
+        by_agent = _is_answered_by_agent(cluster, request, patience)
+        if not by_agent:
+            output.note(f"no agent answered within {spoken(patience.grace)}; acting on the cluster directly")
 
-    def settled(record: Record) -> bool:
-        return record.operator.request == request.id and _has_arrived(record)
+        def settled(record: Record) -> bool:
+            return record.operator.has_answered(request.id) and _has_arrived(record)
 
-    done = cluster.wait(settled, patience.timeout) if by_agent else cluster.act(settled, patience.timeout, output.note)
-    if not done:
-        raise CommandFailed(
-            f"{cluster.app}: not done within {spoken(patience.timeout)}; see `gitops-bg tree {cluster.app}`"
+        done = (
+            cluster.wait(settled, patience.timeout) if by_agent else cluster.act(settled, patience.timeout, output.note)
         )
+    except KeyboardInterrupt:
+        _withdraw(cluster, request, output)
+        raise
+    if not done:
+        raise _not_done(cluster.app, patience)
     return Answered(before, cluster.record, by_agent)
+
+
+def _is_answered_by_agent(cluster: Offline, request: Request, patience: PatienceOptions) -> bool:
+    """Wait for an agent. One that answers others meanwhile is there, and gets the time again; a request that somebody
+    overwrote is written again. Raises `CommandFailed` where that goes on for too long.
+    """
+    until = now() + timedelta(seconds=patience.timeout)
+    while now() < until:
+        seen = cluster.record.operator
+
+        def has_news(record: Record, seen: OperatorState = seen) -> bool:
+            return record.operator.request != seen.request or cluster.is_lost(request)
+
+        if not seen.has_answered(request.id) and not cluster.wait(has_news, patience.grace):
+            return False
+        if cluster.record.operator.has_answered(request.id):
+            return True
+        if cluster.is_lost(request):
+            cluster.ask(request)
+    raise _not_done(cluster.app, patience)
+
+
+def _withdraw(cluster: Offline, request: Request, output: Output) -> None:
+    """Take back the request of a command that is interrupted: nobody waits for what it does days later."""
+    try:
+        cluster.withdraw(request)
+    except GitopsBgError as error:
+        output.note(f"{cluster.app}: the request could not be taken back, and an agent may still answer it: {error}")
+
+
+def _not_done(app: AppKey, patience: PatienceOptions) -> CommandFailed:
+    return CommandFailed(f"{app}: not done within {spoken(patience.timeout)}; see `gitops-bg tree {app}`")
 
 
 def _has_arrived(record: Record) -> bool:

@@ -12,7 +12,7 @@ from gitops_bg.cluster.api.kinds import CONFIGURATION, Object
 from gitops_bg.cluster.execution.anchors import Anchors
 from gitops_bg.cluster.execution.auxiliary import AuxiliaryObjects
 from gitops_bg.cluster.manifests.app_route import route_kind_in
-from gitops_bg.cluster.manifests.operator_requests import request_of
+from gitops_bg.cluster.manifests.operator_requests import requests_of
 from gitops_bg.cluster.manifests.render import app_manifest
 from gitops_bg.cluster.manifests.services import (
     ServiceNames,
@@ -237,7 +237,7 @@ def observe(
         auxiliary_objects=contents.auxiliary_objects,
         pods=contents.pods,
         pods_refused=contents.pods_refused,
-        request=request_of(state.request) if state is not None else None,
+        requests=requests_of(state.request) if state is not None else (),
     )
 
 

@@ -11,7 +11,7 @@ from sys import intern
 
 from gitops_bg.cluster.api.kinds import CONFIG_MAPS, SECRETS, Kind, Object
 from gitops_bg.cluster.manifests import anti_affinity, ephemeral_metadata, own_pods
-from gitops_bg.cluster.manifests.operator_requests import request_of
+from gitops_bg.cluster.manifests.operator_requests import requests_of
 from gitops_bg.cluster.manifests.render import pod_template, version_labels
 from gitops_bg.cluster.observation.additions import added_to_service, additions_to_pods
 from gitops_bg.cluster.observation.drift import contains
@@ -149,7 +149,6 @@ def app_state(body: Object, _known: AppState | None = None) -> AppState:
     annotations, status = body["metadata"].get("annotations") or {}, body.get("status") or {}
     record = kept if isinstance(kept := status.get("record"), dict) else {}
     request = annotations.get(names.REQUEST, "")
-    asked = request_of(request)
     return AppState(
         meta=meta_of(body),
         spec=_compact(body.get("spec") or {}),
@@ -159,12 +158,18 @@ def app_state(body: Object, _known: AppState | None = None) -> AppState:
         main=_main_in(record),
         traffic=intern(traffic) if isinstance(traffic := record.get("traffic"), str) else "",
         request=request,
-        asks=asked is not None and asked.id != record.get("request"),
+        asks=any(not _has_answered(record, each.id) for each in requests_of(request)),
         reconcile=annotations.get(names.RECONCILE, ""),
         repository=intern(annotations.get(names.REPOSITORY, "")),
         cluster=intern(annotations.get(names.CLUSTER, "")),
         claimed_by=annotations.get(names.CLAIMED_BY, ""),
     )
+
+
+def _has_answered(record: Object, request: str) -> bool:
+    """Whether a stored record has answered a request (`OperatorState.has_answered`)."""
+    before = record.get("requestsBefore")
+    return request == record.get("request") or (isinstance(before, list) and request in before)
 
 
 def _main_in(record: Object) -> Main:

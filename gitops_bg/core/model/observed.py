@@ -206,6 +206,12 @@ class Request:
     """The manual gate to open or close."""
     force: bool = False
     """Of a rollback: allow a version on hold, or one that was first promoted after the serving one."""
+    about: tuple[str, ...] = ()
+    """The digests of the versions to stop, to measure again or to promote, as its writer saw them. Empty where it is
+    about none, or an older release wrote it: then it is about what the agent sees.
+    """
+    live: str = ""
+    """The digest that its writer saw live; empty where nothing was, or an older release wrote it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +311,8 @@ class Observed:
     """The pods of the app; None unless a restart has begun or a version is late (`checks.scheduling.wants_pods`)."""
     pods_refused: str = ""
     """Why the agent may not list the pods, or empty."""
-    request: Request | None = None
+    requests: tuple[Request, ...] = ()
+    """What operators asked for, oldest first; the record knows which are answered (`OperatorState.has_answered`)."""
     contests: tuple[Contest, ...] = ()
     """The repairs of late, of what others changed; as far as this process made them."""
     contested: str = ""

@@ -375,7 +375,9 @@ class OperatorState:
     """What people asked for outside of ``primary.yaml`` and the target, as far as it was carried out."""
 
     request: str = ""
-    """The id of the last operator request that was carried out."""
+    """The id of the operator request that was answered last."""
+    requests_before: tuple[str, ...] = ()
+    """The ids of those answered before it, oldest first, as far as the record keeps them."""
     retry: int = 0
     """The number of the last ``spec.retry`` that was carried out."""
     promote_full: str = field(default="", metadata={STORED_AS: "in_full"})
@@ -387,6 +389,18 @@ class OperatorState:
     restarted: datetime | None = None
     """The last ``spec.restartAt`` that was carried out or cancelled."""
 
+    def has_answered(self, request: str) -> bool:
+        """Whether the request of this id is answered: nobody carries it out again, wherever it comes from."""
+        return request == self.request or request in self.requests_before
+
+    def answering(self, request: str) -> "OperatorState":
+        """Return a copy that has answered the request of this id as well."""
+        before = (*self.requests_before, self.request) if self.request else self.requests_before
+        return replace(self, request=request, requests_before=before[-ANSWERED_BEFORE:])
+
+
+ANSWERED_BEFORE = 19
+"""How many ids of requests a record keeps beside the last one: more than can wait at once (`requests_of`)."""
 
 Part = Routing | SeenInGit | Analyses | HookState | Outbox | OperatorState
 

@@ -17,7 +17,7 @@ from gitops_bg.core.transitions.git.decisions import follow_primary
 from gitops_bg.core.transitions.git.operator_requests import (
     aborting,
     answer_older_retry,
-    answer_request,
+    answer_requests,
     answer_retry,
     asks_for_retries,
 )
@@ -26,8 +26,8 @@ from tests.core.simulation import Simulation, deployed, manual, template
 from tests.core.worlds import NOW, active, archived, candidate, decided, digest, legacy, rising, world
 
 
-def asked(verb: OperatorCommand, to_version: int | None = None, number: str = "1") -> dict[str, Request]:
-    return {"request": Request(number, verb, "ada", NOW, "because", to_version)}
+def asked(verb: OperatorCommand, to_version: int | None = None, number: str = "1") -> dict[str, tuple[Request, ...]]:
+    return {"requests": (Request(number, verb, "ada", NOW, "because", to_version),)}
 
 
 def back_to(number: int, away_from: int) -> Override:
@@ -48,9 +48,9 @@ ABORTS = {
         world(active(1), rising(2), names_=2, observed=asked(OperatorCommand.ABORT)),
         ({2}, back_to(1, away_from=2)),
     ),
-    "a live version with a warm predecessor is left for it": (
-        world(legacy(1), active(2), observed=asked(OperatorCommand.ABORT)),
-        (set(), back_to(1, away_from=2)),
+    "a live version that has proven itself keeps serving, however warm its predecessor is": (
+        world(legacy(1, retiring=True), active(2), observed=asked(OperatorCommand.ABORT)),
+        (set(), None),
     ),
     "three stacks: from an unjudged version, and from what is to follow it, back to the one that was good": (
         world(legacy(1), active(2, stabilization=NEW), candidate(3), observed=asked(OperatorCommand.ABORT)),
@@ -161,7 +161,7 @@ ABORTS = {
 @pytest.mark.parametrize("name", ABORTS)
 def test_abort(name):
     state, (held, override) = ABORTS[name]
-    record = answer_request(state).record
+    record = answer_requests(state).record
     assert {hold.digest for hold in record.holds} == {digest(number) for number in held}
     assert record.routing.override == override
 
@@ -221,7 +221,7 @@ def test_rollback_leads_to(name):
 
 def test_rollback_to_what_serves_already_changes_nothing():
     state = world(legacy(1), active(2), observed=asked(OperatorCommand.ROLLBACK, to_version=2))
-    assert answer_request(state).record == state.record.with_part(replace(state.record.operator, request="1"))
+    assert answer_requests(state).record == state.record.with_part(replace(state.record.operator, request="1"))
 
 
 def test_rollback_leads_nowhere_without_a_snapshot():
@@ -249,8 +249,8 @@ def test_rollback_does_not_lead_to_a_version_that_was_left_in_a_rollback_even_af
 
 def test_a_request_is_carried_out_once():
     state = world(active(1), candidate(2), observed=asked(OperatorCommand.ABORT))
-    once = answer_request(state)
-    assert answer_request(once.with_record(replace(once.record, holds=()))).record.holds == ()
+    once = answer_requests(state)
+    assert answer_requests(once.with_record(replace(once.record, holds=()))).record.holds == ()
 
 
 def test_a_request_that_outlived_the_record_is_not_carried_out_again():
@@ -262,7 +262,7 @@ def test_a_request_that_outlived_the_record_is_not_carried_out_again():
 
 def test_two_requests_are_two():
     state = world(active(1), candidate(2), observed=asked(OperatorCommand.ABORT, number="2"), record={"request": "1"})
-    assert answer_request(state).record.held(digest(2))
+    assert answer_requests(state).record.held(digest(2))
 
 
 def retry(number: int, count: int = 1) -> Retry:
@@ -430,28 +430,28 @@ def test_rollback_by_number_may_lead_to_a_version_that_somebody_said_yes_to():
 
 
 def test_promote_full_of_what_is_to_serve_first_skips_nothing_as_nothing_is_checked():
-    record = answer_request(world(candidate(1), observed=asked(OperatorCommand.PROMOTE_FULL))).record
+    record = answer_requests(world(candidate(1), observed=asked(OperatorCommand.PROMOTE_FULL))).record
     assert (record.operator.promote_full, record.ledger) == ("", ())
 
 
 @pytest.mark.parametrize(("said", "told"), [("it is urgent", "it is urgent"), ("", "skipped by `promote --full`")])
 def test_promote_full_is_told_with_its_reason(said: str, told: str):
-    request = replace(asked(OperatorCommand.PROMOTE_FULL)["request"], reason=said)
-    record = answer_request(world(active(1), candidate(2), observed={"request": request})).record
+    request = replace(asked(OperatorCommand.PROMOTE_FULL)["requests"][0], reason=said)
+    record = answer_requests(world(active(1), candidate(2), observed={"requests": (request,)})).record
     assert record.operator.promote_full == digest(2)
     assert [(entry.event, entry.by, entry.reason) for entry in record.ledger] == [(Event.SKIPPED, "ada", told)]
 
 
 @pytest.mark.parametrize(("said", "told"), [("5xx", "5xx"), ("", "rolled back by hand")])
 def test_rollback_is_told_with_its_reason(said: str, told: str):
-    request = replace(asked(OperatorCommand.ROLLBACK)["request"], reason=said)
-    record = answer_request(world(legacy(1), active(2), observed={"request": request})).record
+    request = replace(asked(OperatorCommand.ROLLBACK)["requests"][0], reason=said)
+    record = answer_requests(world(legacy(1), active(2), observed={"requests": (request,)})).record
     assert (record.routing.override.to_digest, record.routing.override.reason) == (digest(1), told)
 
 
 def test_closing_a_gate_that_is_not_open_tells_nobody_anything():
-    gate = replace(asked(OperatorCommand.CLOSE_GATE)["request"], gate="release")
-    assert answer_request(world(active(1), observed={"request": gate})).record.ledger == ()
+    gate = replace(asked(OperatorCommand.CLOSE_GATE)["requests"][0], gate="release")
+    assert answer_requests(world(active(1), observed={"requests": (gate,)})).record.ledger == ()
 
 
 @pytest.mark.parametrize(("number", "waits"), [(1, False), (2, True)])
@@ -463,7 +463,7 @@ def test_an_abort_outranks_a_retry_that_nobody_saw_before_and_asks_nothing_of_on
         observed=asked(OperatorCommand.ABORT),
         record={**HELD, "retry": 1},
     )
-    assert (answer_request(state).record.held(digest(2)).awaits is not None) is waits
+    assert (answer_requests(state).record.held(digest(2)).awaits is not None) is waits
 
 
 @pytest.mark.parametrize(("by", "told"), [("", "Bob <bob@example.com>"), ("ada", "ada")])

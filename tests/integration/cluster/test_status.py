@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -11,10 +12,12 @@ import yaml
 
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
+from gitops_bg.cluster.manifests.operator_requests import MOST
 from gitops_bg.cluster.reporting.events import EventSink, KubernetesEvent
 from gitops_bg.cluster.reporting.status import differs_in_process_view_only
 from gitops_bg.core import names
-from gitops_bg.core.errors import WorldChanged
+from gitops_bg.core.checks.operator_requests import TOO_OLD
+from gitops_bg.core.errors import Refused, WorldChanged
 from gitops_bg.core.model.actions import ApplyApp
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult, begin, id_of, take
@@ -271,12 +274,49 @@ def test_a_request_reaches_the_agent_and_wakes_it(scene: Scene) -> None:
         scene.woken.clear()
     path = collection(names.API_VERSION, names.KIND, scene.app.namespace) + "/web"
     scene.subject.request(scene.app, request)
-    assert scene.observe().request == request
+    assert scene.observe().requests == (request,)
     annotation = scene.cluster.get(path)["metadata"]["annotations"][names.REQUEST]
     assert json.loads(annotation)["by"] == "alice"
     scene.cluster.patch(path, {"metadata": {"annotations": {names.RECONCILE: "now"}}}, MERGE)
     with scene.changed:
         assert scene.changed.wait_for(lambda: scene.app in scene.woken, 10)
+
+
+def test_requests_wait_beside_each_other_until_they_are_answered_or_taken_back(scene: Scene) -> None:
+    scene.do(ApplyApp())
+    one, two, three = (Request(number, OperatorCommand.ABORT, "alice", NOW, "it burns") for number in "123")
+    for request in (one, two, one):  # whoever asks twice asks once
+        scene.subject.request(scene.app, request)
+    scene.until(lambda seen: set(seen.requests) == {one, two})
+    answered = replace(RECORD, operator=RECORD.operator.answering("2"))
+    scene.subject.save(scene.app, replace(DECISION, record=answered), NOW)
+    scene.subject.request(scene.app, three)
+    scene.until(lambda seen: seen.requests == (one, three))
+    scene.subject.request(scene.app, two)
+    scene.until(lambda seen: seen.requests == (one, three))
+    for request in (one, two, three):
+        scene.subject.withdraw(scene.app, request)
+    scene.until(lambda seen: seen.requests == ())
+
+
+def test_a_request_that_nobody_answered_for_days_makes_room_and_otherwise_ten_can_wait(scene: Scene) -> None:
+    scene.do(ApplyApp())
+    old = [Request(f"old-{number}", OperatorCommand.ABORT, "alice", NOW) for number in range(MOST)]
+    late = NOW + TOO_OLD + timedelta(seconds=1)
+    new = [Request(f"new-{number}", OperatorCommand.ABORT, "alice", late) for number in range(MOST + 1)]
+    for each in (*old, *new[:MOST]):
+        scene.subject.request(scene.app, each)
+    scene.until(lambda seen: list(seen.requests) == new[:MOST])
+    with pytest.raises(Refused, match="10 requests wait for an agent already"):
+        scene.subject.request(scene.app, new[MOST])
+
+
+def test_requests_of_several_people_at_once_are_all_kept(scene: Scene) -> None:
+    scene.do(ApplyApp())
+    asked = [Request(str(number), OperatorCommand.ABORT, "alice", NOW) for number in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda each: scene.subject.request(scene.app, each), asked))
+    scene.until(lambda seen: {each.id for each in seen.requests} == {each.id for each in asked})
 
 
 def test_events_stand_beside_the_app_and_count_up(scene: Scene) -> None:

@@ -27,6 +27,7 @@ from gitops_bg.core.model.policies.rules import Proof
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import AppKey, Version
 from gitops_bg.core.transitions.git.operator_requests import answer_request
+from gitops_bg.core.transitions.verdicts.analysis import paused_versions
 from gitops_bg.core.world import World
 
 _ASKED = {
@@ -91,20 +92,24 @@ def promote(
         facts = session.facts(session.app(app))
         world = facts.world(session.now)
         asked = OperatorCommand.PROMOTE_FULL if what.full else OperatorCommand.PROMOTE if _is_paused(world) else None
+        live = world.record.routing.traffic
         if asked and _is_judged_live(world):
-            _ask(session, world, asked, who, commit.message)
+            session.cluster.request(facts.app, new_request(asked, who, commit.message, about=[live], live=live))
             return _tell_of_what_serves(output, facts.app, world, asked)
         candidate = _candidate(facts.app, world, what.force or what.full)
         _demand_meant(facts.app, candidate, number_named(what.to, world, session))
         reason = commit.message or candidate.source.subject
         overrides = _overrides(world, glass.override or [], commit.message, by[1], signed=git.signing_key is not None)
-        if asked:  # Before the commit: traffic may move as soon as the agent sees the commit.
-            world = _ask(session, world, asked, who, commit.message)
+        about = [candidate.digest] if what.full else paused_versions(world)
+        request = new_request(asked, who, commit.message, about=about, live=live) if asked else None
+        world = answer_request(world, request) if request else world
         content = content_of(session, facts, world, candidate)
         change = change_to(
             facts, world, candidate, Event.PROMOTED, by=who, reason=reason, content=content, overrides=overrides
         )
         proposed = propose(session, output, change)
+        if request:  # After the commit: a promotion that fails leaves every check as it is.
+            session.cluster.request(facts.app, request)
         if waiting.wait and not proposed.branch:
             wait_for_traffic(session, at.kube, facts.app, candidate.digest, waiting.timeout)
         waits = [gate.reason for gate in shut_after_commit(world, candidate)] if not overrides else []
@@ -140,7 +145,7 @@ def _overrides(world: World, names: list[str], reason: str, email: str, *, signe
 
 def _is_paused(world: World) -> bool:
     """Return whether an analysis waits for a person."""
-    return any(run.paused for run in world.record.analyses.runs)
+    return bool(paused_versions(world))
 
 
 def _is_judged_live(world: World) -> bool:
@@ -148,13 +153,6 @@ def _is_judged_live(world: World) -> bool:
     run = world.record.run(AnalysisStage.POST)
     judged = run is not None and run.digest == world.record.routing.traffic and (run.running or run.paused)
     return judged and world.candidate is None and world.incoming is None
-
-
-def _ask(session: Session, world: World, verb: OperatorCommand, by: str, reason: str) -> World:
-    """Send the request; return the world in which it is answered."""
-    request = new_request(verb, by, reason)
-    session.cluster.request(world.spec.app, request)
-    return answer_request(replace(world, observed=replace(world.observed, request=request)))
 
 
 def _tell_of_what_serves(output: Output, app: AppKey, world: World, asked: OperatorCommand) -> int:

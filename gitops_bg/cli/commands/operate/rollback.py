@@ -176,7 +176,8 @@ def _offline(kube: ClusterOptions, app: AppKey, asked: _Asked, by: str, output: 
         if version.digest == world.record.routing.traffic:
             output.both({"app": str(app), "to": version.number, "changed": False}, f"{app}: {shown} is live already")
             return 0
-        request = new_request(OperatorCommand.ROLLBACK, by, asked.reason, version.number, force=asked.force)
+        live = world.record.routing.traffic
+        request = new_request(OperatorCommand.ROLLBACK, by, asked.reason, version.number, force=asked.force, live=live)
         answered = carry_out(cluster, request, asked.patience, output)
     if answered.after.routing.traffic != version.digest:
         raise CommandFailed(f"{app}: live traffic did not go to {shown}; see `gitops-bg explain {app}`")

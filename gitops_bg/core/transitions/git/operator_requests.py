@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from gitops_bg.core.checks.operator_requests import destination, is_answered_by
+from gitops_bg.core.checks.operator_requests import destination, is_answered_by, is_too_late
 from gitops_bg.core.model.desired import PassedRetry
 from gitops_bg.core.model.git.looks import awaited
 from gitops_bg.core.model.hooks import OpenGate
@@ -14,42 +14,77 @@ from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.transitions.git.decisions import override
 from gitops_bg.core.transitions.traffic.abort import abort_rollout
 from gitops_bg.core.transitions.traffic.holds import lift_hold
-from gitops_bg.core.transitions.traffic.promote_full import promote_full
-from gitops_bg.core.transitions.verdicts.analysis import measure_again, retry_live
+from gitops_bg.core.transitions.traffic.promote_full import meant_in_full, promote_full
+from gitops_bg.core.transitions.verdicts.analysis import measure_again, paused_versions, retry_live
 from gitops_bg.core.transitions.versions.versions import start_rollout
 from gitops_bg.core.world import World
 
 
-def answer_request(world: World) -> World:
-    """Carry out the operator's request once; the record keeps its id."""
-    request = world.observed.request
-    if request is None or request.id == world.record.operator.request:
-        return world
-    world = world.with_part(replace(world.record.operator, request=request.id))
-    return _ANSWERS[request.verb](world, request)
+def answer_requests(world: World) -> World:
+    """Answer what operators ask for, each request once, in the order in which they came; the record keeps their ids."""
+    for request in world.observed.requests:
+        if not world.record.operator.has_answered(request.id):
+            world = answer_request(world, request)
+    return world
+
+
+def answer_request(world: World, request: Request) -> World:
+    """Carry out one request, unless it waited for too long."""
+    world = world.with_part(world.record.operator.answering(request.id))
+    return world if is_too_late(request, world.now) else _ANSWERS[request.verb](world, request)
 
 
 def _abort(world: World, request: Request) -> World:
-    """Stop the version on its way, and leave the serving one if it is unproven, for the last proven one.
+    """Hold the versions that the request names, and leave a named one that serves, for the last proven one.
 
-    With no version on its way, also leave a version whose predecessor is still warm. A rollback under way is what an
-    abort asks for: it continues, now even where main names another version that was not seen before (decision 17).
+    Who names none means what is on its way now, and what serves unproven. A rollback under way is what an abort asks
+    for: it continues.
     """
-    reason, active = request.reason or "aborted", world.active
-    coming, candidate = world.incoming, world.candidate or _candidate_seen_last(world)
-    if coming and world.switch_kind is SwitchKind.ROLLBACK:
+    about = request.about or tuple(each.digest for each in _stoppable(world))
+    reason, back = request.reason or "aborted", _going_back(world)
+    stays = (world.record.routing.traffic, back.digest if back else "")
+    for version in filter(None, map(world.record.version, about)):
+        if version.digest not in stays:
+            world = abort_rollout(world, version, cause=Cause.ABORTED, reason=reason, by=request.by)
+    if back is None:
+        world = _confirm_hold(world)
+    return _leave(world, request, about, back)
+
+
+def _leave(world: World, request: Request, about: tuple[str, ...], back: Version | None) -> World:
+    """Move traffic away from the serving version if the request names it.
+
+    Not where the version came to serve since and has proven itself: its writer never saw it serve. The rollback that is
+    under way counts as asked for, now even where main names another version that was not seen before (decision 17).
+    """
+    active, reason = world.active, request.reason or "aborted"
+    if active is None or active.digest not in about:
+        return world
+    if back is not None:
         pending = world.record.routing.override
         known = pending is not None and (pending.awaits or pending.by)
-        return world if known else override(world, coming, cause=Cause.ABORTED, reason=reason, by=request.by)
-    stopped = [one for one in (coming if active else None, candidate) if one]
-    for version in dict.fromkeys(stopped):
-        world = abort_rollout(world, version, cause=Cause.ABORTED, reason=reason, by=request.by)
-    world = _confirm_hold(world)
+        return world if known else override(world, back, cause=Cause.ABORTED, reason=reason, by=request.by)
     good = world.last_proven
-    just_promoted = good is not None and not stopped and good.stage is Stage.LEGACY and good.retiring
-    if active and good and (world.unproven or just_promoted):
-        return override(world, good, cause=Cause.ABORTED, reason=reason, by=request.by)
-    return world
+    if good is None or not (world.unproven or request.live == active.digest):
+        return world
+    return override(world, good, cause=Cause.ABORTED, reason=reason, by=request.by)
+
+
+def _stoppable(world: World) -> tuple[Version, ...]:
+    """The versions that an abort stops by what is seen now: those on their way, and the serving one where traffic is to
+    leave it, last. A version that has proven itself keeps serving.
+    """
+    active, coming = world.active, world.incoming
+    if _going_back(world):
+        return (active,) if active else ()
+    on_its_way = [one for one in (coming if active else None, world.candidate or _candidate_seen_last(world)) if one]
+    leaves = active is not None and world.unproven and world.last_proven is not None
+    return (*dict.fromkeys(on_its_way), *((active,) if active and leaves else ()))
+
+
+def _going_back(world: World) -> Version | None:
+    """The version that a rollback under way leads to."""
+    return world.incoming if world.switch_kind is SwitchKind.ROLLBACK else None
 
 
 def _confirm_hold(world: World) -> World:
@@ -67,6 +102,8 @@ class Aborting:
 
     stops: tuple[Version, ...]
     goes_to: Version | None
+    live: str = ""
+    """The digest that serves now."""
 
     def __bool__(self) -> bool:
         return bool(self.stops)
@@ -74,11 +111,21 @@ class Aborting:
 
 def aborting(world: World) -> Aborting:
     """What `abort` would stop, and where live traffic would go. Falsy where there is nothing to abort."""
-    after = _abort(world, Request("", OperatorCommand.ABORT, "", world.now)).record
-    leaves = after.routing.override if after.routing.override != world.record.routing.override else None
-    goes_to = after.version(leaves.to_digest) if leaves and leaves.to_digest != after.routing.traffic else None
-    held = [each for each in after.versions if after.held(each.digest) and not world.record.held(each.digest)]
-    return Aborting((*held, world.active) if goes_to and world.active else tuple(held), goes_to)
+    live, back, known = world.record.routing.traffic, _going_back(world), world.record.routing.override
+    if back is not None and known and (known.awaits or known.by):
+        return Aborting((), None, live)
+    stops = tuple(each for each in _stoppable(world) if not world.record.held(each.digest))
+    goes_to = (back or world.last_proven) if world.active in stops else None
+    return Aborting(stops, goes_to, live)
+
+
+def named_by(verb: OperatorCommand, world: World) -> tuple[str, ...]:
+    """The digests that a request of somebody who sees this world is about (`Request.about`)."""
+    if verb is OperatorCommand.ABORT:
+        return tuple(each.digest for each in aborting(world).stops)
+    if verb is OperatorCommand.PROMOTE:
+        return paused_versions(world)
+    return meant_in_full(world) if verb is OperatorCommand.PROMOTE_FULL else ()
 
 
 def _candidate_seen_last(world: World) -> Version | None:
@@ -123,7 +170,7 @@ def _note_gate(world: World, event: Event, request: Request) -> World:
 
 
 _ANSWERS: dict[OperatorCommand, Callable[[World, Request], World]] = {
-    OperatorCommand.PROMOTE: lambda world, _: measure_again(world),
+    OperatorCommand.PROMOTE: lambda world, request: measure_again(world, request.about or paused_versions(world)),
     OperatorCommand.PROMOTE_FULL: promote_full,
     OperatorCommand.ABORT: _abort,
     OperatorCommand.ROLLBACK: _roll_back,

@@ -52,15 +52,13 @@ def restore_memory(world: World) -> World:
     """
     if world.record.epoch:
         return _recalled(upgraded(world))
-    request = world.observed.request
+    operator = replace(world.record.operator, retry=world.spec.retry.number if world.spec.retry else 0)
+    for request in world.observed.requests:
+        operator = operator.answering(request.id)
     record = replace(
         world.record,
         epoch=world.observed.app_uid[:8] or "0",
-        operator=replace(
-            world.record.operator,
-            request=request.id if request else "",
-            retry=world.spec.retry.number if world.spec.retry else 0,
-        ),
+        operator=operator,
         unrecalled=True,
     )
     world = _recalled(world.with_record(record))

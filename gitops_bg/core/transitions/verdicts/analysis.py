@@ -158,11 +158,16 @@ def _answer_pause(world: World) -> World:
     return _with_run(world, anew(run))
 
 
-def measure_again(world: World) -> World:
-    """Answer a pause for an operator: start every inconclusive run anew."""
+def measure_again(world: World, about: tuple[str, ...]) -> World:
+    """Answer a pause for an operator: start the inconclusive runs of these versions anew."""
     for run in world.record.analyses.runs:
-        world = _with_run(world, anew(run)) if run.paused else world
+        world = _with_run(world, anew(run)) if run.paused and run.digest in about else world
     return world
+
+
+def paused_versions(world: World) -> tuple[str, ...]:
+    """The digests of the versions whose analysis was inconclusive, and waits for a person."""
+    return tuple(run.digest for run in world.record.analyses.runs if run.paused)
 
 
 def retry_live(world: World, version: Version, by: str) -> World:
