@@ -25,7 +25,7 @@ from gitops_bg.cli.session.operator_requests import Answered, carry_out, facts_o
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.model.actions import label
-from gitops_bg.core.model.observed import OperatorCommand, Request
+from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.version import AppKey, Version
 from gitops_bg.core.transitions.git.operator_requests import Aborting, aborting
 
@@ -80,9 +80,11 @@ def abort(
         raise UsageError("name the apps to abort, or all of them by --all" + (", not both" if apps else ""))
     if emergency.every:
         return _all(asked, sure=emergency.yes)
-    done, code = each_of(apps or [], lambda name: _one(asked, _key(at, name)), for_programs=asked.output.json)
+    found, unknown = each_of(apps or [], lambda name: _key(at, name), for_programs=asked.output.json)
+    keys = {str(key): key for key in found}  # one app may have two names here: with and without its namespace
+    done, code = each_of(keys, lambda name: _one(asked, keys[name]), for_programs=asked.output.json)
     asked.output.each(done)
-    return code
+    return unknown or code
 
 
 def _key(at: LiveOptions, name: str) -> AppKey:
@@ -90,11 +92,23 @@ def _key(at: LiveOptions, name: str) -> AppKey:
         return session.app(name)
 
 
-def _one(asked: _Asked, key: AppKey) -> "tuple[AbortedAppJson, str]":
+def _one(asked: _Asked, key: AppKey, shown: Aborting | None = None) -> "tuple[AbortedAppJson, str]":
+    """Abort what was shown to somebody who agreed, and nothing else; or what is to be stopped now."""
     with Offline(access(asked.at.kube), key, now) as cluster:
-        planned = _planned(facts_of(cluster, key))
-        request: Request = new_request(OperatorCommand.ABORT, asked.by, asked.reason)
+        facts = facts_of(cluster, key)
+        planned = shown or _planned(facts)
+        if not planned:
+            live = facts.record.version(planned.live)
+            raise CommandFailed(_nothing(key, live))
+        about = [each.digest for each in planned.stops]
+        request = new_request(OperatorCommand.ABORT, asked.by, asked.reason, about=about, live=planned.live)
         return _told(key, planned, carry_out(cluster, request, asked.patience, asked.output))
+
+
+def _nothing(app: AppKey, live: Version | None) -> str:
+    if live is None:
+        return f"{app}: there was nothing to abort"
+    return f"{app}: there was nothing to abort; {_shown(live)} stays live, and `gitops-bg rollback {app}` leaves it"
 
 
 def _planned(facts: Facts) -> Aborting:
@@ -113,7 +127,7 @@ def _all(asked: _Asked, *, sure: bool) -> int:
     if not sure:
         _ask(planned)
     with ThreadPoolExecutor(_AT_A_TIME) as pool:
-        names = {str(key): pool.submit(_one, asked, key) for key in planned}
+        names = {str(key): pool.submit(_one, asked, key, found) for key, found in planned.items()}
         done, code = each_of(names, lambda name: names[name].result(), for_programs=asked.output.json)
     asked.output.each(done)
     return code
@@ -143,17 +157,19 @@ def _ask(planned: dict[AppKey, Aborting]) -> None:
 
 def _told(app: AppKey, planned: Aborting, answered: Answered) -> "tuple[AbortedAppJson, str]":
     """Return the result in both formats. Raises `CommandFailed` where nothing was stopped."""
-    held = [hold.digest for hold in answered.after.holds if not answered.before.held(hold.digest)]
-    moved = answered.after.routing.traffic != answered.before.routing.traffic
-    if not held and not moved:
-        raise CommandFailed(f"{app}: there was nothing to abort")
-    stopped = [each for each in answered.after.versions if each.digest in held] or list(planned.stops)
-    live = _live(answered)
+    named = sorted(planned.stops, key=lambda version: version.number)
+    stopped = [each for each in named if answered.after.held(each.digest)]
+    moved, live = answered.after.routing.traffic != planned.live, _live(answered)
+    if not stopped:
+        raise CommandFailed(
+            f"{app}: too late to abort {_names(named)}; live traffic is with {live or 'nothing'};"
+            f" see `gitops-bg history {app}`"
+        )
     goes = f"went back to {live}" if moved else f"stays with {live or 'nothing'}"
     return (
         {
             "app": str(app),
-            "held": held,
+            "held": [each.digest for each in stopped],
             "stopped": [each.number for each in stopped],
             "live": live,
             "byAgent": answered.by_agent,
