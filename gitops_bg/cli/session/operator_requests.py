@@ -25,7 +25,6 @@ from gitops_bg.core.model.version import AppKey
 class Answered:
     """How a request ended. ``by_agent``: an agent answered it; otherwise this process did."""
 
-    before: Record
     after: Record
     by_agent: bool
 
@@ -64,7 +63,6 @@ def facts_of(cluster: Offline, app: AppKey) -> Facts:
 
 def carry_out(cluster: Offline, request: Request, patience: PatienceOptions, output: Output) -> Answered:
     """Write the request; wait for an agent, or do its work. Raises `CommandFailed` where it takes too long."""
-    before = cluster.record
     cluster.ask(request)
     try:
         by_agent = _is_answered_by_agent(cluster, request, patience)
@@ -82,7 +80,7 @@ def carry_out(cluster: Offline, request: Request, patience: PatienceOptions, out
         raise
     if not done:
         raise _not_done(cluster.app, patience)
-    return Answered(before, cluster.record, by_agent)
+    return Answered(cluster.record, by_agent)
 
 
 def _is_answered_by_agent(cluster: Offline, request: Request, patience: PatienceOptions) -> bool:
@@ -111,6 +109,10 @@ def _withdraw(cluster: Offline, request: Request, output: Output) -> None:
         cluster.withdraw(request)
     except GitopsBgError as error:
         output.note(f"{cluster.app}: the request could not be taken back, and an agent may still answer it: {error}")
+    else:
+        answered = cluster.record.operator.has_answered(request.id)
+        became = "was carried out already" if answered else "is taken back"
+        output.note(f"{cluster.app}: interrupted; the request {became}")
 
 
 def _not_done(app: AppKey, patience: PatienceOptions) -> CommandFailed:

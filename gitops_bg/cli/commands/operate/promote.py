@@ -20,9 +20,10 @@ from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.session.wait_for_traffic import wait_for_traffic
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.checks.gates import shut_after_commit
+from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
-from gitops_bg.core.model.observed import OperatorCommand
+from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.policies.rules import Proof
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import AppKey, Version
@@ -109,7 +110,7 @@ def promote(
         )
         proposed = propose(session, output, change)
         if request:  # After the commit: a promotion that fails leaves every check as it is.
-            session.cluster.request(facts.app, request)
+            _ask(session, facts.app, request)
         if waiting.wait and not proposed.branch:
             wait_for_traffic(session, at.kube, facts.app, candidate.digest, waiting.timeout)
         waits = [gate.reason for gate in shut_after_commit(world, candidate)] if not overrides else []
@@ -153,6 +154,14 @@ def _is_judged_live(world: World) -> bool:
     run = world.record.run(AnalysisStage.POST)
     judged = run is not None and run.digest == world.record.routing.traffic and (run.running or run.paused)
     return judged and world.candidate is None and world.incoming is None
+
+
+def _ask(session: Session, app: AppKey, request: Request) -> None:
+    """Send the request that belongs to a commit. Raises `CommandFailed` with what the commit alone does."""
+    try:
+        session.cluster.request(app, request)
+    except GitopsBgError as error:
+        raise CommandFailed(f"{app}: the promotion is in Git, with all its checks: {error}") from error
 
 
 def _tell_of_what_serves(output: Output, app: AppKey, world: World, asked: OperatorCommand) -> int:

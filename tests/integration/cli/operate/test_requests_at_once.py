@@ -111,6 +111,7 @@ def test_a_command_that_is_interrupted_takes_its_request_back(
     monkeypatch.setattr(Offline, "wait", interrupted)
     result = CliRunner().invoke(command_line, ["abort", str(web.key), "-r", "v2 is bad"], env=cli.env)
     assert result.exit_code == 130
+    assert "interrupted; the request is taken back" in result.output
     assert waiting(web) == (other,)
     web.push_image("v3")
     web.scenario.start()
