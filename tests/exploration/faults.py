@@ -159,7 +159,7 @@ FAULTS = (
     Fault(
         "a switch is true before the Service shows it",
         "transitions.traffic.switching",
-        "if switch is None or not world.is_selected_by_all(switch.to_digest):",
+        "if switch is None or not _has_moved(world, switch):",
         "if switch is None:",
         "v2 candidate ready",
         4,

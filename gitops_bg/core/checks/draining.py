@@ -45,3 +45,11 @@ def former_moments(world: World) -> Iterator[datetime]:
         until = world.followed_until(each)
         if until is not None:
             yield until
+
+
+def without_traffic(world: World) -> tuple[str, ...]:
+    """The Services that ``app.yaml`` names for live traffic and that carry none: they do not exist, are not ours, or
+    select no version.
+    """
+    carry = {name for name, view in world.active_services if view is not None and view.ours and view.digest}
+    return tuple(name for name in world.spec.strategy.active_services if name not in carry)

@@ -22,6 +22,7 @@ from gitops_bg.core.model.actions import (
     SwitchTraffic,
     SyncPodMetadata,
 )
+from gitops_bg.core.model.record import SwitchKind
 
 ON_WORKLOADS = (CreateReplicaSet, ScaleReplicaSet, DeleteReplicaSet, SyncPodMetadata, EvictPod)
 SWITCHING = (SwitchTraffic, MarkService)
@@ -38,8 +39,8 @@ def waits_for(action: ClusterAction, failed: ClusterAction) -> bool:
         return _digest(action) == _digest(failed)
     if isinstance(failed, RETURNING) and isinstance(action, RETURNING):
         return True
-    if isinstance(failed, SWITCHING) and isinstance(action, SWITCHING):
-        return True
+    if isinstance(failed, SWITCHING) and isinstance(action, SwitchTraffic):
+        return not (_goes_back(action) and _goes_back(failed))
     return _leads_live_traffic(failed) and _takes_away(action)
 
 
@@ -61,6 +62,11 @@ def _uses(action: ClusterAction, copy: ApplyConfiguration) -> bool:
     if isinstance(action, CreateReplicaSet):
         return copy.ref in action.snapshot.configuration
     return isinstance(action, ScaleReplicaSet) and action.number == copy.number and action.replicas > action.current
+
+
+def _goes_back(action: ClusterAction) -> bool:
+    """Whether an action moves a Service of a rollback: each goes by itself, so that none keeps another on bad pods."""
+    return isinstance(action, SwitchTraffic) and action.switch_kind is SwitchKind.ROLLBACK
 
 
 def _leads_live_traffic(action: ClusterAction) -> bool:

@@ -1,6 +1,6 @@
 """Actions on Services: the one switch of live traffic, the preview, and repairs of foreign changes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gitops_bg.core.checks.adoption.release import is_released, moves_no_more
 from gitops_bg.core.checks.adoption.taking_over import is_former_preview, may_take_over
@@ -10,7 +10,7 @@ from gitops_bg.core.checks.sizes import needed_to_switch
 from gitops_bg.core.model.actions import ApplyService, ClusterAction, MarkService, PointPreview, Role, SwitchTraffic
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import ServiceView
-from gitops_bg.core.model.record import Switch
+from gitops_bg.core.model.record import Switch, SwitchKind
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.plan.app_route import must_unname
 from gitops_bg.core.world import World
@@ -19,12 +19,16 @@ from gitops_bg.core.world import World
 def switch_traffic(world: World) -> tuple[SwitchTraffic, ...]:
     """The writes of a decided switch, one for each active Service.
 
-    They wait for no other write, because the pods are up.
+    They wait for no other write, because the pods are up. No write for a Service that has already moved.
 
-    No write for a Service that has already moved, and none at all where one of them is not ours: all move, or none.
+    Forward, all move or none: none where one of them is not ours. Back, each of ours moves by itself, and those that
+    exist before those that are to be made: what cannot move holds up no way back of the others (I6).
     """
     decided = world.record.routing.switch
-    return _switch_all(world, decided) if decided and not decided.withdrawn else ()
+    if decided is None or decided.withdrawn:
+        return ()
+    services = _free_to_move(world) if decided.switch_kind is SwitchKind.ROLLBACK else _all_or_none(world)
+    return tuple(_switches(world, decided, services))
 
 
 def mark_services(world: World) -> tuple[MarkService, ...]:
@@ -81,16 +85,25 @@ def keep_preview(world: World) -> tuple[ClusterAction, ...]:
     return _keep(world, Role.PREVIEW, name, service, digest)
 
 
-def _switch_all(world: World, switch: Switch) -> tuple[SwitchTraffic, ...]:
-    version, services = world.record.version(switch.to_digest), world.active_services
-    if version is None or not all(view is None or _may_move(world, view) for _, view in services):
-        return ()
-    there = short(switch.to_digest)
-    return tuple(
-        _switch(world, switch, version, name, view)
-        for name, view in services
-        if (view is None or view.digest != there) and _is_due(world, name, view)
-    )
+def _all_or_none(world: World) -> tuple[tuple[str, ServiceView | None], ...]:
+    services = world.active_services
+    return services if all(view is None or _may_move(world, view) for _, view in services) else ()
+
+
+def _free_to_move(world: World) -> list[tuple[str, ServiceView | None]]:
+    free = [(name, view) for name, view in world.active_services if view is None or _may_move(world, view)]
+    return sorted(free, key=lambda each: each[1] is None)
+
+
+def _switches(
+    world: World, switch: Switch, services: Iterable[tuple[str, ServiceView | None]]
+) -> Iterator[SwitchTraffic]:
+    version, there = world.record.version(switch.to_digest), short(switch.to_digest)
+    if version is None:
+        return
+    for name, view in services:
+        if (view is None or view.digest != there) and _is_due(world, name, view):
+            yield _switch(world, switch, version, name, view)
 
 
 def _may_move(world: World, view: ServiceView) -> bool:

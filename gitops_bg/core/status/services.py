@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from gitops_bg.core.checks.draining import without_traffic
 from gitops_bg.core.checks.ports import ports_of, unservable
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.decision import Condition
@@ -38,7 +39,12 @@ def _left(world: World, former: FormerService) -> str:
 
 def _followed(world: World, former: FormerService) -> str:
     until = world.followed_until(former)
-    end = f"until {until:%Y-%m-%dT%H:%M:%SZ}" if until else "as long as its manifest is in Git"
+    if until:
+        end = f"until {until:%Y-%m-%dT%H:%M:%SZ}"
+    elif waits := without_traffic(world):
+        end = f"until Service {', '.join(waits)} carries it, and some time longer"
+    else:
+        end = "as long as its manifest is in Git"
     return f"Service {former.name} is not named by app.yaml any more: it moves with live traffic {end}"
 
 

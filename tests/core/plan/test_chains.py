@@ -37,8 +37,8 @@ def scale(number: int, current: int, replicas: int) -> ScaleReplicaSet:
     return ScaleReplicaSet(digest(number), number, current, replicas, "told to")
 
 
-def switch(number: int, name: str = "web") -> SwitchTraffic:
-    return SwitchTraffic(name, (), 1, digest(1), number, digest(number), SwitchKind.ROLLBACK, needs_available=0)
+def switch(number: int, name: str = "web", kind: SwitchKind = SwitchKind.ROLLBACK) -> SwitchTraffic:
+    return SwitchTraffic(name, (), 1, digest(1), number, digest(number), kind, needs_available=0)
 
 
 ACTIVE, PREVIEW = (ApplyService(role, role, digest(2), "told to") for role in (Role.ACTIVE, Role.PREVIEW))
@@ -57,7 +57,13 @@ WAITS: dict[str, tuple[ClusterAction, ClusterAction, bool]] = {
     "metadata of pods, for that of the ReplicaSet": (SYNC, create(2), True),
     "pods, for the copies that they use": (create(3, REF), COPY, True),
     "likewise, where the ReplicaSet is there": (scale(3, 0, 3), COPY, True),
-    "a second Service, for the first of a switch": (switch(2, "grpc"), switch(2), True),
+    "a second Service, for the first of a promotion": (
+        switch(2, "grpc", SwitchKind.PROMOTION),
+        switch(2, kind=SwitchKind.PROMOTION),
+        True,
+    ),
+    "no second Service on its way back, for the first": (switch(2, "grpc"), switch(2), False),
+    "no mark of one Service, for that of another": (MarkService("grpc", (), "x"), MARK, False),
     "a switch, for the mark of one withdrawn": (switch(2), MARK, True),
     "fewer pods, for the live Service": (scale(1, 3, 0), ACTIVE, True),
     "no pods at all, for a switch": (REMOVE, switch(2), True),

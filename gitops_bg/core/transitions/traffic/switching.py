@@ -11,6 +11,7 @@ from gitops_bg.core.checks.adoption.taking_over import may_take_over
 from gitops_bg.core.checks.gates import all_open, gates_before_first, gates_before_switch, gates_of_begun_switch
 from gitops_bg.core.checks.policies.facts import verdicts
 from gitops_bg.core.model.desired import Missing
+from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.policies.facts import Verdict
 from gitops_bg.core.model.policies.rules import Proof
 from gitops_bg.core.model.record import Cause, Event, Record, Switch, SwitchKind
@@ -31,9 +32,11 @@ EVENT_OF = {
 
 
 def settle_switch(world: World) -> World:
-    """Make the decided switch true once every active Service selects its version."""
+    """Make the decided switch true once every active Service selects its version; one that goes back, once every one
+    does that carries traffic of ours.
+    """
     switch = world.record.routing.switch
-    if switch is None or not world.is_selected_by_all(switch.to_digest):
+    if switch is None or not _has_moved(world, switch):
         return world
     to, origin = world.record.version(switch.to_digest), world.record.version(switch.from_digest)
     if to is None:
@@ -49,6 +52,20 @@ def settle_switch(world: World) -> World:
     return world.noting(
         EVENT_OF[switch.switch_kind], to=to, origin=origin, commit=switch.commit, by=switch.by, reason=switch.reason
     )
+
+
+def _has_moved(world: World, switch: Switch) -> bool:
+    """Whether live traffic goes where a switch leads.
+
+    Forward, all Services move or none, so one that is missing or not ours is still to come. Back, it holds up nothing:
+    it leads to no pod of what was left.
+    """
+    if switch.switch_kind is not SwitchKind.ROLLBACK:
+        return world.is_selected_by_all(switch.to_digest)
+    views = [view for _, view in world.active_services if view is not None]
+    there = [view for view in views if view.digest == short(switch.to_digest)]
+    astray = any(view.ours or view.digest for view in views if view not in there)
+    return not astray and any(view.ours for view in there)
 
 
 def end_withdrawn(world: World) -> World:

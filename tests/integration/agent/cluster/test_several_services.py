@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +10,9 @@ import pytest
 from gitops_bg.agent.agent import Agent
 from gitops_bg.core.errors import Transient
 from gitops_bg.core.model.actions import SwitchTraffic
-from tests.support.cluster.clusters import TestCluster
+from gitops_bg.sandbox.http.calls import Call
+from gitops_bg.sandbox.http.errors import ApiError
+from tests.support.cluster.clusters import SandboxCluster, TestCluster
 from tests.support.scenario import App, scenario
 
 NAMES = ("web", "web-grpc")
@@ -107,3 +109,63 @@ def test_service_that_app_yaml_renames_is_followed_for_a_whole_delay_and_then_sa
     assert f"kubectl delete service -n {web.key.namespace} web`" in web.condition("ServicesInGit")["message"]
     web.scenario.cluster.delete(f"/api/v1/namespaces/{web.key.namespace}/services/web")
     web.wait_condition("ServicesInGit")
+
+
+# --- a Service that cannot move holds up no way back of the others ---
+
+
+def not_ours(web: App, name: str) -> None:
+    """Somebody else makes a Service of this name."""
+    made = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}}
+    made |= {"spec": {"selector": {"app": "other"}, "ports": [{"port": 80}]}}
+    web.scenario.cluster.request("POST", f"/api/v1/namespaces/{web.key.namespace}/services", made)
+
+
+TAKEN: dict[str, dict[str, object]] = {
+    "it is the new name of the only one": {"activeService": "shop"},
+    "it is one more name": {"activeService": None, "activeServices": ["web", "shop"]},
+}
+
+
+@pytest.mark.parametrize("named", TAKEN.values(), ids=list(TAKEN))
+def test_name_that_is_taken_holds_up_no_way_back(web: App, named: dict[str, object]) -> None:
+    web.strategy = {"activeService": "web", "scaleDownDelaySeconds": 300, "autoPromotionEnabled": False}
+    web.scenario.start()
+    web.deploy("v1")
+    promotion = web.promote("v2")
+    not_ours(web, "shop")
+    web.strategy |= named
+    web.configure()
+    web.wait_condition("Conflict")
+    web.scenario.advance(301)
+    web.revert(promotion)
+    web.wait(lambda: web.selected("web") == web.versions()["v1"].digest, "web selects v1")
+    web.wait_told("rolled-back")
+    assert "kubectl delete service" not in web.condition("ServicesInGit")["message"]
+
+
+@pytest.mark.parametrize("seconds", [0, 301])
+def test_service_that_cannot_be_made_holds_up_no_way_back(
+    own_sandbox: SandboxCluster, tmp_path: Path, seconds: int
+) -> None:
+    with scenario(own_sandbox, tmp_path) as world:
+        world.start()
+        web = world.app().deploy("v1")
+        promotion = web.promote("v2")
+        own_sandbox.sandbox.faults.before(refusal_of("shop"))
+        web.strategy |= {"activeService": "shop"}
+        web.configure()
+        web.wait_condition("Refused")
+        world.advance(seconds)
+        web.revert(promotion)
+        web.wait_live("v1")
+
+
+def refusal_of(name: str) -> Callable[[Call], None]:
+    """The API server takes no write to a Service of this name."""
+
+    def refuse(call: Call) -> None:
+        if call.is_write and call.name == name and call.plural == "services":
+            raise ApiError(422, "Invalid", "spec.ports[0].nodePort: provided port is already allocated")
+
+    return refuse

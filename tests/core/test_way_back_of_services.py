@@ -1,0 +1,143 @@
+"""A Service that cannot move (taken, missing, refused) holds up no way back of the others (DESIGN §1.3, I6)."""
+
+from dataclasses import replace
+
+import pytest
+
+from gitops_bg.core.model.actions import ApplyService, SwitchTraffic
+from gitops_bg.core.model.record import Event, FormerService, Switch, SwitchKind
+from gitops_bg.core.plan.services import keep_active, switch_traffic
+from gitops_bg.core.status.services import services_in_git
+from gitops_bg.core.transitions.traffic.former_services import note_former_services
+from gitops_bg.core.transitions.traffic.switching import settle_switch
+from tests.core.simulation import Simulation, deployed, manual, template
+from tests.core.worlds import NOW, SECOND, active, decided, digest, legacy, service, world
+
+SPEC = manual(more_active_services=("admin",))
+BACK = Switch(digest(2), digest(1), SwitchKind.ROLLBACK, NOW)
+THEIRS = service("admin", 0, ours=False, owner="it is Helm's")
+
+
+def rolling_back(web=None, admin=None, *, switch: Switch = BACK, **more):
+    """Traffic is on its way from v2 back to v1."""
+    others = () if admin is None else (admin,)
+    observed = {"active_service": web, "more_active_services": others, **more.pop("observed", {})}
+    return world(legacy(1), active(2), spec=SPEC, names_=1, record={"switch": switch}, observed=observed, **more)
+
+
+V1, V2 = (service("web", number) for number in (1, 2))
+ADMIN1, ADMIN2 = (service("admin", number) for number in (1, 2))
+
+MOVED = {
+    "all that are ours": (rolling_back(V2, ADMIN2), ["web", "admin"]),
+    "one of ours, where the other is somebody else's": (rolling_back(V2, THEIRS), ["web"]),
+    "one of ours, before one is made that does not exist": (rolling_back(None, ADMIN2), ["admin", "web"]),
+    "one that has not, where the other has": (rolling_back(V1, ADMIN2), ["admin"]),
+    "none that is somebody else's": (rolling_back(replace(V2, ours=False), THEIRS), []),
+}
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_each_service_of_ours_goes_back_by_itself(name):
+    state, expected = MOVED[name]
+    assert [action.name for action in switch_traffic(state)] == expected
+
+
+SETTLED = {
+    "all have moved": (rolling_back(V1, ADMIN1), True),
+    "ours has moved, and the other one is somebody else's": (rolling_back(V1, THEIRS), True),
+    "ours has moved, and the other one is not there": (rolling_back(V1), True),
+    "one of ours has not": (rolling_back(V1, ADMIN2), False),
+    "one of ours was wiped": (rolling_back(V1, service("admin", 0)), False),
+    "somebody else's still leads to what is left": (rolling_back(V1, replace(ADMIN2, ours=False)), False),
+    "none has": (rolling_back(V2, THEIRS), False),
+    "none is there": (rolling_back(), False),
+    "none is ours": (rolling_back(replace(V1, ours=False), THEIRS), False),
+}
+
+
+@pytest.mark.parametrize("name", SETTLED)
+def test_rollback_is_true_once_no_service_leads_to_what_was_left(name):
+    state, expected = SETTLED[name]
+    record = settle_switch(state).record
+    assert (record.routing.traffic == digest(1), record.routing.switch is None) == (expected, expected)
+    assert [entry.event for entry in record.ledger].count(Event.ROLLED_BACK) == expected
+
+
+def test_service_that_was_missing_follows_the_rollback():
+    (made,) = keep_active(settle_switch(rolling_back(V1)))
+    assert isinstance(made, ApplyService)
+    assert (made.name, made.digest) == ("admin", digest(1))
+
+
+@pytest.mark.parametrize("refused", ["web", "admin"])
+def test_refused_write_leaves_the_other_service_on_its_way_back(refused):
+    sim = deployed(SPEC)
+    sim.push("2")
+    sim.settle()
+    sim.merge()
+    sim.settle()
+    sim.refuses = lambda action: isinstance(action, SwitchTraffic) and action.name == refused
+    sim.revert_promotion()
+    passes(sim)
+    led = {"web": sim.active, **sim.more}
+    assert led == {name: template("2" if name == refused else "1").digest for name in ("web", "admin")}
+    sim.refuses = lambda action: False
+    sim.settle()
+    assert sim.points_to() == {template("1").digest}
+    assert sim.events().count("rolled-back") == 1
+    assert sim.moves == sim.recorded_moves()
+
+
+def passes(sim: Simulation) -> None:
+    """Some passes of an agent whose writes are refused: it does not get quiet."""
+    for _ in range(4):
+        sim.step()
+        sim.pods_come_up()
+
+
+# --- a Service that app.yaml names no longer, and whose successor carries no traffic ---
+
+RENAMED = manual(active_service="shop")
+LEFT = FormerService("web", NOW)
+LATE = NOW + 400 * SECOND
+SHOP = service("shop", 2)
+
+
+def renamed(shop, former=LEFT, *, web=2, **more):
+    """The Service web carries all live traffic; app.yaml names shop."""
+    observed = {"active_service": shop, "former_services": (service("web", web),)}
+    record = {"former_services": (former,) if former else (), **more.pop("record", {})}
+    return world(legacy(1), active(2), spec=RENAMED, observed=observed, record=record, **more)
+
+
+ENDLESS, BEGUN, LATER = FormerService("web"), LEFT, FormerService("web", LATE)
+SUCCEEDED = {
+    "its successor is there": (renamed(SHOP, None), BEGUN),
+    "its successor is not there": (renamed(None, None), ENDLESS),
+    "its successor is somebody else's": (renamed(replace(SHOP, ours=False, digest=""), None), ENDLESS),
+    "its successor leads nowhere": (renamed(service("shop", 0), None), ENDLESS),
+    "its successor has come": (renamed(SHOP, ENDLESS, now=LATE), LATER),
+    "its successor has gone, and it carries live traffic": (renamed(None, LEFT, now=LATE), ENDLESS),
+    "its successor has gone, and it leads elsewhere": (renamed(None, LEFT, now=LATE, web=1), LEFT),
+}
+
+
+@pytest.mark.parametrize("name", SUCCEEDED)
+def test_former_service_is_followed_for_a_delay_from_when_its_successor_carries_traffic(name):
+    state, expected = SUCCEEDED[name]
+    assert note_former_services(state).record.routing.former_services == (expected,)
+
+
+@pytest.mark.parametrize("shop", [None, replace(SHOP, ours=False, digest="", owner="theirs")])
+def test_service_with_all_the_traffic_goes_back_though_its_successor_is_not_there(shop):
+    """Nobody is told to delete it."""
+    decision = decided(renamed(shop, now=LATE, names_=1))
+    assert [one.name for one in decision.actions if isinstance(one, SwitchTraffic)][:1] == ["web"]
+    (said,) = (one for one in decision.conditions if one.type == "ServicesInGit")
+    assert said.message.endswith("it moves with live traffic until Service shop carries it, and some time longer")
+
+
+def test_former_service_of_the_manifest_in_git_says_so():
+    said = services_in_git(renamed(SHOP, ENDLESS))
+    assert said.message.endswith("it moves with live traffic as long as its manifest is in Git")
