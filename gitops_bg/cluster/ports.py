@@ -19,6 +19,7 @@ from gitops_bg.core.model.actions import (
     HandBack,
     MarkService,
     PointPreview,
+    RepairSelector,
     ScaleReplicaSet,
     SwitchTraffic,
     SyncPodMetadata,
@@ -80,6 +81,9 @@ class TrafficRouter(Protocol):
 
     def point(self, app: AppKey, config: AppConfig | None, action: PointPreview) -> Entries:
         """Move the preview, by the same compare-and-swap."""
+
+    def repair(self, app: AppKey, action: RepairSelector, decided_on: str) -> Entries:
+        """Lead a route of live traffic back, by the same compare-and-swap, and write nothing else of it."""
 
     def apply(self, app: AppKey, config: AppConfig | None, action: ApplyService, decided_on: str) -> Entries:
         """Create a route, or repair it to what Git and ``action`` say."""

@@ -17,6 +17,7 @@ from gitops_bg.core.model.actions import (
     DeleteAuxiliaryObject,
     DeleteReplicaSet,
     MarkService,
+    RepairSelector,
     WithdrawPromotion,
 )
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
@@ -93,6 +94,27 @@ def test_something_passing_ends_the_pass(error: GitopsBgError) -> None:
     assert tried == [FIRST, SECOND]
     assert acted.stopped is error
     assert [result.action for result in acted.changes] == [FIRST], "what was not done to the end is no result"
+
+
+GRPC, LED = MarkService("grpc", (), "x"), RepairSelector("grpc", (), "v1:0123456789", "told to")
+
+
+@pytest.mark.parametrize(
+    ("error", "tried"),
+    [
+        (Refused("no rights"), [FIRST, GRPC, LED, BESIDE]),
+        (WorldChanged("gone"), [FIRST, GRPC, LED]),
+        (Transient("busy"), [FIRST, GRPC, LED]),
+        (LostLeadership("lost"), [FIRST]),
+    ],
+)
+def test_one_service_holds_up_no_way_back_of_another(error: GitopsBgError, tried: list[ClusterAction]) -> None:
+    """Where the API server fails for it alone, as a webhook of it does, others must not stay on bad pods."""
+    cluster = Scripted({FIRST: error})
+    decision = Decision((FIRST, SECOND, GRPC, LED, BESIDE), Record(), Phase.HEALTHY)
+    acted = act(cast(Cluster, cluster), WEB, None, decision, lambda _: None)
+    assert cluster.tried == tried
+    assert acted.stopped is error
 
 
 @pytest.mark.parametrize("error", [Refused("no rights"), WorldChanged("gone"), Transient("busy")])

@@ -514,6 +514,8 @@ class Simulation:
                 self._evict(action)
             case act.DeleteReplicaSet():
                 self.pods.pop(action.digest, None)
+            case act.RepairSelector():
+                self._repair(action)
             case act.ApplyService():
                 if action.role == act.Role.ACTIVE:
                     self._point(action.name, action.digest)
@@ -570,6 +572,12 @@ class Simulation:
         # The same switch written again (somebody undid it before it was settled) is one switch.
         if self.moves[-1:] != [move] and self.points_to() == {action.digest}:
             self.moves.append(move)
+
+    def _repair(self, action: act.RepairSelector) -> None:
+        view = self._service(action.name, self.active if action.name == "web" else self.more.get(action.name))
+        assert view, "there is none"
+        assert action.expected_selector == view.selector, "compare-and-swap"
+        self._point(action.name, action.digest)
 
     def _point(self, name: str, digest: str) -> None:
         if name == "web":

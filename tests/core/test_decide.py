@@ -42,7 +42,7 @@ BUSY = world(
 def test_actions_come_in_the_order_that_keeps_every_prefix_safe():
     kinds = [type(action).__name__ for action in decided(BUSY).actions]
     assert kinds == [
-        "ApplyService",
+        "RepairSelector",
         "ScaleReplicaSet",
         "ApplyApp",
         "CreateReplicaSet",

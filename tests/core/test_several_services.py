@@ -62,17 +62,17 @@ ROUTED = {
     "each is repaired": (
         world(active(1), spec=SPEC, observed=seen(0, 0)),
         [
-            f"apply the active Service web -> {digest(1)[3:13]}: somebody changed its selector",
-            f"apply the active Service web-grpc -> {digest(1)[3:13]}: somebody changed its selector",
+            f"lead the active Service web back to {digest(1)[3:13]}: somebody changed its selector",
+            f"lead the active Service web-grpc back to {digest(1)[3:13]}: somebody changed its selector",
         ],
     ),
     "what was moved alone moves back": (
         moving(2, 1, switch=None),
-        [f"apply the active Service web -> {digest(1)[3:13]}: somebody changed its selector"],
+        [f"lead the active Service web back to {digest(1)[3:13]}: somebody changed its selector"],
     ),
     "suspended: what was moved alone moves back, and nothing else is written": (
         moving(2, 1, switch=None, spec=SUSPENDED, observed=seen(2, 1, drifted=True)),
-        [f"apply the active Service web -> {digest(1)[3:13]}: somebody changed its selector"],
+        [f"lead the active Service web back to {digest(1)[3:13]}: somebody changed its selector"],
     ),
     "suspended: one that is missing stays so": (world(active(1), spec=SUSPENDED, observed=seen(1, None)), []),
 }
@@ -268,7 +268,7 @@ FOLLOWED = {
 @pytest.mark.parametrize("name", FOLLOWED)
 def test_former_service_is_followed(name):
     state, expected = FOLLOWED[name]
-    assert any("Service web ->" in str(action) for action in keep_active(state)) is expected
+    assert any("Service web back to" in str(action) for action in keep_active(state)) is expected
 
 
 def test_former_service_moves_with_the_others():

@@ -4,14 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.model.actions import ApplyService, SwitchTraffic
+from gitops_bg.core.model.actions import ApplyService, MarkService, RepairSelector, SwitchTraffic
 from gitops_bg.core.model.record import Event, FormerService, Switch, SwitchKind
+from gitops_bg.core.model.spec import Suspension
+from gitops_bg.core.model.version import ServicePorts
 from gitops_bg.core.plan.services import keep_active, switch_traffic
 from gitops_bg.core.status.services import services_in_git
 from gitops_bg.core.transitions.traffic.former_services import note_former_services
 from gitops_bg.core.transitions.traffic.switching import settle_switch
-from tests.core.simulation import Simulation, deployed, manual, template
-from tests.core.worlds import NOW, SECOND, active, decided, digest, legacy, service, world
+from tests.core.simulation import Crash, Simulation, deployed, manual, template
+from tests.core.worlds import NOW, SECOND, active, candidate, decided, digest, legacy, service, world
 
 SPEC = manual(more_active_services=("admin",))
 BACK = Switch(digest(2), digest(1), SwitchKind.ROLLBACK, NOW)
@@ -94,6 +96,97 @@ def passes(sim: Simulation) -> None:
     for _ in range(4):
         sim.step()
         sim.pods_come_up()
+
+
+# --- a switch that is withdrawn half-way ---
+
+FORWARD = Switch(digest(1), digest(2), SwitchKind.PROMOTION, NOW, withdrawn=True)
+MARK, OLDER = {"withdrawn": "5eed-2"}, {"withdrawn": "5eed-1"}
+
+
+def half_way(web, admin, *, names_=1, switch=FORWARD, **more):
+    """One of two Services has moved when the switch is withdrawn."""
+    versions = (active(1), candidate(2)) if switch.from_digest == digest(1) else (legacy(1), active(2), candidate(3))
+    record = {"switch": switch, "withdrawals": 2}
+    observed = {"active_service": web, "more_active_services": (admin,) if admin else ()}
+    return world(*versions, **{"spec": SPEC, **more}, names_=names_, record=record, observed=observed)
+
+
+WEB = {number: service("web", number, **MARK) for number in (0, 1, 2)}
+WITHDRAWN_BACK = replace(BACK, withdrawn=True)
+LED_BACK = {
+    "one that refuses late writes, though another one may still accept them": (half_way(WEB[2], ADMIN1), ["web"]),
+    "not one that may accept a late write": (half_way(V2, ADMIN1), []),
+    "not one with the mark of an earlier withdrawal": (half_way(service("web", 2, **OLDER), ADMIN1), []),
+    "not one that leads there": (half_way(WEB[1], ADMIN2), []),
+    "one that leads nowhere": (half_way(WEB[0], ADMIN1), ["web"]),
+    "not one that is somebody else's": (half_way(replace(WEB[2], ours=False), ADMIN1), []),
+    "while the app is suspended": (half_way(WEB[2], ADMIN1, spec=replace(SPEC, suspend=Suspension("x"))), ["web"]),
+    "not where main names that version again": (half_way(WEB[2], ADMIN1, names_=2), []),
+    "a rollback that main takes back": (half_way(WEB[1], ADMIN2, names_=2, switch=WITHDRAWN_BACK), ["web"]),
+    "not to bad pods, where another version is to come": (
+        half_way(WEB[1], ADMIN2, names_=3, switch=WITHDRAWN_BACK),
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LED_BACK)
+def test_service_with_the_mark_is_led_back_at_once(name):
+    state, expected = LED_BACK[name]
+    assert [(action.name, type(action)) for action in keep_active(state)] == [(one, RepairSelector) for one in expected]
+
+
+@pytest.mark.parametrize("refused", ["web", "admin"])
+def test_switch_that_git_takes_back_half_way_leaves_no_service_that_takes_writes(refused):
+    sim = deployed(SPEC)
+    sim.push("2")
+    sim.settle()
+    sim.merge()
+    moves = (SwitchTraffic, MarkService, RepairSelector)
+    with pytest.raises(Crash):
+        sim.step(2)
+    assert (sim.active, sim.more) == (template("2").digest, {"admin": template("1").digest})
+    sim.refuses = lambda action: isinstance(action, moves) and action.name == refused
+    sim.set_primary("1", "revert")
+    passes(sim)
+    assert sim.active == template("2" if refused == "web" else "1").digest
+    sim.refuses = lambda action: False
+    sim.settle()
+    assert sim.points_to() == {template("1").digest}
+    assert sim.events().count("promoted") == 0
+    assert sim.moves == sim.recorded_moves()
+
+
+def test_late_write_to_a_service_without_the_mark_is_taken_back_as_well():
+    """It came before the mark: the Service that had been led back stays, and this one follows."""
+    late = decided(half_way(WEB[1], ADMIN2))
+    assert [one.name for one in late.actions if isinstance(one, MarkService)] == ["admin"]
+    assert late.record.routing.traffic == digest(1)
+    over = decided(half_way(WEB[1], service("admin", 2, **MARK)))
+    assert over.record.routing.switch is None
+    assert [one.name for one in over.actions if isinstance(one, RepairSelector)] == ["admin"]
+    assert not [one for one in over.record.ledger if one.event is Event.PROMOTED]
+
+
+# --- what else Git says of a Service ---
+
+PORTS = '[{"name":"http","port":80,"targetPort":"http"}]'
+CARRIED = {
+    "its own, which the version serves": ('[{"port":80,"targetPort":80}]', ""),
+    "none, where nobody knows them": ("", ""),
+    "those of the version, where it does not serve those that are there": (PORTS, '[{"port":81}]'),
+}
+
+
+@pytest.mark.parametrize("name", CARRIED)
+def test_repair_of_a_selector_brings_only_the_ports_that_it_needs(name):
+    """The API server may refuse those of Git: the selector must not wait for them."""
+    ports, expected = CARRIED[name]
+    git = {"ports": (ServicePorts("web", '[{"port":81}]'),)}
+    (led, *_) = keep_active(world(active(1), desired=git, observed={"active_service": service("web", 0, ports=ports)}))
+    assert isinstance(led, RepairSelector)
+    assert led.ports == expected
 
 
 # --- a Service that app.yaml names no longer, and whose successor carries no traffic ---

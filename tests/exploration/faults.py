@@ -191,8 +191,8 @@ FAULTS = (
     Fault(
         "a foreign selector is left alone",
         "plan.services",
-        "    if not world.record.routing.traffic or world.record.routing.switch:\n        return ()\n    services",
-        "    return ()\n    services",
+        "back = tuple(_repair(world, name, view) for name, view in _astray(world))",
+        "back = ()",
         "v2 proven",
         2,
     ),

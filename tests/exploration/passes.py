@@ -410,6 +410,9 @@ def carry_out(action: act.Action, cluster: Cluster, applied: tuple[bool, tuple[s
         case act.DeleteReplicaSet():
             tag = tag_of(action.digest)
             return None if cluster.active == tag else cluster.without(tag)
+        case act.RepairSelector():
+            same = cluster.active is not None and selector(cluster.active) == action.expected_selector
+            return cluster._replace(active=tag_of(action.digest)) if same else None
         case act.ApplyService(role=act.Role.ACTIVE):
             return cluster._replace(active=tag_of(action.digest))
         case act.ApplyService() | act.PointPreview():

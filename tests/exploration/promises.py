@@ -191,7 +191,8 @@ def acted(
         was, now = before.pods(selected), after.pods(selected)
         if was and (now is None or now.replicas < min(was.replicas, SIZE)):
             raise broken(f"I2: {action}, which live traffic goes to")
-    if isinstance(action, act.ApplyService) and action.role == act.Role.ACTIVE:
+    leads = isinstance(action, act.ApplyService) and action.role == act.Role.ACTIVE
+    if isinstance(action, act.RepairSelector) or (isinstance(action, act.ApplyService) and leads):
         tag = tag_of(action.digest)
         if books.owed[-1:] == ((tag, books.live),) and before.active != books.live:
             # Somebody undid a switch before anybody looked again: it was none.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.core.errors import GitopsBgError, InvalidInput, Refused
+from gitops_bg.core.errors import GitopsBgError, InvalidInput, Refused, Transient
 from gitops_bg.core.model.actions import (
     ApplyAuxiliaryObject,
     ClusterAction,
@@ -20,7 +20,7 @@ from gitops_bg.core.model.actions import (
 from gitops_bg.core.model.change_set import NOTHING, ActionResult, ChangeSet
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.plan.chains import waits_for
+from gitops_bg.core.plan.chains import stands_alone, waits_for
 from gitops_bg.spec.app.load import AppConfig
 
 REFUSALS = (Refused, InvalidInput)
@@ -56,7 +56,8 @@ def act(
     """Carry out what ``decision`` wants of the cluster; ``on_result`` is called with each result at once.
 
     The actions on versions and traffic go first, in their order. A refusal holds up the actions that depend on it; any
-    other error ends the pass, and the next one looks again. Auxiliary objects follow one by one.
+    other error ends the pass for all but the way back of other Services, and the next one looks again. Auxiliary
+    objects follow one by one.
     """
     loop = _Loop(cluster, app, config, on_result)
     wanted = [action for action in decision.actions if not isinstance(action, GIT_ACTIONS)]
@@ -80,18 +81,27 @@ class _Loop:
         self.results: list[ActionResult] = []
 
     def in_order(self, actions: Iterable[ClusterAction]) -> GitopsBgError | None:
-        """Carry out what depends on no refused action; return the error that ended it, else the first refusal."""
-        first: GitopsBgError | None = None
+        """Carry out what depends on no refused action; return the error that ended it, else the first refusal.
+
+        After it only what stands alone is tried.
+        """
+        refused: GitopsBgError | None = None
+        ended: GitopsBgError | None = None
         failed: list[ClusterAction] = []
         for action in actions:
+            if ended is not None and not stands_alone(action):
+                continue
             if any(waits_for(action, each) for each in failed):
                 failed.append(action)
             elif error := self._try(action):
-                if not isinstance(error, REFUSALS):
-                    return error
-                first = first or error
                 failed.append(action)
-        return first
+                if isinstance(error, REFUSALS):
+                    refused = refused or error
+                elif isinstance(error, Transient):
+                    ended = ended or error
+                else:
+                    return error
+        return ended or refused
 
     def each(self, actions: Iterable[ClusterAction]) -> GitopsBgError | None:
         """Carry out every action, even if others fail; return the first error."""

@@ -44,6 +44,7 @@ from gitops_bg.core.model.actions import (
     HandBack,
     MarkService,
     PointPreview,
+    RepairSelector,
     ScaleDeployment,
     ScaleReplicaSet,
     SwitchTraffic,
@@ -55,7 +56,7 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.load import AppConfig
 
 WorkloadAction = CreateReplicaSet | ScaleReplicaSet | SyncPodMetadata | DeleteReplicaSet
-RouteAction = ApplyService | PointPreview | SwitchTraffic | MarkService | HandBack
+RouteAction = RepairSelector | ApplyService | PointPreview | SwitchTraffic | MarkService | HandBack
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ class Executor:
                 written = self._change_workload(app, config, action)
             case EvictPod():
                 written = self._parts.pods.evict(app.namespace, action.name, action.uid)
-            case ApplyService() | PointPreview() | SwitchTraffic() | MarkService() | HandBack():
+            case RepairSelector() | ApplyService() | PointPreview() | SwitchTraffic() | MarkService() | HandBack():
                 written = self._change_route(app, config, action, decided_on)
             case ScaleDeployment():
                 written = self._parts.deployments(app, action, partial(self._refuse_if_serving, app, config))
@@ -133,6 +134,8 @@ class Executor:
     def _change_route(self, app: AppKey, config: AppConfig | None, action: RouteAction, decided_on: str) -> Entries:
         router = self._parts.router
         match action:
+            case RepairSelector():
+                written = router.repair(app, action, decided_on)
             case ApplyService():
                 written = router.apply(app, config, action, decided_on)
             case PointPreview():

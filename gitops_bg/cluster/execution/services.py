@@ -45,7 +45,14 @@ from gitops_bg.cluster.observation.states import ServiceState, SliceState, State
 from gitops_bg.cluster.ports import Entries, Workloads
 from gitops_bg.core import names
 from gitops_bg.core.errors import WorldChanged
-from gitops_bg.core.model.actions import ApplyService, HandBack, MarkService, PointPreview, SwitchTraffic
+from gitops_bg.core.model.actions import (
+    ApplyService,
+    HandBack,
+    MarkService,
+    PointPreview,
+    RepairSelector,
+    SwitchTraffic,
+)
 from gitops_bg.core.model.change_set import ChangeSetEntry
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.version import AppKey
@@ -199,6 +206,15 @@ class Services:
             raise _gone(app, action.name)
         if action.adopts:
             return self._take_over(app, config, action, live)
+        return self._lead(app, action, live)
+
+    def repair(self, app: AppKey, action: RepairSelector, decided_on: str) -> Entries:
+        """Lead an active Service back, in one write over exactly the Service that was read."""
+        live = self._guards.existing(SERVICES, app, action.name)
+        self._guards.refuse_if_overtaken(app, decided_on)
+        return self._lead(app, action, live)
+
+    def _lead(self, app: AppKey, action: SwitchTraffic | RepairSelector, live: Object) -> Entries:
         field, change = _selector_of(app, action, live), change_selector(app, action, live)
         if is_of_before(live):
             return (self._writer.write_known(SERVICES, app.namespace, action.name, field, change),)
@@ -283,7 +299,7 @@ def _as_read(held: ServiceState) -> Object:
     return {**body, "metadata": {**body["metadata"], **known}, "spec": spec}
 
 
-def _selector_of(app: AppKey, action: PointPreview | SwitchTraffic, live: Object) -> ChangedField:
+def _selector_of(app: AppKey, action: PointPreview | RepairSelector | SwitchTraffic, live: Object) -> ChangedField:
     return _selector(app, action.digest, live["spec"].get("selector"))
 
 

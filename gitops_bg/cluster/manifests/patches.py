@@ -24,7 +24,14 @@ from gitops_bg.cluster.observation.field_paths import ChangedField, Path
 from gitops_bg.cluster.observation.ownership import controlling_app
 from gitops_bg.cluster.observation.states import meta_of
 from gitops_bg.core import names
-from gitops_bg.core.model.actions import HandBack, MarkService, PointPreview, ScaleReplicaSet, SwitchTraffic
+from gitops_bg.core.model.actions import (
+    HandBack,
+    MarkService,
+    PointPreview,
+    RepairSelector,
+    ScaleReplicaSet,
+    SwitchTraffic,
+)
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.text.foreign_json import read_json
 
@@ -87,7 +94,7 @@ def _pruned(held: Any, paths: Iterable[Path]) -> Any:
     return held
 
 
-def change_selector(app: AppKey, action: SwitchTraffic | PointPreview, live: Object) -> list[Object]:
+def change_selector(app: AppKey, action: SwitchTraffic | PointPreview | RepairSelector, live: Object) -> list[Object]:
     """Move a Service of ours from exactly the expected selector to the pods of another version, with its ports, unless
     somebody wrote it since it was read (``live``): ports that are right stay untouched.
     """

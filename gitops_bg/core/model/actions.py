@@ -209,8 +209,26 @@ class Role:
 
 
 @dataclass(frozen=True, slots=True)
+class RepairSelector:
+    """Lead an active Service back to ``digest``: compare-and-swap on ``expected_selector``, and nothing else that Git
+    says of it, which the API server may refuse.
+
+    ``ports`` is the JSON of the ports that come with the selector; empty: the Service keeps its own.
+    """
+
+    name: str
+    expected_selector: tuple[tuple[str, str], ...]
+    digest: str
+    reason: str
+    ports: str = ""
+
+    def __str__(self) -> str:
+        return f"lead the active Service {self.name} back to {short(self.digest)}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
 class ApplyService:
-    """Create a Service with the selector of ``digest``, or repair what somebody else changed on it.
+    """Create a Service with the selector of ``digest``, or repair what else somebody changed on it.
 
     ``ports`` is the JSON of the ports that this version is served with. Empty: use those of Git or of the template, or
     leave the live ones.
@@ -221,6 +239,8 @@ class ApplyService:
     digest: str
     reason: str
     ports: str = ""
+    create: bool = False
+    """It does not exist."""
 
     def __str__(self) -> str:
         return f"apply the {self.role} Service {self.name} -> {short(self.digest)}: {self.reason}"
@@ -428,6 +448,7 @@ ClusterAction = (
     | SyncPodMetadata
     | EvictPod
     | DeleteReplicaSet
+    | RepairSelector
     | ApplyService
     | PointPreview
     | SwitchTraffic

@@ -16,6 +16,7 @@ from gitops_bg.core.model.actions import (
     HandBack,
     MarkService,
     PointPreview,
+    RepairSelector,
     Role,
     ScaleDeployment,
     ScaleReplicaSet,
@@ -26,6 +27,7 @@ from gitops_bg.core.model.record import SwitchKind
 
 ON_WORKLOADS = (CreateReplicaSet, ScaleReplicaSet, DeleteReplicaSet, SyncPodMetadata, EvictPod)
 SWITCHING = (SwitchTraffic, MarkService)
+"""The writes of one decision on where live traffic goes."""
 RETURNING = (ScaleDeployment, HandBack)
 
 
@@ -42,6 +44,13 @@ def waits_for(action: ClusterAction, failed: ClusterAction) -> bool:
     if isinstance(failed, SWITCHING) and isinstance(action, SwitchTraffic):
         return not (_goes_back(action) and _goes_back(failed))
     return _leads_live_traffic(failed) and _takes_away(action)
+
+
+def stands_alone(action: ClusterAction) -> bool:
+    """Whether an action on one live Service is tried whatever became of others: each that leads back from bad pods goes
+    by itself, and so does each mark, without which it may not.
+    """
+    return isinstance(action, RepairSelector | MarkService) or _goes_back(action)
 
 
 def _digest(action: ClusterAction) -> str | None:
@@ -65,13 +74,12 @@ def _uses(action: ClusterAction, copy: ApplyConfiguration) -> bool:
 
 
 def _goes_back(action: ClusterAction) -> bool:
-    """Whether an action moves a Service of a rollback: each goes by itself, so that none keeps another on bad pods."""
     return isinstance(action, SwitchTraffic) and action.switch_kind is SwitchKind.ROLLBACK
 
 
 def _leads_live_traffic(action: ClusterAction) -> bool:
-    is_repair = isinstance(action, ApplyService) and action.role == Role.ACTIVE
-    return is_repair or isinstance(action, (*SWITCHING, HandBack))
+    is_made = isinstance(action, ApplyService) and action.role == Role.ACTIVE and action.create
+    return is_made or isinstance(action, (*SWITCHING, RepairSelector, HandBack))
 
 
 def _takes_away(action: ClusterAction) -> bool:

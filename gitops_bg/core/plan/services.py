@@ -5,9 +5,17 @@ from collections.abc import Iterable, Iterator
 from gitops_bg.core.checks.adoption.release import is_released, moves_no_more
 from gitops_bg.core.checks.adoption.taking_over import is_former_preview, may_take_over
 from gitops_bg.core.checks.contests import SERVICE, may_recreate, may_repair
-from gitops_bg.core.checks.ports import ports_of
+from gitops_bg.core.checks.ports import ports_of, unservable
 from gitops_bg.core.checks.sizes import needed_to_switch
-from gitops_bg.core.model.actions import ApplyService, ClusterAction, MarkService, PointPreview, Role, SwitchTraffic
+from gitops_bg.core.model.actions import (
+    ApplyService,
+    ClusterAction,
+    MarkService,
+    PointPreview,
+    RepairSelector,
+    Role,
+    SwitchTraffic,
+)
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.record import Switch, SwitchKind
@@ -55,15 +63,13 @@ def mark_services(world: World) -> tuple[MarkService, ...]:
 def keep_active(world: World) -> tuple[ClusterAction, ...]:
     """Repair a foreign change of a live Service; such a change is never read as a decision (I7).
 
-    A released app has no pods to lead to, and keeps nothing.
+    Where each leads comes first, in a write of its own: what else Git says of a Service may be refused. A released app
+    has no pods to lead to, and keeps nothing.
     """
-    if is_released(world):
+    if is_released(world) or not world.record.routing.traffic:
         return ()
-    if not world.record.routing.traffic or world.record.routing.switch:
-        return ()
-    services = _left_half_way(world) if world.suspended else world.active_services
-    kept = (_keep(world, Role.ACTIVE, name, view, world.record.routing.traffic) for name, view in services)
-    return tuple(action for actions in kept for action in actions)
+    back = tuple(_repair(world, name, view) for name, view in _astray(world))
+    return back if world.suspended or world.record.routing.switch else (*back, *_kept(world))
 
 
 def keep_preview(world: World) -> tuple[ClusterAction, ...]:
@@ -77,12 +83,17 @@ def keep_preview(world: World) -> tuple[ClusterAction, ...]:
         return ()
     if service is not None and is_former_preview(world, service):
         return (PointPreview(name, service.selector, digest, _ports(world, name, digest), adopts=True),)
-    if service is not None and service.ours and service.digest not in ("", short(digest)):
-        if must_unname(world) or not may_repair(world, SERVICE, name):
-            return ()
-        if not service.drifted:
-            return (PointPreview(name, service.selector, digest, _ports(world, name, digest)),)
-    return _keep(world, Role.PREVIEW, name, service, digest)
+    elsewhere = service if service and service.ours and service.digest != short(digest) else None
+    if elsewhere and elsewhere.digest and must_unname(world):
+        return ()
+    return (*_point(world, elsewhere, digest), *_keep(world, Role.PREVIEW, name, service, digest))
+
+
+def _point(world: World, elsewhere: ServiceView | None, digest: str) -> tuple[PointPreview, ...]:
+    if elsewhere is None or not may_repair(world, SERVICE, elsewhere.name):
+        return ()
+    ports = _ports(world, elsewhere.name, digest)
+    return (PointPreview(elsewhere.name, elsewhere.selector, digest, ports),)
 
 
 def _all_or_none(world: World) -> tuple[tuple[str, ServiceView | None], ...]:
@@ -129,21 +140,66 @@ def _switch(world: World, switch: Switch, version: Version, name: str, service: 
     )
 
 
-def _left_half_way(world: World) -> Iterator[tuple[str, ServiceView | None]]:
-    """The Services that had moved when their switch of several Services was given up: they move back, as a suspension
-    allows.
-    """
-    live = short(world.record.routing.traffic)
-    for name, view in world.active_services if world.is_selected(world.record.routing.traffic) else ():
-        if view is not None and view.digest not in ("", live):
+def _astray(world: World) -> Iterator[tuple[str, ServiceView]]:
+    """The active Services of ours that lead elsewhere, and are to be led back now."""
+    routing = world.record.routing
+    for name, view in world.active_services:
+        if view is None or not view.ours or view.digest == short(routing.traffic):
+            continue
+        if _may_lead_back(world, view) and may_repair(world, SERVICE, name):
             yield name, view
 
 
-def _keep(world: World, role: str, name: str, service: ServiceView | None, digest: str) -> tuple[ClusterAction, ...]:
-    why = _why_applied(service, digest)
-    if not _is_due(world, name, service):
+def _may_lead_back(world: World, view: ServiceView) -> bool:
+    """Whether a Service may be led back: not while a switch is decided, which changes it itself.
+
+    One that is withdrawn can still come true, but not at a Service with its mark, which refuses its writes for good:
+    that one waits for no other. While the app is suspended, only what moved half-way goes back.
+    """
+    routing = world.record.routing
+    if routing.switch is not None and not (
+        routing.switch.withdrawn and view.withdrawn == world.record.withdrawn and _is_taken_back(world, routing.switch)
+    ):
+        return False
+    return not world.suspended or (view.digest != "" and world.is_selected(routing.traffic))
+
+
+def _is_taken_back(world: World, switch: Switch) -> bool:
+    """Whether live traffic is to stay at what a withdrawn switch was to leave: not where what comes instead is another
+    switch to the same version, nor where that was to be left for being bad.
+    """
+    if switch.switch_kind is SwitchKind.ROLLBACK:
+        return world.desired_digest == switch.from_digest
+    return world.desired_digest != switch.to_digest
+
+
+def _repair(world: World, name: str, view: ServiceView) -> RepairSelector:
+    digest = world.record.routing.traffic
+    why = "its switch is withdrawn" if world.record.routing.switch else "somebody changed its selector"
+    return RepairSelector(name, view.selector, digest, why, _ports_to_follow(world, name, view))
+
+
+def _ports_to_follow(world: World, name: str, view: ServiceView) -> str:
+    """The ports that go with the selector: none where the live version serves those that are there, because the API
+    server may refuse what Git says by now.
+    """
+    active = world.active
+    if active is None or not unservable(world.snapshot(active).text, view.ports):
+        return ""
+    return ports_of(world, active, name)
+
+
+def _kept(world: World) -> Iterator[ClusterAction]:
+    for name, view in world.active_services:
+        yield from _keep(world, Role.ACTIVE, name, view, world.record.routing.traffic)
+
+
+def _keep(world: World, role: str, name: str, service: ServiceView | None, digest: str) -> tuple[ApplyService, ...]:
+    """Create a Service, or repair what else Git says of it than where it leads."""
+    why = "it does not exist" if service is None else _why_applied(service)
+    if not why or not _is_due(world, name, service):
         return ()
-    return (ApplyService(role, name, digest, why, _ports(world, name, digest)),) if why else ()
+    return (ApplyService(role, name, digest, why, _ports(world, name, digest), create=service is None),)
 
 
 def _is_due(world: World, name: str, service: ServiceView | None) -> bool:
@@ -156,15 +212,8 @@ def _is_due(world: World, name: str, service: ServiceView | None) -> bool:
     return may_repair(world, SERVICE, name)
 
 
-def _why_applied(service: ServiceView | None, digest: str) -> str:
-    """Why a Service must be written, or empty."""
-    if service is None:
-        return "it does not exist"
-    if not service.ours:
-        return ""
-    if service.digest != short(digest):
-        return "somebody changed its selector"
-    return "it differs from what Git asks for" if service.drifted else ""
+def _why_applied(service: ServiceView) -> str:
+    return "it differs from what Git asks for" if service.ours and service.drifted else ""
 
 
 def _ports(world: World, name: str, digest: str) -> str:

@@ -56,6 +56,9 @@ SENTENCES = {
     act.DeleteReplicaSet("web-primary-1", digest(1), "beyond revisionHistoryLimit"): (
         "delete ReplicaSet web-primary-1: beyond revisionHistoryLimit"
     ),
+    act.RepairSelector("web", (), digest(1), "somebody changed its selector"): (
+        f"lead the active Service web back to {S1}: somebody changed its selector"
+    ),
     act.ApplyService(act.Role.ACTIVE, "web", digest(1), "it does not exist"): (
         f"apply the active Service web -> {S1}: it does not exist"
     ),

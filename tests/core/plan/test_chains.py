@@ -1,5 +1,7 @@
 """What a refused action holds up: what depends on it, and nothing else."""
 
+from dataclasses import replace
+
 import pytest
 
 from gitops_bg.core.model.actions import (
@@ -15,6 +17,7 @@ from gitops_bg.core.model.actions import (
     HandBack,
     MarkService,
     PointPreview,
+    RepairSelector,
     Role,
     ScaleDeployment,
     ScaleReplicaSet,
@@ -41,7 +44,8 @@ def switch(number: int, name: str = "web", kind: SwitchKind = SwitchKind.ROLLBAC
     return SwitchTraffic(name, (), 1, digest(1), number, digest(number), kind, needs_available=0)
 
 
-ACTIVE, PREVIEW = (ApplyService(role, role, digest(2), "told to") for role in (Role.ACTIVE, Role.PREVIEW))
+ACTIVE, PREVIEW = (ApplyService(role, role, digest(2), "told to", create=True) for role in (Role.ACTIVE, Role.PREVIEW))
+LED, DIFFERS = RepairSelector("web", (), digest(2), "told to"), replace(ACTIVE, create=False)
 COPY, MARK = ApplyConfiguration(REF, "settings-0123", 3), MarkService("web", (), "x")
 SYNC, EVICT = SyncPodMetadata(digest(2), 2, NO_METADATA), EvictPod("web-a", "a", digest(2), 2)
 REMOVE, PRUNE = DeleteReplicaSet("web-1", digest(1), "old"), DeleteConfiguration("ConfigMap", "settings-0123")
@@ -66,6 +70,7 @@ WAITS: dict[str, tuple[ClusterAction, ClusterAction, bool]] = {
     "no mark of one Service, for that of another": (MarkService("grpc", (), "x"), MARK, False),
     "a switch, for the mark of one withdrawn": (switch(2), MARK, True),
     "fewer pods, for the live Service": (scale(1, 3, 0), ACTIVE, True),
+    "fewer pods, for a live Service that leads elsewhere": (scale(1, 3, 0), LED, True),
     "no pods at all, for a switch": (REMOVE, switch(2), True),
     "fewer pods, for the mark": (REMOVE, MARK, True),
     "a copy, for the live Service": (PRUNE, ACTIVE, True),
@@ -73,6 +78,8 @@ WAITS: dict[str, tuple[ClusterAction, ClusterAction, bool]] = {
     "the Deployment of before, for the live Service": (ADOPTED, ACTIVE, True),
     "one Service that goes back, for another": (HandBack("grpc", (), ()), RETURNED, True),
     "the end, for all": (DeleteApp(), create(3), True),
+    "no fewer pods, for what else Git says of a Service": (scale(1, 3, 0), DIFFERS, False),
+    "no way back of a Service, for pods": (LED, scale(2, 0, 3), False),
     "no live Service, for another version's pods": (ACTIVE, scale(1, 0, 3), False),
     "no way back, for what serves": (scale(1, 0, 3), create(2), False),
     "no new version, for the way back": (create(3), scale(1, 0, 3), False),

@@ -73,7 +73,7 @@ COPY_DRIFTED, COPY_GONE = (using_copies(SERVES, copies=each) for each in ((copy(
 ROWS: dict[str, tuple[World, Contest, str, float, float]] = {
     # the world, the part that is fought over, the words of the repair; seconds after the last one: it waits, it is made
     "the live selector waits a second": (
-        LIVE_MOVED, contest("Service", "web", "spec.selector", 0), "apply the active Service", 0.9, 1),
+        LIVE_MOVED, contest("Service", "web", "spec.selector", 0), "lead the active Service", 0.9, 1),
     "other fields of the live Service as well": (
         LIVE_DRIFTED, contest("Service", "web", "spec.ports", 0), "apply the active Service", 0.9, 1),
     "a live Service that is deleted": (
@@ -123,9 +123,9 @@ APART: dict[str, tuple[World, Contest, str]] = {
         LIVE_SET, contest("ReplicaSet", named(1), REPLICAS, 0), "repair the blue ReplicaSet"),
     "an object that is gone, where its labels are": (
         LIVE_GONE, contest("Service", "web", "metadata.labels", 0), "apply the active Service"),
-    "another object": (LIVE_MOVED, contest("Service", "web-preview", "spec.selector", 0), "apply the active Service"),
-    "an object of another kind": (LIVE_MOVED, contest("ConfigMap", "web", "spec.selector", 0), "apply the active"),
-    "three repairs before": (LIVE_MOVED, contest("Service", "web", "spec.selector", 0, 3), "apply the active Service"),
+    "another object": (LIVE_MOVED, contest("Service", "web-preview", "spec.selector", 0), "lead the active Service"),
+    "an object of another kind": (LIVE_MOVED, contest("ConfigMap", "web", "spec.selector", 0), "lead the active"),
+    "three repairs before": (LIVE_MOVED, contest("Service", "web", "spec.selector", 0, 3), "lead the active Service"),
 }  # fmt: skip
 
 

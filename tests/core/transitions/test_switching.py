@@ -259,15 +259,22 @@ ROUTED = {
     ),
     "a wiped selector": (
         world(active(1), observed={"active_service": service("web", 0)}),
-        [f"apply the active Service web -> {S1}: somebody changed its selector"],
+        [f"lead the active Service web back to {S1}: somebody changed its selector"],
     ),
     "a selector that somebody pointed elsewhere": (
         world(active(1), candidate(2), observed={"active_service": service("web", 2)}),
-        [f"apply the active Service web -> {S1}: somebody changed its selector"],
+        [f"lead the active Service web back to {S1}: somebody changed its selector"],
     ),
     "ports that differ from Git": (
         world(active(1), observed={"active_service": service("web", 1, drifted=True)}),
         [f"apply the active Service web -> {S1}: it differs from what Git asks for"],
+    ),
+    "a wiped selector and ports that differ, the selector first": (
+        world(active(1), observed={"active_service": service("web", 0, drifted=True)}),
+        [
+            f"lead the active Service web back to {S1}: somebody changed its selector",
+            f"apply the active Service web -> {S1}: it differs from what Git asks for",
+        ],
     ),
     "somebody else's active Service is left alone": (world(active(1), observed={"active_service": THEIRS}), []),
     "somebody else's is left alone, also with a switch decided": (
@@ -298,7 +305,10 @@ ROUTED = {
             record={"preview": digest(2)},
             observed={"preview_service": service("web-preview", 1, drifted=True)},
         ),
-        [f"apply the preview Service web-preview -> {S2}: somebody changed its selector"],
+        [
+            f"point the preview Service web-preview to {S2}",
+            f"apply the preview Service web-preview -> {S2}: it differs from what Git asks for",
+        ],
     ),
     "a preview of a version that nobody knows any more": (
         world(active(1), record={"preview": digest(9)}, observed={"preview_service": None}),
@@ -306,7 +316,7 @@ ROUTED = {
     ),
     "a preview whose selector was wiped": (
         world(active(1), observed={"preview_service": service("web-preview", 0)}),
-        [f"apply the preview Service web-preview -> {S1}: somebody changed its selector"],
+        [f"point the preview Service web-preview to {S1}"],
     ),
     "somebody else's preview Service is left alone": (
         world(active(1), candidate(2), record={"preview": digest(2)}, observed={"preview_service": THEIRS}),

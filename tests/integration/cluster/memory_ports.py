@@ -20,6 +20,7 @@ from gitops_bg.core.model.actions import (
     HandBack,
     MarkService,
     PointPreview,
+    RepairSelector,
     ScaleReplicaSet,
     SwitchTraffic,
     SyncPodMetadata,
@@ -74,6 +75,10 @@ class MemoryRouter:
         self._expect(action)
         return self._lead(app, action.name, action.digest)
 
+    def repair(self, app: AppKey, action: RepairSelector, decided_on: str) -> Entries:
+        self._expect(action)
+        return self._lead(app, action.name, action.digest)
+
     def apply(self, app: AppKey, config: AppConfig | None, action: ApplyService, decided_on: str) -> Entries:
         return self._lead(app, action.name, action.digest)
 
@@ -89,7 +94,7 @@ class MemoryRouter:
     def owned(self, app: AppKey, uid: str, former: Sequence[str] = ()) -> Iterable[tuple[Kind, State]]:
         return ()
 
-    def _expect(self, action: SwitchTraffic | PointPreview | HandBack) -> None:
+    def _expect(self, action: SwitchTraffic | PointPreview | RepairSelector | HandBack) -> None:
         if self.routes[action.name].selector != action.expected_selector:
             raise WorldChanged(f"{action.name} leads elsewhere")
 

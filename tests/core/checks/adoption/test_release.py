@@ -29,6 +29,7 @@ from gitops_bg.core.model.actions import (
     CreateReplicaSet,
     DeleteAuxiliaryObject,
     HandBack,
+    RepairSelector,
     ScaleDeployment,
     ScaleReplicaSet,
     SwitchTraffic,
@@ -543,7 +544,7 @@ def test_live_traffic_of_others_is_taken_over_anew_only_while_nothing_keeps_it_w
 def test_a_service_that_is_still_ours_is_repaired_while_another_one_is_back():
     state = releasing(WIPED, spec=TWO, observed={"more_active_services": (GRPC_BACK,)}, record={"release": "old"})
     blocked = replace(state, observed=replace(state.observed, deployment=replace(DEPLOYMENT, available=0)))
-    assert [each.name for each in decided(blocked).actions if isinstance(each, ApplyService)] == ["web"]
+    assert [each.name for each in decided(blocked).actions if isinstance(each, RepairSelector)] == ["web"]
 
 
 def test_a_release_says_that_the_old_pods_stay_and_not_that_they_go():

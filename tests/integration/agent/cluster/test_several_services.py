@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from gitops_bg.agent.agent import Agent
 from gitops_bg.core.errors import Transient
 from gitops_bg.core.model.actions import SwitchTraffic
+from gitops_bg.core.names import selector
 from gitops_bg.sandbox.http.calls import Call
 from gitops_bg.sandbox.http.errors import ApiError
 from tests.support.cluster.clusters import SandboxCluster, TestCluster
+from tests.support.cluster.rawapi import MERGE
 from tests.support.scenario import App, scenario
 
 NAMES = ("web", "web-grpc")
@@ -169,3 +172,71 @@ def refusal_of(name: str) -> Callable[[Call], None]:
             raise ApiError(422, "Invalid", "spec.ports[0].nodePort: provided port is already allocated")
 
     return refuse
+
+
+def refusing_half_way(web: App) -> str:
+    """The promotion of v2 has moved web, and web-grpc takes no writes; its merge."""
+    web.scenario.start()
+    web.deploy("v1")
+    web.scenario.settle()
+    cluster = cast(SandboxCluster, web.scenario.cluster)
+    cluster.sandbox.faults.before(refusal_of("web-grpc"))
+    web.push_image("v2")
+    merge = web.merge_promotion("v2")
+    web.wait_live("v2")
+    assert web.selected("web-grpc") == web.versions()["v1"].digest
+    return merge
+
+
+def test_half_way_promotion_that_git_takes_back_goes_back_though_one_service_takes_no_writes(
+    own_sandbox: SandboxCluster, tmp_path: Path
+) -> None:
+    with scenario(own_sandbox, tmp_path) as world:
+        web = world.app()
+        web.strategy |= {"activeService": None, "activeServices": list(NAMES)}
+        web.revert(refusing_half_way(web))
+        web.wait_live("v1")
+        own_sandbox.sandbox.faults.clear()
+        world.advance(301)
+        web.wait(lambda: web.record.routing.switch is None, "the switch is over")
+        wait_both(web, "v1")
+        assert "promoted" not in web.ledger_events()
+
+
+def test_half_way_promotion_goes_back_though_the_manifest_of_the_service_is_refused(
+    own_sandbox: SandboxCluster, tmp_path: Path
+) -> None:
+    with scenario(own_sandbox, tmp_path) as world:
+        web = world.app()
+        web.strategy |= {"activeService": None, "activeServices": list(NAMES)}
+        promotion = refusing_half_way(web)
+        web.push_object("service.yaml", refused_manifest(web))
+        world.stop()
+        own_sandbox.sandbox.faults.clear()
+        web.revert(promotion)
+        world.start()
+        wait_both(web, "v1")
+
+
+def refused_manifest(web: App) -> dict[str, object]:
+    """What makes web headless, which no Service becomes."""
+    named = {"name": "web", "namespace": web.key.namespace}
+    ports = [{"name": "http", "port": 8080, "targetPort": "http"}]
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": named,
+        "spec": {"clusterIP": "None", "ports": ports},
+    }
+
+
+def test_refused_manifest_holds_up_no_repair_of_the_selector(web: App) -> None:
+    web.strategy = {"activeService": "web", "scaleDownDelaySeconds": 300, "autoPromotionEnabled": False}
+    web.scenario.start()
+    web.deploy("v1")
+    web.push_object("service.yaml", refused_manifest(web))
+    web.wait_condition("Refused")
+    path = f"/api/v1/namespaces/{web.key.namespace}/services/web"
+    web.scenario.cluster.patch(path, {"spec": {"selector": {"app": "elsewhere"}}}, MERGE)
+    right = selector(web.key, web.digest("v1"))
+    web.wait(lambda: web.scenario.live("services", "web")["spec"]["selector"] == right, "its selector is repaired")

@@ -18,6 +18,7 @@ from gitops_bg.core.model.actions import (
     HandBack,
     MarkService,
     PointPreview,
+    RepairSelector,
     ScaleReplicaSet,
 )
 from gitops_bg.core.model.digest import short
@@ -385,6 +386,21 @@ def test_a_key_that_somebody_added_to_the_selector_goes(scene: Scene) -> None:
     scene.until(lambda seen: seen.active_service and not seen.active_service.digest)
     scene.do(ApplyService("active", "web", ONE.digest, "somebody changed its selector"))
     assert scene.live("services", "web")["spec"]["selector"] == scene.selector(ONE)
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_a_live_service_is_led_back_whatever_else_git_says_of_it(scene: Scene, refused: bool) -> None:
+    """What the server refuses of its manifest is applied after that."""
+    scene.serve(ONE)
+    scene.cluster.patch(f"{services(scene.app.namespace)}/web", {"spec": {"selector": {"app": "else"}}}, MERGE)
+    seen = scene.until(lambda seen: seen.active_service and not seen.active_service.digest).active_service
+    assert seen is not None
+    ports = [{"name": "http", "port": 8080, "targetPort": "http"}]
+    written = config(scene.app, web={"spec": {"clusterIP": "None", "ports": ports}}) if refused else scene.config
+    scene.do(RepairSelector("web", seen.selector, ONE.digest, "somebody changed its selector"), config=written)
+    assert scene.live("services", "web")["spec"]["selector"] == scene.selector(ONE)
+    with pytest.raises(WorldChanged):
+        scene.do(RepairSelector("web", seen.selector, ONE.digest, "it was seen before that"))
 
 
 def test_the_preview_moves_whether_pods_are_available_or_not(scene: Scene) -> None:
