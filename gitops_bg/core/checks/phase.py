@@ -152,6 +152,20 @@ def unreached(world: World) -> str:
     return ""
 
 
+def led_elsewhere(world: World) -> str:
+    """The live Services of ours that do not lead to the version that serves, though no switch moves them, in a
+    sentence; or empty. Nor is traffic there where none of them leads there.
+    """
+    active, switch = world.active, world.record.routing.switch
+    if active is None or world.moved or world.release is not None or (switch is not None and not switch.withdrawn):
+        return ""
+    live = short(active.digest)
+    astray = [name for name, view in world.active_services if view and view.ours and view.digest != live]
+    if not astray and not world.is_selected(active.digest):
+        astray = [name for name, _ in world.active_services]
+    return f"no live traffic comes to {version_name(active)} through Service {', '.join(astray)}" if astray else ""
+
+
 def foreign_object(world: World) -> str:
     """The foreign objects that block the agent, all of them, and how to hand each over; empty where there is none.
 

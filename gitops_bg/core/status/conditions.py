@@ -1,5 +1,7 @@
 """The conditions of the status, for people and ``kubectl wait``. Nothing here decides anything."""
 
+from collections.abc import Iterator
+
 from gitops_bg.core.checks.adoption.release import at_rest
 from gitops_bg.core.checks.analysis import plan_of
 from gitops_bg.core.checks.contests import fights
@@ -9,6 +11,7 @@ from gitops_bg.core.checks.ledger import ahead, behind, written_by_others
 from gitops_bg.core.checks.phase import (
     degraded,
     foreign_object,
+    led_elsewhere,
     phase_of,
     refusal,
     unavailable,
@@ -113,13 +116,21 @@ def _available(world: World) -> Condition:
         return Condition("Available", False, "Released", elsewhere)
     if active is None:
         return Condition("Available", False, "NothingServes", "no version was deployed yet")
-    if unavailable(world):
-        return Condition("Available", False, "NoPodAvailable", unavailable(world))
-    if is_scaled_to_zero(world):
-        return Condition("Available", False, "ScaledToZero", _AT_ZERO)
-    if unreached(world):
-        return Condition("Available", False, "NoEndpoint", unreached(world))
+    if obstacle := next(_obstacles(world), None):
+        return obstacle
     return Condition("Available", True, "Serving", f"live traffic goes to {version_name(active)}")
+
+
+def _obstacles(world: World) -> Iterator[Condition]:
+    """What keeps requests from the version that serves."""
+    if said := unavailable(world):
+        yield Condition("Available", False, "NoPodAvailable", said)
+    if is_scaled_to_zero(world):
+        yield Condition("Available", False, "ScaledToZero", _AT_ZERO)
+    if said := led_elsewhere(world):
+        yield Condition("Available", False, "LedElsewhere", said)
+    if said := unreached(world):
+        yield Condition("Available", False, "NoEndpoint", said)
 
 
 def _healthy(world: World, phase: Phase) -> Condition:

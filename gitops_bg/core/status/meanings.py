@@ -180,6 +180,12 @@ MEANINGS: Meanings = {
     # What it means is said of the condition Released.
     **{(kind, "Released"): CALM for kind in ("Available", "Progressing", "Completed", "CandidateReady", "Adopting")},
     ("Available", "NoPodAvailable"): _DOWN,
+    ("Available", "LedElsewhere"): Meaning(
+        "goes elsewhere, or nowhere, through the Service that is named",
+        OPERATOR,
+        "wait: it is led back at once; where that is refused, mend what the condition Refused names",
+        _EXPLAIN,
+    ),
     ("Available", "NoEndpoint"): _NO_ENDPOINT,
     ("Available", "ScaledToZero"): _AT_ZERO,
     **{(kind, phase): meaning for kind in OF_THE_PHASE for phase, meaning in _PHASES.items()},

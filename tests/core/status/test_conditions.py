@@ -14,8 +14,8 @@ from gitops_bg.core.model.decision import Phase
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.hooks import Answer, Hook, HookRun, HookType
-from gitops_bg.core.model.observed import GitView, Observed
-from gitops_bg.core.model.record import Event, Hold, LedgerEntry, Override, Record
+from gitops_bg.core.model.observed import GitView, Observed, ServiceView
+from gitops_bg.core.model.record import Event, Hold, LedgerEntry, Override, Record, Switch, SwitchKind
 from gitops_bg.core.model.spec import Adoption, Release, Suspension
 from gitops_bg.core.status.conditions import conditions_of
 from gitops_bg.core.world import World
@@ -147,6 +147,16 @@ def judged(*runs: AnalysisRun) -> World:
     return world(active(1), candidate(2), spec=JUDGED, record={"analysis": runs})
 
 
+DECIDED = Switch(digest(1), digest(2), SwitchKind.PROMOTION, NOW)
+
+
+def led(web: ServiceView, *others: ServiceView, switch: Switch | None = None) -> World:
+    """Two active Services."""
+    observed = {"active_service": web, "more_active_services": others}
+    spec = manual(more_active_services=("web-grpc",))
+    return world(active(1), candidate(2), spec=spec, observed=observed, record={"switch": switch})
+
+
 CONDITIONS = {
     "Available: traffic goes to a version with pods": (
         world(active(1)),
@@ -159,6 +169,30 @@ CONDITIONS = {
     "Available: no live pod": (
         world(active(1), sets=DOWN),
         ("Available", False, "NoPodAvailable", f"no pod of the active {V1} is available"),
+    ),
+    "Available: somebody led the Service elsewhere": (
+        world(active(1), observed={"active_service": service("web", 0)}),
+        ("Available", False, "LedElsewhere", f"no live traffic comes to {V1} through Service web"),
+    ),
+    "Available: the Service is gone": (
+        world(active(1), observed={"active_service": None}),
+        ("Available", False, "LedElsewhere", f"no live traffic comes to {V1} through Service web"),
+    ),
+    "Available: one of two Services leads elsewhere": (
+        led(service("web", 1), service("web-grpc", 2)),
+        ("Available", False, "LedElsewhere", f"no live traffic comes to {V1} through Service web-grpc"),
+    ),
+    "Available: one of two Services is not made yet": (
+        led(service("web", 1)),
+        ("Available", True, "Serving", f"live traffic goes to {V1}"),
+    ),
+    "Available: a switch is on its way": (
+        led(service("web", 1), service("web-grpc", 2), switch=DECIDED),
+        ("Available", True, "Serving", f"live traffic goes to {V1}"),
+    ),
+    "Available: a switch was withdrawn half-way": (
+        led(service("web", 1), service("web-grpc", 2), switch=replace(DECIDED, withdrawn=True)),
+        ("Available", False, "LedElsewhere", f"no live traffic comes to {V1} through Service web-grpc"),
     ),
     "Healthy: the target is live": (
         world(active(1)),
