@@ -1,14 +1,18 @@
 """A record lost during an emergency: what the ledger and traffic still say of it (DESIGN §4.7)."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from gitops_bg.core.engine import decide
+from gitops_bg.core.model.actions import ApplyService, SwitchTraffic
 from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.git.looks import Awaited
+from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.record import Cause, Hold, Lift, Record
+from gitops_bg.core.model.spec import Adoption, Suspension
 from gitops_bg.core.world import World
 from tests.core.simulation import manual, template
 from tests.core.worlds import EARLIER, NOW, digest, pods, primary, service, target, world
@@ -104,3 +108,97 @@ def test_an_emergency_that_main_had_followed_is_over(name: str) -> None:
         digest(goes_to) if goes_to else None
     )
     assert bool(record.held(digest(2))) is bool(goes_to)
+
+
+# --- the active Services do not all show one version ---
+
+
+def several(*live: int | ServiceView, serving: int = 0, **more: Any) -> World:
+    """Services web and web-grpc select these versions; 0: it is missing. By the ledger, ``serving`` served last."""
+    state, names = lost(**more), ("web", "web-grpc")
+    views = [
+        view if isinstance(view, ServiceView) else service(name, view) if view else None
+        for name, view in zip(names, live, strict=True)
+    ]
+    memory = replace(state.desired.memory, serving=digest(serving) if serving else "")
+    return replace(
+        state,
+        spec=manual(more_active_services=names[1:]),
+        desired=replace(state.desired, memory=memory),
+        observed=replace(state.observed, active_service=views[0], more_active_services=tuple(filter(None, views[1:]))),
+    )
+
+
+def with_former(state: World, *former: ServiceView) -> World:
+    return replace(state, observed=replace(state.observed, former_services=former))
+
+
+def without_pods(state: World, number: int) -> World:
+    sets = tuple(replace(view, available=0) if view.number == number else view for view in state.observed.replica_sets)
+    return replace(state, observed=replace(state.observed, replica_sets=sets))
+
+
+THEIRS = service("web-grpc", 2, ours=False, owner="theirs")
+FOUND = {
+    "one is missing": (several(1, 0), 1),
+    "the other is missing": (several(0, 2), 2),
+    "one is somebody else's": (several(1, THEIRS), 1),
+    "one was wiped": (several(1, service("web-grpc", 0)), 1),
+    "they disagree": (several(1, 2), 1),
+    "they disagree the other way round": (several(2, 1), 1),
+    "half-way to what never served": (several(1, 2, served=1), 1),
+    "half-way, and the ledger knows from where": (several(1, 2, serving=2), 2),
+    "the ledger knows one that no Service shows": (several(1, 2, serving=3, served=3), 1),
+    "the older one has lost its pods": (without_pods(several(1, 2), 1), 2),
+    "so has what the ledger knows": (without_pods(several(1, 2, serving=1), 1), 2),
+    "none has pods that answer": (without_pods(without_pods(several(1, 2), 1), 2), 1),
+    "only main knows it, and it has moved in part": (several(2, 0, served=1), None),
+    "only main knows it, and all show it": (several(2, 2, served=1), 2),
+    "nobody knows it": (several(3, 3), None),
+    "all are missing": (several(0, 0), None),
+    "only a former name leads anywhere": (with_former(several(0, 0), service("shop", 1)), 1),
+    "only a former preview Service does": (with_former(several(0, 0, serving=1), service("next", 2)), 1),
+    "two former names do": (with_former(several(0, 0), service("shop", 2), service("next", 1)), 1),
+    "a former name that is somebody else's": (with_former(several(0, 0), THEIRS), None),
+    "a former name that was left behind": (with_former(several(2, 2, served=1), service("shop", 1)), 2),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_what_serves_is_found_as_long_as_a_service_of_ours_leads_to_it(name: str) -> None:
+    """Found so: one Service was missing or half-way, the app counted as never deployed, and no gate was asked."""
+    state, number = FOUND[name]
+    assert decided(state).routing.traffic == (digest(number) if number else "")
+
+
+@pytest.mark.parametrize(("web", "grpc"), [(1, 2), (2, 1), (1, 0), (0, 1)])
+@pytest.mark.parametrize("serving", [0, 1, 2])
+def test_traffic_that_was_on_its_way_back_never_goes_forward(web: int, grpc: int, serving: int) -> None:
+    """Version 2 is on hold, and main still names it."""
+    state = several(web, grpc, serving=serving)
+    for _ in range(3):
+        decision = decide(state.spec, state.desired, state.observed, state.record, NOW)
+        leads = {one.digest for one in decision.actions if isinstance(one, SwitchTraffic | ApplyService)}
+        assert leads <= {digest(1)}
+        assert not [one for one in decision.actions if isinstance(one, SwitchTraffic) and one.switch_kind == "first"]
+        state = replace(state, record=decision.record)
+
+
+def test_no_version_that_main_names_passes_a_suspension_as_the_first_one() -> None:
+    state = several(1, 0, held=3, served=1)
+    state = replace(state, spec=replace(state.spec, suspend=Suspension("incident")))
+    decision = decide(state.spec, state.desired, state.observed, state.record, NOW)
+    assert decision.record.routing.traffic == digest(1)
+    assert decision.record.routing.switch is None
+
+
+def test_a_hand_over_that_was_half_way_goes_on() -> None:
+    """Web leads to version 1 already; web-grpc is still somebody else's, and is to be taken over."""
+    foreign = ServiceView("web-grpc", "", (("app", "web"),), ours=False, owner="Helm", unclaimed=True)
+    state = several(1, foreign, names=1, held=3)
+    adopting = replace(state, spec=replace(state.spec, adopt=Adoption(deployment="web")))
+    record = decided(adopting)
+    assert record.routing.traffic == ""
+    assert record.routing.switch.to_digest == digest(1)
+    to_another = replace(adopting, desired=replace(adopting.desired, primary=primary(2)))
+    assert decided(to_another).routing.traffic == digest(1)

@@ -79,8 +79,8 @@ TABLE = (
         Stage.CANDIDATE,
         Stage.ACTIVE,
         ("settle_switch", "take_up"),
-        "Every active Service shows it, after a switch that was decided; or, where the record is gone, showed it all "
-        "along.",
+        "Every active Service shows it, after a switch that was decided; or, where the record is gone, each showed it "
+        "all along.",
     ),
     Row(
         Stage.CANDIDATE,
@@ -99,7 +99,7 @@ TABLE = (
         Stage.ACTIVE,
         ("settle_switch", "take_up"),
         "Traffic came back to it, through no gate but pods where nothing speaks against it; or, where the record is "
-        "gone, was there.",
+        "gone, a Service shows that traffic was there.",
     ),
     Row(
         Stage.LEGACY,

@@ -137,6 +137,8 @@ class LedgerMemory:
     """The numbers that digests had."""
     primary_by: str = ""
     """As ``Record.git.primary_by``: a ``primary.yaml`` that changed after this commit answers these holds."""
+    serving: str = ""
+    """The digest that live traffic went to when the ledger was written; empty where nobody can tell."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,14 @@ class Document:
             state.past_holds,
             numbers,
             state.primary_by,
+            self._serving,
         )
+
+    @property
+    def _serving(self) -> str:
+        """What served, where it may be believed: the digests that served say so as well (`cautious`)."""
+        active = self.state.active
+        return active.digest if active and active.digest in self.state.active_digests else ""
 
 
 def state_of(record: Record) -> AppState:

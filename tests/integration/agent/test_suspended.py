@@ -1,10 +1,11 @@
 """A suspended app stops everything except rollbacks, with a reason and an end (DESIGN §4)."""
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
 
-from tests.support.scenario import App
+from tests.support.scenario import App, Scenario
 
 
 @pytest.fixture
@@ -68,3 +69,45 @@ def test_suspension_ends_by_itself_at_its_time(web: App) -> None:
 
     web.wait_offered("v2")
     web.wait_told("resumed")
+
+
+@pytest.fixture
+def merged(world: Scenario) -> App:
+    """An app with two active Services that serves v1; the merged promotion of v2 waits for the end of a suspension."""
+    world.start()
+    app = world.app()
+    app.strategy |= {"activeService": None, "activeServices": ["web", "web-admin"]}
+    app.deploy("v1")
+    app.push_image("v2")
+    app.wait_offered("v2")
+    app.spec["suspend"] = {"reason": "incident"}
+    app.configure()
+    app.wait_phase("Suspended")
+    app.merge_offer()
+    world.settle()
+    return app
+
+
+def without_web_admin(app: App) -> None:
+    app.scenario.cluster.request("DELETE", f"/api/v1/namespaces/{app.key.namespace}/services/web-admin")
+
+
+def renamed(app: App) -> None:
+    app.strategy |= {"activeServices": ["shop", "shop-admin"]}
+    app.configure()
+
+
+@pytest.mark.parametrize("happens", [without_web_admin, renamed])
+def test_suspended_app_stays_where_it_is_though_its_record_is_lost(merged: App, happens: Callable[[App], None]) -> None:
+    """Found so: while not every active Service showed one version, it counted as never deployed, and v2 went live."""
+    happens(merged)
+    merged.scenario.settle()
+
+    merged.delete_object()
+    merged.scenario.settle()
+    merged.scenario.advance(61)
+    merged.scenario.settle()
+
+    assert merged.live_tag() == "v1"
+    assert merged.phase() == "Suspended"
+    assert merged.ledger_events().count("deployed") == 1

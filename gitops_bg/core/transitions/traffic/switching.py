@@ -19,6 +19,7 @@ from gitops_bg.core.model.stages import StageEvent, stage_after
 from gitops_bg.core.model.version import Stabilization, Version
 from gitops_bg.core.transitions.git.merges import ask_who_merged
 from gitops_bg.core.transitions.traffic.holds import overrule_retry, put_hold, without_objection
+from gitops_bg.core.transitions.traffic.serving import found_serving
 from gitops_bg.core.transitions.verdicts.analysis import await_verdict
 from gitops_bg.core.transitions.versions.retention import retire
 from gitops_bg.core.transitions.versions.versions import PAST_DIGESTS, retain
@@ -85,20 +86,15 @@ def end_withdrawn(world: World) -> World:
 
 
 def take_up(world: World) -> World:
-    """Begin a new record with live traffic where every live Service of ours shows it.
+    """Begin a new record with live traffic where it is (`serving.found_serving`).
 
-    No traffic moves: the ledger gets no entry, and what it says against the serving version stays. Only for a version
-    with pods that Git knows: the ledger says that it served, or main names it. Otherwise nothing serves, whatever a
-    selector says (DESIGN §4.6).
+    No traffic moves: the ledger gets no entry, and what it says against the serving version stays. Active Services that
+    are missing or lead elsewhere follow as any foreign change is repaired.
     """
     if world.record.routing.traffic or world.record.routing.switch:
         return world
-    if any(view is None or not view.ours for _, view in world.active_services):
-        return world
-    serving = next((each for each in world.record.versions if world.is_selected_by_all(each.digest)), None)
-    if serving is None or world.replica_set(serving.digest) is None:
-        return world
-    if serving.digest not in (*world.record.routing.activations, world.primary_digest):
+    serving = found_serving(world)
+    if serving is None:
         return world
     record, world = world.record, world.with_version(_activated(world, serving, SwitchKind.FIRST))
     moved = _moved(world.record, serving.digest, SwitchKind.FIRST)

@@ -404,7 +404,7 @@ class TestOthersAtTheBranch:
     ) -> None:
         """Also of an agent that had another name: its holds must not be lost with it."""
         hold = Hold(TWO, "bad", NOON, Cause.ROLLED_BACK)
-        state = AppState(5, 6, active_digests=(ONE,), holds=(hold,), primary_by="c" * 40)
+        state = AppState(5, 6, VersionState(1, ONE), active_digests=(ONE,), holds=(hold,), primary_by="c" * 40)
         written = Document(state, Position("life-0", 5), (PublishedEntry("life-0", entry(5)),))
         remote.checkout("main")
         remote.run("checkout", "--quiet", "--orphan", STATE)
@@ -414,7 +414,7 @@ class TestOthersAtTheBranch:
         memory = repository.memory(WEB)
         assert memory is not None
         assert (memory.holds, memory.rollout, memory.last_version) == ((hold,), 5, 6)
-        assert (memory.active_digests, memory.primary_by) == ((), "")
+        assert (memory.active_digests, memory.primary_by, memory.serving) == ((), "", "")
         assert WEB not in repository.positions()
         repository.publish({API: batch(entry(1))})
         assert repository.memory(WEB) == memory, "and no more than that is the agent's once it has written on top"
@@ -473,13 +473,14 @@ class TestMemory:
         hold = Hold(TWO, "it was bad", NOON)
         state = AppState(rollout=4, last_version=7, holds=(hold,), active_digests=(ONE,))
         repository.publish({WEB: batch(entry(1), state=state)})
-        repository.publish({WEB: batch(entry(2), state=AppState(5, 7, holds=(hold,), active_digests=(TWO,)))})
+        serving = AppState(5, 7, VersionState(2, TWO), holds=(hold,), active_digests=(TWO,))
+        repository.publish({WEB: batch(entry(2), state=serving)})
         fresh = opened(mirror="rebuilt")
         fresh.poll()
         memory = fresh.memory(WEB)
         assert memory is not None
         assert (memory.rollout, memory.last_version, memory.holds) == (5, 7, (hold,))
-        assert memory.active_digests == (ONE, TWO)
+        assert (memory.active_digests, memory.serving) == ((ONE, TWO), TWO)
 
     def test_the_state_of_a_record_is_what_people_look_for(self) -> None:
         def version(number: int, stage: Stage, **facts: object) -> Version:
