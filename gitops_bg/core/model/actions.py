@@ -61,7 +61,7 @@ class DeleteApp:
     auxiliary_objects: tuple[AuxiliaryObject, ...] = ()
     """Those that stay."""
     services: tuple[str, ...] = ()
-    """Services that stay, although the live object does not name them any more."""
+    """Services that the live object does not name any more: they go with it, or stay, as those that it names."""
     moved_to: str = ""
     """The app that has its Services by now."""
 

@@ -15,14 +15,15 @@ def end_of(world: World) -> DeleteApp:
     well: they stay, and only the autoscaler that was made for the versions goes.
     """
     policy, beside = world.spec.deletion_policy, world.record.auxiliary_objects
+    former = tuple(view.name for view in world.observed.former_services)
     if world.moved:
         beside = tuple(one for one in beside if one.kind not in ROUTES)
         return DeleteApp(auxiliary_objects=beside, moved_to=successor(world))
     if policy is DeletionPolicy.DELETE:
-        return DeleteApp()
+        return DeleteApp(services=former)
     if policy is DeletionPolicy.REVERT_TO_TARGET:
         return DeleteApp(policy, tuple(one for one in beside if one != _copy(world)))
-    return DeleteApp(policy, beside, tuple(view.name for view in world.observed.former_services))
+    return DeleteApp(policy, beside, former)
 
 
 def _copy(world: World) -> AuxiliaryObject | None:

@@ -205,14 +205,14 @@ COPY, BUDGET = AuxiliaryObject("HorizontalPodAutoscaler", "web-primary"), Auxili
 BESIDE = {"autoscaler": Autoscaler(COPY, 2, 5), "auxiliary_objects": (COPY, BUDGET)}
 FORMER = {"former_services": (service("web-old", 2),)}
 STAYS = {
-    DeletionPolicy.DELETE: DeleteApp(),
+    DeletionPolicy.DELETE: DeleteApp(services=("web-old",)),
     DeletionPolicy.ORPHAN: DeleteApp(DeletionPolicy.ORPHAN, (COPY, BUDGET), ("web-old",)),
     DeletionPolicy.REVERT_TO_TARGET: DeleteApp(DeletionPolicy.REVERT_TO_TARGET, (BUDGET,)),
 }
 
 
 @pytest.mark.parametrize("policy", STAYS)
-def test_what_stays(policy):
+def test_what_stays_and_what_goes_although_nothing_names_it_any_more(policy):
     assert end_of(leaving(spec=with_policy(policy), record=BESIDE, observed=FORMER)) == STAYS[policy]
 
 

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from gitops_bg.core import names
 from tests.support import manifests
 from tests.support.cluster.clusters import TestCluster
@@ -60,6 +62,25 @@ def test_folder_that_leaves_with_deletion_policy_delete_takes_everything_along(w
 
     web.wait(lambda: _is_gone(web), "everything is gone")
     web.wait(lambda: web.ledger_events()[-1] == "deleted", "the ledger says so")
+
+
+@pytest.mark.parametrize("policy", ["delete", "orphan"])
+def test_a_service_that_had_another_name_goes_as_the_policy_says(web: App, policy: str) -> None:
+    """Found so: with `delete` it stayed, with our labels, and led to pods that were gone."""
+    world = web.scenario
+    web.spec["deletionPolicy"] = policy
+    web.strategy |= {"activeService": "shop"}
+    web.configure()
+    web.wait(lambda: bool(web.selected("shop")), "the Service of the new name is made")
+    world.settle()
+
+    world.publish("Remove web", {web.folder: None})
+    web.wait(lambda: world.live("bluegreendeployments", web.name) is None, "the app goes")
+    world.settle()
+
+    left = [live for name in ("web", "shop") if (live := world.live("services", name))]
+    assert len(left) == (0 if policy == "delete" else 2)
+    assert not [live for live in left if names.APP in live["metadata"].get("labels", {})]
 
 
 def test_policy_that_comes_with_the_deletion_itself_does_not_count(web: App) -> None:
