@@ -4,12 +4,15 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from gitops_bg.agent.desired.lineage import Followed
 from gitops_bg.agent.desired.reading import Entry, Reading
 from gitops_bg.agent.reconcile.facts import former_names
+from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import Adoption, AppSpec, Strategy
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.internal_error import RecordUnreadable
+from gitops_bg.repo.read.index.hidden import Hidden
 from gitops_bg.spec.app.load import AppConfig
 
 
@@ -63,6 +66,23 @@ def test_the_former_names_of(name):
 def test_an_app_with_a_folder_is_nobody_elses_former_name():
     reading = Reading(entries={app("web"): object()})
     assert former_names(Records({"web": "shp"}), reading, config(MIDDLE)) == ()
+
+
+READ, HIDDEN = Followed("c" * 40), Hidden({"apps/shop": Problem("apps/shop", "is a symbolic link")})
+LEFT = {
+    "it has no folder": (Reading(READ), True),
+    "it has one": (Reading(READ, {app("web"): object()}), False),
+    "its name in another namespace has one": (Reading(READ, {app("web", "pay"): object()}), True),
+    "main was not read yet": (Reading(), False),
+    "main was rewritten, and none of it counts": (Reading(replace(READ, lost="d" * 40)), False),
+    "its folder may be one that cannot be read": (Reading(READ, hidden=HIDDEN), False),
+}
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_a_former_app_has_left_main_only_for_sure(name):
+    reading, left = LEFT[name]
+    assert reading.has_left(app("web")) is left
 
 
 NOW = {

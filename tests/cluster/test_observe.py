@@ -300,20 +300,24 @@ def test_endpoints_of_a_service_that_was_handed_back_are_told_by_their_pods(name
     assert seen.selected == SelectedPods(selected.apps, selected.trouble)
 
 
+SAY_SO = "if shop/web is shop/was under another name, write adopt: {app: was} into"
+TAKES = "which takes over what leads to one version of it"
+FIRST = "counts once main, as it was read, has no folder of shop/was: remove the folder of shop/was, or give shop/web"
 FORMER = {
-    "its file does not say so": (None, "; if shop/web is shop/was under another name, write adopt: {app: was} into"),
-    "its file says so": ("was", ", the former name of shop/web, which takes over what leads to one version of it"),
-    "its file says another": ("else", "; if shop/web is shop/was under another name, write adopt: {app: was} into"),
+    "its file does not say so": (None, (), f"; {SAY_SO}"),
+    "its file says so": ("was", ("was",), f", the former name of shop/web, {TAKES}"),
+    "its file says so, and that one is there": ("was", (), f"; adopt: {{app: was}} {FIRST}"),
+    "its file says another": ("else", ("else",), f"; {SAY_SO}"),
 }
 
 
 @pytest.mark.parametrize("name", FORMER)
 def test_the_advice_about_a_service_of_another_app_where(name: str) -> None:
-    was, advice = FORMER[name]
+    was, left, advice = FORMER[name]
     body, given = service(), config(APP)
     body["metadata"]["ownerReferences"][0] |= {"name": "was"}
     assert given.spec is not None
-    spec = replace(given.spec, adopt=Adoption(app=was) if was else None)
+    spec = replace(given.spec, adopt=Adoption(app=was, left=left) if was else None)
     contents = Contents(app_state(app()), routes=ServiceRoutes({"web": service_state(body)}))
     seen = observe(APP, contents, replace(given, spec=spec), Record()).active_service
     assert seen is not None

@@ -128,7 +128,12 @@ class Reader:
             self._read_groups()
         all_look = self._read_policies(poll) or poll.settings_changed
         self._unread = _NO_POLL
-        return (changed | removed) | (set(self._entries) if all_look else set())
+        touched = changed | removed
+        return touched | self._named_before(touched) | (set(self._entries) if all_look else set())
+
+    def _named_before(self, apps: set[AppKey]) -> set[AppKey]:
+        """The apps that were called so before, as their files say: what they may take over depends on who has left."""
+        return {app for app, former in self._former.items() if former in apps}
 
     def _tell_left_out(self, namespaces: set[str]) -> None:
         """Log namespaces of main that this agent does not manage: perhaps another one does, perhaps somebody forgot."""

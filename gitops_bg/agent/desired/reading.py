@@ -88,6 +88,10 @@ class Reading:
             return ""
         return again.app.name
 
+    def has_left(self, app: AppKey) -> bool:
+        """Whether main has no folder of an app, as far as it was read and counts: unknown is not absent."""
+        return bool(self.followed.commit) and not self.followed.blind and self.found(app) is None
+
     def unread(self, namespace: str) -> Iterator[AppKey]:
         """The apps of a namespace whose ``app.yaml`` cannot be read."""
         return (app for app, entry in self.entries.items() if app.namespace == namespace and entry.config.spec is None)

@@ -95,7 +95,7 @@ def look(
     manifest, record = seen.manifest, noted(app, seen.record)
     config = _config(catalog, reading, app, manifest, record, counts=True)
     formers = former_names(cluster, reading, config) if config else ()
-    observed = cluster.observe(app, _knowing(config, formers), record, now) if config else Observed()
+    observed = cluster.observe(app, _knowing(config, formers, reading), record, now) if config else Observed()
     return Live(manifest, record, observed, seen.version, seen.pull, formers)
 
 
@@ -121,19 +121,23 @@ def _moved_to(cluster: Cluster, app: AppKey) -> str:
         return ""
 
 
-def _knowing(config: AppConfig, formers: tuple[str, ...]) -> AppConfig:
-    """The description with the names that the app had before the one that it says."""
+def _knowing(config: AppConfig, formers: tuple[str, ...], reading: Reading | None) -> AppConfig:
+    """The description with the names that the app had before the one that it says, and which of all have left main;
+    none for sure, where there is no reading that counts.
+    """
     spec = config.spec
-    if spec is None or spec.adopt is None or not formers:
+    if spec is None or spec.adopt is None or not spec.adopt.app:
         return config
-    return replace(config, spec=replace(spec, adopt=replace(spec.adopt, formers=formers)))
+    adopt, namespace = replace(spec.adopt, formers=formers), config.app.namespace
+    left = tuple(name for name in adopt.names if reading and reading.has_left(AppKey(namespace, name)))
+    return replace(config, spec=replace(spec, adopt=replace(adopt, left=left)))
 
 
 def facts_of(catalog: Catalog, reading: Reading, app: AppKey, live: Live) -> Facts | None:
     """Combine main and the live state; None for an app that neither of them describes."""
     knowledge = catalog.relation(reading, app, live.record)
     config = _config(catalog, reading, app, live.manifest, live.record, counts=knowledge.counts)
-    config = _knowing(config, live.formers) if config is not None else None
+    config = _knowing(config, live.formers, reading if knowledge.counts else None) if config is not None else None
     if config is None or config.spec is None:
         return None
     desired = catalog.desired(reading, app, config, live.record, knowledge)

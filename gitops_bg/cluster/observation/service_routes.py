@@ -35,7 +35,7 @@ class ServiceRoutes:
         state = self.services.get(name)
         if state is None:
             return None
-        owner = owner_of(SERVICES, state.meta, look.app, look.was)
+        owner = owner_of(SERVICES, state.meta, look.app, look.adopt)
         digest = digest_in(look.app, dict(state.selector))
         content = reread_json(state.content)
         ports, annotations = content["spec"].get("ports") or [], content["metadata"].get("annotations") or {}

@@ -68,10 +68,19 @@ class Adoption:
     """The names before that one, under which it may serve still: not from the file, but from the records of apps
     without a folder (docs/decisions/0073).
     """
+    left: tuple[str, ...] = ()
+    """Those of all these names that have no folder in main, as it was read: the consent covers no app that is there,
+    and none of which nobody knows.
+    """
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every name that the app had before, the last one first."""
+        return (self.app, *self.formers) if self.app else ()
 
     def was(self, name: str) -> bool:
-        """Whether the app of this name is this one, as it was called before."""
-        return bool(self.app) and name in (self.app, *self.formers)
+        """Whether the app of this name is this one, as it was called before, and has left main."""
+        return name in self.names and name in self.left
 
     @property
     def source(self) -> str:

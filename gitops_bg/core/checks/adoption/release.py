@@ -149,7 +149,7 @@ def selecting(world: World, view: ServiceView, does: str) -> str:
     if view.selected is None or not view.selected.apps:
         return ""
     apps, adopt = view.selected.apps, world.spec.adopt
-    formers = (adopt.app, *adopt.formers) if adopt else ()
+    formers = adopt.names if adopt else ()
     was = next((name for name in formers if names.fit(name) in apps), "")
     ends = f", until {was}, which this app was before, has ended" if was else ""
     return f"Service {view.name} {does} pods of {'app' if len(apps) == 1 else 'the apps'} {', '.join(apps)}{ends}"

@@ -30,7 +30,7 @@ from tests.core.worlds import EARLIER, NOW, SECOND, active, candidate, decided, 
 OF_OLD = (("gitops-bg.dev/app", "old"), ("gitops-bg.dev/digest", "0123456789"))
 BEFORE = replace(service("web", 0), selector=OF_OLD, ours=False, owner="controlled by old", app="old")
 PREVIEW = replace(BEFORE, name="web-preview")
-RENAMED = replace(manual(), adopt=Adoption(app="old"))
+RENAMED = replace(manual(), adopt=Adoption(app="old", left=("old",)))
 
 
 def renamed(view=BEFORE, spec=RENAMED, preview=PREVIEW, **more):
@@ -47,13 +47,19 @@ def renamed(view=BEFORE, spec=RENAMED, preview=PREVIEW, **more):
     )
 
 
-TWICE = replace(manual(), adopt=Adoption(app="mistaken", formers=("old", "oldest")))
+EARLIER_NAMES = ("old", "oldest")
+TWICE = replace(manual(), adopt=Adoption(app="mistaken", formers=EARLIER_NAMES, left=("mistaken", *EARLIER_NAMES)))
 """Another name before the first one had live traffic."""
+IN_MAIN = replace(manual(), adopt=Adoption(app="old"))
+BACK = replace(manual(), adopt=Adoption(app="mistaken", formers=EARLIER_NAMES, left=EARLIER_NAMES))
 TAKEN = {
     "the Service of the app that is named": (BEFORE, RENAMED, True),
     "of the one that this was to be called before": (replace(BEFORE, app="mistaken"), TWICE, True),
     "of one before that, which serves still": (BEFORE, TWICE, True),
     "of any before that": (replace(BEFORE, app="oldest"), TWICE, True),
+    "not where that has a folder, or nobody knows": (BEFORE, IN_MAIN, False),
+    "of one that has left, though the one that is named has not": (BEFORE, BACK, True),
+    "not of the one that is named, which is back": (replace(BEFORE, app="mistaken"), BACK, False),
     "not that of nobody": (replace(BEFORE, app=""), TWICE, False),
     "that of another app": (replace(BEFORE, app="else"), RENAMED, False),
     "one that nobody has, and that selects no app": (replace(BEFORE, app="", unclaimed=True), RENAMED, False),
@@ -88,6 +94,7 @@ def test_a_preview_service_of_somebody_else_is_in_conflict_all_the_same():
     assert foreign_object(renamed(preview=replace(PREVIEW, app="", owner="it is X's"))) == "it is X's"
     assert foreign_object(renamed(spec=manual())) != ""
     assert foreign_object(renamed(spec=TWICE)) == ""
+    assert foreign_object(renamed(spec=IN_MAIN)) == "controlled by old; controlled by old"
 
 
 def written(state):
@@ -128,6 +135,10 @@ PREVIEWS = {
     ),
     "not by an app without a folder": (
         world(active(1), spec=RENAMED, desired={"in_git": False}, observed={"preview_service": PREVIEW}),
+        [],
+    ),
+    "not while the former app has a folder": (
+        world(active(1), spec=IN_MAIN, observed={"preview_service": PREVIEW}),
         [],
     ),
     "not while the app is suspended": (

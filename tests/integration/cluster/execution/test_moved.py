@@ -30,7 +30,7 @@ def agreeing(scene: Scene) -> AppConfig:
     """The folder of the app under its new name."""
     said = config(scene.app)
     assert said.spec is not None
-    return replace(said, spec=replace(said.spec, adopt=Adoption(app="web")))
+    return replace(said, spec=replace(said.spec, adopt=Adoption(app="web", left=("web",))))
 
 
 def lead(scene: Scene, labels: dict[str, str], name: str = "web") -> None:
