@@ -61,14 +61,29 @@ class AuxiliaryObjects:
         self._seen: dict[tuple[AppKey, AuxiliaryObject], AuxiliaryView | None] = {}
         """The last views, for as long as the server does not answer: traffic does not wait for an auxiliary object."""
 
-    def views(self, app: AppKey, app_uid: str, config: AppConfig | None, record: Record) -> tuple[AuxiliaryView, ...]:
-        """The present state of the objects that Git names or the record remembers; none for missing ones."""
+    def views(
+        self, app: AppKey, app_uid: str, config: AppConfig | None, record: Record, *, lost: bool = False
+    ) -> tuple[AuxiliaryView, ...]:
+        """The present state of the objects that Git names or the record remembers; none for missing ones.
+
+        ``lost``: a record that may have remembered a route is gone. It has the name of the app, so it is looked for.
+        """
         given = config.auxiliary_objects.manifests if config is not None else {}
-        if not given and not record.auxiliary_objects:
-            return ()
         wanted = dict.fromkeys((*given, *record.auxiliary_objects))
-        seen = (self._view_or_last(app, app_uid, one, given.get(one), config) for one in wanted)
+        seen = [self._view_or_last(app, app_uid, one, given.get(one), config) for one in wanted]
+        routes = (AuxiliaryObject(kind, app.name) for kind in ROUTES) if lost else ()
+        seen += [self._own_route(app, app_uid, one, config) for one in routes if one not in wanted]
         return tuple(view for view in seen if view is not None)
+
+    def _own_route(
+        self, app: AppKey, app_uid: str, route: AuxiliaryObject, config: AppConfig | None
+    ) -> AuxiliaryView | None:
+        """A route that nobody names any more, if it is ours; None as well where the agent may not look."""
+        try:
+            view = self._view(app, app_uid, route, None, config)
+        except Transient as error:
+            return AuxiliaryView(route, trouble=str(error))  # unknown is not absent: it is looked at again
+        return view if view is not None and not (view.owner or view.former or view.trouble) else None
 
     def carry_out(
         self, app: AppKey, app_uid: str, config: AppConfig | None, action: ApplyAuxiliaryObject | DeleteAuxiliaryObject
@@ -278,7 +293,7 @@ def _owner_of(kind: Kind, meta: Meta, app: AppKey, config: AppConfig | None) -> 
     adopt = config.spec.adopt if config is not None and config.spec is not None else None
     covered = adopt is not None and (kind.name == BUDGET or bool(adopt.app))
     agreed = covered and is_unclaimed(meta, app)
-    return "" if agreed else owner_of(kind, meta, app)
+    return "" if agreed else owner_of(kind, meta, app, adopt)
 
 
 def _is_of_former(meta: Meta, app: AppKey, config: AppConfig | None) -> bool:

@@ -112,7 +112,8 @@ def gather(
     routes = sources.router.current(app, names, adopting=adopting, returning=returning)
     copies = reader.copies(app, in_use=_uses_configuration(config, record))
     uid = state.meta.uid if state is not None else ""
-    beside, anchor = sources.auxiliary_objects.views(app, uid, config, record), sources.anchors.uid(app, uid)
+    beside = sources.auxiliary_objects.views(app, uid, config, record, lost=bool(found))
+    anchor = sources.anchors.uid(app, uid)
     adopted = adopted_from(config, record)
     deployment = sources.deployment(app, adopted) if adopted else None
     contents = Contents(

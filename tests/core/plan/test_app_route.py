@@ -12,6 +12,7 @@ from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import AuxiliaryView
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.plan.app_route import must_unname
+from gitops_bg.core.transitions.versions.auxiliary import remember_auxiliary
 from gitops_bg.core.world import World
 from tests.core.simulation import manual
 from tests.core.worlds import NOW, active, candidate, decided, digest, service, world
@@ -213,6 +214,22 @@ def test_a_route_that_left_git_is_deleted() -> None:
     assert [each for each in decided(state).actions if isinstance(each, act.DeleteAuxiliaryObject)] == [
         act.DeleteAuxiliaryObject(OBJECT, "it left Git")
     ]
+
+
+LEFT = {
+    "it is ours": (AuxiliaryView(OBJECT), {}, True),
+    "it is ours, and the folder cannot be read whole": (AuxiliaryView(OBJECT), {"whole": False}, True),
+    "it is somebody else's": (AuxiliaryView(OBJECT, owner="theirs"), {}, False),
+    "it is being deleted": (AuxiliaryView(OBJECT, deleting=True), {}, False),
+    "nobody knows whether it is there": (AuxiliaryView(OBJECT, trouble="no answer"), {}, True),
+}
+
+
+@pytest.mark.parametrize("case", LEFT)
+def test_a_route_that_is_found_is_remembered_though_nobody_names_it_where(case: str) -> None:
+    view, desired, remembered = LEFT[case]
+    state = world(active(1), observed={"auxiliary_objects": (view,)}, desired=desired)
+    assert remember_auxiliary(state).record.auxiliary_objects == ((OBJECT,) if remembered else ())
 
 
 def test_what_a_gateway_has_against_the_route_is_said() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,51 @@ def test_the_route_outlives_an_object_that_somebody_deletes(routed: App) -> None
     after = route(routed)
     assert after is not None
     assert after["metadata"]["uid"] == found["metadata"]["uid"]
+
+
+def suspended_meanwhile(app: App) -> None:
+    """The route stays while the app is suspended, and its record goes before it is resumed."""
+    app.spec["suspend"] = {"reason": "incident"}
+    app.configure()
+    app.wait_phase("Suspended")
+    del app.strategy["routes"]
+    app.configure()
+    app.scenario.settle()
+    app.delete_object()
+    app.scenario.settle()
+    del app.spec["suspend"]
+    app.configure()
+
+
+def while_no_agent_runs(app: App) -> None:
+    app.scenario.stop()
+    del app.strategy["routes"]
+    app.configure()
+    app.delete_object()
+    app.scenario.start()
+
+
+@pytest.mark.parametrize("happens", [suspended_meanwhile, while_no_agent_runs])
+def test_a_route_that_left_git_goes_though_its_record_is_lost(routed: App, happens: Callable[[App], None]) -> None:
+    """Found so: nobody knew of it any more, and it led requests for ever, also after the app was deleted."""
+    happens(routed)
+    routed.wait_phase("Healthy")
+    routed.scenario.settle()
+    assert route(routed) is None
+
+
+def test_a_route_of_that_name_that_is_not_ours_stays_and_is_in_nobodys_way(routed: App) -> None:
+    while_gone = {"metadata": {"labels": None, "ownerReferences": None}}
+    routed.scenario.stop()
+    path = f"/apis/gateway.networking.k8s.io/v1/namespaces/{routed.key.namespace}/httproutes/web"
+    routed.scenario.cluster.patch(path, while_gone)
+    del routed.strategy["routes"]
+    routed.configure()
+    routed.delete_object()
+    routed.scenario.start()
+    routed.wait_phase("Healthy")
+    routed.scenario.settle()
+    assert route(routed) is not None
 
 
 def test_without_the_gateway_api_the_app_runs_and_says_what_is_missing(

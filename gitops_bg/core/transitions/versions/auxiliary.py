@@ -3,18 +3,24 @@
 from dataclasses import replace
 
 from gitops_bg.core.checks.auxiliary import may_be_live
+from gitops_bg.core.model.auxiliary import ROUTES
 from gitops_bg.core.world import World
 
 
 def remember_auxiliary(world: World) -> World:
     """Remember what Git names, and what it named before as long as that may be live: otherwise nobody would delete it.
+    A route that is found where the record is new was named before.
 
     Where the folder cannot be read whole, nothing has left it. The autoscaler counts until its copy is deleted.
     """
     desired, record = world.desired, world.record
-    if not (desired.auxiliary_objects or record.auxiliary_objects):
+    routes = {
+        view.auxiliary_object for view in world.observed.auxiliary_objects if view.auxiliary_object.kind in ROUTES
+    }
+    known = {*record.auxiliary_objects, *routes}
+    if not (desired.auxiliary_objects or known):
         return world
-    left = (one for one in record.auxiliary_objects if one not in desired.auxiliary_objects)
+    left = (one for one in known if one not in desired.auxiliary_objects)
     staying = (one for one in left if not desired.whole or may_be_live(world.auxiliary_object(one)))
     auxiliary_objects = tuple(sorted((*desired.auxiliary_objects, *staying)))
     autoscaler = desired.autoscaler
