@@ -13,7 +13,7 @@ from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.transitions.git.decisions import override
 from gitops_bg.core.transitions.traffic.abort import abort_rollout
-from gitops_bg.core.transitions.traffic.holds import lift_hold
+from gitops_bg.core.transitions.traffic.holds import lift_hold, without_objection
 from gitops_bg.core.transitions.traffic.promote_full import meant_in_full, promote_full
 from gitops_bg.core.transitions.verdicts.analysis import measure_again, paused_versions, retry_live
 from gitops_bg.core.transitions.versions.versions import start_rollout
@@ -45,9 +45,9 @@ def _abort(world: World, request: Request) -> World:
     stays = (world.record.routing.traffic, back.digest if back else "")
     for version in filter(None, map(world.record.version, about)):
         if version.digest not in stays:
-            world = abort_rollout(world, version, cause=Cause.ABORTED, reason=reason, by=request.by)
-    if back is None:
-        world = _confirm_hold(world)
+            world = _stop(world, version, reason, request.by)
+    if back is None and world.spec.retry and world.spec.retry.number > world.record.operator.retry:
+        world = _confirm_hold(world, world.spec.retry.digest)
     return _leave(world, request, about, back)
 
 
@@ -87,12 +87,22 @@ def _going_back(world: World) -> Version | None:
     return world.incoming if world.switch_kind is SwitchKind.ROLLBACK else None
 
 
-def _confirm_hold(world: World) -> World:
-    """Stop a held version once more: a retry that was not seen before does not lift its hold (decision 17)."""
-    retry, waits = world.spec.retry, awaited(world.desired.looks)
-    if retry is None or retry.number <= world.record.operator.retry or not world.record.held(retry.digest):
-        return world
-    holds = (replace(hold, awaits=waits) if hold.digest == retry.digest else hold for hold in world.record.holds)
+def _stop(world: World, version: Version, reason: str, by: str) -> World:
+    """Hold a version, also one that is held already: what main says, unseen, may lift the former hold, and is no answer
+    to this request (decision 17).
+    """
+    hold = world.record.held(version.digest)
+    if hold is not None and hold.cause.is_bad:
+        return _confirm_hold(world, version.digest)
+    if hold is not None:
+        world = world.with_record(without_objection(world.record, version.digest))
+    return abort_rollout(world, version, cause=Cause.ABORTED, reason=reason, by=by)
+
+
+def _confirm_hold(world: World, digest: str) -> World:
+    """Stop a held version once more: a retry that was not seen before does not lift its hold."""
+    waits = awaited(world.desired.looks)
+    holds = (replace(hold, awaits=waits) if hold.digest == digest else hold for hold in world.record.holds)
     return world.with_record(replace(world.record, holds=tuple(holds)))
 
 
