@@ -16,6 +16,7 @@ from starlette.types import Message
 
 from gitops_bg.agent.groups.commands import GroupCommands
 from gitops_bg.core.groups.model import GroupKey, GroupState, GroupVersion, VersionStage
+from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.repo.write.edits import Edited, EditOrNew
 from gitops_bg.spec.groups.load import load_group
 from gitops_bg.web.app import application
@@ -76,7 +77,7 @@ class _Agent(FakeAgent):
         doubles: list[Any] = [
             SimpleNamespace(reading=SimpleNamespace(groups={_STORE: config})),
             _Main(),
-            SimpleNamespace(seen=lambda _: SimpleNamespace(record=SimpleNamespace(state=state))),
+            SimpleNamespace(seen=lambda _: SimpleNamespace(record=GroupRecord(state=state))),
         ]
         self._commands = GroupCommands(*doubles, pushed=lambda: None, clock=lambda: moment)
 

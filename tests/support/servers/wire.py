@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from enum import StrEnum
+from itertools import cycle
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -60,15 +61,22 @@ class Wire:
         self._cut = threading.Event()
         self._lock = threading.Lock()
         self._fault: Fault | None = None
-        self._every = self._requests = self._left = 0
+        self._gaps: Iterator[int] = iter(())
+        """How many requests there are from one that meets the fault to the next."""
+        self._until = self._left = 0
         self.struck = 0
         """How many requests a fault has met so far."""
         threading.Thread(target=self._accept, daemon=True).start()
 
     def fail(self, fault: Fault, every: int, times: int = 1_000) -> None:
-        """From now on, this becomes of each so-manieth request, so many times."""
+        """From now on, this becomes of about each so-manieth request, so many times.
+
+        The gaps differ: a pass that makes as many requests as one gap would meet the fault at the same place for ever.
+        """
         with self._lock:
-            self._fault, self._every, self._left = fault, every, times
+            self._fault, self._left = fault, times
+            self._gaps = cycle((every, every + 2, every + 1))
+            self._until = next(self._gaps)
 
     def cut(self) -> None:
         """Nobody gets through any more, and who was through is cut off."""
@@ -138,8 +146,10 @@ class Wire:
         with self._lock:
             if self._fault is None or not self._left:
                 return None
-            self._requests += 1
-            is_due = self._requests % self._every == 0
+            self._until -= 1
+            is_due = self._until == 0
+            if is_due:
+                self._until = next(self._gaps)
             self.struck += is_due
             self._left -= is_due
             return self._fault if is_due else None
