@@ -49,7 +49,7 @@ class Known:
     written: dict[str, datetime] = field(default_factory=dict)
     """When the body was last written."""
     comments: dict[int, str] = field(default_factory=dict)
-    """Our last comment on each pull request, by its number."""
+    """Our last comment on each open pull request, by its number."""
 
     def listed(self, pulls: Iterable[Pull]) -> dict[str, Pull]:
         """Take over a full list of the open ones. Return those that were open and are no longer in it.
@@ -64,6 +64,8 @@ class Known:
         if not self.listed_once:
             self.inherited |= found.keys()
         self.open = gone | found
+        numbers = {pull.number for pull in self.open.values()}
+        self.comments = {number: said for number, said in self.comments.items() if number in numbers}
         for branch in found:
             self.ended.pop(branch, None)
             self.asked.add(branch)

@@ -2,10 +2,11 @@
 
 from dataclasses import replace
 
+from gitops_bg.forge.known import Known
 from gitops_bg.forge.offer import DesiredPull, PullSettings
 from gitops_bg.forge.port import PullState
 from tests.forge.fake import Scene
-from tests.forge.offers import NOW, offer
+from tests.forge.offers import NOW, offer, pull_of, want
 from tests.forge.test_worker import SHUT, WEB, begun
 from tests.support.forges.worlds import BRANCH, World
 
@@ -57,3 +58,9 @@ def test_the_next_pull_request_of_the_branch_has_its_own() -> None:
     scene.worker.set_desired(WEB, DesiredPull(offer(6)))
     scene.run()
     assert scene.forge.comments[2] == scene.forge.comments[1] == [f"{EU}\n{OPEN.format('eu')}"]
+
+
+def test_what_was_said_in_one_that_ended_is_not_kept() -> None:
+    known = Known(comments={1: "it waits", 2: "merge this"})
+    known.listed([pull_of(want().draft, number=2)])
+    assert known.comments == {2: "merge this"}

@@ -26,6 +26,19 @@ def turn(app: App) -> None:
     app.scenario.settle()
 
 
+def begin_without_main(web: App) -> None:
+    """A new process looks at the apps before it has read main, moves nothing, and reads it then."""
+    world = web.scenario
+    world.remote.go_down()
+    world.start(fresh_mirror=True)
+    turn(web)
+    assert whose(web) == "web"
+
+    world.remote.come_back()
+    world.wake()
+    turn(web)
+
+
 def test_an_app_takes_no_traffic_from_one_whose_folder_is_in_main(web: App) -> None:
     """Found so: live traffic went to it without a promotion, and the other one had no Service any more."""
     world, shop = web.scenario, beside(web)
@@ -52,14 +65,7 @@ def test_nor_while_main_cannot_be_read(web: App) -> None:
     world, shop = web.scenario, beside(web)
     shop.wait_condition("Adopting")
     world.stop()
-    world.remote.go_down()
-    world.start(fresh_mirror=True)
-    turn(web)
-    assert whose(web) == "web"
-
-    world.remote.come_back()
-    world.wake()
-    turn(web)
+    begin_without_main(web)
     assert whose(web) == "web"
     world.publish("It is shop now", {web.folder: None})
     shop.wait(lambda: whose(web) == "shop", "it takes over once the other one has left")
@@ -69,14 +75,7 @@ def test_a_move_that_nobody_could_read_begins_once_main_can_be_read(web: App) ->
     world = web.scenario
     world.stop()
     shop = web.rename("shop")
-    world.remote.go_down()
-    world.start(fresh_mirror=True)
-    turn(web)
-    assert whose(web) == "web"
-
-    world.remote.come_back()
-    world.wake()
-    turn(web)
+    begin_without_main(web)
     shop.wait(lambda: whose(web) == "shop", "it takes over")
 
 
