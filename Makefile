@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Where tests make their files: in memory, if there is enough.
 IN_MEMORY = TMPDIR="$$(.ci/temporary)"
 
-.PHONY: demo test test-all test-fast lint lock sbom licences docs site bench soak coverage explore histories faults fuzz mutants clean
+.PHONY: demo test test-all test-fast lint lock sbom licences docs site bench soak counts coverage explore histories faults fuzz mutants clean
 
 demo: .venv/.installed
 	$(BIN)/gitops-bg demo
@@ -55,6 +55,10 @@ bench: .venv/.installed
 # Days of a busy repository in an hour: nothing may grow but the history.
 soak: .venv/.installed
 	$(BIN)/python -m tests.bench.soak $(SOAK)
+
+# How large the house is: lines, files, functions, steps, fields; `make counts COUNTS=--names` says which names stand twice.
+counts: .venv/.installed
+	$(BIN)/python -m tests.counts $(COUNTS)
 
 # What CI explores: all of depth 4, and of depth 5 as much of each seed as its share of a million states;
 # `make explore DEPTH=6 MOST=200000` goes deeper.

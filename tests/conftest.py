@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from gitops_bg.cli.demo.gitea import gitea_at_hand
+from tests.counts import seconds
 from tests.support.cluster.clusters import ControlPlaneCluster, SandboxCluster, TestCluster
 from tests.support.cluster.control_plane import HOW_TO_GET_THEM, assets
 from tests.support.forges import gitea
@@ -55,6 +56,14 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(5_000)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say at the end of a run how long each folder took, on all workers together."""
+    reports = [each for kind in terminalreporter.stats.values() for each in kind if isinstance(each, pytest.TestReport)]
+    if lines := seconds.table(reports):
+        terminalreporter.section("seconds and tests of each folder")
+        terminalreporter.write("\n".join(lines) + "\n")
 
 
 @pytest.fixture(scope="session")

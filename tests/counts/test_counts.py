@@ -1,0 +1,92 @@
+"""What `make counts` counts, on files small enough to count by hand."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from tests.counts import model, seconds, source
+from tests.counts.source import Source
+
+SMALL = Source(
+    "gitops_bg/small.py",
+    '''"""The module."""
+
+# Why.
+import os
+
+
+class Public:
+    """A class."""
+
+    size: int = 0
+    """A field."""
+
+    def method(self) -> str:
+        """Say it."""
+        return (
+            os.name
+        )
+
+
+class _Hidden:
+    pass
+''',
+)
+
+
+def test_code_is_what_is_no_blank_line_comment_or_docstring() -> None:
+    assert (SMALL.lines, SMALL.code) == (21, 9)
+
+
+def test_the_body_of_a_function_has_no_docstring() -> None:
+    lengths = source.function_lengths([SMALL])
+    assert (lengths.number, lengths.longest.lines, lengths.longest.place) == (1, 4, "gitops_bg/small.py:13 method")
+
+
+def test_only_public_classes_of_two_files_are_shared() -> None:
+    twin = Source("gitops_bg/twin.py", "class Public: ...\nclass _Hidden: ...\n")
+    assert source.shared_names([SMALL, twin]) == {"Public": ["gitops_bg/small.py", "gitops_bg/twin.py"]}
+    assert source.shared_names([SMALL]) == {}
+
+
+@dataclass
+class _Part:
+    one: int
+    two: int
+
+
+@dataclass
+class _Whole:
+    parts: tuple[_Part, ...]
+    last: _Part | None
+
+
+def test_fields_of_a_record_are_those_of_its_parts_too_each_type_once() -> None:
+    assert model.fields_of(_Whole) == 4
+
+
+def test_the_files_of_the_tree_are_found() -> None:
+    product = {each.path for each in source.sources(source.PRODUCT, without=source.TOOLS)}
+    assert "gitops_bg/core/engine.py" in product
+    assert not any(path.startswith(source.TOOLS) for path in product)
+
+
+@dataclass
+class _Report:
+    nodeid: str
+    when: str
+    duration: float
+
+
+def test_setup_and_call_of_all_tests_of_a_folder_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seconds, "LEAST", 2)
+    one = "tests/core/checks/gating/test_a.py::test_one"
+    reports = [_Report(one, "setup", 1.0), _Report(one, "call", 2.0), _Report("tests/cli/test_b.py::test", "call", 4.0)]
+    assert [line.split() for line in seconds.table(reports)] == [
+        ["4.0", "s", "1", "tests/cli"],
+        ["3.0", "s", "1", "tests/core/checks"],
+    ]
+
+
+def test_a_run_of_a_few_tests_prints_no_table() -> None:
+    assert seconds.table([_Report("tests/cli/test_b.py::test", "call", 4.0)]) == []
