@@ -80,6 +80,7 @@ from gitops_bg.repo.write.group_branches import GroupBranches, OfferedFolder
 from gitops_bg.repo.write.own_signature import OwnKey
 from gitops_bg.repo.write.promotion import PrimaryChange, PrimaryOutcome, Promotions
 from gitops_bg.spec.app.layout import PRIMARY_FILE, SETTINGS_FILE, Places
+from gitops_bg.spec.app.settings import default_settings, read_settings
 from gitops_bg.spec.policies.changes import PoliciesAt
 
 _HURRIED = 4
@@ -109,6 +110,7 @@ class Repository:
         keys = KeyFiles(settings.verification) if settings.verification is not None else None
         self._lock = threading.RLock()
         self._suspect = False
+        self._unnamed = False
         self._mirror = mirror = Mirror(settings)
         self._trees = trees = Trees(mirror)
         self._index = AppIndex(mirror, trees)
@@ -205,10 +207,30 @@ class Repository:
             if self._suspect:
                 self._rebuild()
             try:
-                return self._poller.poll()
+                poll = self._poller.poll()
             except MirrorBroken:
                 self._rebuild()
-                return self._poller.poll()
+                poll = self._poller.poll()
+            self._note_agent(poll)
+            return poll
+
+    def _note_agent(self, poll: Poll) -> None:
+        """Note who the agent is by the settings of main, for whoever reads its ledger or commits in its name. A main
+        that was rewritten, and settings that cannot be read, say nothing new.
+        """
+        self._unnamed = self._unnamed or poll.settings_changed
+        if not self._unnamed or poll.rewritten:
+            return
+        try:
+            content = self.settings_file()
+        except BaseException:
+            self._poller.take_back()
+            raise
+        settings, _ = read_settings(content) if isinstance(content, bytes) else (None, ())
+        author = (settings or default_settings()).commit_author if settings or content is None else None
+        if author is not None:
+            self._committer.agent_is(author.name, author.email)
+        self._unnamed = False
 
     def begin_again(self) -> None:
         """Make the next poll report everything, as the first one does."""
@@ -585,11 +607,6 @@ class Repository:
         """Append a signed withdrawal of an approval; returns the commit. Raises as ``commit_primaries``."""
         with self._guarded(), self._writing():
             return self._approval_writer.withdraw(app, approval, self._poller.head(), reason=reason)
-
-    def commit_as(self, name: str, email: str) -> None:
-        """Set the author of the agent's commits, instead of the one in the settings."""
-        with self._lock:
-            self._committer.commit_as(name, email)
 
     def commit_primaries(self, changes: Sequence[PrimaryChange]) -> Mapping[AppKey, PrimaryOutcome]:
         """Commit ``primary.yaml`` of apps to main: one commit for each app, one push, compare-and-swap.

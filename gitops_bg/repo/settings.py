@@ -14,7 +14,7 @@ _CLUSTER = re.compile(r"[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?", re.ASCII)
 
 
 AGENT = ("gitops-bg", "gitops-bg@localhost")
-"""The author of the agent's commits unless gitops-bg.yaml names another."""
+"""The agent, as its commits name it, unless gitops-bg.yaml says another name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +40,10 @@ class RepositorySettings:
     directory: Path
     """The directory of the mirror; only this process works in it."""
     branch: str = "main"
-    author_name: str = AGENT[0]
-    author_email: str = AGENT[1]
+    author: tuple[str, str] | None = None
+    """The name and mail address of the person whose commits these are; None: they are the agent's, whose name is a
+    setting of the repository (``commitAuthor``).
+    """
     username: str = "git"
     """The user name for the https token; most forges accept any."""
     token_file: Path | None = None

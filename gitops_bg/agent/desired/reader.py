@@ -179,8 +179,6 @@ class Reader:
             self._settings = settings or self._settings
         if not self._settings_problems:
             self._good_settings = content if isinstance(content, bytes) else None
-        author = self._settings.commit_author
-        self._repository.commit_as(author.name, author.email)
 
     def _read_shared(self, poll: Poll) -> set[AppKey]:
         """Read what apps share; return the apps for which it changed."""

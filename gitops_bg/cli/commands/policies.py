@@ -13,6 +13,7 @@ from gitops_bg.cli.exit_codes import NOT_SO, OK
 from gitops_bg.cli.options.durations import seconds
 from gitops_bg.cli.options.options import GitOptions, OutputOptions, PlaceOptions
 from gitops_bg.cli.reporting import problem_line
+from gitops_bg.cli.session.ledger_doubts import tell_doubts
 from gitops_bg.cli.session.past import past_promotions
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.listing import Column, Line, Listing
@@ -103,6 +104,7 @@ def replay(
 
     Example: gitops-bg policies replay --since 90d --policies ./policies
     """
+    output = Output(out)
     with Session(git, place=place, with_ledger=True) as session:
         if policies and as_they_were:
             raise UsageError("--policies and --as-they-were say which policies to judge by: give one of them")
@@ -110,6 +112,7 @@ def replay(
         apps = [app for app in session.repository.apps() if place.namespace in ("", app.namespace)]
         begin = datetime.now(UTC) - timedelta(seconds=seconds(since))
         people = _people(session, policies)
+        tell_doubts(session.repository, output)
         past = [each for app in sorted(apps) for each in past_promotions(session.repository, app, begin, people)]
         past.sort(key=lambda each: each.at)
         if as_they_were:
@@ -117,7 +120,6 @@ def replay(
         else:
             found = replayed(given, past)
     data = {"promotions": [_json(each) for each in found], "policies": _by_policy(found)}
-    output = Output(out)
     if output.json:
         output.data(data)
     else:

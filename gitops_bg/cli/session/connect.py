@@ -13,7 +13,7 @@ from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options.options import GitOptions, VerifyOptions
 from gitops_bg.repo.git.errors import DiskProblem, MirrorInUse
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.settings import AGENT, RepositorySettings, VerificationSettings
+from gitops_bg.repo.settings import RepositorySettings, VerificationSettings
 
 NO_CLUSTER = "default"
 """The name of the ledger if no option names one."""
@@ -24,10 +24,8 @@ def repository_settings(
 ) -> RepositorySettings:
     """Return the settings of the repository; commits have ``author``, if one is given."""
     credential_file("--git-token-file", options.git_token_file)
-    name, email = author or AGENT
     return RepositorySettings(
-        author_name=name,
-        author_email=email,
+        author=author,
         url=repository_url(options.repo),
         cluster=cluster,
         directory=directory,

@@ -62,8 +62,6 @@ class Session(LiveSession):
         catalog = Catalog(self.repository, wanted, lambda: self._remembered(wanted) if mains is None else mains)
         self.repository.begin_again()
         catalog.refresh()
-        if self._author:
-            self.repository.commit_as(*self._author)
         return catalog
 
     def app_in_git(self, name: str) -> AppKey:

@@ -39,18 +39,25 @@ class Committer:
     def __init__(self, mirror: Mirror, clock: Callable[[], datetime]) -> None:
         self._mirror = mirror
         self._clock = clock
-        self._author = (_plain(mirror.settings.author_name), _plain(mirror.settings.author_email))
-        self._names = {self._identity(), _identity(AGENT)}
+        self._agent = AGENT
+        self._names = {_identity(AGENT)}
 
     @property
     def names(self) -> frozenset[str]:
-        """The names, ``name <email>``, under which agents commit: this one since it started, and all at first."""
+        """The names, ``name <email>``, under which agents commit: those of the settings since the start, and the one
+        that all have at first. A person's is none of them.
+        """
         return frozenset(self._names)
 
-    def commit_as(self, name: str, email: str) -> None:
-        """Set the author of later commits."""
-        self._author = (_plain(name), _plain(email))
-        self._names.add(self._identity())
+    def agent_is(self, name: str, email: str) -> None:
+        """Set the name of the agent; later commits have it, unless a person makes them."""
+        self._agent = (_plain(name), _plain(email))
+        self._names.add(_identity(self._agent))
+
+    @property
+    def _author(self) -> tuple[str, str]:
+        name, email = self._mirror.settings.author or self._agent
+        return _plain(name), _plain(email)
 
     def build(self, drafts: Sequence[Draft]) -> list[str]:
         """Build the commits, in order, and return their ids. The caller leaves out drafts that change nothing."""

@@ -10,7 +10,7 @@ from uuid import uuid4
 from gitops_bg.core.errors import GitopsBgError, InvalidInput, Transient
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.repo.git.output import text
-from gitops_bg.repo.settings import RepositorySettings, VerificationSettings
+from gitops_bg.repo.settings import AGENT, RepositorySettings, VerificationSettings
 from gitops_bg.repo.verification.key_files import SIGNERS
 from gitops_bg.repo.verification.main_verifier import MainVerifier
 from gitops_bg.repo.verification.signatures import Signature
@@ -51,7 +51,9 @@ class OwnKey:
             message = f"{key} signs commits that are not verified: {signature.doubt}"
             raise InvalidInput(
                 Problem(
-                    _OPTION, message, remedy=f"add this line to {listed}: {self._settings.author_name} {_public(key)}"
+                    _OPTION,
+                    message,
+                    remedy=f"add this line to {listed}: {(self._settings.author or AGENT)[0]} {_public(key)}",
                 )
             )
         self._known = (self._verifier.digest, signature.principal)

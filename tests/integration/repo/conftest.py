@@ -40,10 +40,10 @@ def opened(tmp_path: Path, remote: GitRemote) -> Iterator[Opener]:
     """Opens a Repository on `remote`, or on another URL; all are closed at the end."""
     with ExitStack() as stack:
 
-        def open_one(url: str = "", mirror: str = "mirror", **settings: object) -> Repository:
+        def open_one(url: str = "", mirror: str = "mirror", at: datetime = NOON, **settings: object) -> Repository:
             given: dict[str, object] = {"cluster": "prod", "directory": tmp_path / mirror, **settings}
             made = RepositorySettings(url=url or remote.url, **given)  # type: ignore[arg-type]
-            return stack.enter_context(Repository(made, clock=lambda: NOON, sleep=lambda _: None))
+            return stack.enter_context(Repository(made, clock=lambda: at, sleep=lambda _: None))
 
         yield open_one
 

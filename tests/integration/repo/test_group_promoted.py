@@ -341,7 +341,7 @@ def signing(team: Team, tmp_path: Path, opened: Opener) -> Repository:
     key = make_key(tmp_path, "key of ben")
     team.remote.write("policies/people.yaml", SIGNING)
     team.remote.publish("Signers", {"policies/allowed_signers": key.line("ben")})
-    return opened(mirror="ben", signing_key=key.private, author_name="Ben", author_email="ben@home.example")
+    return opened(mirror="ben", signing_key=key.private, author=("Ben", "ben@home.example"))
 
 
 def signed(repository: Repository) -> tuple[bool, str]:

@@ -39,7 +39,7 @@ def grace(tmp_path: Path) -> Key:
 @pytest.fixture
 def signing(opened: Opener, grace: Key) -> Repository:
     """Grace's own mirror, which signs."""
-    repository = opened(mirror="grace", signing_key=grace.private, author_name="Grace", author_email="g@example.com")
+    repository = opened(mirror="grace", signing_key=grace.private, author=("Grace", "g@example.com"))
     repository.follow_approvals(True)
     repository.poll()
     return repository
@@ -337,7 +337,7 @@ def test_without_anybody_who_asks_the_branches_are_not_looked_at(
 
 def test_two_who_approve_at_once_are_both_on_the_branch(signing: Repository, opened: Opener, tmp_path: Path) -> None:
     bob = make_key(tmp_path, "bob key")
-    other = opened(mirror="bob", signing_key=bob.private, author_name="Bob", author_email="b@example.com")
+    other = opened(mirror="bob", signing_key=bob.private, author=("Bob", "b@example.com"))
     other.follow_approvals(True)
     other.poll()
     approve(signing)

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 import typer
 
 from gitops_bg.cli.commands.group.arguments import Group
-from gitops_bg.cli.errors import ObjectNotFound
 from gitops_bg.cli.options.app_names import app_name
 from gitops_bg.cli.options.options import FileOptions
 from gitops_bg.cli.session.group_session import group_in_git
+from gitops_bg.cli.session.ledger_doubts import demanded, tell_doubts
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.listing import Column, Line, Listing
 from gitops_bg.cli.views.output import Output, said
@@ -42,9 +42,8 @@ def history(
     output = Output(at.out)
     with Session(at.git, place=at.place, with_ledger=True) as session:
         key, branch = _meant(session, group, at.place.namespace), session.repository.settings.state_branch
-        rows = session.repository.group_history(key, limit)
-    if not rows:
-        raise ObjectNotFound(f"the ledger {branch} knows nothing of {key}; which cluster? See --cluster")
+        rows = demanded(session.repository, key, session.repository.group_history(key, limit))
+        tell_doubts(session.repository, output, key)
     if output.json:
         output.data({"group": str(key), "ledger": branch, "entries": list(map(_json, rows))})
     else:

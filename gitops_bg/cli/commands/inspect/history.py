@@ -8,10 +8,11 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from gitops_bg.cli.errors import ObjectNotFound, UsageError
+from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.app_names import an_app
 from gitops_bg.cli.options.options import NAME, AppOptions
+from gitops_bg.cli.session.ledger_doubts import demanded, tell_doubts
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.listing import Column, Line, Listing
 from gitops_bg.cli.views.output import Output, said
@@ -77,11 +78,9 @@ def history(
         if overrides:
             return _show_overrides(output, repository, at.place.namespace, key, limit)
         assert key is not None
-        entries = list(repository.history(key, limit))
-        held = _held(repository.primaries(key), key) if entries else {}
-        changes = repository.policy_changes() if entries else ()
-    if not entries:
-        raise ObjectNotFound(f"the ledger {branch} knows nothing of {key}; which cluster? See --cluster")
+        entries = demanded(repository, key, repository.history(key, limit))
+        tell_doubts(repository, output, key)
+        held, changes = _held(repository.primaries(key), key), repository.policy_changes()
     rows = [Row(each, key, held) for each in entries]
     told = with_policies(rows, changes)[:limit]
     if output.json:
@@ -94,6 +93,7 @@ def history(
 def _show_overrides(output: Output, repository: Repository, namespace: str, app: AppKey | None, limit: int) -> None:
     """Show every promotion in spite of a policy, newest first."""
     apps = [app] if app else sorted(each for each in repository.positions() if namespace in ("", each.namespace))
+    tell_doubts(repository, output, *apps[: bool(app)])
     found = (Row(each, one) for one in apps for each in repository.history(one))
     rows = sorted((each for each in found if each.event is Event.OVERRIDDEN), key=lambda row: row.at, reverse=True)
     if output.json:

@@ -62,6 +62,8 @@ class _Asked:
     reason: str
     patience: PatienceOptions
     wait: bool
+    by: str = ""
+    """The author of the commit, where there is one."""
     to: int | None = None
     """The number of that version, once the app is known."""
 
@@ -84,7 +86,9 @@ def rollback(
         with Session(kube=at.kube, place=at.place) as session:
             key = session.app(app)
         return _offline(at.kube, key, asked, who(commit.person.author), output)
-    with Session(at.git, at.kube, at.place, author(commit.person.author), with_ledger=True) as session:
+    by = author(commit.person.author)
+    with Session(at.git, at.kube, at.place, by, with_ledger=True) as session:
+        asked = replace(asked, by="{} <{}>".format(*by))
         return _through_git(session, at.kube, session.app(app), asked, output)
 
 
@@ -93,14 +97,14 @@ def _through_git(session: Session, kube: ClusterOptions, app: AppKey, asked: _As
     world = facts.world(session.now)
     asked = replace(asked, to=number_named(asked.named, world, session))
     version, content = _goal(session, facts, world, asked)
-    settings = session.repository.settings
-    by, reason = f"{settings.author_name} <{settings.author_email}>", asked.reason
     content = content or content_of(session, facts, world, version)
-    change = change_to(facts, world, version, Event.ROLLED_BACK, by=by, reason=reason, content=content)
+    change = change_to(facts, world, version, Event.ROLLED_BACK, by=asked.by, reason=asked.reason, content=content)
     proposed = propose(session, output, change)
     if asked.wait and not proposed.branch:
         wait_for_traffic(session, kube, app, version.digest, asked.patience.timeout)
-    code = report_proposal(output, proposed, change, settings.branch, changes=changed_by(facts, change))
+    code = report_proposal(
+        output, proposed, change, session.repository.settings.branch, changes=changed_by(facts, change)
+    )
     if proposed.branch:
         output.line(f"or, if it cannot wait: gitops-bg rollback {app} --offline", "yellow")
     return code

@@ -421,14 +421,19 @@ class TestOthersAtTheBranch:
         assert (repository.positions()[WEB], repository.ledger_doubts()) == (Position("life-0", 5), {})
 
     def test_commits_under_a_name_that_main_gives_the_agent_are_its_own_once_that_is_read(
-        self, repository: Repository, opened: Opener
+        self, repository: Repository, opened: Opener, remote: GitRemote
     ) -> None:
-        repository.commit_as("Deployer.", "bot@example.com")
+        settings = "apiVersion: gitops-bg.dev/v1alpha1\nkind: Settings\n"
+        named = f"{settings}commitAuthor: {{name: Deployer., email: bot@example.com}}\n"
+        remote.publish("a name", {"gitops-bg.yaml": named})
+        repository.poll()
+        remote.publish("no name", {"gitops-bg.yaml": settings})
         repository.publish({WEB: batch(entry(1), state=AppState(active_digests=(ONE,)))})
         fresh = opened(mirror="fresh")
         fresh.poll()
         assert "Deployer" in fresh.ledger_doubts()[WEB]
-        fresh.commit_as("Deployer.", "bot@example.com")
+        remote.publish("a name again", {"gitops-bg.yaml": named})
+        fresh.poll()
         memory = fresh.memory(WEB)
         assert (fresh.ledger_doubts(), memory and memory.active_digests) == ({}, (ONE,))
         assert fresh.positions()[WEB] == Position("life-1", 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from gitops_bg.repo.git.errors import PushRefused
@@ -9,7 +11,7 @@ from gitops_bg.repo.ledger import policy_log
 from gitops_bg.repo.ledger.policy_file import KEPT, PolicyChange, PolicyDocument, parse, render
 from gitops_bg.repo.repository import Repository
 from tests.fixtures.repos.texts import policy
-from tests.integration.repo.conftest import Opener, git_calls
+from tests.integration.repo.conftest import NOON, Opener, git_calls
 from tests.integration.repo.ledger.test_group_ledger import STORE, batch, entry
 from tests.support.git.remote import GitRemote
 
@@ -69,7 +71,7 @@ def test_of_two_that_write_at_once_the_second_looks_again(
     repository: Repository, opened: Opener, remote: GitRemote
 ) -> None:
     remote.publish("Calm", {FILE: CALM})
-    other = opened(mirror="other", author_name="the other agent")
+    other = opened(mirror="other", at=NOON + timedelta(seconds=1))
     repository.poll()
     other.poll()
     assert repository.publish_policies()

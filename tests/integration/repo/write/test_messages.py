@@ -140,7 +140,7 @@ def test_an_event_without_versions_reads_well() -> None:
 
 
 def test_author_names_cannot_break_a_commit(opened: Opener, remote: GitRemote) -> None:
-    repository = opened(author_name="a <b>\ncommitter c", author_email="x@y>\n")
+    repository = opened(author=("a <b>\ncommitter c", "x@y>\n"))
     repository.poll()
     repository.commit_primaries([change(repository)])
     assert (
