@@ -37,7 +37,7 @@ def members_available(world: GroupWorld, version: str) -> GateResult:
 
 
 def not_failed_before(world: GroupWorld, version: str) -> GateResult:
-    """A promotion or rollback that failed waits for another commit: trying the same again would fail again."""
+    """A promotion that failed waits for another commit: trying the same again would fail again."""
     failed = world.record.failed
     if failed is None or (failed.target, failed.content) != (version, world.content(version)):
         return GateResult(GateKind.HOLD, open=True, reason=f"nothing holds {version}")
@@ -90,8 +90,8 @@ BEFORE_PROMOTION: tuple[Gate, ...] = (
 )
 # An analysis and hooks begin once main names the version: nobody could merge what waits for them.
 BEFORE_MERGE: tuple[Gate, ...] = tuple(each for each in BEFORE_PROMOTION if each is not pre_promotion)
-# The way back waits for nothing that is new: only for pods to go to. No policy stands in it (I6).
-BEFORE_ROLLBACK: tuple[Gate, ...] = (knows_routes, not_failed_before, members_available)
+# The way back waits for pods to go to, and for nobody: no policy, no Gateway and no failure stands in it (I6).
+BEFORE_ROLLBACK: tuple[Gate, ...] = (members_available,)
 
 
 def gates_of(world: GroupWorld, version: str) -> tuple[GateResult, ...]:

@@ -58,13 +58,20 @@ def members_of(state: GroupState) -> dict[str, str]:
 
 def is_in_place(world: GroupWorld) -> bool:
     """Whether all that shall be live is live, and no Gateway has anything against it; for backends see `unresolved`."""
+    live = [world.observed.routes.get(each.name) for each in wanted_routes(world)]
+    against = any(each is not None and (each.foreign or each.accepted is False) for each in live)
+    return is_written(world) and not against and not foreign_service(world)
+
+
+def is_written(world: GroupWorld) -> bool:
+    """Whether all that shall be live is written, as far as it is the group's, whatever a Gateway says of it. A way back
+    waits for no more (I6).
+    """
     routes, live = {each.name: as_stored(each) for each in wanted_routes(world)}, world.observed.routes
-    own = {name for name, each in live.items() if not each.foreign}
-    taken = all(
-        name in own and live[name].route == route and live[name].accepted is not False for name, route in routes.items()
-    )
+    own = {name: each.route for name, each in live.items() if not each.foreign}
+    said = all(own.get(name) == route for name, route in routes.items() if name in own or name not in live)
     followed = all(_is_followed(world, service, member) for service, member in wanted_services(world).items())
-    return taken and followed and own <= routes.keys()
+    return said and followed and own.keys() <= routes.keys()
 
 
 def _is_followed(world: GroupWorld, service: str, member: str) -> bool:
@@ -72,7 +79,7 @@ def _is_followed(world: GroupWorld, service: str, member: str) -> bool:
     leave the version must not wait for them. On the way back it must not stay with the version that is left, either.
     """
     live, moving = world.observed.services.get(service), world.record.transition
-    if live is not None and live.member == member:
+    if live is not None and (live.member == member or live.foreign):
         return True
     if moving is None or moving.step is TransitionStep.SWITCH or world.answers(member):
         return False

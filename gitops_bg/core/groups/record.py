@@ -39,6 +39,11 @@ class Transition:
     withdrawn: str = ""
     """Why it goes back to where it came from; empty while it goes on."""
 
+    @property
+    def goes_back(self) -> bool:
+        """Whether requests go back by it: then it waits for nobody (I6)."""
+        return bool(self.withdrawn) or self.kind is TransitionKind.ROLLBACK
+
 
 @dataclass(frozen=True, slots=True)
 class DeletedVersion:
@@ -51,8 +56,8 @@ class DeletedVersion:
 
 @dataclass(frozen=True, slots=True)
 class FailedTransition:
-    """A promotion or rollback that does not begin again by itself: the Gateway did not take it in time, or what it
-    brought did not pass its analysis.
+    """A promotion that does not begin again by itself: the Gateway did not take it in time, or what it brought did not
+    pass its analysis.
     """
 
     target: str

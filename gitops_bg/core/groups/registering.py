@@ -82,8 +82,13 @@ def drop_services(world: GroupWorld) -> GroupWorld:
 
 
 def _is_on_the_move(world: GroupWorld, version: str) -> bool:
-    """Whether traffic moves from or to a version, or may go back to it: what it has stays until that is over."""
-    moving = world.record.transition
+    """Whether traffic moves from or to a version, or may go back to it: what it has stays until that is over.
+
+    A Gateway that has not taken the last move yet still leads requests to the version that was left.
+    """
+    record, moving = world.record, world.record.transition
+    if record.left_at is not None and record.moves and record.moves[-1].source == version:
+        return True
     return version == world.fallback or (moving is not None and version in (moving.source, moving.target))
 
 

@@ -18,6 +18,7 @@ from gitops_bg.core.groups.plan import (
     after_of,
     foreign_service,
     is_in_place,
+    is_written,
     unexplained,
     unresolved,
     wanted_routes,
@@ -73,7 +74,8 @@ def advance(world: GroupWorld) -> GroupWorld:
         left = world.record.left_at
         done = left is not None and is_in_place(world) and not _awaits_gateway_status(world, left)
         return world.with_record(leaving=(), left_at=None) if done else world
-    if not _is_taken(world, moving) or _awaits_gateway_status(world, moving.step_since):
+    waits = not moving.goes_back and _awaits_gateway_status(world, moving.step_since)
+    if waits or not _is_taken(world, moving):
         return world
     if moving.withdrawn:
         world = world.with_event(GroupEvent.TRANSITION_WITHDRAWN, f"{moving.source} stays active: {moving.withdrawn}")
@@ -86,7 +88,10 @@ def advance(world: GroupWorld) -> GroupWorld:
 
 
 def give_up(world: GroupWorld) -> GroupWorld:
-    """Go back where the Gateway does not take the routes of a step in time, a gate has shut, or the target is gone."""
+    """Go back where the Gateway does not take the routes of a step in time, a gate has shut, or the target is gone.
+
+    A rollback waits for no Gateway; one that cannot be written, because its pods are gone, begins again.
+    """
     moving = world.record.transition
     if moving is None or moving.withdrawn:
         return world
@@ -102,8 +107,8 @@ def give_up(world: GroupWorld) -> GroupWorld:
         return _withdrawn(world, moving, shut) if waits else world
     waited = f"{world.spec.progress_deadline_seconds} s were not enough for {moving.kind.lower()} to {moving.target}"
     reason = f"{waited}: {waits_for(world) or 'the Gateway did not take its routes'}"
-    if world.record.failed is not None:
-        return _withdrawn(world, moving, reason)  # It is the way back from what failed, which begins again.
+    if moving.goes_back:
+        return _withdrawn(world, moving, reason)  # Nothing holds a way back: it begins again.
     content = world.content(moving.target)
     failed = FailedTransition(moving.target, moving.source, content, reason, world.now)
     return _withdrawn(world.with_record(failed=failed), moving, reason)
@@ -159,20 +164,19 @@ def _finished(world: GroupWorld, moving: Transition) -> GroupWorld:
 
 
 def _is_taken(world: GroupWorld, moving: Transition) -> bool:
-    """Whether a step is done, unless a Gateway is still silent.
+    """Whether a step is done: on the way back, once it is written (I6).
 
-    A promotion also waits for backends that the Gateway does not find, unless a member that does not answer explains
-    it. The way back does not: what it leads to has been found before, and no candidate may be in its way (I6).
+    A promotion waits for the Gateway, also for backends that it does not find, unless a member that does not answer
+    explains it.
     """
-    return is_in_place(world) and not (_is_on_its_way(moving) and unexplained(world))
-
-
-def _is_on_its_way(moving: Transition | None) -> bool:
-    return moving is not None and moving.kind is TransitionKind.PROMOTION and not moving.withdrawn
+    if moving.goes_back:
+        return is_written(world)
+    return is_in_place(world) and not unexplained(world)
 
 
 def _awaits_gateway_status(world: GroupWorld, since: datetime) -> bool:
     """Whether a Gateway has said nothing of some route yet, or has not found what a promotion brings, and may still."""
     silent = any(live.accepted is None and not live.foreign for live in world.observed.routes.values())
-    silent = silent or (_is_on_its_way(world.record.transition) and any(unresolved(world)))
+    moving = world.record.transition
+    silent = silent or (moving is not None and not moving.goes_back and any(unresolved(world)))
     return silent and world.now < since + timedelta(seconds=GATEWAY_STATUS_GRACE_SECONDS)

@@ -9,6 +9,7 @@ import pytest
 
 from gitops_bg.core.groups.desired import DesiredGroup, GroupSpec
 from gitops_bg.core.groups.engine import decide_group
+from gitops_bg.core.groups.model import TransitionStep
 from gitops_bg.core.groups.observed import LedgerPosition, ObservedGroup
 from gitops_bg.core.groups.record import GroupLedgerEntry, GroupRecord
 from gitops_bg.core.groups.reporting.events import GroupEvent
@@ -39,16 +40,17 @@ def promoting_silently(world: World) -> None:
 
 
 def going_back(world: World) -> None:
-    promoting(world)
-    world.active = "v1"
     world.settle()
+    world.active = "v2"
+    while world.record.transition is None or world.record.transition.step is not TransitionStep.SWITCH:
+        world.step()
+    world.active, world.accepts, world.says = "v1", False, "BackendNotFound: cart-v2"
 
 
 def rolling_back(world: World) -> None:
     world.active = "v2"
     world.settle()
     world.active, world.accepts, world.says = "v1", False, "Pending: soon"
-    world.settle()
 
 
 def waiting(world: World) -> None:

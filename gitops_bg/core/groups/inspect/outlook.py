@@ -8,7 +8,7 @@ from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.model import Endpoint, GroupKey, TransitionStep, VersionStage
 from gitops_bg.core.groups.observed import ObservedGroup
-from gitops_bg.core.groups.record import GroupRecord, TransitionKind
+from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.reporting.status import PROMOTION_REJECTED, RECORD_LOST
 from gitops_bg.core.groups.world import UNKNOWN_MEMBER, member_name
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
@@ -94,8 +94,9 @@ def _moving(group: _Group) -> Outlook | None:
         return None
     if moving.withdrawn:
         return Outlook(f"requests stay with {moving.source}, or go back to it: {moving.withdrawn}")
-    back = Advice(f"go back to {moving.source}", f"gitops-bg group rollback {group.key} {moving.source}")
-    advice = (back,) if moving.kind is TransitionKind.PROMOTION else ()  # Nobody is led back to what they left.
+    if moving.goes_back:
+        return Outlook(f"requests go back from {moving.source} to {moving.target} now, whatever the Gateway says")
+    advice = (Advice(f"go back to {moving.source}", f"gitops-bg group rollback {group.key} {moving.source}"),)
     if moving.step is TransitionStep.PREPARE:
         said = "once the Gateway has taken the rules with the version's header, all other requests move"
         return Outlook(f"{said} from {moving.source} to {moving.target}", advice)

@@ -1,0 +1,121 @@
+"""Going back waits for nobody (I6): it is written whatever the Gateway says, and holds nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from gitops_bg.core.groups.model import TransitionStep
+from gitops_bg.core.model.conditions import Phase
+from tests.core.groups.simulation import World, store, version
+
+
+def refusing(world: World) -> World:
+    """Its Gateway takes no routes from now on."""
+    world.accepts, world.says = False, "the certificate has expired"
+    return world
+
+
+def serving_v2() -> World:
+    world = store(active="v2")
+    world.settle()
+    assert world.stages == "v1L v2A"
+    return world
+
+
+@pytest.mark.parametrize("accepts", [False, None], ids=["it refuses", "it never says anything"])
+def test_a_rollback_is_written_and_done_at_once_whatever_the_gateway_says(accepts: bool | None) -> None:
+    """Found so: it stayed in its first step, was withdrawn at its deadline, held, and not tried again."""
+    world = refusing(serving_v2())
+    world.accepts, world.active = accepts, "v1"
+    decision = world.settle()
+    assert (world.stages, world.ask("/cart"), world.services["cart"]) == ("v1A v2C", "cart-v1", "cart-v1")
+    assert (world.record.transition, world.record.failed) == (None, None)
+    assert (decision.phase is Phase.HEALTHY) is (accepts is None), "what the Gateway does not take is said"
+
+
+def test_what_the_gateway_refuses_of_a_rollback_is_said_until_it_takes_it() -> None:
+    world = refusing(serving_v2())
+    world.active = "v1"
+    world.settle()
+    world.after(700).settle()
+    said = next(each for each in world.decide().conditions if each.type == "RoutesAccepted")
+    assert (said.status, said.message) == (False, "store: the certificate has expired")
+    world.accepts = True
+    assert world.settle().phase is Phase.HEALTHY
+    assert world.stages == "v1A v2C"
+
+
+def test_every_request_is_answered_by_a_version_that_it_may_have_while_a_rollback_is_written() -> None:
+    world = refusing(serving_v2())
+    before = world.answers()
+    world.active, world.trail = "v1", []
+    world.settle()
+    after = world.answers()
+    assert world.trail, "it is written"
+    for seen in world.trail:
+        assert all(seen[request] in {before[request], after[request], "denied", "404"} for request in seen)
+        assert seen["/cart", ""] in {"cart-v1", "cart-v2"}
+
+
+def test_a_version_that_the_gateway_may_still_lead_to_keeps_its_pods_though_its_folder_left_main() -> None:
+    """The revert of the commit that brought v2 and promoted it: the Gateway has not taken the way back yet."""
+    world = refusing(serving_v2())
+    world.active = "v1"
+    world.settle()
+    gone = world.versions.pop("v2")
+    world.settle()
+    assert world.stages == "v1A v2C"
+    world.accepts = True
+    world.settle()
+    assert world.stages == "v1A"
+    assert gone
+
+
+@pytest.mark.parametrize("step", TransitionStep)
+def test_a_promotion_that_is_taken_back_ends_though_the_gateway_takes_nothing(step: TransitionStep) -> None:
+    world = store()
+    world.settle()
+    before = world.answers()
+    world.active = "v2"
+    while world.record.transition is None or world.record.transition.step is not step:
+        world.step()
+    refusing(world).active = "v1"
+    world.settle()
+    assert (world.stages, world.answers(), world.record.transition) == ("v1A v2C", before, None)
+
+
+def test_a_rollback_does_not_wait_for_a_promotion_that_the_gateway_refuses() -> None:
+    world = serving_v2()
+    world.versions["v3"] = version("3", cart="/cart")
+    world.settle()
+    refusing(world).active = "v3"
+    world.settle()
+    assert world.record.transition is not None
+    world.active = "v1"
+    world.settle()
+    assert (world.stages, world.ask("/cart")) == ("v1A v2C", "cart-v1")
+
+
+def test_a_rollback_is_not_given_up_for_good_where_something_that_can_be_mended_is_in_its_way() -> None:
+    """The Service of one of its services is somebody else's for longer than the deadline."""
+    world = serving_v2()
+    world.services["cart"], world.foreign = "", {"cart"}
+    world.active = "v1"
+    world.settle()
+    world.after(700).settle()
+    assert world.record.failed is None
+    world.foreign = set()
+    world.settle()
+    assert (world.stages, world.services["cart"]) == ("v1A v2C", "cart-v1")
+
+
+def test_a_rollback_waits_for_no_definition_of_routes() -> None:
+    """The Gateway API has left the cluster: Services lead callers inside it back all the same."""
+    world = serving_v2()
+    world.knows_routes, world.routes = False, {}
+    world.active = "v1"
+    world.settle()
+    assert (world.stages, world.services["cart"]) == ("v1A v2C", "cart-v1")
+    world.knows_routes = True
+    world.settle()
+    assert world.ask("/cart") == "cart-v1"
