@@ -328,7 +328,7 @@ class Agent:
             raise self._crash
 
     def finish(self) -> None:
-        """Let `wait` return; safe in a signal handler."""
+        """Let `wait` return. Not for a signal handler, which may have interrupted `wait` itself (`runtime.signals`)."""
         self._stopped.set()
 
     def run_once(self, timeout: float) -> frozenset[AppKey]:

@@ -3,14 +3,15 @@
 ``python -m gitops_bg.web.deny [HOST:PORT]``, as `deploy/deny-service.yaml` starts it. Knows no request and no group.
 """
 
-import signal
 import sys
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
+from gitops_bg.agent.runtime.signals import Stopped, stopping_on_signals
 from gitops_bg.web.address import parse_address
 from gitops_bg.web.server import WebServer
 
@@ -25,9 +26,8 @@ def main(arguments: Sequence[str]) -> None:
     """Serve until SIGTERM or SIGINT. Raises the errors of `parse_address` and ``CannotListen``."""
     host, port = parse_address(arguments[0] if arguments else "0.0.0.0:8080")
     stopped = threading.Event()
-    for wanted in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(wanted, lambda *_: stopped.set())
-    with WebServer(deny, host, port) as server:
+    with suppress(Stopped), stopping_on_signals() as stopping, WebServer(deny, host, port) as server:
+        stopping.now_call(stopped.set)
         sys.stdout.write(f"{server.url}\n")
         sys.stdout.flush()
         stopped.wait()

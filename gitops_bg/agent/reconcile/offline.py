@@ -13,6 +13,7 @@ from types import TracebackType
 
 from gitops_bg.agent.reconcile.act import FOR_AUXILIARY_OBJECTS, REFUSALS, act
 from gitops_bg.agent.reconcile.facts import Facts
+from gitops_bg.agent.runtime.signals import wait_interruptibly
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.errors import Transient, WorldChanged
@@ -127,7 +128,7 @@ class Offline:
 
     def _sleep(self, until: datetime) -> bool:
         """Wait for a change of the app; False where ``until`` came first."""
-        return self._woken.wait(max(0.0, (until - self._clock()).total_seconds()))
+        return wait_interruptibly(self._woken, max(0.0, (until - self._clock()).total_seconds()))
 
     def _pass(self, tell: Callable[[str], None]) -> tuple[bool, datetime | None]:
         """Run one pass; return whether another is due at once, and when time alone makes one due."""

@@ -8,6 +8,7 @@ from typing import Literal
 
 from gitops_bg.agent.agent import Agent
 from gitops_bg.agent.observability import logs
+from gitops_bg.agent.runtime.signals import Stopped, Stopping, stopping_on_signals
 from gitops_bg.agent.settings import AgentSettings, ForgeAccess
 from gitops_bg.cli.clone.user_git import repository_url
 from gitops_bg.cli.errors import CommandFailed, UsageError
@@ -20,7 +21,6 @@ from gitops_bg.cli.session.connect import (
     repository_settings,
     verification_settings,
 )
-from gitops_bg.cli.session.signals import Stopped, Stopping, stopping_on_signals
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.connection import own_namespace
 from gitops_bg.cluster.api.lease import LeaseSettings

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 
+from gitops_bg.agent.runtime.signals import wait_interruptibly
 from gitops_bg.cli.views.pods import pod_labels
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
@@ -52,7 +53,7 @@ def group_changes(access: Access, namespace: str = "") -> Iterator[Wait]:
 
 def _wait_for(changed: threading.Event) -> Wait:
     def wait(seconds: float | None) -> bool:
-        news = changed.wait(seconds)
+        news = wait_interruptibly(changed, seconds)
         changed.clear()
         return news
 
