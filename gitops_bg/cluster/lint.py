@@ -143,7 +143,7 @@ def _wrong_type(document: Document, allowed: list[Any], value: Any, path: Path) 
         _NAMES.get(typing.get_origin(each) or each, "dict_type" if _is_model(each) else "string_type")
         for each in allowed
     ]
-    return document.problem(path, *expected(names, value))
+    return document.problem(path, *expected(names, value, document.quoting(path)))
 
 
 def _unknown(document: Document, path: Path, known: list[str]) -> Problem:

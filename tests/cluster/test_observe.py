@@ -300,7 +300,7 @@ def test_endpoints_of_a_service_that_was_handed_back_are_told_by_their_pods(name
     assert seen.selected == SelectedPods(selected.apps, selected.trouble)
 
 
-SAY_SO = "if shop/web is shop/was under another name, write adopt: {app: was} into"
+SAY_SO = "give shop/web Services of its own; or, if it is shop/was under another name: write adopt: {app: was} into"
 TAKES = "which takes over what leads to one version of it"
 FIRST = "counts once main, as it was read, has no folder of shop/was: remove the folder of shop/was, or give shop/web"
 FORMER = {

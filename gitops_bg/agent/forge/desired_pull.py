@@ -188,7 +188,7 @@ def _refused(world: World, version: Version) -> str:
     alone = offered_alone(world, version)
     if alone is not None and not hold:
         return alone.reason
-    return f"on hold: {hold.reason}" if hold else version.failure
+    return f"on hold: {hold.why}" if hold else version.failure
 
 
 def _configuration(facts: Facts, before: Version, to: Version) -> Iterator[str]:

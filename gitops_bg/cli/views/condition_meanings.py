@@ -3,10 +3,10 @@
 The words are those of ``core.status.meanings``; every line fits a terminal of 80 columns.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from gitops_bg.cli.views.listing import Listing, facts, paragraph
@@ -36,23 +36,30 @@ def json_of(condition: Condition, app: "AppKey | GroupKey") -> dict[str, Any]:
     return to_json(condition) | (to_json(meaning.of(app)) if meaning and meaning.traffic else {})
 
 
-def drawn(condition: Condition, app: "AppKey | GroupKey", indent: int = 0) -> Group:
-    """Return a condition with its meaning, for people, so many columns from the margin."""
-    return Group(paragraph(_headline(condition), indent), _rows(condition, app, indent + 2))
+def drawn(condition: Condition, app: "AppKey | GroupKey", indent: int = 0, told: str = "") -> Group:
+    """Return a condition with its meaning, for people, so many columns from the margin; without its message where that
+    was ``told`` just before.
+    """
+    message = "" if condition.message == told else condition.message
+    return Group(paragraph(_headline(condition, message), indent), _rows(condition, (app,), indent + 2))
 
 
 def drawn_together(conditions: Iterable[tuple[AppKey, tuple[Condition, ...]]]) -> Iterator[Group]:
-    """Yield what somebody has to do about many apps: each kind of problem once, with its apps."""
-    found: dict[tuple[str, str], list[tuple[AppKey, Condition]]] = {}
+    """Yield what somebody has to do about many apps: each kind of problem once, with the reason of each app."""
+    found: dict[tuple[str, str], dict[str, list[tuple[AppKey, Condition]]]] = {}
     for app, of_app in conditions:
         for one in demands(of_app):
-            found.setdefault((one.type, one.reason), []).append((app, one))
-    for troubled in found.values():
-        apps = [app for app, _ in troubled]
-        where = said(f"{_named(apps)}: ", "bold")
-        first = troubled[0]
-        headline = Text.assemble(where, _headline(first[1]))
-        yield Group(paragraph(headline), _rows(first[1], first[0], 2))
+            found.setdefault((one.type, one.reason), {}).setdefault(one.message, []).append((app, one))
+    for reasons in found.values():
+        headlines = (_of_apps(message, troubled) for message, troubled in reasons.items())
+        apps = tuple(app for troubled in reasons.values() for app, _ in troubled)
+        _, first = next(iter(reasons.values()))[0]
+        yield Group(*headlines, _rows(first, apps, 2))
+
+
+def _of_apps(message: str, troubled: list[tuple[AppKey, Condition]]) -> RenderableType:
+    where = said(f"{_named([app for app, _ in troubled])}: ", "bold")
+    return paragraph(Text.assemble(where, _headline(troubled[0][1], message)))
 
 
 def _named(apps: list[AppKey]) -> str:
@@ -60,9 +67,9 @@ def _named(apps: list[AppKey]) -> str:
     return ", ".join(map(str, apps[:_MOST_NAMED])) + (f" and {more} more" if more > 0 else "")
 
 
-def _headline(condition: Condition) -> Text:
+def _headline(condition: Condition, message: str) -> Text:
     status = "Unknown" if condition.status is None else condition.status
-    return said(f"{condition.type}={status}: {condition.message}", "yellow")
+    return said(f"{condition.type}={status}" + (f": {message}" if message else ""), "yellow")
 
 
 def _meaning(condition: Condition, app: "AppKey | GroupKey") -> Meaning | None:
@@ -73,16 +80,19 @@ def _meaning(condition: Condition, app: "AppKey | GroupKey") -> Meaning | None:
     return meaning_of(condition.type, condition.reason, GROUP_MEANINGS)
 
 
-def _rows(condition: Condition, app: "AppKey | GroupKey", indent: int) -> Listing:
-    return facts(_meant(condition, app), indent)
+def _rows(condition: Condition, apps: "Sequence[AppKey | GroupKey]", indent: int) -> Listing:
+    return facts(_meant(condition, apps), indent)
 
 
-def _meant(condition: Condition, app: "AppKey | GroupKey") -> Iterator[tuple[Text, Text]]:
-    meaning = _meaning(condition, app)
+def _meant(condition: Condition, apps: "Sequence[AppKey | GroupKey]") -> Iterator[tuple[Text, Text]]:
+    meaning = _meaning(condition, apps[0])
     if meaning is None or not meaning.traffic:
         return
-    meant = meaning.of(app)
-    yield said("traffic", "dim"), said(meant.traffic)
-    yield said("to do", "dim"), said(f"{meant.who}: {meant.what}")
-    if meant.command:
-        yield said("by", "dim"), said(meant.command, "cyan")
+    yield said("traffic", "dim"), said(meaning.traffic)
+    yield said("to do", "dim"), said(f"{meaning.who}: {meaning.what}")
+    commands = dict.fromkeys(meaning.of(app).command for app in apps if meaning.command)
+    for number, command in enumerate(commands):
+        if number == _MOST_NAMED:
+            yield said("", "dim"), said(f"… and the same for {len(commands) - number} more")
+            return
+        yield said("" if number else "by", "dim"), said(command, "cyan")

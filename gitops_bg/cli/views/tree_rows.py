@@ -80,7 +80,7 @@ def _about(app_view: AppView, version: Version) -> Iterator[str]:
     if version.digest == app_view.record.routing.preview:
         yield "preview"
     if hold:
-        yield f"on hold: {hold.reason}"
+        yield f"on hold: {hold.why}"
     if version.failure:
         yield f"failed: {version.failure}"
     if version.source.commit:

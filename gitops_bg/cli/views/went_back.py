@@ -20,17 +20,19 @@ class WentBack:
 
 
 def went_back(world: World) -> WentBack | None:
-    """Return why, if the target is a version that served before and traffic does not follow it, and what makes it
-    follow.
+    """Return why, if main's target went back to a version that served before the live one and traffic does not follow
+    it, and what makes it follow.
+
+    A target that stays where it was while live traffic went back has not gone back: its hold says what there is to say.
     """
     why, back, live = why_not_back(world), world.record.version(world.target_digest), world.active
-    if not why or back is None or live is None or back.digest == live.digest:
+    if not why or back is None or live is None or not world.record.came_before(back.digest, live.digest):
         return None
     names = label(back.number, back.digest), label(live.number, live.digest)
     reason = f"the target went back to {names[0]}, live traffic stays with {names[1]}: {why}"
-    command = f"gitops-bg rollback {world.spec.app} --to {back.number}"
     if not leads_back(world.record, back, by_name=True):
-        return WentBack(reason, f"if it is good all the same: {command} --force")
+        again = f"if it is good all the same, to try it through every gate: gitops-bg retry {world.spec.app}"
+        return WentBack(reason, again)
     brought = live.source.commit[:10]
     later = f"; next time `git revert {brought}` goes back at once" if brought else ""
-    return WentBack(reason, f"to go back now: {command}{later}")
+    return WentBack(reason, f"to go back now: gitops-bg rollback {world.spec.app} --to {back.number}{later}")

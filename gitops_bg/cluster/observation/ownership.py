@@ -73,8 +73,8 @@ def _or_moved(theirs: AppKey | None, app: AppKey, adopt: Adoption | None) -> str
     if adopt is not None and theirs.name in adopt.names:
         remedy = f"remove the folder of {theirs}, or give {app} Services of its own"
         return f"; adopt: {{app: {theirs.name}}} counts once main, as it was read, has no folder of {theirs}: {remedy}"
-    say_so = f"if {app} is {theirs} under another name, write adopt: {{app: {theirs.name}}} into its app.yaml"
-    return f"; {say_so}, or put the folder of {theirs} back, and then: gitops-bg move {theirs} {app}"
+    say_so = f"write adopt: {{app: {theirs.name}}} into its app.yaml, once main has no folder of {theirs}"
+    return f"; give {app} Services of its own; or, if it is {theirs} under another name: {say_so}"
 
 
 def is_unclaimed(meta: Meta, app: AppKey) -> bool:

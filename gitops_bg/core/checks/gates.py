@@ -178,6 +178,8 @@ def gates_to_show(world: World) -> tuple[GateResult, ...]:
     version = world.record.version(world.target_digest)
     if version is None or version.digest == world.record.routing.traffic:
         return _results(AT_REST, world, None)
+    if world.record.held(version.digest):
+        return standing_gates(world, version.digest)  # It waits for nothing else: not for pods that nobody wants now.
     if world.record.routing.traffic == "":
         return gates_before_first(world, version)
     return (*gates_before_commit(world, version), *_results(SHOWN_BEFORE_COMMIT, world, version))

@@ -151,6 +151,26 @@ class Hold:
     sequence: int = 0
     """The ledger entry of the hold; 0 where an older release did not record it."""
 
+    @property
+    def why(self) -> str:
+        """Why it is on hold, for people: what happened, and the reason that its author gave.
+
+        >>> Hold("v1:3f", 'Revert "web 2"', datetime(2026, 1, 1), Cause.ROLLED_BACK).why
+        'rolled back: Revert "web 2"'
+        """
+        happened = _HAPPENED.get(self.cause, "")
+        said = not happened or self.reason.lower().startswith(happened.split()[0])
+        return self.reason if said else f"{happened}: {self.reason}"
+
+
+_HAPPENED = {
+    Cause.ROLLED_BACK: "rolled back",
+    Cause.ABORTED: "aborted",
+    Cause.TAKEN_BACK: "promotion taken back",
+    Cause.CLOSED: "pull request closed",
+}
+"""What happened, for causes whose reason is somebody's own words: the subject of a commit, an option."""
+
 
 @dataclass(frozen=True, slots=True)
 class Override:

@@ -11,6 +11,7 @@ from gitops_bg.core.checks.git.offers import (
 from gitops_bg.core.checks.git.pulls import is_declined, is_held_by_closing, is_superseded_in_place
 from gitops_bg.core.checks.git.unverified import held_since
 from gitops_bg.core.checks.ports import services_of
+from gitops_bg.core.checks.sizes import is_scaled_to_zero
 from gitops_bg.core.checks.versions import is_old_tag
 from gitops_bg.core.model.actions import CommitPrimary, GitAction, OfferPromotion, PublishLedger, WithdrawPromotion
 from gitops_bg.core.model.desired import Missing
@@ -19,6 +20,8 @@ from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.spec import OnExpire, PromoteVia
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World, answered_once
+
+_NO_PODS = "target.yaml asks for 0 replicas: it would wait for pods that nobody wants"
 
 
 @answered_once
@@ -151,7 +154,7 @@ def _stale_branch(world: World, branch: PromotionBranch | None) -> GitAction | N
         return WithdrawPromotion("main has it")
     candidate = world.candidate
     if candidate and candidate.digest == branch.digest and not world.record.routing.override:
-        return None
+        return WithdrawPromotion(_NO_PODS) if is_scaled_to_zero(world) and is_offered_here(world, branch) else None
     if is_superseded_in_place(world, branch.digest):
         return None  # Deleting it would close the pull request that is to offer the newer one.
     if is_held_by_closing(world, branch.digest):

@@ -240,7 +240,7 @@ def _on_hold(world: World) -> Condition:
     hold = world.record.held(world.target_digest)
     if hold is None:
         return Condition("OnHold", False, "NoHold", "the target is not on hold")
-    return Condition("OnHold", True, "Hold", f"{hold.reason}; `gitops-bg resume {world.spec.app}` lifts the hold")
+    return Condition("OnHold", True, "Hold", f"{hold.why}; `gitops-bg resume {world.spec.app}` lifts the hold")
 
 
 def _suspended(world: World) -> Condition:

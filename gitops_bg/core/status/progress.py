@@ -50,7 +50,7 @@ def _arrived(world: World) -> Condition:
         return Condition("Progressing", None, "Released", elsewhere)
     hold = world.record.held(world.target_digest)
     if hold and world.target_digest != world.record.routing.traffic:
-        return Condition("Progressing", False, "RolloutAborted", hold.reason)
+        return Condition("Progressing", False, "RolloutAborted", hold.why)
     if world.active is None:
         return Condition("Progressing", None, "NoVersion", "there is no version yet")
     return Condition("Progressing", True, "NewReplicaSetAvailable", f"{_name(world.active)} is live")

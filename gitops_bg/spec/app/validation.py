@@ -81,16 +81,17 @@ def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     return next(iter(difflib.get_close_matches(word, known, n=1, cutoff=cutoff)), "")
 
 
-def expected(kinds: Iterable[str], value: Any) -> tuple[str, str]:
-    """Message and remedy for a value of a wrong type, by pydantic's names of the expected types.
+def expected(kinds: Iterable[str], value: Any, quoting: str) -> tuple[str, str]:
+    """Message and remedy for a value of a wrong type, by pydantic's names of the expected types; ``quoting`` is the
+    remedy where it is to be text (`Document.quoting`).
 
-    >>> expected(["int_type"], "2")
+    >>> expected(["int_type"], "2", "")
     ('expected a whole number, found text', 'remove the quotes')
-    >>> expected(["int_type", "string_type"], [])
+    >>> expected(["int_type", "string_type"], [], "")
     ('expected a whole number or text, found a list', '')
     """
     names = list(kinds)
-    remedy = _type_remedy(names[0], value) if len(names) == 1 else ""
+    remedy = _type_remedy(names[0], value, quoting) if len(names) == 1 else ""
     return f"expected {' or '.join(_EXPECTED[kind] for kind in names)}, found {kind_of(value)}", remedy
 
 
@@ -103,7 +104,7 @@ def _problem(model: type[BaseModel], document: Document, detail: ErrorDetails) -
         return _unknown_field(model, document, path)
     if kind == "missing":
         return document.problem(path, "is required", f"add {path[-1]}")
-    message, remedy = _words(kind, context, detail)
+    message, remedy = _words(kind, context, detail, document.quoting(path))
     return document.problem(path, message, remedy)
 
 
@@ -118,13 +119,13 @@ def _unknown_field(model: type[BaseModel], document: Document, path: Path) -> Pr
     return document.problem(path, "there is no such field", remedy, at_key=True)
 
 
-def _words(kind: str, context: Mapping[str, Any], detail: ErrorDetails) -> tuple[str, str]:
+def _words(kind: str, context: Mapping[str, Any], detail: ErrorDetails, quoting: str) -> tuple[str, str]:
     """Message and remedy of an error about one value."""
     value = detail["input"]
     if kind == "int_type" and isinstance(value, float):
         return f"expected a whole number, found {value}", ""
     if kind in _EXPECTED:
-        return expected([kind], value)
+        return expected([kind], value, quoting)
     known: dict[str, Callable[[], tuple[str, str]]] = {
         "literal_error": lambda: (f"{value!r} is not allowed", f"write {_alternatives(context['expected'])}"),
         "greater_than_equal": lambda: (f"{value} is too small", f"write {context['ge']} or more"),
@@ -140,10 +141,9 @@ def _alternatives(expected: str) -> str:
     return expected.replace("'", "")
 
 
-def _type_remedy(kind: str, value: Any) -> str:
+def _type_remedy(kind: str, value: Any, quoting: str) -> str:
     if kind == "string_type" and not isinstance(value, dict | list) and value is not None:
-        written = str(value).lower() if isinstance(value, bool) else value
-        return f'quote it: "{written}"'
+        return quoting
     if isinstance(value, str) and (kind == "bool_type" or (kind.startswith("int") and value.lstrip("-").isdigit())):
         return "remove the quotes"
     return ""

@@ -1,18 +1,23 @@
 """Rules about a target's pods as a whole: volumes, labels, what two versions cannot share. For `check` only."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.app.validation import nearest
 from gitops_bg.spec.lint.app_folder import AppFolder
 from gitops_bg.spec.lint.finding import error, note
 from gitops_bg.spec.manifests.target import APPS_KINDS, pod_paths
+from gitops_bg.spec.yaml.file_modes import LARGEST_MODE, meant_in_octal
+from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.values import as_map, maps, texts
 
 _NAME = r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 _KEY = re.compile(rf"(?:[a-z0-9](?:[-a-z0-9.]{{0,251}}[a-z0-9])?/)?{_NAME}")
 _VALUE = re.compile(f"(?:{_NAME})?")
+_LIKELY_OCTAL = (400, 440, 444, 500)
+"""Numbers that nobody writes for what they are in decimal, and that Kubernetes takes all the same."""
 _MOUNTS = ("volumeMounts", "volumeDevices")
 _IGNORED = {
     "strategy": "two versions run side by side, as spec.strategy of app.yaml says",
@@ -61,6 +66,41 @@ def _volume_twice(folder: AppFolder) -> Iterator[Problem]:
 
 def _volumes(folder: AppFolder) -> list[str]:
     return [str(volume.get("name")) for _, volume in maps(folder.pod.get("volumes"))]
+
+
+def _modes(folder: AppFolder) -> Iterator[tuple[Path, int]]:
+    """The modes of mounted files, with their places in the target."""
+    for place, volume in maps(folder.pod.get("volumes")):
+        at: Path = (*folder.pod_path, "volumes", place)
+        for kind, source in volume.items():
+            yield from _modes_in((*at, kind), as_map(source))
+            for number, part in maps(as_map(source).get("sources")):
+                for inner, body in part.items():
+                    yield from _modes_in((*at, kind, "sources", number, inner), as_map(body))
+
+
+def _modes_in(at: Path, source: Mapping[str, Any]) -> Iterator[tuple[Path, int]]:
+    if type(source.get("defaultMode")) is int:
+        yield (*at, "defaultMode"), source["defaultMode"]
+    for number, item in maps(source.get("items")):
+        if type(item.get("mode")) is int:
+            yield (*at, "items", number, "mode"), item["mode"]
+
+
+def _file_mode(folder: AppFolder) -> Iterator[Problem]:
+    for path, mode in _modes(folder):
+        if folder.target and not 0 <= mode <= LARGEST_MODE:
+            meant = meant_in_octal(mode)
+            remedy = f"write {meant}, which is 0{meant:o} in octal" if meant else "write at most 511, which is 0777"
+            yield folder.target.problem(path, f"{mode} is no mode: a decimal number of at most 511 (0777)", remedy)
+
+
+def _decimal_mode(folder: AppFolder) -> Iterator[Problem]:
+    for path, mode in _modes(folder):
+        meant = meant_in_octal(mode)
+        if folder.target and mode in _LIKELY_OCTAL and meant:
+            message = f"{mode} is a decimal number, so the files get the mode 0{mode:o}"
+            yield folder.target.problem(path, message, f"if 0{meant:o} is meant, write {meant}")
 
 
 def _shared_claim(folder: AppFolder) -> Iterator[Problem]:
@@ -133,6 +173,8 @@ POD_RULES = (
     error("daemon-set-ports", "Two versions of a DaemonSet want one port of every node.", _ports_on_every_node),
     error("volume-missing", "A container mounts a volume that the pod does not have.", _missing_volume),
     error("volume-twice", "Two volumes of a pod have one name.", _volume_twice),
+    error("file-mode", "A mode of mounted files that Kubernetes does not take.", _file_mode),
+    note("file-mode-decimal", "A mode of mounted files that looks like octal, and is read as decimal.", _decimal_mode),
     note("volume-unused", "A volume that no container mounts.", _unused_volume),
     note("shared-claim", "Both versions write to one PersistentVolumeClaim.", _shared_claim),
     note("host-network", "Pods of two versions cannot share a node.", _host_network),

@@ -20,6 +20,18 @@ def _replicas(folder: AppFolder) -> Iterator[Problem]:
         yield folder.target.problem(("spec", "replicas"), message, "remove it; minReplicas is what you mean")
 
 
+def _no_pods(folder: AppFolder) -> Iterator[Problem]:
+    scaled = next(folder.of_kind(*AUTOSCALERS), None)
+    spec = as_map(folder.target.value.get("spec")) if folder.target else {}
+    if folder.target and not scaled and type(spec.get("replicas")) is int and spec["replicas"] == 0:
+        message = (
+            "takes every pod away from the live version as soon as it is in main: the size is no part of a "
+            "version, and waits for no promotion"
+        )
+        remedy = "write how many pods are to serve; to stop promotions alone, write spec.suspend in app.yaml"
+        yield folder.target.problem(("spec", "replicas"), message, remedy)
+
+
 def _nothing_to_measure(folder: AppFolder) -> Iterator[Problem]:
     """An HPA divides what pods use by what they request, and leaves out pods with a container that requests nothing."""
     if folder.pod.get("resources"):
@@ -77,6 +89,7 @@ def _nothing_warm(folder: AppFolder) -> Iterator[Problem]:
 
 SCALING_RULES = (
     note("replicas", "replicas beside an autoscaler.", _replicas),
+    note("no-pods", "A target that asks for no pods, which the live version loses at once.", _no_pods),
     note(
         "autoscaler-request", "An autoscaler divides by a request that a container does not have.", _nothing_to_measure
     ),

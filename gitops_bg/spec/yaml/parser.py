@@ -27,6 +27,7 @@ from ruamel.yaml.events import (
 )
 
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.spec.yaml.file_modes import mode_remedy
 from gitops_bg.spec.yaml.paths import Path, is_hidden, written
 from gitops_bg.spec.yaml.scalars import Doubt, quoted, resolve
 
@@ -278,7 +279,8 @@ class Composer:
             self._add(event, message, remedy)
 
     def _doubt(self, event: Any, doubt: Doubt) -> None:
-        self._refuse(event, f"unquoted {event.value} is {doubt.message}", doubt.remedy, hidden=f"is {doubt.message}")
+        remedy = mode_remedy(self._path, event.value) or doubt.remedy
+        self._refuse(event, f"unquoted {event.value} is {doubt.message}", remedy, hidden=f"is {doubt.message}")
 
     def _tag(self, event: Any) -> None:
         message, remedy = (

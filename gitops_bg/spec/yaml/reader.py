@@ -11,10 +11,14 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from ruamel.yaml.events import ScalarEvent
+
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.text.masking import MASK
 from gitops_bg.spec.yaml.parser import MAX_PROBLEMS, Composer, Node
 from gitops_bg.spec.yaml.paths import Path, is_hidden, written
+from gitops_bg.spec.yaml.scalars import quoted
+from gitops_bg.spec.yaml.unreadable import unreadable
 
 _SHORTEST_WORD = 4
 """A shorter value may be a word of the problem itself: it is taken out where it stands in quotes."""
@@ -62,6 +66,16 @@ class Document:
             return Problem(self.file, message, 1, 1, written(path), remedy)
         line, column = _place(nodes[known], at_key or known != path)
         return Problem(self.file, message, line, column, written(path), remedy)
+
+    def quoting(self, path: Path) -> str:
+        """The remedy that makes the scalar at ``path`` text: in quotes, as its author wrote it (``3.10``, ``0x1F``).
+
+        Without the text where that may be secret, and where the document has no file.
+        """
+        node = None if is_hidden(path) or not self.data else locate(self.data, self.number).get(path)
+        if node is None or node.kind is not ScalarEvent:
+            return "quote it"
+        return quoted(self.data.decode().removeprefix("\ufeff")[node.start : node.end])
 
     def _said_at(self, path: Path) -> Any:
         """The value at a hidden path, or at the last of its parents that exists and is hidden, too."""
@@ -161,8 +175,11 @@ def kind_of(value: Any) -> str:
 
 def _refused(file: str, data: bytes) -> Problem | None:
     if len(data) > MAX_BYTES:
-        message = f"the file has {len(data):,} bytes; the limit is {MAX_BYTES:,}"
-        return Problem(file, message, remedy="split it, or move data out of the repository")
+        # Whoever read it may have stopped at the limit: nobody here knows its size.
+        limit = f"is larger than {MAX_BYTES // 1024} KiB"
+        return Problem(file, limit, remedy="keep manifests small; put data elsewhere")
+    if found := unreadable(data):
+        return Problem(file, found.message, found.line, 1, "", found.remedy)
     try:
         data.decode()
     except UnicodeDecodeError as error:

@@ -169,7 +169,7 @@ BEFORE_COMMIT = {
     "hold: shut": (
         waiting(record={"holds": (Hold(digest(2), "5xx", EARLIER),)}),
         GateKind.HOLD,
-        (False, f"on hold: 5xx; `gitops-bg resume {APP}` lifts it", None),
+        (False, "on hold: 5xx", None),
     ),
     "hold: another version's does not count": (
         waiting(record={"holds": (Hold(digest(1), "5xx", EARLIER),)}),
@@ -381,10 +381,6 @@ OLD_TAG = "it served before, and is never promoted by itself: merge the promotio
 REFUSED = {"git": GitView(main_refused="protected branch")}
 DRAFT = {"git": GitView(pull=PullRequest(7, "https://forge/7", draft=True))}
 APPROVAL = {
-    "on hold: nobody is asked for what is not offered": (
-        world(active(1), legacy(2), record={"holds": (Hold(digest(2), "5xx", EARLIER),)}),
-        (False, "nothing is offered while it is on hold", None),
-    ),
     "automatic: the agent commits": (
         waiting(spec=automatic()),
         (True, "autoPromotionEnabled: the agent commits the promotion", None),
@@ -470,9 +466,9 @@ SHOWN = {
         waiting(),
         [GateKind.AVAILABILITY, GateKind.PAUSE, GateKind.APPROVAL],
     ),
-    "a held target: also its hold": (
+    "a held target: its hold alone, for it waits for no pods": (
         world(active(1), legacy(2), record={"holds": (Hold(digest(2), "5xx", EARLIER),)}),
-        [GateKind.AVAILABILITY, GateKind.PAUSE, GateKind.HOLD, GateKind.APPROVAL],
+        [GateKind.HOLD],
     ),
     "a promotion on its way: availability, endpoints": (coming(), [GateKind.AVAILABILITY, GateKind.ENDPOINTS]),
     "a first deployment: availability": (world(rising(1)), [GateKind.AVAILABILITY]),

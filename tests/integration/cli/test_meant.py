@@ -49,6 +49,20 @@ def test_many_apps_with_the_same_trouble_are_one_paragraph() -> None:
     assert sum("traffic" in line for line in lines) == 1
 
 
+def test_apps_with_different_reasons_keep_them_and_each_its_command() -> None:
+    refused = [Condition("OnHold", True, "Hold", reason) for reason in ("rolled back: 5xx", "aborted: slow")]
+    lines = in_80_columns(
+        *drawn_together((AppKey("shop", name), (one,)) for name, one in zip("ab", refused, strict=True))
+    )
+    assert lines[:2] == ["shop/a: OnHold=True: rolled back: 5xx", "shop/b: OnHold=True: aborted: slow"]
+    assert sum("traffic" in line for line in lines) == 1
+    assert [line.split()[-1] for line in lines[-2:]] == ["shop/a", "shop/b"]
+
+
+def test_what_was_just_said_is_not_said_again() -> None:
+    assert in_80_columns(drawn(AWAY, WEB, told=AWAY.message))[0] == "GitReachable=False"
+
+
 def test_programs_get_the_meaning_beside_the_condition() -> None:
     said = json_of(AWAY, WEB)
     assert (said["type"], said["reason"], said["who"]) == ("GitReachable", "Unreachable", "who runs the Git remote")
@@ -63,6 +77,7 @@ def test_explain_get_and_status_say_it(cli: Cli, web: App, verb: tuple[str, ...]
     web.wait_phase("Suspended")
     name = web.key.namespace if verb[-1] == "-n" else str(web.key)
     shown = cli(*verb, name, code=6 if verb[0] == "status" else 0)
-    assert "Suspended=True: Grace Hopper <grace@example.com>: incident 4711" in shown
+    assert "Grace Hopper <grace@example.com>: incident 4711" in shown
+    assert "Suspended=True" in shown
     assert "traffic  stays with the live version" in shown
     assert f"gitops-bg resume {web.key}" in shown

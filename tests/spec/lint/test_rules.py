@@ -20,6 +20,10 @@ ENDS = "      terminationGracePeriodSeconds: 30\n"
 SIDECAR = "        - {name: proxy, image: registry.example/proxy:1, %s}\n"
 C = "target.yaml:%s: spec.template.spec.containers[0]."
 P = "target.yaml:%s: spec.template.spec."
+MOUNT = (
+    "          volumeMounts: [{name: a, mountPath: /a}]\n"
+    "      volumes: [{name: a, secret: {secretName: keys, defaultMode: %s}}]\n"
+)
 SETTINGS = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {GREETING: hi}\n"
 HPA = """\
 apiVersion: autoscaling/v2
@@ -267,6 +271,28 @@ ROWS: list[tuple[str, str, Change, str]] = [
             "      volumes: [{name: a, emptyDir: {}}, {name: a, emptyDir: {}}]\n",
         ),
         P % 17 + "volumes[1].name: two volumes are called a (rename one)",
+    ),
+    (
+        "file-mode",
+        "target.yaml",
+        (LAST, f"{LAST}{MOUNT % 644}"),
+        P % 17 + "volumes[0].secret.defaultMode: 644 is no mode: a decimal number of at most 511 (0777) "
+        "(write 420, which is 0644 in octal)",
+    ),
+    (
+        "file-mode-decimal",
+        "target.yaml",
+        (LAST, f"{LAST}{MOUNT % 400}"),
+        P % 17 + "volumes[0].secret.defaultMode: 400 is a decimal number, so the files get the mode 0620 "
+        "(if 0400 is meant, write 256)",
+    ),
+    (
+        "no-pods",
+        "target.yaml",
+        ("spec:\n", "spec:\n  replicas: 0\n"),
+        "target.yaml:5: spec.replicas: takes every pod away from the live version as soon as it is in main: the size "
+        "is no part of a version, and waits for no promotion (write how many pods are to serve; to stop promotions "
+        "alone, write spec.suspend in app.yaml)",
     ),
     (
         "volume-unused",

@@ -91,7 +91,7 @@ def test_a_file_full_of_mistakes_ends_after_twenty() -> None:
 
 def test_a_file_that_is_too_large_is_not_parsed() -> None:
     (problem,) = read("x.yaml", b"#" * (MAX_BYTES + 1)).problems
-    assert "1,048,577 bytes; the limit is 1,048,576" in problem.message
+    assert "is larger than 1024 KiB" in problem.message
 
 
 def bomb(levels: int, width: int) -> bytes:
@@ -169,3 +169,62 @@ def test_what_pyyaml_writes_with_quotes_is_read_as_it_was(value: dict[str, objec
 )
 def test_values_have_plain_words(value: object, words: str) -> None:
     assert kind_of(value) == words
+
+
+@pytest.mark.parametrize(
+    ("data", "line", "message", "remedy"),
+    [
+        (
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 1234\n",
+            1,
+            "a pointer of Git LFS",
+            "git lfs untrack",
+        ),
+        (b"\0GITCRYPT\0\x12\xff\x80", 1, "encrypted by git-crypt", "leave it as it is"),
+        (b"a: 1\n<<<<<<< HEAD\nb: 2\n=======\nb: 3\n>>>>>>> other\n", 2, "its conflict marker <<<<<<<", "choose"),
+        (b"a: 1\r\n=======\r\nb: 3\r\n", 2, "its conflict marker =======", "choose"),
+        (b"a: 1\n>>>>>>> 1a2b3c4 (bump)\n", 2, "its conflict marker >>>>>>>", "choose"),
+        (b"\x1f\x8b\x08\0\xff", 1, "binary, or encrypted", "as text"),
+        ("a: 1".encode("utf-16"), 1, "is not UTF-8", "save it as UTF-8"),
+    ],
+)
+def test_what_stands_in_place_of_a_manifest_is_named_and_never_destroyed_by_its_remedy(
+    data: bytes, line: int, message: str, remedy: str
+) -> None:
+    (problem,) = read("x.yaml", data).problems
+    assert message in problem.message
+    assert problem.remedy.startswith(remedy) or remedy in problem.remedy
+    assert problem.line == line
+
+
+def test_marks_in_a_text_of_the_manifest_are_the_authors_own() -> None:
+    reading = read("x.yaml", b"data:\n  notes: |\n    <<<<<<< left\n    =======\n  # =======\n")
+    assert reading.problems == ()
+
+
+@pytest.mark.parametrize("text", ["3.10", "0x1F", "True", "+49", "1.50", "1.5e+3"])
+def test_the_remedy_for_a_scalar_quotes_what_its_author_wrote(text: str) -> None:
+    document, _ = read_one("x.yaml", f"a:\n  b: {text}  # a version\n".encode())
+    assert document is not None
+    assert document.quoting(("a", "b")) == f'quote it: "{text}"'
+
+
+def test_the_remedy_for_a_scalar_that_may_be_secret_does_not_say_it() -> None:
+    document, _ = read_one("x.yaml", b"kind: Secret\nstringData: {pin: 3.10}\n")
+    assert document is not None
+    assert document.quoting(("stringData", "pin")) == "quote it"
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        ("0400", "write 256, which is 0400 in octal"),
+        ("0o644", "write 420, which is 0644 in octal"),
+        ("0899", 'quote it: "0899"'),
+    ],
+)
+def test_a_mode_in_octal_is_led_to_its_decimal_number(text: str, remedy: str) -> None:
+    (problem,) = read("x.yaml", f"secret: {{defaultMode: {text}}}".encode()).problems
+    assert problem.remedy == remedy
+    (elsewhere,) = read("x.yaml", f"port: {text}".encode()).problems
+    assert elsewhere.remedy == f'quote it: "{text}"'

@@ -91,4 +91,4 @@ class _Told:
             if found.pull_request:
                 self._output.line(f"  pull request {found.pull_request}")
             for each in found.demands:
-                self._output.show(drawn(each, self._app, 2))
+                self._output.show(drawn(each, self._app, 2, found.message))

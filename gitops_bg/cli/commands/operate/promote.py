@@ -200,5 +200,5 @@ def _why_none(app: AppKey, world: World) -> str:
     if digest == world.record.routing.traffic:
         return "the target is live"
     if hold:
-        return f"the target is on hold: {hold.reason}; `gitops-bg resume {app}` lifts it"
+        return f"the target is on hold: {hold.why}; `gitops-bg resume {app}` lifts it"
     return f"the agent has made no candidate of the target yet; see `gitops-bg explain {app}`"

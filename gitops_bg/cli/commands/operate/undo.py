@@ -53,7 +53,7 @@ def undo(
             session.nudge(key)
     hold = world.record.held(version.digest)
     if hold:
-        output.note(f"{shown} is on hold: {hold.reason}; `gitops-bg resume {key}` lifts it")
+        output.note(f"{shown} is on hold: {hold.why}; `gitops-bg resume {key}` lifts it")
     output.both(
         {"app": str(key), "to": version.number, "digest": version.digest, "commit": made, "changed": bool(made)},
         f"{key}: the target is {shown} again by commit {made[:10]}"

@@ -34,7 +34,7 @@ def approval(world: World, version: Version) -> GateResult:
     """Whether the agent may promote the version by itself, or who must; and what happens if nobody does in time."""
     answer, until = _asked_for(world, version), expires_at(world, version)
     promises_more = world.spec.strategy.on_expire is OnExpire.PROMOTE and is_old_tag(world, version)
-    if answer.open or until is None or promises_more or world.record.held(version.digest):
+    if answer.open or until is None or promises_more:
         return answer
     end = "promoted by itself" if world.spec.strategy.on_expire is OnExpire.PROMOTE else "aborted"
     reason = f"{answer.reason}; {end} when its time is up (expireAfterSeconds)"
@@ -43,8 +43,6 @@ def approval(world: World, version: Version) -> GateResult:
 
 def _asked_for(world: World, version: Version) -> GateResult:
     strategy = world.spec.strategy
-    if world.record.held(version.digest):
-        return _shut(world, "nothing is offered while it is on hold")
     if strategy.auto_promotion_enabled and is_old_tag(world, version):
         return _shut(world, "it served before, and is never promoted by itself: merge the promotion branch")
     if strategy.auto_promotion_enabled and not world.observed.git.main_refused:

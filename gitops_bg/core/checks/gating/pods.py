@@ -15,6 +15,8 @@ _AT_ZERO = "target.yaml asks for 0 replicas, and 0 of 0 pods prove nothing: set 
 
 def candidate_available(world: World, version: Version) -> GateResult:
     """Whether the pods that a candidate should have now have been available for ``minReadySeconds``."""
+    if is_scaled_to_zero(world):
+        return _shut(world, _AT_ZERO)
     if version.available_since:
         return _AVAILABLE
     size = wanted_size(world, version)
@@ -25,9 +27,8 @@ def candidate_available(world: World, version: Version) -> GateResult:
     missing = without_node(world, version)
     if version.failure:
         return _shut(world, f"{version.failure}: its {size} pods did not become available", missing)
-    if size == 0:
-        return _shut(world, _AT_ZERO if is_scaled_to_zero(world) else "no pods of it are wanted now")
-    return _shut(world, f"waiting for its {size} pods to become available", missing)
+    reason = f"waiting for its {size} pods to become available" if size else "no pods of it are wanted now"
+    return _shut(world, reason, missing)
 
 
 def enough_available(world: World, version: Version) -> GateResult:

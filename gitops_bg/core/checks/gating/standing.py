@@ -8,6 +8,9 @@ from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World
 
 _MEND = "correct the file and push; `gitops-bg check` names every mistake"
+_LOOK = "the agent has just started and reads main; where that takes long, `kubectl logs` of the agent says why"
+_PUT_BACK = "put the folder back, as by `git revert` of the commit that removed it; it keeps serving meanwhile"
+_READ_AGAIN = "the agent tries again by itself; the condition GitReachable says what keeps it from reading main"
 _ACCEPT = "check what was rewritten, then: gitops-bg accept-history"
 
 
@@ -22,8 +25,8 @@ def hold_on(world: World, digest: str) -> GateResult | None:
     if held is None:
         return None
     resume = f"gitops-bg resume {world.spec.app}"
-    reason = f"on hold: {held.reason}; `{resume}` lifts it"
-    return GateResult(GateKind.HOLD, False, reason, remedy=f"push a new version, or lift it: {resume}")
+    remedy = f"push a new version, or lift it: {resume}"
+    return GateResult(GateKind.HOLD, False, f"on hold: {held.why}", remedy=remedy)
 
 
 def suspension(world: World, _: Version | None) -> GateResult | None:
@@ -39,7 +42,7 @@ def suspension(world: World, _: Version | None) -> GateResult | None:
 def main_looked_at(world: World, _: Version | None) -> GateResult | None:
     """Shut until an agent that has just started has read main."""
     if not world.desired.seen and world.desired.knowledge.counts:
-        return GateResult(GateKind.SPEC, False, "nobody has looked at main yet", remedy=_MEND)
+        return GateResult(GateKind.SPEC, False, "nobody has looked at main yet", remedy=_LOOK)
     return None
 
 
@@ -53,7 +56,7 @@ def files_valid(world: World, _: Version | None) -> GateResult | None:
 def folder_in_main(world: World, _: Version | None) -> GateResult | None:
     """Shut where the folder of the app has left main: the app stays as it is (DESIGN §4.11)."""
     if not world.desired.in_git:
-        return GateResult(GateKind.SPEC, False, "the app's folder has left main", remedy=_MEND)
+        return GateResult(GateKind.SPEC, False, "the app's folder has left main", remedy=_PUT_BACK)
     return None
 
 
@@ -66,5 +69,5 @@ def history_kept(world: World, _: Version | None) -> GateResult | None:
         return GateResult(GateKind.HISTORY, False, reason, remedy=_ACCEPT)
     if not desired.knowledge.counts:
         reason = "main, as it was seen last, cannot be read just now"
-        return GateResult(GateKind.HISTORY, False, reason, remedy=_ACCEPT)
+        return GateResult(GateKind.HISTORY, False, reason, remedy=_READ_AGAIN)
     return None

@@ -36,9 +36,9 @@ def test_explain_of_a_version_on_hold_names_no_branch_to_merge_that_is_not_there
     waiting.wait(lambda: not waiting.offered(), "the offer is withdrawn")
     gates = {gate["kind"]: gate for gate in cli.json("explain", str(waiting.key))["gates"]}
     assert f"gitops-bg resume {waiting.key}" in gates["hold"]["advice"]
-    assert f"`gitops-bg resume {waiting.key}` lifts it" in gates["hold"]["reason"]
+    assert gates["hold"]["reason"] == "on hold: aborted by hand"
     assert waiting.condition("Healthy")["message"] == waiting.condition("OnHold")["message"]
-    assert "merge" not in gates["approval"]["advice"]
+    assert list(gates) == ["hold"]
 
 
 def test_explain_of_a_candidate_that_does_not_come_up_counts_its_pods(cli: Cli, web: App) -> None:
@@ -112,6 +112,21 @@ def test_explain_says_why_a_target_that_went_back_took_no_traffic_with_it(cli: C
     assert f"gitops-bg rollback {web.key} --to 1" in told["advice"]
     assert f"git revert {pushed[:10]}" in told["advice"]
     assert told["advice"] in " ".join(cli("explain", str(web.key)).split())
+
+
+def test_a_target_that_never_moved_has_not_gone_back(cli: Cli, web: App) -> None:
+    """After a way back the target is what was left: nobody is to be told to force traffic there again."""
+    web.revert(web.promote("v2"))
+    web.wait_live("v1")
+    web.wait_phase("Held")
+
+    told = cli.json("explain", str(web.key))
+
+    assert told["targetWentBack"] is None
+    assert "--force" not in cli("explain", str(web.key))
+    assert [gate["kind"] for gate in told["gates"]] == ["hold"], "it waits for no pods"
+    assert told["gates"][0]["reason"].startswith("on hold: rolled back: Revert")
+    assert "waits for hold" in cli("get", "-n", web.key.namespace)
 
 
 def test_explain_says_what_a_pin_holds_back(cli: Cli, web: App) -> None:
