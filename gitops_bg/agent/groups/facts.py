@@ -78,7 +78,7 @@ class GroupGatherer:
             return None
         seen = self._groups.seen(group)
         members = observed_members(self._cluster, reading, group, config.desired, seen.record.state)
-        live = self._groups.observe(group, seen, config.body, members)
+        live = self._groups.observe(group, seen, config.body, members, reading.groups)
         observed = replace(live, verification=self._catalog.verification)
         policing = self._policing.of(reading, group, config.desired, seen.record.state)
         alerting = reading.alerting

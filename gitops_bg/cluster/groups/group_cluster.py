@@ -3,7 +3,7 @@
 Every method raises only the errors of `core.errors`. Reads live; foreign objects are never changed.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, assert_never
@@ -13,27 +13,29 @@ from gitops_bg.cluster.api.errors import ForeignObject, NotFound
 from gitops_bg.cluster.api.kinds import HTTP_ROUTES, RELEASE_GROUPS, SERVICES, Kind, Object, name_of
 from gitops_bg.cluster.execution.intents import Intents
 from gitops_bg.cluster.groups.manifests import WRITTEN_ONCE, group_labels, group_manifest, owner_of, stable_service
-from gitops_bg.cluster.groups.routes import read_route
+from gitops_bg.cluster.groups.routes import read_route, rival_of
 from gitops_bg.cluster.groups.status import group_status, load_group_record
 from gitops_bg.cluster.manifests.http_routes import http_route
 from gitops_bg.cluster.manifests.patches import keep_before, take_out, unchanged
 from gitops_bg.cluster.observation.additions import additions
-from gitops_bg.cluster.observation.gateways import taken, unresolved
+from gitops_bg.cluster.observation.gateways import is_reported, taken, unresolved
 from gitops_bg.cluster.observation.states import meta_of
 from gitops_bg.cluster.reporting.status import pull_in
 from gitops_bg.core import names
-from gitops_bg.core.errors import WorldChanged
+from gitops_bg.core.errors import InvalidInput, WorldChanged
 from gitops_bg.core.groups.decision import (
     ApplyGroup,
     ApplyRoute,
+    DeleteFormer,
     DeleteRoute,
     DeleteService,
     FollowMember,
     GroupAction,
     GroupDecision,
+    TakeOver,
 )
 from gitops_bg.core.groups.model import GroupKey
-from gitops_bg.core.groups.observed import LiveRoute, Member, ObservedGroup, StableService
+from gitops_bg.core.groups.observed import FormerGroup, LiveRoute, Member, ObservedGroup, StableService
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.drift import Drift
 from gitops_bg.core.model.git.pulls import PullRequest
@@ -67,10 +69,18 @@ class GroupCluster:
         return SeenGroup(body, load_group_record(body))
 
     def observe(
-        self, group: GroupKey, seen: SeenGroup, spec: Mapping[str, Any], members: Mapping[str, Member]
+        self,
+        group: GroupKey,
+        seen: SeenGroup,
+        spec: Mapping[str, Any],
+        members: Mapping[str, Member],
+        in_main: Collection[GroupKey] = (),
     ) -> ObservedGroup:
-        """All that is live of a group. ``members`` is what the agent knows of its apps, ``spec`` what Git says."""
-        routes = self._routes(group)
+        """All that is live of a group. ``members`` is what the agent knows of its apps, ``spec`` what Git says of it,
+        ``in_main`` are all groups that Git has.
+        """
+        found = self._routes(group)
+        routes = None if found is None else [each for each in found if _is_of(group, each)]
         body = seen.body
         if body is None:
             return ObservedGroup(members=members, has_gateway_api=routes is not None)
@@ -82,6 +92,8 @@ class GroupCluster:
             members=members,
             services={name: self._stable(group, each) for name, each in self._services(group, members).items()},
             routes={each["metadata"]["name"]: _live_route(group, each) for each in routes or ()},
+            rivals={each["metadata"]["name"]: rival_of(each) for each in found or () if not _is_of(group, each)},
+            formers=tuple(self._former(group, each, found or ()) for each in self._left_main(group, in_main)),
             has_gateway_api=routes is not None,
             drifted=body.get("spec") != spec,
             contested=_said_of_fights(body.get("status") or {}),
@@ -127,6 +139,10 @@ class GroupCluster:
                 return self._follow(group, action)
             case DeleteService():
                 self._delete(SERVICES, group, action.service)
+            case TakeOver():
+                self._take_over(group, action)
+            case DeleteFormer():
+                self._delete_former(GroupKey(group.namespace, action.name))
             case _:
                 assert_never(action)
         return None
@@ -221,22 +237,83 @@ class GroupCluster:
             self._intents.forget(kind, group.namespace, name)
 
     def _routes(self, group: GroupKey) -> list[Object] | None:
-        """The group's HTTPRoutes, and the one of its name, whoever's it is; None where the cluster lacks the kind."""
-        labels = ",".join(f"{key}={value}" for key, value in group_labels(group).items())
+        """All HTTPRoutes of the namespace; None where the cluster lacks the kind."""
         try:
-            found = self._client.list(HTTP_ROUTES, group.namespace, labels)
-            if all(each["metadata"]["name"] != names.fit(group.name) for each in found):
-                other = self._client.get(HTTP_ROUTES, group.namespace, names.fit(group.name))
-                found += [other] if other is not None else []
+            return self._client.list(HTTP_ROUTES, group.namespace)
         except NotFound:
             return None
-        return found
+
+    # --- groups that left main ----------------------------------------------------------------------------------
+
+    def _left_main(self, group: GroupKey, in_main: Collection[GroupKey]) -> Iterator[Object]:
+        """The other ReleaseGroups of the namespace that are ours and whose folder left main; none where nobody knows
+        what main has.
+        """
+        for body in self._client.list(RELEASE_GROUPS, group.namespace) if in_main else ():
+            key = GroupKey(group.namespace, body["metadata"]["name"])
+            annotations = body["metadata"].get("annotations") or {}
+            is_ours = all(annotations.get(name) == value for name, value in self._annotations.items())
+            if is_ours and key != group and key not in in_main:
+                yield body
+
+    def _former(self, group: GroupKey, body: Object, routes: Iterable[Object]) -> FormerGroup:
+        former = GroupKey(group.namespace, body["metadata"]["name"])
+        labels = ",".join(f"{key}={value}" for key, value in group_labels(former).items())
+        services = self._client.list(SERVICES, former.namespace, labels)
+        return FormerGroup(
+            name=former.name,
+            record=_record_or_none(body),
+            services={each["metadata"]["name"]: self._stable(former, each) for each in services},
+            routes={each["metadata"]["name"]: _live_route(former, each) for each in routes if _is_of(former, each)},
+        )
+
+    def _take_over(self, group: GroupKey, action: TakeOver) -> None:
+        """Label an object of a group that left main as this group's, as it is, unless somebody has written to it."""
+        kind = SERVICES if action.kind == SERVICES.name else HTTP_ROUTES
+        live = self._own(kind, GroupKey(group.namespace, action.former), action.name)
+        if live is not None:
+            labels = {**live["metadata"]["labels"], **group_labels(group)}
+            change = [
+                *unchanged(live["metadata"]["resourceVersion"]),
+                {"op": "add", "path": "/metadata/labels", "value": labels},
+            ]
+            self._client.json_patch(kind, group.namespace, action.name, change)
+            self._intents.forget(kind, group.namespace, action.name)
+
+    def _delete_former(self, former: GroupKey) -> None:
+        live = self._client.get(RELEASE_GROUPS, former.namespace, former.name)
+        if live is not None:
+            self._client.delete(RELEASE_GROUPS, former.namespace, former.name, live["metadata"]["uid"])
+            self._intents.forget(RELEASE_GROUPS, former.namespace, former.name)
+
+
+def _is_of(group: GroupKey, body: Object) -> bool:
+    """Whether an HTTPRoute is a group's, or has its name, whoever's it is."""
+    labels = body["metadata"].get("labels") or {}
+    is_labelled = all(labels.get(key) == value for key, value in group_labels(group).items())
+    return is_labelled or body["metadata"]["name"] == names.fit(group.name)
+
+
+def _record_or_none(body: Object) -> GroupRecord:
+    """The record of a group that left main; of one that somebody damaged, nothing."""
+    try:
+        return load_group_record(body)
+    except InvalidInput:
+        return GroupRecord()
 
 
 def _live_route(group: GroupKey, body: Object) -> LiveRoute:
     accepted, reason = taken(body)
     foreign = owner_of(meta_of(body), body["metadata"].get("labels") or {}, group)
-    return LiveRoute(read_route(body), accepted, reason, foreign, unresolved(body))
+    return LiveRoute(
+        route=read_route(body),
+        accepted=accepted,
+        reason=reason,
+        foreign=foreign,
+        answered=is_reported(body),
+        unresolved=unresolved(body),
+        born=body["metadata"].get("creationTimestamp", ""),
+    )
 
 
 def _says(live: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:

@@ -55,6 +55,17 @@ def owner_of(meta: Meta, labels: Mapping[str, str], group: GroupKey) -> str:
         return ""
     wanted = " ".join(f"{key}={value}" for key, value in group_labels(group).items())
     manager = labels.get(names.MANAGED_BY)
+    if other := owner_in(labels):
+        return f"it belongs to {other}"  # Labels would hand it over, and leave the other's routes where they are.
     return (
         f"it is {f'managed by {manager}' if manager else 'made by somebody else'}; to hand it over, label it {wanted}"
     )
+
+
+def owner_in(labels: Mapping[str, str]) -> str:
+    """The release group or the app of ours that labels name; empty where they name none."""
+    if labels.get(names.MANAGED_BY) != names.MANAGER:
+        return ""
+    if group := labels.get(names.RELEASE_GROUP):
+        return f"the release group {group}"
+    return f"the app {app}" if (app := labels.get(names.APP)) else ""

@@ -1,9 +1,13 @@
 """Live HTTPRoutes as the core's. Pure; the counterpart of rendering."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any, TypeVar
 
 from gitops_bg.cluster.api.kinds import Object
+from gitops_bg.cluster.groups.manifests import owner_in
+from gitops_bg.core import names
+from gitops_bg.core.groups.observed import RivalRoute
 from gitops_bg.core.model.http_routes import (
     Backend,
     Deny,
@@ -17,6 +21,9 @@ from gitops_bg.core.model.http_routes import (
 from gitops_bg.spec.manifests.routes import rewritten_path
 
 _GATEWAY_API = "gateway.networking.k8s.io"
+
+
+_T = TypeVar("_T")
 
 
 class _Foreign(Exception):
@@ -36,6 +43,30 @@ def read_route(body: Object) -> HttpRoute | None:
         )
     except (_Foreign, LookupError, TypeError, ValueError):
         return None
+
+
+def rival_of(body: Object) -> RivalRoute:
+    """What an HTTPRoute of somebody else claims. What it says in a way that no agent writes, is left out: only requests
+    that a group says in the same words are asked for.
+    """
+    metadata, spec = body["metadata"], body.get("spec") or {}
+    labels = metadata.get("labels") or {}
+    manager = labels.get(names.MANAGED_BY)
+    rules: list[dict[str, Any]] = spec.get("rules") or []
+    matches: Iterator[dict[str, Any]] = (each for rule in rules for each in rule.get("matches") or [{}])
+    return RivalRoute(
+        owner=owner_in(labels) or manager or "somebody else",
+        parents=tuple(_known(_parent, spec.get("parentRefs") or ())),
+        hosts=tuple(spec.get("hostnames") or ()),
+        matches=frozenset(_known(_match, matches)),
+        born=metadata.get("creationTimestamp", ""),
+    )
+
+
+def _known(read: Callable[[Mapping[str, Any]], _T], parts: Iterable[Mapping[str, Any]]) -> Iterator[_T]:
+    for each in parts:
+        with suppress(_Foreign, LookupError, TypeError, ValueError):
+            yield read(each)
 
 
 def _rule(rule: Mapping[str, Any]) -> HttpRule:

@@ -36,6 +36,11 @@ def unresolved(body: Object) -> str:
     return _refusal(body, (_RESOLVED,))
 
 
+def is_reported(body: Object) -> bool:
+    """Whether any Gateway has ever said anything of a route, also one that it named formerly."""
+    return bool((body.get("status") or {}).get("parents"))
+
+
 def _acceptance(body: Object, must_hold: tuple[str, ...]) -> tuple[bool | None, str]:
     generation = body["metadata"].get("generation", 0)
     answers = [_answer(statuses, generation, must_hold) for statuses in _said(body)]

@@ -66,6 +66,28 @@ class DeleteService:
 
 
 @dataclass(frozen=True, slots=True)
+class TakeOver:
+    """Have an object of a group whose folder left main belong to this one, as it is."""
+
+    kind: str
+    name: str
+    former: str
+
+    def __str__(self) -> str:
+        return f"take over {self.kind} {self.name} from the release group {self.former}"
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteFormer:
+    """Delete the ReleaseGroup of a group that has nothing left."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"delete ReleaseGroup {self.name}: all that it had was taken over"
+
+
+@dataclass(frozen=True, slots=True)
 class CommitActive:
     """Have main name the version that serves, unless it names another than ``named`` by now: somebody else decided.
 
@@ -77,7 +99,7 @@ class CommitActive:
     reason: str
 
 
-GroupAction = ApplyGroup | ApplyRoute | DeleteRoute | FollowMember | DeleteService
+GroupAction = ApplyGroup | ApplyRoute | DeleteRoute | FollowMember | DeleteService | TakeOver | DeleteFormer
 
 
 @dataclass(frozen=True, slots=True)

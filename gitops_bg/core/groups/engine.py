@@ -9,6 +9,8 @@ from datetime import datetime, timedelta
 
 from gitops_bg.core.groups.analysis.answers import latest_start, measurements_due
 from gitops_bg.core.groups.analysis.verdicts import begin_runs, take_measurements
+from gitops_bg.core.groups.attaching import attach
+from gitops_bg.core.groups.attaching import moments as attaching_moments
 from gitops_bg.core.groups.contests import due
 from gitops_bg.core.groups.contests import moments as contest_moments
 from gitops_bg.core.groups.decision import ApplyGroup, GroupDecision
@@ -35,6 +37,7 @@ from gitops_bg.core.groups.registering import (
 )
 from gitops_bg.core.groups.reporting.ledger import acknowledge_ledger, note_events
 from gitops_bg.core.groups.reporting.status import conditions_of, conditions_of_invalid, conditions_of_lost, phase_of
+from gitops_bg.core.groups.succession import succeed, taking_over
 from gitops_bg.core.groups.suspension import is_suspended
 from gitops_bg.core.groups.transition import (
     GATEWAY_STATUS_GRACE_SECONDS,
@@ -62,6 +65,7 @@ STEPS: tuple[Callable[[GroupWorld], GroupWorld], ...] = (
     give_up,  # the Gateway did not take a step in time
     follow_active,  # group.yaml names another version
     advance,  # the Gateway has taken a step
+    attach,  # requests come in by another Gateway, or for other hosts
     begin_hooks,  # who is asked about what is on its way
     begin_runs,  # analyses of what is on its way, or has arrived
 )
@@ -87,9 +91,12 @@ def _decided(
     world = GroupWorld(key, desired.spec, desired, observed, record, now)
     if not observed.uid:
         return GroupDecision((ApplyGroup(),), record, Phase.DEPLOYING, conditions_of(world, ()))
+    before, world = world, succeed(world)
+    if actions := taking_over(world):
+        world = note_events(before, world)
+        return GroupDecision(actions, world.record, Phase.PROGRESSING, conditions_of(world, ()), events=world.events)
     if unknown := why_unknown(world):
         return GroupDecision((), record, Phase.DEGRADED, conditions_of_lost(unknown))
-    before = world
     for step in STEPS:
         world = step(world)
     world = note_events(before, world)
@@ -131,6 +138,7 @@ def _wake_at(world: GroupWorld) -> datetime | None:
     moments = [*policy_moments(world), *_end_of_suspension(world), *contest_moments(world)]
     moments += (moment for run in world.record.analyses.runs for moment in run_moments(run))
     moments += hook_moments(world)
+    moments += attaching_moments(world)
     latest = latest_start(world)
     if latest is not None:
         moments.append(latest)

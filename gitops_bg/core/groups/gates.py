@@ -5,7 +5,10 @@ from collections.abc import Callable, Iterator
 from gitops_bg.core.groups.analysis.answers import live_version_not_being_measured, pre_promotion
 from gitops_bg.core.groups.hooks.answers import hook_gates
 from gitops_bg.core.groups.model import Endpoint, VersionStage
+from gitops_bg.core.groups.plan import carrying_routes
 from gitops_bg.core.groups.policies import policies
+from gitops_bg.core.groups.rivals import first_of_others
+from gitops_bg.core.groups.succession import left_behind
 from gitops_bg.core.groups.suspension import not_suspended
 from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.decision import GateKind, GateResult
@@ -77,12 +80,22 @@ def services_ours(world: GroupWorld, version: str) -> GateResult | None:
     return None
 
 
+def requests_ours(world: GroupWorld, version: str) -> GateResult | None:
+    """Nobody else has the requests of the group first: else a promotion would move nothing. None where nobody has."""
+    reason = first_of_others(world, carrying_routes(world)) or left_behind(world)
+    if not reason:
+        return None
+    remedy = f"delete it, or give one of the two other paths or hosts; then {version} goes on"
+    return GateResult(GateKind.ENDPOINTS, open=False, reason=reason, remedy=remedy)
+
+
 # What can be mended at once is said first.
 BEFORE_PROMOTION: tuple[Gate, ...] = (
     files_valid,
     not_suspended,
     knows_routes,
     services_ours,
+    requests_ours,
     not_failed_before,
     live_version_not_being_measured,  # else nobody would know what was measured
     members_healthy,

@@ -151,6 +151,15 @@ class GroupGateway:
     version_header: str = "X-Version"
     deny: Deny = NO_BACKEND
     """What becomes of requests that the version they name must not answer."""
+    base: str = ""
+    """What the names of its HTTPRoutes begin with; empty: the name of the group. Routes that take the place of others
+    have another one, to be beside them (`core.groups.attaching`).
+    """
+
+    @property
+    def attachment(self) -> tuple[object, ...]:
+        """What decides which requests reach the routes at all."""
+        return frozenset(self.parents), frozenset(self.hosts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.analysis.runs import MeasurementResult
 from gitops_bg.core.model.drift import Contest
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.git.verification import SourceVerification
 from gitops_bg.core.model.hooks import HookResponse
-from gitops_bg.core.model.http_routes import HttpRoute
+from gitops_bg.core.model.http_routes import HttpMatch, HttpRoute, ParentRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,32 @@ class LiveRoute:
     """What a Gateway that has taken it says against one of its backends: of the route as a whole, although it serves
     all rules that lead elsewhere.
     """
+    answered: bool = False
+    """Whether a Gateway has ever said anything of it."""
+    born: str = ""
+    """When it was created: of two routes that say the same requests, the older one has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class RivalRoute:
+    """An HTTPRoute of the namespace that is not the group's: which requests it claims."""
+
+    owner: str
+    """Whose it is, in words."""
+    parents: tuple[ParentRef, ...]
+    hosts: tuple[str, ...]
+    matches: frozenset[HttpMatch]
+    born: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FormerGroup:
+    """A live ReleaseGroup of the namespace whose folder left main, with what is labelled as its own."""
+
+    name: str
+    record: GroupRecord = GroupRecord()  # noqa: RUF009 - frozen
+    services: Mapping[str, StableService] = field(default_factory=dict)
+    routes: Mapping[str, LiveRoute] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +107,10 @@ class ObservedGroup:
     """By the name of their app."""
     services: Mapping[str, StableService] = field(default_factory=dict)
     routes: Mapping[str, LiveRoute] = field(default_factory=dict)
+    rivals: Mapping[str, RivalRoute] = field(default_factory=dict)
+    """The other HTTPRoutes of the namespace, by name."""
+    formers: tuple[FormerGroup, ...] = ()
+    """The groups of the namespace whose folder left main."""
     has_gateway_api: bool = True
     """Whether the cluster knows HTTPRoutes."""
     calls: Mapping[str, HookResponse] = field(default_factory=dict)

@@ -32,13 +32,26 @@ def after_of(world: GroupWorld, version: str, archive_size: int | None = None) -
 
 def wanted_routes(world: GroupWorld) -> tuple[HttpRoute, ...]:
     """The HTTPRoutes that shall be live now; none without a gateway."""
-    gateway, moving = world.spec.gateway, world.record.transition
+    return (*carrying_routes(world), *routes_beside(world))
+
+
+def carrying_routes(world: GroupWorld) -> tuple[HttpRoute, ...]:
+    """The HTTPRoutes that carry traffic now, or shall."""
+    gateway, moving = world.gateway, world.record.transition
     if gateway is None or not world.observed.has_gateway_api:
         return ()
     if moving is None:
         return render(world.state, world.key, gateway)
     after = after_of(world, moving.target, moving.archive_size)
     return during(world.state, after, world.key, gateway, moving.step)
+
+
+def routes_beside(world: GroupWorld) -> tuple[HttpRoute, ...]:
+    """Those that are to take their place at another Gateway, or for other hosts (`core.groups.attaching`)."""
+    beside = world.record.reattachment
+    if beside is None or not world.observed.has_gateway_api:
+        return ()
+    return render(world.state, world.key, beside.to)
 
 
 def wanted_services(world: GroupWorld) -> Mapping[str, str]:
@@ -104,8 +117,8 @@ def without_pods(world: GroupWorld) -> str:
     if world.record.transition is None:
         return ""  # At rest, each path is held back for itself (`GroupWorld.held_back`), and all others are repaired.
     live = [each.route for each in world.observed.routes.values() if each.route is not None and not each.foreign]
-    now = led_by_default(live, world.spec.gateway)
-    for request, to in led_by_default(wanted_routes(world), world.spec.gateway).items():
+    now = led_by_default(live, world.gateway)
+    for request, to in led_by_default(wanted_routes(world), world.gateway).items():
         if not any(map(world.answers, to)) and any(map(world.answers, now.get(request, ()))):
             return min(to)
     return ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from gitops_bg.core.groups.model import GroupState, TransitionStep, VersionStage
+from gitops_bg.core.groups.model import GroupGateway, GroupState, TransitionStep, VersionStage
 from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.model.analysis.history import Analyses
 from gitops_bg.core.model.hooks import HookRun
@@ -78,6 +78,16 @@ class FailedTransition:
         return self.named or self.target
 
 
+@dataclass(frozen=True, slots=True)
+class Reattachment:
+    """Routes at another Gateway, or for other hosts, are beside those that carry traffic, until they are taken."""
+
+    to: GroupGateway
+    since: datetime
+    answered: bool
+    """Whether a Gateway ever said something of the former routes: then silence is no yes to the new ones."""
+
+
 MOST_MOVES = 20
 
 
@@ -116,6 +126,10 @@ class GroupRecord:
 
     state: GroupState = GroupState()  # noqa: RUF009 - frozen
     """Versions, endpoints, registrations, and the last routes of the active and the legacy version."""
+    gateway: GroupGateway | None = None
+    """Where the routes that carry traffic are attached; None where nothing has routes yet."""
+    reattachment: Reattachment | None = None
+    """Where they are to be attached instead, while that is on its way."""
     transition: Transition | None = None
     leaving: tuple[str, ...] = ()
     """Versions that the last transition archived or deleted, as long as routes may still lead to them."""
@@ -125,6 +139,8 @@ class GroupRecord:
     failed: FailedTransition | None = None
     moves: tuple[GroupMove, ...] = ()
     """The last ones, oldest first."""
+    succeeds: str = ""
+    """The name of the group that it takes over from, whose folder left main, until that one is gone."""
     epoch: str = ""
     """What tells its measurements and entries from those of a record that was lost; set with the first of them."""
     rollout: int = 0

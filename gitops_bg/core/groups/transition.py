@@ -125,8 +125,8 @@ def waits_for(world: GroupWorld) -> str:
     """
     wanted = {each.name for each in wanted_routes(world)}
     for name, live in sorted(world.observed.routes.items()):
-        against = (live.foreign if name in wanted else "") if live.foreign else live.reason
-        if against:
+        against = live.foreign or live.reason
+        if against and name in wanted:
             return f"{name}: {against}"
     if foreign := foreign_service(world):
         return foreign

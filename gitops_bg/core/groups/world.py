@@ -7,6 +7,7 @@ from datetime import datetime
 from gitops_bg.core.groups.desired import DesiredGroup, DesiredRoute, GroupSpec
 from gitops_bg.core.groups.model import (
     Endpoint,
+    GroupGateway,
     GroupKey,
     GroupState,
     Route,
@@ -52,6 +53,17 @@ class GroupWorld:
     def with_event(self, event: GroupEvent, message: str) -> "GroupWorld":
         """The world in which one more thing has happened."""
         return replace(self, events=(*self.events, (event, message)))
+
+    @property
+    def gateway(self) -> GroupGateway | None:
+        """Where the routes that carry traffic are attached, with the rest as group.yaml says it; None: nowhere.
+
+        Another Gateway or host of group.yaml takes its place once the Gateway has taken it (`core.groups.attaching`).
+        """
+        carries, said = self.record.gateway, self.spec.gateway
+        if carries is None or said is None:
+            return carries or said
+        return replace(said, parents=carries.parents, hosts=carries.hosts, base=carries.base)
 
     @property
     def wanted(self) -> str:

@@ -13,11 +13,13 @@ from gitops_bg.core.groups.decision import (
     ApplyGroup,
     ApplyRoute,
     CommitActive,
+    DeleteFormer,
     DeleteRoute,
     DeleteService,
     FollowMember,
     GroupAction,
     GroupDecision,
+    TakeOver,
 )
 from gitops_bg.core.groups.desired import (
     DesiredGroup,
@@ -30,7 +32,15 @@ from gitops_bg.core.groups.desired import (
 from gitops_bg.core.groups.engine import decide_group
 from gitops_bg.core.groups.members import MemberState, member_state
 from gitops_bg.core.groups.model import GroupGateway, GroupKey, RouteMatch, VersionStage
-from gitops_bg.core.groups.observed import LedgerPosition, LiveRoute, Member, ObservedGroup, StableService
+from gitops_bg.core.groups.observed import (
+    FormerGroup,
+    LedgerPosition,
+    LiveRoute,
+    Member,
+    ObservedGroup,
+    RivalRoute,
+    StableService,
+)
 from gitops_bg.core.groups.record import GroupLedgerEntry, GroupRecord
 from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.groups.world import GroupWorld, member_name
@@ -72,12 +82,25 @@ class World:
     """One group. `ill` are members that are not healthy, `gone` those that do not even answer."""
 
     versions: dict[str, DesiredVersion]
+    key: GroupKey = STORE
+    former: GroupRecord | None = None
+    """The record of the group `STORE`, whose folder left main; None where there is none."""
+    formers_own: set[str] = field(default_factory=set)
+    """The Services and HTTPRoutes that are still that one's."""
+    others: dict[str, RivalRoute] = field(default_factory=dict)
+    """HTTPRoutes of somebody else."""
+    ages: dict[str, int] = field(default_factory=dict)
+    """When each HTTPRoute came, by its name."""
     active: str = "v1"
     archive_size: int = 1
     gateway: GroupGateway | None = GATEWAY
     accepts: bool | None = True
     """What the Gateway says of every route; None: nothing, ever."""
     says: str = ""
+    refusing: dict[ParentRef, str] = field(default_factory=dict)
+    """The Gateways that take no route of the group, or no longer, each with what it says."""
+    away: set[ParentRef] = field(default_factory=set)
+    """The Gateways that are not there: nobody says anything for them."""
     lacks: set[str] = field(default_factory=set)
     """The Services that the Gateway does not find: it says so of a whole route, and serves its other rules."""
     now: datetime = NOW
@@ -159,7 +182,13 @@ class World:
         members = {app: replace(each, ports=self.ports.get(app, frozenset())) for app, each in members.items()}
         routes = {
             name: LiveRoute(
-                self._said_by(name), self.accepts, self._against(), self._foreign(name), self._unresolved(name)
+                self._said_by(name),
+                self._accepted(name),
+                self._against(name),
+                self._foreign(name),
+                self._unresolved(name),
+                born=f"{self.ages[name]:06}",
+                answered=self.accepts is not None and not self.away.issuperset(self.routes[name].parents),
             )
             for name in self.routes
         }
@@ -168,12 +197,20 @@ class World:
             for name, member in self.services.items()
         }
         trouble = "" if self.takes_commits else "main is protected"
+        formers = () if self.former is None else (self._former(self.former, services, routes),)
+        routes = {name: each for name, each in routes.items() if name not in self.formers_own}
+        services = {
+            name: replace(each, foreign="it belongs to another release group") if name in self.formers_own else each
+            for name, each in services.items()
+        }
         return ObservedGroup(
             self.uid if self.there else "",
             "",
             members,
             services,
             routes,
+            self.others,
+            formers,
             self.knows_routes,
             contests=self.contests,
             calls=self.calls,
@@ -183,6 +220,20 @@ class World:
             pull=self.pull,
             ledger=LedgerPosition(self.git.position.epoch, self.git.position.sequence),
         )
+
+    def _former(
+        self, record: GroupRecord, services: dict[str, StableService], routes: dict[str, LiveRoute]
+    ) -> FormerGroup:
+        own_services, own_routes = (
+            {name: each for name, each in found.items() if name in self.formers_own} for found in (services, routes)
+        )
+        return FormerGroup(STORE.name, record, own_services, own_routes)  # type: ignore[arg-type]
+
+    def rename(self, name: str) -> None:
+        """Somebody gives the folder another name in one commit."""
+        self.key, self.former = GroupKey(STORE.namespace, name), self.record
+        self.formers_own, self.record, self.there = {*self.routes, *self.services}, GroupRecord(), False
+        self.git = GroupDocument()
 
     def _measured(self) -> Iterator[MeasurementResult]:
         for each in self.asked:
@@ -198,8 +249,15 @@ class World:
         missing = sorted(to.service for to in led if isinstance(to, Backend) and to.service in self.lacks)
         return f"BackendNotFound: {missing[0]}" if missing and self.accepts else ""
 
-    def _against(self) -> str:
-        return self.says if self.accepts is False else ""
+    def _accepted(self, route: str) -> bool | None:
+        parents = self.routes[route].parents
+        if self.accepts and self.refusing.keys() & set(parents):
+            return False
+        return None if self.away.intersection(parents) else self.accepts
+
+    def _against(self, route: str) -> str:
+        refused = next((self.refusing[each] for each in self.routes[route].parents if each in self.refusing), "")
+        return self.says if self.accepts is False else refused
 
     def _foreign(self, name: str) -> str:
         return "it is managed by Helm" if name in self.foreign else ""
@@ -231,12 +289,14 @@ class World:
         )
 
     def decide(self) -> GroupDecision:
-        return decide_group(STORE, self.desired(), self.observed(), self.record, self.now)
+        return decide_group(self.key, self.desired(), self.observed(), self.record, self.now)
 
     def decided(self) -> GroupWorld:
         """The group as its engine sees it now, with the routes of its folders."""
         spec = GroupSpec(self.active, self.archive_size, self.gateway)
-        return GroupWorld(STORE, spec, DesiredGroup(spec, dict(self.versions)), self.observed(), self.record, self.now)
+        return GroupWorld(
+            self.key, spec, DesiredGroup(spec, dict(self.versions)), self.observed(), self.record, self.now
+        )
 
     def step(self, most: int = 10_000) -> bool:
         """One pass that dies after so many writes; whether it wrote anything."""
@@ -312,17 +372,29 @@ class World:
                 self.there = True
             case ApplyRoute(route):
                 self.routes[route.name] = route
+                self.ages.setdefault(route.name, len(self.trail) + 1)
             case DeleteRoute(name):
-                del self.routes[name]
+                del self.routes[name], self.ages[name]
             case FollowMember(service, member):
                 self.services[service] = member
             case DeleteService(service):
                 del self.services[service]
+            case TakeOver(_, name):
+                self.formers_own.remove(name)
+            case DeleteFormer():
+                assert not self.formers_own, "it leaves nothing behind"
+                self.former = None
 
     # --- what users see -----------------------------------------------------------------------------------------
 
     def ask(self, path: str, name: str = "") -> str:
-        return answer(self.routes.values(), Request(path, {"X-Version": name} if name else {}))
+        return answer(self.served(), Request(path, {"X-Version": name} if name else {}), self.ages)
+
+    def served(self) -> Iterator[HttpRoute]:
+        """The routes that the Gateway of the users has, ``public``, whatever it says of them."""
+        public = ParentRef("public")
+        has = public not in self.away and public not in self.refusing
+        return (each for each in self.routes.values() if has and public in each.parents)
 
     def answers(self) -> dict[tuple[str, str], str]:
         services = [one for each in self.versions.values() for one in each.services.values()]

@@ -19,6 +19,8 @@ VERBS: Mapping[GroupEvent, str] = {
     GroupEvent.PROMOTION_FINISHED: "promoted",
     GroupEvent.ROLLBACK_STARTED: "rolls back",
     GroupEvent.ROLLBACK_FINISHED: "rolled back",
+    GroupEvent.TAKEN_OVER: "takes over",
+    GroupEvent.ROUTES_MOVED: "moved its routes",
     GroupEvent.TRANSITION_WITHDRAWN: "stays",
     GroupEvent.ANALYSIS_SUCCESSFUL: "was analysed",
     GroupEvent.ANALYSIS_INCONCLUSIVE: "waits for somebody to judge it",

@@ -2,13 +2,16 @@
 
 from gitops_bg.core.checks.ledger import never_told, set_back
 from gitops_bg.core.groups.analysis.answers import judged, live_verdict, passed
+from gitops_bg.core.groups.attaching import why_not_attached
 from gitops_bg.core.groups.contests import fights
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.hooks.answers import refusal
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.observed import ObservedGroup
-from gitops_bg.core.groups.plan import foreign_service, is_in_place, unresolved, wanted_services
+from gitops_bg.core.groups.plan import carrying_routes, foreign_service, is_in_place, unresolved, wanted_services
 from gitops_bg.core.groups.record import FailedTransition, TransitionKind
+from gitops_bg.core.groups.rivals import first_of_others
+from gitops_bg.core.groups.succession import left_behind
 from gitops_bg.core.groups.suspension import is_suspended
 from gitops_bg.core.groups.transition import waits_for
 from gitops_bg.core.groups.world import GroupWorld
@@ -43,6 +46,7 @@ def phase_of(world: GroupWorld, gates: tuple[GateResult, ...]) -> Phase:
         (gates, Phase.WAITING),
         (_ill(world), Phase.DEGRADED),
         (foreign_service(world), Phase.DEGRADED),
+        (why_not_attached(world) or _of_others(world), Phase.DEGRADED),
         (not is_in_place(world) or any(world.held_back()) or any(unresolved(world)), Phase.PROGRESSING),
     )
     return next((phase for holds, phase in rows if holds), Phase.HEALTHY)
@@ -52,7 +56,7 @@ def conditions_of(world: GroupWorld, gates: tuple[GateResult, ...]) -> tuple[Con
     """All conditions of a group whose folder is valid."""
     phase = phase_of(world, gates)
     reason, message = world.rejected
-    against = waits_for(world)
+    against = why_not_attached(world) or waits_for(world) or _of_others(world)
     placed = is_in_place(world)
     return (
         *kstatus_of(phase, _sentence(world, gates)),
@@ -159,10 +163,16 @@ def _sentence(world: GroupWorld, gates: tuple[GateResult, ...]) -> str:
         *shut,
         *_ill(world),
         foreign_service(world),
+        why_not_attached(world),
+        _of_others(world),
         verdict.reason if verdict is not None and not verdict.open else "",
         f"{active or 'no version'} serves",
     )
     return next(filter(None, said))
+
+
+def _of_others(world: GroupWorld) -> str:
+    return first_of_others(world, carrying_routes(world)) or left_behind(world)
 
 
 def _waits_for_first_pods(world: GroupWorld) -> bool:

@@ -121,8 +121,11 @@ def _parts(rules: tuple[HttpRule, ...]) -> list[tuple[HttpRule, ...]]:
 
 
 def _name(group: GroupKey, gateway: GroupGateway, hosts: Hosts, number: int, part: int) -> str:
-    """Return the group's own name for the first shard of its own hosts; a hash keeps others apart from other groups."""
+    """Return the plain name for the first shard of the group's own hosts; a hash keeps others apart from those of other
+    groups.
+    """
+    base = gateway.base or group.name
     if hosts == gateway.hosts and not number and not part:
-        return fit(group.name)
-    identity = " ".join((group.name, *hosts, str(number), str(part)))
-    return fit(f"{group.name}-{hashlib.sha256(identity.encode()).hexdigest()[:8]}")
+        return fit(base)
+    identity = " ".join((base, *hosts, str(number), str(part)))
+    return fit(f"{base}-{hashlib.sha256(identity.encode()).hexdigest()[:8]}")

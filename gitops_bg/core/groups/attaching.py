@@ -1,0 +1,178 @@
+"""Moves the routes of a group to another Gateway, or to other hosts, as traffic moves: the new beside the old.
+
+What ``gateway`` and ``hosts`` of group.yaml say decides whether any request reaches the routes at all. A name with a
+mistake in it, written into the live routes, would end all traffic. So routes with names of their own are written beside
+those that carry traffic; once their Gateways have taken them, the former ones go. What no Gateway takes stays beside
+them, and does no harm, until group.yaml or the Gateway is mended.
+
+A promotion or rollback goes first: nothing that a Gateway has not taken is in its way.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from gitops_bg.core import names
+from gitops_bg.core.groups.model import GroupGateway, GroupKey
+from gitops_bg.core.groups.observed import LiveRoute
+from gitops_bg.core.groups.plan import carrying_routes, routes_beside
+from gitops_bg.core.groups.record import Reattachment
+from gitops_bg.core.groups.reporting.events import GroupEvent
+from gitops_bg.core.groups.rivals import first_of_others
+from gitops_bg.core.groups.suspension import is_suspended
+from gitops_bg.core.groups.world import GroupWorld
+from gitops_bg.core.model.http_routes import HttpRoute, ParentRef, as_stored
+
+GRACE = timedelta(seconds=5)
+"""How long the new routes are beside the former ones at least: a Gateway says that it takes a route before it serves it
+everywhere, and some never say anything.
+"""
+
+
+def attach(world: GroupWorld) -> GroupWorld:
+    """Bring what carries traffic to where group.yaml says, one step further. World in, world out."""
+    if not world.observed.has_gateway_api:
+        return world
+    live = (each.route for each in _own(world).values() if each.route is not None)
+    carries = world.record.gateway or attached_at(world.key, live, world.spec.gateway)
+    world = world.with_record(gateway=carries)
+    if _moves_otherwise(world) or is_suspended(world):
+        return world.with_record(gateway=carries or world.spec.gateway, reattachment=None)
+    wanted = world.spec.gateway
+    if wanted is None:
+        return world.with_record(gateway=None, reattachment=None)
+    if carries is None or not _own(world):
+        return world.with_record(gateway=wanted, reattachment=None)
+    if carries.attachment == wanted.attachment and carries.base in _own_bases(world.key, carries):
+        return world.with_record(gateway=_as(carries, wanted), reattachment=None)
+    return _reattached(world, replace(wanted, base=_base_beside(world.key, wanted, carries)))
+
+
+def why_not_attached(world: GroupWorld) -> str:
+    """Why routes are not where group.yaml says; empty where they are, or will be soon."""
+    wanted, carries, beside = world.spec.gateway, world.record.gateway, world.record.reattachment
+    if carries is None or (wanted is not None and wanted.attachment == carries.attachment):
+        return ""
+    if beside is None:
+        why = "the group is suspended" if is_suspended(world) else ""
+    else:
+        said = (f"{name}: {live.reason}" for name, live in _live(world, routes_beside(world)) if live.reason)
+        why = next(said, "") or first_of_others(world, routes_beside(world))
+        why = why or ("it says nothing of them" if world.now >= deadline_of(world, beside) else "")
+    if not why:
+        return ""
+    now = "nowhere" if wanted is None else described(wanted)
+    return f"requests still come in by {described(carries)}, and not by {now} as group.yaml says: {why}"
+
+
+def described(gateway: GroupGateway) -> str:
+    """The Gateways and hosts by which requests come in.
+
+    >>> described(GroupGateway((ParentRef("public", section="web"),), ("a.io",)))
+    'Gateway public (listener web) for a.io'
+    """
+    hosts = f" for {', '.join(gateway.hosts)}" if gateway.hosts else ""
+    return f"{' and '.join(map(_named, gateway.parents))}{hosts}"
+
+
+def deadline_of(world: GroupWorld, beside: Reattachment) -> datetime:
+    """When a Gateway has said nothing of the new routes for too long."""
+    return beside.since + timedelta(seconds=world.spec.progress_deadline_seconds)
+
+
+def moments(world: GroupWorld) -> Iterable[datetime]:
+    """When time alone takes a move of routes further."""
+    beside = world.record.reattachment
+    return (beside.since + GRACE, deadline_of(world, beside)) if beside is not None else ()
+
+
+def _named(parent: ParentRef) -> str:
+    place = f"{parent.namespace}/{parent.name}" if parent.namespace else parent.name
+    listener = (f"listener {parent.section}" if parent.section else "", f"port {parent.port}" if parent.port else "")
+    details = ", ".join(filter(None, listener))
+    return f"{parent.kind} {place}{f' ({details})' if details else ''}"
+
+
+def _as(carries: GroupGateway, wanted: GroupGateway) -> GroupGateway:
+    return replace(wanted, parents=carries.parents, hosts=carries.hosts, base=carries.base)
+
+
+def _moves_otherwise(world: GroupWorld) -> bool:
+    return world.record.transition is not None or world.record.left_at is not None
+
+
+def _reattached(world: GroupWorld, to: GroupGateway) -> GroupWorld:
+    """The new routes are beside those that carry traffic, or, once they are taken, carry it themselves."""
+    beside = world.record.reattachment
+    if beside is None or beside.to.attachment != to.attachment:
+        beside = Reattachment(to, world.now, answered=False)
+    answered = any(live.answered for _, live in _live(world, carrying_routes(world)))
+    beside = replace(beside, to=replace(to, base=beside.to.base), answered=beside.answered or answered)
+    world = world.with_record(reattachment=beside)
+    if world.now < beside.since + GRACE or not _is_taken(world, beside):
+        return world
+    said = f"requests come in by {described(beside.to)}"
+    return world.with_event(GroupEvent.ROUTES_MOVED, said).with_record(gateway=beside.to, reattachment=None)
+
+
+def _is_taken(world: GroupWorld, beside: Reattachment) -> bool:
+    """Whether the Gateways have taken the new routes; where they never said anything of the former ones, silence is a
+    yes.
+    """
+    routes = routes_beside(world)
+    live = dict(_live(world, routes))
+    written = all(each.name in live and live[each.name].route == as_stored(each) for each in routes)
+    answers = {each.accepted for each in live.values()}
+    silent = answers == {None} and not beside.answered and not any(each.answered for each in live.values())
+    return written and (answers <= {True} or silent) and not first_of_others(world, routes)
+
+
+def _live(world: GroupWorld, routes: Iterable[HttpRoute]) -> Iterable[tuple[str, LiveRoute]]:
+    meant = {each.name for each in routes}
+    return ((name, live) for name, live in sorted(_own(world).items()) if name in meant)
+
+
+def _own(world: GroupWorld) -> dict[str, LiveRoute]:
+    return {name: live for name, live in world.observed.routes.items() if not live.foreign}
+
+
+# --- names ---
+
+
+def _own_bases(group: GroupKey, gateway: GroupGateway) -> tuple[str, str]:
+    return "", _salted(group, gateway)
+
+
+def _base_beside(group: GroupKey, wanted: GroupGateway, carries: GroupGateway) -> str:
+    """What names of new routes begin with: not with what those that carry traffic have."""
+    return _salted(group, wanted) if carries.base == "" else ""
+
+
+def _salted(group: GroupKey, gateway: GroupGateway) -> str:
+    identity = repr((sorted(map(repr, gateway.parents)), sorted(gateway.hosts)))
+    return f"{group.name}-{hashlib.sha256(identity.encode()).hexdigest()[:6]}"
+
+
+# --- what is live without a record of it ---
+
+
+def attached_at(group: GroupKey, routes: Iterable[HttpRoute], said: GroupGateway | None) -> GroupGateway | None:
+    """Where live routes of a group are attached, whose record does not say it; None where there are none.
+
+    Where group.yaml's are there beside others, those others carry traffic. Routes of their own hosts are beside those
+    of the group's, so that the hosts are those of the most routes.
+    """
+    live, said = list(routes), said or GroupGateway(())
+    if not live:
+        return None
+    new = _salted(group, said)
+    former = [each for each in live if not each.name.startswith(new)] or live
+    parents = Counter(each.parents for each in former).most_common(1)[0][0]
+    hosts = [each.hosts for each in former if each.parents == parents]
+    plain = [each.hosts for each in former if each.name == names.fit(group.name)]
+    chosen = said.hosts if said.hosts in hosts else Counter(hosts).most_common(1)[0][0]
+    found = replace(said, parents=parents, hosts=next(iter(plain), chosen))
+    base = _salted(group, found)
+    return replace(found, base=base) if any(each.name.startswith(base) for each in former) else found

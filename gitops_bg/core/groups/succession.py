@@ -1,0 +1,99 @@
+"""A group takes over what its former name has live: somebody renamed the folder, and the pods are the same ones.
+
+Two groups with HTTPRoutes for the same requests would be two answers to one question, and the older object wins. So a
+group that has no record yet looks for a live one whose folder left main, and all of whose serving members lie in its
+own folder now. It begins with what that one remembers; Services and HTTPRoutes are made its own as they are, before
+anything else is written; then the former ReleaseGroup goes. The routes keep their former names until others are beside
+them, as with another Gateway (`core.groups.attaching`).
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gitops_bg.core.groups.attaching import attached_at
+from gitops_bg.core.groups.decision import DeleteFormer, GroupAction, TakeOver
+from gitops_bg.core.groups.lost_record import is_lost
+from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.groups.observed import FormerGroup
+from gitops_bg.core.groups.plan import members_of
+from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.reporting.events import GroupEvent
+from gitops_bg.core.groups.world import GroupWorld, member_name
+
+
+def succeed(world: GroupWorld) -> GroupWorld:
+    """Begin with what the former name of the group remembers, and forget that name once nothing of it is left."""
+    if world.record.succeeds:
+        is_there = any(each.name == world.record.succeeds for each in world.observed.formers)
+        return world if is_there else world.with_record(succeeds="")
+    former = next((each for each in world.observed.formers if is_lost(world) and _is_same(world, each)), None)
+    if former is None:
+        return world
+    key = GroupKey(world.key.namespace, former.name)
+    live = (each.route for each in former.routes.values() if each.route is not None and not each.foreign)
+    gateway = former.record.gateway or attached_at(key, live, world.spec.gateway)
+    was = former.record
+    record = GroupRecord(
+        state=was.state,
+        gateway=replace(gateway, base=gateway.base or former.name) if gateway is not None else None,
+        transition=was.transition,
+        leaving=was.leaving,
+        left_at=was.left_at,
+        deleted=was.deleted,
+        failed=was.failed,
+        moves=was.moves,
+        rollout=was.rollout,
+        analyses=was.analyses,
+        hooks=was.hooks,
+        succeeds=former.name,
+    )
+    said = f"{world.key.name} takes over what the release group {former.name} has, whose folder left main"
+    return replace(world, record=record).with_event(GroupEvent.TAKEN_OVER, said)
+
+
+def taking_over(world: GroupWorld) -> tuple[GroupAction, ...]:
+    """What is left to take over from the former name; nothing else is written before."""
+    former = next((each for each in world.observed.formers if each.name == world.record.succeeds), None)
+    if former is None:
+        return ()
+    return tuple(_objects(former)) or (DeleteFormer(former.name),)
+
+
+def left_behind(world: GroupWorld) -> str:
+    """Which group that left main still leads requests to pods of this one, and is not taken over; empty: none does."""
+    own = _own_members(world)
+    for former in world.observed.formers:
+        if former.name != world.record.succeeds and _serving(former) & own:
+            others = ", ".join(sorted(_serving(former) - own))
+            why = f"{others} are in no folder of {world.key.name}" if others else f"{world.key.name} had served before"
+            return f"the release group {former.name}, whose folder left main, leads requests to pods of this one: {why}"
+    return ""
+
+
+def _objects(former: FormerGroup) -> Iterator[GroupAction]:
+    services = ((name, each.foreign) for name, each in sorted(former.services.items()))
+    routes = ((name, each.foreign) for name, each in sorted(former.routes.items()))
+    for kind, found in (("Service", services), ("HTTPRoute", routes)):
+        for name, foreign in found:
+            if not foreign:
+                yield TakeOver(kind, name, former.name)
+
+
+def _is_same(world: GroupWorld, former: FormerGroup) -> bool:
+    """Whether all that serves in a former group lies in the folder of this one."""
+    serving = _serving(former)
+    return bool(serving) and serving <= _own_members(world)
+
+
+def _own_members(world: GroupWorld) -> frozenset[str]:
+    return frozenset(
+        member_name(service, version)
+        for version, folder in world.desired.versions.items()
+        for service, one in folder.services.items()
+        if one.pods
+    )
+
+
+def _serving(former: FormerGroup) -> frozenset[str]:
+    followed = {each.followed for each in former.services.values() if each.followed and not each.foreign}
+    return frozenset({*members_of(former.record.state).values(), *followed})
