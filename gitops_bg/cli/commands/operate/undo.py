@@ -31,7 +31,8 @@ def undo(
     to: Annotated[
         str,
         version_option(
-            "v4, 4, a tag, or the beginning of a digest. Default: the version that the target named before."
+            "v4, 4, a tag, or the beginning of a digest. Default: the version that the target named before; where "
+            "somebody else has brought back an older one since the newest was pushed, the target stays."
         ),
     ] = "",
     to_version: Annotated[str, typer.Option("--to-version", parser=a_version_name, hidden=True)] = "",
@@ -46,7 +47,9 @@ def undo(
         key = session.app_in_git(app)
         facts = session.facts(key)
         world = facts.world(session.now)
-        version = _older(session, facts, world, number_named(named, world, session))
+        number = number_named(named, world, session)
+        done = _undone_by_others(facts, world, by) if number is None else ""
+        version = _older(session, facts, world, number) if not done else _target(world)
         shown, made = label(version.number, version.digest), ""
         if version.digest != world.target_digest:
             made = _commit(session, output, facts, version, commit.message)
@@ -58,8 +61,29 @@ def undo(
         {"app": str(key), "to": version.number, "digest": version.digest, "commit": made, "changed": bool(made)},
         f"{key}: the target is {shown} again by commit {made[:10]}"
         if made
-        else f"{key}: the target is {shown} already",
+        else f"{key}: the target is {shown} already{done}",
     )
+
+
+def _undone_by_others(facts: Facts, world: World, by: tuple[str, str]) -> str:
+    """Who brought an older version back before this command; empty where nobody else did.
+
+    Of two people who undo the same push, the later one has not seen what the earlier one did: the version that the
+    target named before is the bad one by then.
+    """
+    version, target = world.record.version(world.target_digest), facts.desired.target
+    newest = max((each.number for each in world.record.versions), default=0)
+    if version is None or target is None or version.number >= newest or by[1] in target.source.author:
+        return ""
+    source = target.source
+    who = source.author or "somebody else"
+    return f": {who} has brought it back by commit {source.commit[:10]}; to have v{newest} again, say --to v{newest}"
+
+
+def _target(world: World) -> Version:
+    version = world.record.version(world.target_digest)
+    assert version is not None, "somebody brought it back, and it has a number"
+    return version
 
 
 def _older(session: Session, facts: Facts, world: World, number: int | None) -> Version:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import yaml
 
 from tests.integration.cli.conftest import AUTHOR, Cli
@@ -44,6 +45,27 @@ def test_undo_twice_returns_as_it_does_in_argo_rollouts(cli: Cli, web: App) -> N
     assert cli.json("undo", str(web.key))["to"] == 1
     web.wait_offered("v1")
     assert cli.json("undo", str(web.key))["to"] == 2
+
+
+@pytest.mark.parametrize("by", ["undo", "revert"])
+def test_two_people_who_undo_the_same_push_do_not_bring_it_back(cli: Cli, web: App, by: str) -> None:
+    before = target(web)
+    commit = web.push_image("v2")
+    web.wait_offered("v2")
+    if by == "undo":
+        cli("undo", str(web.key), "--author", "Bea <bea@example.com>")
+    else:
+        web.scenario.pull()
+        web.scenario.remote.revert(commit)
+        web.scenario.push()
+    answer = cli.json("undo", str(web.key), "--author", "Cem <cem@example.com>")
+    assert (answer["to"], answer["changed"], target(web)) == (1, False, before)
+    web.wait_told("cancelled")
+    text = cli("undo", str(web.key), "--author", "Cem <cem@example.com>")
+    assert "has brought it back by commit" in text
+    assert "say --to v2" in text
+    assert target(web) == before
+    assert cli.json("undo", str(web.key), "--to", "v2", "--author", "Cem <cem@example.com>")["changed"] is True
 
 
 def test_undo_takes_only_the_template_with_the_comments_it_had(cli: Cli, web: App) -> None:
