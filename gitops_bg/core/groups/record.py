@@ -126,10 +126,6 @@ class GroupRecord:
 
     state: GroupState = GroupState()  # noqa: RUF009 - frozen
     """Versions, endpoints, registrations, and the last routes of the active and the legacy version."""
-    gateway: GroupGateway | None = None
-    """Where the routes that carry traffic are attached; None where nothing has routes yet."""
-    reattachment: Reattachment | None = None
-    """Where they are to be attached instead, while that is on its way."""
     transition: Transition | None = None
     leaving: tuple[str, ...] = ()
     """Versions that the last transition archived or deleted, as long as routes may still lead to them."""
@@ -139,6 +135,10 @@ class GroupRecord:
     failed: FailedTransition | None = None
     moves: tuple[GroupMove, ...] = ()
     """The last ones, oldest first."""
+    gateway: GroupGateway | None = None
+    """Where the routes that carry traffic are attached; None where nothing has routes yet."""
+    reattachment: Reattachment | None = None
+    """Where they are to be attached instead, while that is on its way."""
     succeeds: str = ""
     """The name of the group that it takes over from, whose folder left main, until that one is gone."""
     epoch: str = ""

@@ -187,7 +187,7 @@ class World:
                 self._against(name),
                 self._foreign(name),
                 self._unresolved(name),
-                born=f"{self.ages[name]:06}",
+                born=f"{self.ages.get(name, 0):06}",
                 answered=self.accepts is not None and not self.away.issuperset(self.routes[name].parents),
             )
             for name in self.routes
@@ -374,7 +374,8 @@ class World:
                 self.routes[route.name] = route
                 self.ages.setdefault(route.name, len(self.trail) + 1)
             case DeleteRoute(name):
-                del self.routes[name], self.ages[name]
+                del self.routes[name]
+                self.ages.pop(name, None)
             case FollowMember(service, member):
                 self.services[service] = member
             case DeleteService(service):

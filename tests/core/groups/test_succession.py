@@ -71,11 +71,9 @@ def test_a_promotion_that_comes_with_the_new_name_begins_once_all_is_taken_over(
 
 
 def test_a_rollback_on_its_way_goes_on_under_the_new_name() -> None:
-    world = promoted(accepts=None)
-    world.after(GRACE.total_seconds()).settle()
-    world.after(GRACE.total_seconds()).settle()
+    world = promoted()
     world.active = "v1"
-    world.settle()
+    world.step()
     assert world.record.transition is not None
     world.rename("market")
     for _ in range(6):
