@@ -19,6 +19,7 @@ from gitops_bg.cli.options.version_names import a_version_name
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.model.actions import label, titled
+from gitops_bg.core.model.desired import Target
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.text.images import tags_between
 from gitops_bg.core.world import World
@@ -73,7 +74,7 @@ def _undone_by_others(facts: Facts, world: World, by: tuple[str, str]) -> str:
     """
     version, target = world.record.version(world.target_digest), facts.desired.target
     newest = max((each.number for each in world.record.versions), default=0)
-    if version is None or target is None or version.number >= newest or by[1] in target.source.author:
+    if version is None or not isinstance(target, Target) or version.number >= newest or by[1] in target.source.author:
         return ""
     source = target.source
     who = source.author or "somebody else"
