@@ -79,6 +79,8 @@ REFUSED_FIRST = 2.0
 """Seconds after which a branch that the remote refused is tried again; doubled each time."""
 POLL_JITTER = 0.2
 """The jitter of each poll interval, as a share of it, so that the polls of many agents do not coincide."""
+POLLS_IN_VAIN = 2
+"""The number of polls after which what is known of main is stale."""
 
 
 class Agent:
@@ -549,9 +551,17 @@ class Agent:
             reasons.append(
                 f"the API server last confirmed {self.cluster.age:.0f} s ago what is known of the cluster{why}"
             )
-        if not self.catalog.seen:
-            reasons.append(self.catalog.unreachable or "the repository was not read yet")
-        return reasons
+        return [*reasons, *self._ignorance_of_main()]
+
+    def _ignorance_of_main(self) -> Iterable[str]:
+        """Why what is known of main may be no longer so: a look was in vain, or two polls went by without an answer."""
+        age, seen, unread = self.catalog.age.total_seconds(), self.catalog.seen, self.catalog.unread
+        if unread:
+            yield f"main cannot be read: {unread}"
+        elif not seen:
+            yield "the repository was not read yet"
+        elif age > POLLS_IN_VAIN * self.settings.poll_seconds * (1 + POLL_JITTER):
+            yield f"main was last read {age:.0f} s ago, and the Git remote has not answered since"
 
     def unmanaged(self) -> list[str]:
         """In which namespaces the agent can do nothing at present, and why. It manages the others."""

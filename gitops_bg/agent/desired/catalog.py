@@ -7,8 +7,8 @@ app's history says) are answered for the reading that they hold. Decides nothing
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from typing import TypeVar
+from datetime import UTC, datetime, timedelta
+from typing import TypedDict, TypeVar
 
 from gitops_bg.agent.desired.askers import Askers
 from gitops_bg.agent.desired.lineage import LASTING_POLLS, Followed, Lineage
@@ -30,6 +30,7 @@ from gitops_bg.core.model.desired import Desired, Missing, Primary, Target
 from gitops_bg.core.model.git.looks import Looks
 from gitops_bg.core.model.git.main import Knowledge, Main
 from gitops_bg.core.model.git.pulls import PullRequest, PullView
+from gitops_bg.core.model.git.unread import Unread, UnreadReason
 from gitops_bg.core.model.git.verification import SourceVerification
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Record
@@ -54,6 +55,11 @@ class Refresh:
 
     dirty: frozenset[AppKey]
     moved: bool
+
+
+class _UnreadMain(TypedDict):
+    unreachable: str
+    unread_reason: UnreadReason
 
 
 class Catalog:
@@ -92,7 +98,10 @@ class Catalog:
         self._late: set[AppKey] = set()
         self.reading = Reading()
         """The last reading; a decision takes it once."""
-        self.unreachable = ""
+        self.unread: Unread | None = None
+        """Why main cannot be read; None where the last look was answered."""
+        self._clock = clock
+        self._read_at: datetime | None = None
         self.verification: SourceVerification | None = None
         """What became of main's signatures at the last look; None where nobody asks for them."""
         self._unverified = ""
@@ -117,6 +126,23 @@ class Catalog:
     def seen(self) -> bool:
         """Whether main was read at least once in this process."""
         return bool(self.commit)
+
+    @property
+    def unreachable(self) -> str:
+        """The words of the last look that was in vain; empty where it was answered."""
+        return self.unread.words if self.unread else ""
+
+    @property
+    def unread_main(self) -> _UnreadMain:
+        """Why main cannot be read, for status; that its commits are not verified is told apart."""
+        unread = None if self.unreachable == self._unverified else self.unread
+        reason = unread.reason if unread else UnreadReason.UNREACHABLE
+        return {"unreachable": str(unread) if unread else "", "unread_reason": reason}
+
+    @property
+    def age(self) -> timedelta:
+        """How old what is known of main is; none where nothing is known yet."""
+        return self._clock() - self._read_at if self._read_at else timedelta()
 
     @property
     def commit(self) -> str:
@@ -267,7 +293,7 @@ class Catalog:
         return GitView(
             promotion=reading.promotions.get(app),
             main_refused=self.main_refused,
-            unreachable="" if self.unreachable == self._unverified else self.unreachable,
+            **self.unread_main,
             verification=self.verification,
             offer_refused=self._trouble_with(promotion_branch(app)),
             ledger_refused=self._trouble_with(self._repository.settings.state_branch),
@@ -294,6 +320,7 @@ class Catalog:
         moved = self._look(awaited, look)
         if self._repository.follow_approvals(self._reader.follows_approvals()):
             moved = self._look(awaited, look) or moved  # the branches that somebody asks about by now
+        self._read_at = self._clock()
         dirty, self._late = frozenset(self._late), set()
         return Refresh(dirty | self._lookout.end(), moved)
 
@@ -337,6 +364,18 @@ class Catalog:
             self._late.update(self._rewrite_reports.due(followed.polls, LASTING_POLLS))
         if before.standing != followed.standing:
             self._late |= self.apps()
+
+    def cannot_read(self, error: GitopsBgError) -> bool:
+        """Note why the last look was in vain; return whether that is new."""
+        is_new = self.unreachable != str(error)
+        reason = next((each for each in UnreadReason if each.value == error.reason), UnreadReason.UNREACHABLE)
+        self.unread = Unread(str(error), reason, self.commit, self._read_at)
+        return is_new
+
+    def can_read(self) -> bool:
+        """Note that a look was answered; return whether that is new."""
+        before, self.unread = self.unread, None
+        return before is not None
 
     def awaiting(self) -> frozenset[AppKey]:
         """The apps that wait for a main that the remote is asked for."""

@@ -299,9 +299,7 @@ class GitLoop(BackgroundThread):
         """The remote does not answer: report it, keep serving, schedule a retry."""
         if isinstance(error, InternalError):
             log_bug(error)
-        news = self._catalog.unreachable != str(error)
-        self._catalog.unreachable = str(error)
-        if news:
+        if self._catalog.cannot_read(error):
             what = "main is not read" if isinstance(error, MainNotVerified) else "the Git remote cannot be read"
             LOGGER.warning("%s: %s", what, error)
             self._listener.wake(self._catalog.apps())
@@ -310,9 +308,8 @@ class GitLoop(BackgroundThread):
 
     def _back(self, dirty: frozenset[AppKey]) -> None:
         self._backoff.succeeded("remote")
-        if self._catalog.unreachable:
+        if self._catalog.can_read():
             LOGGER.info("the Git remote answers again")
-            self._catalog.unreachable = ""
             self._closed.forgive()
             with self._changed:
                 self._gathering.at_once(self._clock())

@@ -7,6 +7,7 @@ from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.analysis.runs import MeasurementResult
 from gitops_bg.core.model.drift import Contest
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
+from gitops_bg.core.model.git.unread import UnreadReason
 from gitops_bg.core.model.git.verification import SourceVerification
 from gitops_bg.core.model.hooks import HookResponse
 from gitops_bg.core.model.http_routes import HttpMatch, HttpRoute, ParentRef
@@ -131,6 +132,10 @@ class ObservedGroup:
     """How far the ledger in Git got; None while nobody has looked."""
     verification: SourceVerification | None = None
     """What became of the commits of main, where they are verified; None where they are not."""
+    unreachable: str = ""
+    """Why main cannot be read, and how old what is known of it is; empty where it can."""
+    unread_reason: UnreadReason = UnreadReason.UNREACHABLE
+    """What keeps it from being read, where it cannot be."""
     ledger_doubt: str = ""
     """Why the group's file in the ledger, as it stands, is not believed; empty where it is."""
     pull: PullRequest | None = None

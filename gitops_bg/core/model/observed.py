@@ -8,6 +8,7 @@ from gitops_bg.core.model.analysis.runs import MeasurementResult
 from gitops_bg.core.model.auxiliary import AuxiliaryObject, BackendPorts
 from gitops_bg.core.model.drift import Contest
 from gitops_bg.core.model.git.pulls import Merge, PullRequest
+from gitops_bg.core.model.git.unread import UnreadReason
 from gitops_bg.core.model.git.verification import SourceVerification
 from gitops_bg.core.model.hooks import HookResponse
 from gitops_bg.core.model.stored import STORED_AS
@@ -243,7 +244,9 @@ class GitView:
     main_refused: str = ""
     """Why main refuses the agent's pushes (a protected branch), or empty."""
     unreachable: str = ""
-    """Why the remote cannot be reached, or empty."""
+    """Why main cannot be read, and how old what is known of it is (``git.unread``), or empty."""
+    unread_reason: UnreadReason = UnreadReason.UNREACHABLE
+    """What keeps it from being read, where it cannot be."""
     verification: SourceVerification | None = None
     """What became of the commits of main, where they are verified; None where they are not."""
     offer_refused: str = ""

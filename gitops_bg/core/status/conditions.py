@@ -29,6 +29,7 @@ from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.hooks import Answer, Hook, HookRun, HookType, has_accepted
 from gitops_bg.core.status.adoption import adopting
 from gitops_bg.core.status.alike.contested import contested
+from gitops_bg.core.status.alike.git_reachable import GIT_REACHABLE, git_reachable
 from gitops_bg.core.status.alike.source_verified import source_verified
 from gitops_bg.core.status.exposure import exposed
 from gitops_bg.core.status.kstatus import kstatus_of
@@ -39,9 +40,6 @@ from gitops_bg.core.status.services import services_in_git
 from gitops_bg.core.world import World
 
 CLOCK_SYNCHRONIZED = "ClockSynchronized"
-
-
-GIT_REACHABLE = "GitReachable"
 
 
 SUSPENDED = "Suspended"
@@ -336,15 +334,13 @@ def _has_to_commit(world: World) -> bool:
 
 
 def _git_reachable(world: World) -> Condition:
-    why = world.observed.git.unreachable
-    if why:
-        return Condition(GIT_REACHABLE, False, "Unreachable", why)
-    refused = world.observed.git.main_refused
+    git = world.observed.git
+    refused = "" if git.unreachable else git.main_refused
     if refused and _has_to_commit(world):
         return Condition(GIT_REACHABLE, True, MAIN_REFUSES, refused)
-    if not world.desired.in_git:
+    if not git.unreachable and not world.desired.in_git:
         return Condition(GIT_REACHABLE, True, "Orphaned", f"the app's folder has left main; {after_leaving(world)}")
-    return Condition(GIT_REACHABLE, True, "Reachable", "the remote answers")
+    return git_reachable(git.unreachable, git.unread_reason)
 
 
 def _history_rewritten(world: World) -> Condition:

@@ -107,7 +107,7 @@ def _of_the_app(world: World, told: set[str]) -> Iterator[Deadline]:
 
 def _why_git_waits(world: World) -> str:
     git = world.observed.git
-    return f"the remote is away: {git.unreachable}" if git.unreachable else held_since(git)
+    return f"main cannot be read: {git.unreachable}" if git.unreachable else held_since(git)
 
 
 def _of_what_serves(world: World) -> Iterator[Deadline]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.status.alike.contested import CHANGED_AGAIN, CONTESTED
+from gitops_bg.core.status.alike.git_reachable import GIT_REACHABLE
 from gitops_bg.core.status.alike.source_verified import SOURCE_VERIFIED
 from gitops_bg.core.status.kstatus import READY, RECONCILING, STALLED
 
@@ -49,6 +50,7 @@ CALM = Meaning("", "", "")
 """The normal state: not worth a line."""
 
 STAYS = "stays with the live version"
+_AS_KNOWN = "stays as it is: what is pushed or merged has no effect"
 _TREE = "gitops-bg tree {app}"
 _EXPLAIN = "gitops-bg explain {app}"
 _MERGE = "git merge --no-ff origin/gitops-bg/promote/{app}"
@@ -150,6 +152,17 @@ def of_both(explain: str, read_again: str) -> Meanings:
             PLATFORM,
             "take the object that is named out of what changes it",
             explain,
+        ),
+        (GIT_REACHABLE, "Reachable"): CALM,
+        (GIT_REACHABLE, "Unreachable"): Meaning(_AS_KNOWN, REMOTE, "bring the remote back", read_again),
+        (GIT_REACHABLE, "AuthenticationFailed"): Meaning(
+            _AS_KNOWN,
+            PLATFORM,
+            "give the agent credentials that may read the repository; it reads their file anew at each poll",
+            read_again,
+        ),
+        (GIT_REACHABLE, "BranchMissing"): Meaning(
+            _AS_KNOWN, REMOTE, "push back the branch that is named, or have the agent follow another one", read_again
         ),
         (SOURCE_VERIFIED, "Verified"): CALM,
         (SOURCE_VERIFIED, "KeysUnreadable"): Meaning(
@@ -403,7 +416,6 @@ MEANINGS: Meanings = {
         "push the former history back; or, if it was meant, accept the new one",
         "gitops-bg accept-history",
     ),
-    ("GitReachable", "Reachable"): CALM,
     ("GitReachable", "Unreachable"): Meaning(
         "stays as it is; going back works without Git",
         REMOTE,

@@ -15,6 +15,7 @@ from gitops_bg.cli.registry import commands
 from gitops_bg.core.groups.inspect.meanings import GROUP_MEANINGS
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.decision import Condition, Phase
+from gitops_bg.core.model.git.unread import UnreadReason
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.meanings import (
     ANY,
@@ -34,7 +35,7 @@ WIDEST = 70
 """Columns of a sentence: with its indent and its title it stays on one line of 80."""
 
 
-OF_BOTH = {"contested.py", "kstatus.py", "source_verified.py"}
+OF_BOTH = {"contested.py", "git_reachable.py", "kstatus.py", "source_verified.py"}
 """They make conditions of apps and of groups."""
 
 
@@ -112,12 +113,13 @@ def test_the_conditions_are_found_where_they_are_made() -> None:
     assert diverged == [of_groups, {"CommitPending", "MainRefusesCommit"}]
 
 
-ENUMERATED: dict[str, type[Phase] | type[AnalysisPhase]] = {
+ENUMERATED: dict[str, type[Phase | AnalysisPhase | UnreadReason]] = {
     "Healthy": Phase,
     "Ready": Phase,
     "Reconciling": Phase,
     "Stalled": Phase,
     "AnalysisPassed": AnalysisPhase,
+    "GitReachable": UnreadReason,
 }
 
 
@@ -137,9 +139,9 @@ def test_every_condition_that_can_be_made_has_a_row(made: Made) -> None:
 
 
 @pytest.mark.parametrize(("kind", "words"), ENUMERATED.items())
-def test_every_word_of_an_enumeration_has_a_row(kind: str, words: type[Phase] | type[AnalysisPhase]) -> None:
+def test_every_word_of_an_enumeration_has_a_row(kind: str, words: type[Phase | AnalysisPhase | UnreadReason]) -> None:
     assert [word for word in words if (kind, word) not in MEANINGS] == []
-    of_groups = words if words is AnalysisPhase else phases_of_groups()
+    of_groups = phases_of_groups() if words is Phase else words
     assert [word for word in of_groups if (kind, word) not in GROUP_MEANINGS] == []
 
 

@@ -18,6 +18,7 @@ from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
 from gitops_bg.core.status.alike.contested import contested
+from gitops_bg.core.status.alike.git_reachable import git_reachable
 from gitops_bg.core.status.alike.source_verified import source_verified
 from gitops_bg.core.status.kstatus import kstatus_of
 
@@ -72,6 +73,7 @@ def conditions_of(world: GroupWorld, gates: tuple[GateResult, ...]) -> tuple[Con
         _diverged(world),
         _ledger_trusted(world),
         contested(fights(world), world.observed.contested, "the group"),
+        _git_reachable(world.observed),
         *source_verified(world.observed.verification),
     )
 
@@ -81,7 +83,16 @@ def conditions_of_invalid(desired: DesiredGroup, observed: ObservedGroup) -> tup
     said = observed.foreign or "; ".join(map(str, desired.problems[:3]))
     reason = "Conflict" if observed.foreign else "InvalidSpec"
     valid = Condition(VALID, False, reason, said)
-    return (*kstatus_of(Phase.INVALID, said), valid, *source_verified(observed.verification))
+    return (
+        *kstatus_of(Phase.INVALID, said),
+        valid,
+        _git_reachable(observed),
+        *source_verified(observed.verification),
+    )
+
+
+def _git_reachable(observed: ObservedGroup) -> Condition:
+    return git_reachable(observed.unreachable, observed.unread_reason)
 
 
 def conditions_of_lost(said: str) -> tuple[Condition, ...]:
