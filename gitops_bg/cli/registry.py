@@ -247,6 +247,11 @@ GROUP_VERBS = (
         "Approve a version of a group with your SSH key, with all that main has in its folder now.",
     ),
     Verb(
+        "new",
+        "group.new",
+        "Write the folder of a new version of a group into a work tree, as a copy of the one that `active` names.",
+    ),
+    Verb(
         "promote",
         "group.change",
         "Promote a version of a group: one commit that names it `active`, for all its services together.",

@@ -288,7 +288,7 @@ class Reader:
         config = cpu_limited(f"reading {folder}", lambda: load_app(app, contents, source, library, alerting, folder))
         made = tuple(sorted(makers - {PRIMARY_FILE}))
         has_target = config.target_file in files
-        return Entry(config, PRIMARY_FILE in files, has_target, made, self._repository.head, tree)
+        return Entry(config, config.has_primary, has_target, made, self._repository.head, tree)
 
     def _newest(self, sources: Mapping[str, Source]) -> Source:
         """The commit that came into main last; of commits that came in together, the one that contains the others.

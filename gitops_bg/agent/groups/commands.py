@@ -11,20 +11,20 @@ from functools import partial
 
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
-from gitops_bg.core.errors import InvalidInput, WorldChanged
+from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.groups.branches import group_branch
-from gitops_bg.core.groups.desired import GroupSpec
+from gitops_bg.core.groups.desired import DesiredGroup, GroupSpec
 from gitops_bg.core.groups.lifecycle import delete, promote, rollback
 from gitops_bg.core.groups.model import GroupKey, GroupState, GroupVersion, PromotionRejected, Rejection, VersionStage
 from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.requests import demand_promotable
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.repo.git.errors import PushRefused
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.edits import EditOrNew
-from gitops_bg.spec.groups.content import active_in
+from gitops_bg.spec.groups.edits import as_seen, with_fields
 from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder
 from gitops_bg.spec.groups.load import GroupConfig
-from gitops_bg.spec.yaml.edit import set_field
 
 
 class NoSuchGroup(LookupError):
@@ -49,6 +49,7 @@ class _Seen:
     """What a request is decided from: where it is another one when the commit is written, nothing is."""
 
     group: GroupKey
+    desired: DesiredGroup
     spec: GroupSpec
     record: GroupRecord
     offered: str
@@ -92,6 +93,7 @@ class GroupCommands:
         """
         seen = self._look(group)
         size = seen.spec.archive_size if archive_size is None else archive_size
+        demand_promotable(group, seen.desired, seen.record, version)
         promote(seen.state, version, size, self._clock())
         fields: dict[str, str | int] = {"active": version}
         if size != seen.spec.archive_size:
@@ -118,7 +120,7 @@ class GroupCommands:
         folder = f"{group_folder(group)}/{version}/"
         found = self._repository.files_below(group_folder(group))
         path = _group_file(group)
-        edits: dict[str, EditOrNew] = {path: partial(_as_seen, active, path)}
+        edits: dict[str, EditOrNew] = {path: partial(as_seen, active, path)}
         edits |= {path: _removed for path in found if path.startswith(folder)}
         return self._commit(seen, edits, f"delete {version}")
 
@@ -135,7 +137,7 @@ class GroupCommands:
         if not config.desired.is_valid:
             raise InvalidInput(*config.desired.problems)
         assert config.desired.spec is not None, "what is valid has a spec"
-        return _Seen(group, config.desired.spec, self._record(group), offered)
+        return _Seen(group, config.desired, config.desired.spec, self._record(group), offered)
 
     def _record(self, group: GroupKey) -> GroupRecord:
         return self._groups.seen(group).record
@@ -143,7 +145,7 @@ class GroupCommands:
     def _set(self, seen: _Seen, fields: Mapping[str, str | int], subject: str) -> Asked:
         """Commit fields of group.yaml, where main names the version that was seen."""
         path = _group_file(seen.group)
-        return self._commit(seen, {path: partial(_with_fields, fields, seen.spec.active, path)}, subject)
+        return self._commit(seen, {path: partial(with_fields, fields, seen.spec.active, path)}, subject)
 
     def _commit(self, seen: _Seen, edits: Mapping[str, EditOrNew], subject: str) -> Asked:
         group, branch = seen.group, ""
@@ -164,27 +166,6 @@ class GroupCommands:
 
 def _group_file(group: GroupKey) -> str:
     return f"{group_folder(group)}/{GROUP_FILE}"
-
-
-def _with_fields(fields: Mapping[str, str | int], seen: str, path: str, data: bytes) -> bytes:
-    if active_in(data) != fields["active"]:
-        _as_seen(seen, path, data)
-    for name, value in fields.items():
-        data = set_field(data, ("spec", name), value, path)
-    return data
-
-
-def _as_seen(seen: str, path: str, data: bytes) -> bytes:
-    """Return group.yaml unchanged where it names the version that this agent has read.
-
-    Raises `WorldChanged` otherwise: somebody else has asked for another one meanwhile, and only one of the two wins
-    (versions-and-routes.md B8, X2: the check belongs into the transaction).
-    """
-    now = active_in(data)
-    if now != seen:
-        message = f"{path} names {now or 'no version'} and no longer {seen}: look at the versions, and ask again"
-        raise WorldChanged(message)
-    return data
 
 
 def _removed(_: bytes) -> None:

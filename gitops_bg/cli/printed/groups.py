@@ -194,6 +194,18 @@ class GroupApprovalJson(Approval):
 
 
 @with_config(CLOSED)
+class NewGroupVersionJson(TypedDict):
+    """What `group new` prints."""
+
+    group: str
+    version: str
+    copyOf: str
+    """The version that it is a copy of."""
+    files: list[str]
+    """Their paths in the work tree."""
+
+
+@with_config(CLOSED)
 class GroupChangeJson(TypedDict):
     """What `group promote`, `group rollback` and `group delete` print."""
 

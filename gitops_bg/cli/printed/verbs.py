@@ -56,6 +56,7 @@ _VERBS: Mapping[str, Any] = {
     "group diff": groups.GroupDiffJson,
     "group history": groups.GroupHistoryJson,
     "group approve": groups.GroupApprovalJson,
+    "group new": groups.NewGroupVersionJson,
     "group promote": groups.GroupChangeJson,
     "group rollback": groups.GroupChangeJson,
     "group delete": groups.GroupChangeJson,

@@ -71,6 +71,17 @@ class Member:
         """
         return f"{group_folder(self.group)}/{self.version}/{self.service}"
 
+    def own(self, name: str) -> str:
+        """The member's own name where ``name`` is the same service's in another version: people copy folders.
+
+        >>> cart = Member(GroupKey("shop", "store"), "v2", "cart")
+        >>> cart.own("cart-v1"), cart.own("cart-v1-preview"), cart.own("cart"), cart.own("auth-v1"), cart.own("cart-v1x")
+        ('cart-v2', 'cart-v2-preview', 'cart', 'auth-v1', 'cart-v1x')
+        """
+        version, dash, more = name.removeprefix(f"{self.service}-").partition("-")
+        is_one = name.startswith(f"{self.service}-") and is_version(version)
+        return f"{self.app.name}{dash}{more}" if is_one else name
+
 
 def member_of(folder: str) -> Member | None:
     """The member of a release group whose folder this is; None for any other folder.

@@ -31,7 +31,7 @@ from gitops_bg.spec.dns_labels import is_dns_label
 from gitops_bg.spec.groups.layout import ROUTES_FILE
 from gitops_bg.spec.manifests.auxiliary import NO_AUXILIARY_OBJECTS, UNKNOWN, AuxiliaryObjects, Folder, auxiliary_of
 from gitops_bg.spec.manifests.configuration import Configuration
-from gitops_bg.spec.manifests.members import check_services, implied_app, live_services
+from gitops_bg.spec.manifests.members import as_own, check_services, implied_app, live_services
 from gitops_bg.spec.manifests.objects import Applied, Object, ServiceObject, check_place, check_supported
 from gitops_bg.spec.manifests.other_kinds import instead_of_app
 from gitops_bg.spec.manifests.pod_metadata import check_pod_metadata
@@ -108,6 +108,10 @@ class AppConfig:
     """
     untracked: tuple[str, ...] = ()
     """The files of the folder with ConfigMaps or Secrets that the template refers to and that are not tracked."""
+    has_primary: bool = False
+    """Whether the folder has a primary.yaml, also an invalid one; one that was copied along with the folder of another
+    version of a release group is none of its own.
+    """
 
     @property
     def ports(self) -> tuple[ServicePorts, ...]:
@@ -155,6 +159,7 @@ class _Folder:
         self.providers: frozenset[str] = frozenset()
         self.configuration: dict[ConfigurationRef, Configuration] = {}
         self.problems: list[Problem] = []
+        self.has_primary = PRIMARY_FILE in self.files
 
     def load(self, source: SourceOf) -> AppConfig:
         self._check_folder()
@@ -197,6 +202,7 @@ class _Folder:
             folder=self.folder,
             lacks_configuration=tracked is not None and bool(tracked.elsewhere),
             untracked=tracked.untracked if tracked else (),
+            has_primary=self.has_primary,
         )
 
     def _pin(self, document: Document, source: SourceOf) -> Pin:
@@ -229,6 +235,7 @@ class _Folder:
         document = self._document(APP_FILE) if APP_FILE in self.files else self._without_app_file()
         if document is None:
             return None, None
+        document = as_own(document)
         if remedy := instead_of_app(kind := document.value.get("kind")):
             self.problems.append(document.problem(("kind",), f"a {kind} is no app of gitops-bg", remedy))
             return document, None
@@ -257,6 +264,7 @@ class _Folder:
         document = self._document(filename)
         if document is None:
             return None, None
+        document = as_own(document)
         target, problems = read_target(document, self.app)
         self.problems.extend(problems)
         return document, target
@@ -299,6 +307,9 @@ class _Folder:
         document = self._document(PRIMARY_FILE)
         if document is None:
             return None
+        if self._is_of_another_version(document):
+            self.has_primary = False
+            return None
         primary, problems = read_primary(document, self.app)
         self.problems.extend(problems)
         if primary is None:
@@ -307,6 +318,11 @@ class _Folder:
         changed_by = source(PRIMARY_FILE)
         return Primary(primary.snapshot, primary.version, primary.source, changed_by, primary.services)
 
+    def _is_of_another_version(self, primary: Document) -> bool:
+        """Whether the agent committed it for another version of the same service, whose folder people have copied."""
+        name = value_at(primary.value, ("metadata", "name"))
+        return self.member is not None and isinstance(name, str) and self.member.own(name) == self.app.name != name
+
     def _manifests(self, target_file: str) -> tuple[dict[Named, Document], bool]:
         """The manifests beside the three files by kind and name, and whether all of them could be read."""
         known = len(self.problems)
@@ -314,8 +330,9 @@ class _Folder:
         for filename in sorted(self.files):
             if is_read(filename) and filename not in (APP_FILE, PRIMARY_FILE, target_file):
                 for document, found in self._objects(filename):
-                    self._check_once(manifests, document, found)
-                    manifests.setdefault((found.kind, found.metadata.name), document)
+                    named = (found.kind, str(document.value["metadata"]["name"]))
+                    self._check_once(manifests, document, named)
+                    manifests.setdefault(named, document)
         unusable = any(isinstance(content, Problem) for content in self.files.values())
         return manifests, len(self.problems) == known and not unusable
 
@@ -355,12 +372,13 @@ class _Folder:
                 problems += tuple(check_place(document, self.app, found.metadata, named=False))
             self.problems.extend(problems)
             if found is not None and not problems:
-                good.append((document, found))
+                good.append((as_own(document) if found.kind == "Service" else document, found))
         return good
 
-    def _check_once(self, seen: Container[Named], document: Document, found: Object) -> None:
-        if (found.kind, found.metadata.name) in seen:
-            message = f"{found.kind} {found.metadata.name} is in the folder twice"
+    def _check_once(self, seen: Container[Named], document: Document, named: Named) -> None:
+        if named in seen:
+            kind, name = named
+            message = f"{kind} {name} is in the folder twice"
             self.problems.append(document.problem(("metadata", "name"), message, "keep one of the two"))
 
     def _serving(

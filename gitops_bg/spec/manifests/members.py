@@ -6,6 +6,7 @@ only; a folder in ``apps/`` is left as it is.
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.names import API_VERSION, APP, KIND, app_label, fit
@@ -45,6 +46,37 @@ spec:
     blueGreen:
       activeService: {app.name}
 """.encode()
+
+
+def as_own(document: Document) -> Document:
+    """An app.yaml, a target or a Service as the folder of its member means it: what was copied from another version
+    names that one.
+    """
+    member = member_of(document.folder)
+    name = value_at(document.value, ("metadata", "name"))
+    if member is None or not isinstance(name, str):
+        return document
+    made = renamed(document, member.own(name))
+    place: Path = ("spec", "strategy", "blueGreen")
+    written = value_at(made.value, place) if made.value.get("kind") == KIND else None
+    if not isinstance(written, Mapping):
+        return made
+    own = {key: _own(member, each) if key in _SERVICES else each for key, each in written.items()}
+    return made if own == written else replace(made, value=_with_value(made.value, place, own))
+
+
+_SERVICES = ("activeService", "activeServices", "previewService")
+
+
+def _own(member: Member, named: Any) -> Any:
+    if isinstance(named, list):
+        return [_own(member, each) for each in named]
+    return member.own(named) if isinstance(named, str) else named
+
+
+def _with_value(value: Mapping[str, Any], place: Path, to: Any) -> dict[str, Any]:
+    key, *rest = place
+    return {**value, str(key): _with_value(value[str(key)], tuple(rest), to) if rest else to}
 
 
 def live_name(folder: str, name: str) -> str:

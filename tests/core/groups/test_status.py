@@ -74,6 +74,11 @@ def candidate_is_ill(world: World) -> None:
     world.ill = {"cart-v2"}
 
 
+def candidate_is_gone(world: World) -> None:
+    world.gone = {"cart-v2"}
+    world.settle()
+
+
 def refused_at_rest(world: World) -> None:
     world.settle()
     world.accepts, world.says = False, "NoMatchingParent: public"
@@ -138,6 +143,12 @@ ROWS: dict[str, tuple[Act, str, str, str]] = {
     "a promotion waits for a member": (waiting, "Waiting", "cart-v2: pods are missing", PLACED),
     "the active version is ill": (active_is_ill, "Degraded", "cart: pods are missing", PLACED),
     "a candidate is ill, which concerns nobody yet": (candidate_is_ill, "Healthy", "v1 serves", PLACED),
+    "a candidate serves nobody": (
+        candidate_is_gone,
+        "Healthy",
+        "v2 serves nobody yet: cart-v2 pods are missing; v1 serves",
+        PLACED,
+    ),
     "the Gateway refuses what serves": (
         refused_at_rest,
         "Progressing",
@@ -293,3 +304,20 @@ def test_more_than_three_members_that_are_ill_are_counted() -> None:
 
 def _shut(world: World) -> str:
     return next(gate.reason for gate in world.decide().gates if not gate.open)
+
+
+@pytest.mark.parametrize(
+    ("gone", "active", "said"),
+    [
+        (set(), "v1", (True, "Answered", "requests that name v2 are answered")),
+        (set(), "v2", (True, "NoCandidate", "no version waits for its promotion")),
+        ({"cart-v1"}, "v1", (True, "Answered", "requests that name v2 are answered")),
+        ({"cart-v2"}, "v1", (False, "NobodyAnswers", "v2 serves nobody yet: cart-v2 pods are missing")),
+    ],
+)
+def test_whether_requests_that_name_a_candidate_are_answered(gone: set[str], active: str, said: tuple) -> None:
+    world = store(active=active)
+    world.settle()
+    world.gone = gone
+    found = next(each for each in world.settle().conditions if each.type == "CandidatesAnswer")
+    assert (found.status, found.reason, found.message) == said

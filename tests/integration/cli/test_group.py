@@ -107,6 +107,30 @@ def test_what_cannot_be_done_is_said_and_commits_nothing(cli: Cli, store: Store)
     assert store.world.remote.head() == head
 
 
+def test_verbs_are_held_to_stages_before_they_commit_anything(cli: Cli, store: Store) -> None:
+    """Found so: a rollback to a candidate promoted it, and what the group rejects was committed to main first."""
+    store.begin()
+    store.world.wait_idle()
+    name, remote = f"{store.world.namespace}/store", store.world.remote
+    head = remote.head()
+    said = cli("group", "rollback", name, "v2", code=1)
+    assert f"to have v2: gitops-bg group promote {name} v2; nothing was committed" in said
+    assert remote.head() == head
+    cli("group", "promote", name, "v2")
+    store.world.wake()
+    store.wait("v1L v2A")
+    store.world.wait_idle()
+    head = remote.head()
+    said = cli("group", "promote", name, "v1", code=1)
+    assert f"v1 is legacy: to go back to it, gitops-bg group rollback {name} v1; nothing was committed" in said
+    assert "v2 is active" in cli("group", "delete", name, "v2", code=1)
+    assert remote.head() == head
+    cli.env["GITOPS_BG_KUBECONFIG"] = "/nowhere"
+    said = cli("group", "rollback", name, "v1")
+    assert f"nobody could ask in which stages the versions of {name} are, so this is not checked: " in said
+    assert remote.log()[0].subject == "store: roll back to v1"
+
+
 MISTAKES = {
     "in another file": ("v2/cart/routes.yaml", "kind: nonsense\n", "v1 is active: promote another version"),
     "in group.yaml": ("group.yaml", "spec: [", "nobody can read which version groups/"),

@@ -360,3 +360,61 @@ class TestCheck:
         ]
         named = GROUP.replace("active: v1", "active: v1, hosts: [shop.example]")
         assert checked(**files | {"groups/shop/store/group.yaml": named}).notes == []
+
+
+class TestACopiedFolder:
+    """A version is made by copying the folder of the one before: nothing in it says that it is not the new one's."""
+
+    SECOND = "groups/shop/store/v2/cart"
+
+    def first_primary(self) -> str:
+        """What the agent has committed into the folder of v1."""
+        config = load()
+        assert config.target is not None
+        at = datetime(2026, 11, 28, tzinfo=UTC)
+        version = Version(1, config.target.snapshot, Color.BLUE, Stage.ACTIVE, Source("9be1"), 1, at)
+        return render_primary(CART, version, folder=FOLDER)
+
+    def test_what_the_agent_committed_for_the_version_before_is_none_of_its_own(self) -> None:
+        config = load(self.SECOND, primary=self.first_primary())
+        assert (config.problems, config.primary, config.has_primary) == ((), None, False)
+
+    def test_it_is_the_first_versions_own_there(self) -> None:
+        config = load(primary=self.first_primary())
+        assert config.primary is not None
+        assert (config.problems, config.has_primary) == ((), True)
+
+    def test_a_primary_of_another_app_is_a_mistake_as_before(self) -> None:
+        other = self.first_primary().replace("name: cart-v1", "name: auth-v1")
+        config = load(self.SECOND, primary=other)
+        assert config.has_primary
+        assert "auth-v1 is not the name of the folder" in str(config.problems[0])
+
+    def test_names_of_the_version_before_mean_its_own(self) -> None:
+        preview = CART_SERVICE.replace("name: cart", "name: cart-v1-preview")
+        config = load(
+            self.SECOND,
+            app=app("cart-v1", "previewService: cart-v1-preview"),
+            target=named("cart-v1"),
+            service=CART_SERVICE.replace("name: cart", "name: cart-v1"),
+            preview=preview,
+        )
+        assert config.problems == ()
+        assert config.spec is not None
+        assert config.spec.strategy.active_services == ("cart-v2",)
+        assert config.body["strategy"]["blueGreen"] == {
+            "activeService": "cart-v2",
+            "previewService": "cart-v2-preview",
+        }
+        assert set(config.services) == {"cart-v2", "cart-v2-preview"}
+        assert config.target is not None
+
+    def test_a_name_that_only_looks_like_one_is_a_mistake_as_before(self) -> None:
+        for name in ("cart-v", "cart-v01", "cart-v1x", "my-cart-v1", "basket-v1"):
+            assert f"{name} is not the name of the folder" in str(load(self.SECOND, target=named(name)).problems[0])
+
+    def test_a_folder_below_apps_is_read_as_it_is(self) -> None:
+        config = load_app(
+            AppKey("shop", "cart-v2"), {"target.yaml": named("cart-v1").encode()}, source_of, folder="apps/shop/cart-v2"
+        )
+        assert any("cart-v1 is not the name of the folder" in str(each) for each in config.problems)

@@ -3,6 +3,7 @@
 Where main takes no commit from the user, it is on the group's branch, to be merged (decision 42).
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,44 +13,48 @@ from gitops_bg.cli.edits.commits import Change
 from gitops_bg.cli.edits.proposals import Proposed, tell_where_it_is_offered
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound
 from gitops_bg.cli.exit_codes import OK, REFUSED
-from gitops_bg.cli.options.options import AuthorOptions, FileOptions
+from gitops_bg.cli.options.options import AppOptions, AuthorOptions
 from gitops_bg.cli.session.group_session import group_in_git
 from gitops_bg.cli.session.local_clone import follow_push
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
-from gitops_bg.core.errors import InvalidInput
+from gitops_bg.cluster.groups.group_cluster import GroupCluster
+from gitops_bg.core.errors import GitopsBgError, InvalidInput
 from gitops_bg.core.groups.branches import group_branch
-from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.groups.desired import DesiredGroup
+from gitops_bg.core.groups.model import GroupKey, PromotionRejected, VersionStage
+from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.requests import demand_promotable, demand_way_back
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.repo.git.errors import PushRefused
 from gitops_bg.repo.write.edits import EditOrNew
 from gitops_bg.spec.groups.content import active_in
+from gitops_bg.spec.groups.edits import with_fields
 from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder
 from gitops_bg.spec.groups.load import GroupConfig, load_group
-from gitops_bg.spec.yaml.edit import set_field
 
 
-def promote(group: Group, version: Version, at: FileOptions, person: AuthorOptions) -> int:
+def promote(group: Group, version: Version, at: AppOptions, person: AuthorOptions) -> int:
     """Promote a version of a group: one commit that names it `active`, for all its services together.
 
-    Where main takes none from you, it is on the branch of the group, to be merged; exit 3.
+    What is no candidate is refused before the commit. Where main takes none from you, it is on the branch of the group, to be merged; exit 3.
 
     Example: gitops-bg group promote shop/store v2
     """
-    return _activate(at, person, group, version, "promote")
+    return _activate(at, person, group, version, "promote", demand_promotable)
 
 
-def rollback(group: Group, version: Version, at: FileOptions, person: AuthorOptions) -> int:
+def rollback(group: Group, version: Version, at: AppOptions, person: AuthorOptions) -> int:
     """Roll a group back: one commit that names the version before `active` again.
 
-    Where main takes none from you, it is on the branch of the group, to be merged; exit 3.
+    A version that no rollback leads to is refused before the commit. Where main takes none from you, it is on the branch of the group, to be merged; exit 3.
 
     Example: gitops-bg group rollback shop/store v1
     """
-    return _activate(at, person, group, version, "roll back to")
+    return _activate(at, person, group, version, "roll back to", demand_way_back)
 
 
-def delete(group: Group, version: Version, at: FileOptions, person: AuthorOptions) -> int:
+def delete(group: Group, version: Version, at: AppOptions, person: AuthorOptions) -> int:
     """Delete a version of a group that is not active: one commit that removes its folder.
 
     Where main takes none from you, it is on the branch of the group, to be merged; exit 3.
@@ -57,11 +62,14 @@ def delete(group: Group, version: Version, at: FileOptions, person: AuthorOption
     Example: gitops-bg group delete shop/store v3
     """
     output, by = Output(at.out), author(person.author)
-    with Session(at.git, place=at.place, author=by) as session:
+    with Session(at.git, at.kube, at.place, author=by) as session:
         key, files, _ = _in_git(session, group)
         group_file, folder = f"{group_folder(key)}/{GROUP_FILE}", f"{group_folder(key)}/{version}/"
         still = partial(_not_active, version, group_file)
         still(files[group_file])
+        record = _record(session, output, key)
+        if record is not None and record.state.stage(version) is VersionStage.ACTIVE:
+            raise CommandFailed(f"{version} is active: promote another version, or roll back, first")
         found: dict[str, EditOrNew] = {path: _removed for path in files if path.startswith(folder)}
         if not found:
             raise ObjectNotFound(f"main has no version {version} of {key}; it would be in {folder}")
@@ -70,20 +78,49 @@ def delete(group: Group, version: Version, at: FileOptions, person: AuthorOption
     return _report(output, at, key, version, proposed, f"{version} is deleted by commit {proposed.commit[:10]}")
 
 
-def _activate(at: FileOptions, person: AuthorOptions, group: str, version: str, verb: str) -> int:
+_Demand = Callable[[GroupKey, DesiredGroup, GroupRecord, str], None]
+
+
+def _activate(at: AppOptions, person: AuthorOptions, group: str, version: str, verb: str, demand: _Demand) -> int:
     output, by = Output(at.out), author(person.author)
-    with Session(at.git, place=at.place, author=by) as session:
+    with Session(at.git, at.kube, at.place, author=by) as session:
         key, _, config = _in_git(session, group)
-        if config.desired.problems:
+        if config.desired.problems or config.desired.spec is None:
             raise InvalidInput(*config.desired.problems)
         if version not in config.desired.versions:
             known = ", ".join(config.desired.versions)
             raise ObjectNotFound(f"main has no version {version} of {key}; it has {known}")
-        path = f"{group_folder(key)}/{GROUP_FILE}"
-        change = Change({path: lambda data: _with_active(data, version, path)}, f"{key.name}: {verb} {version}")
+        path, named = f"{group_folder(key)}/{GROUP_FILE}", config.desired.spec.active
+        record = _record(session, output, key)
+        if record is not None and not (named == version and record.state.stage(version) in _ASKED_FOR):
+            _demand(demand, key, config.desired, record, version)
+        edit = partial(with_fields, {"active": version}, named, path)
+        change = Change({path: edit}, f"{key.name}: {verb} {version}")
         proposed = _propose(session, output, key, change)
     done = f"by commit {proposed.commit[:10]}" if proposed.changed else "already"
     return _report(output, at, key, version, proposed, f"main asks for {version} {done}")
+
+
+_ASKED_FOR = (VersionStage.ACTIVE, VersionStage.CANDIDATE)
+"""The stages of a version that main may name already: to ask for it again changes nothing."""
+
+
+def _demand(demand: _Demand, key: GroupKey, desired: DesiredGroup, record: GroupRecord, version: str) -> None:
+    try:
+        demand(key, desired, record, version)
+    except PromotionRejected as error:
+        raise CommandFailed(f"{key}: {error}; nothing was committed") from error
+
+
+def _record(session: Session, output: Output, key: GroupKey) -> GroupRecord | None:
+    """What is live of the group; None, with a note, where no cluster can be asked: then the agent alone rejects what
+    does not fit.
+    """
+    try:
+        return GroupCluster(session.client, {}).seen(key).record
+    except GitopsBgError as error:
+        output.note(f"nobody could ask in which stages the versions of {key} are, so this is not checked: {error}")
+        return None
 
 
 def _propose(session: Session, output: Output, group: GroupKey, change: Change) -> Proposed:
@@ -112,7 +149,7 @@ def _offer(session: Session, group: GroupKey, change: Change, seen: str, refused
     return Proposed(offered.commit, offered.changed, name, str(refused))
 
 
-def _report(output: Output, at: FileOptions, group: GroupKey, version: str, proposed: Proposed, done: str) -> int:
+def _report(output: Output, at: AppOptions, group: GroupKey, version: str, proposed: Proposed, done: str) -> int:
     """Print what became of the change, with what is ``done`` where main has it; return the exit code."""
     data = {"group": str(group), "version": version, "commit": proposed.commit, "changed": proposed.changed}
     offered = {"offeredOn": proposed.branch or None, "refused": proposed.refused or None}
@@ -123,10 +160,6 @@ def _report(output: Output, at: FileOptions, group: GroupKey, version: str, prop
     else:
         output.line(f"{group}: {done}", "green")
     return REFUSED if proposed.branch else OK
-
-
-def _with_active(data: bytes, version: str, path: str) -> bytes:
-    return set_field(data, ("spec", "active"), version, path)
 
 
 def _not_active(version: str, path: str, data: bytes | Problem) -> bytes:

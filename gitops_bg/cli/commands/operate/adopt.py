@@ -4,11 +4,9 @@ The cluster is only read; the agent takes over after the push (docs/how-to/adopt
 """
 
 import difflib
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Annotated
 
 import typer
@@ -18,8 +16,9 @@ from gitops_bg.cli.adoption.folder import folder_of as files_of_app
 from gitops_bg.cli.adoption.folder import origins_of
 from gitops_bg.cli.adoption.outlook import notes_of, plan_of
 from gitops_bg.cli.adoption.soundness import problems_of
+from gitops_bg.cli.clone.new_folder import write_new_folder
 from gitops_bg.cli.clone.worktree import files_of
-from gitops_bg.cli.errors import CommandFailed, UsageError
+from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options.app_names import app_name
 from gitops_bg.cli.options.options import LiveOptions
 from gitops_bg.cli.session.live_session import LiveSession
@@ -76,7 +75,7 @@ def adopt(
         raise InvalidInput(*reasons, Problem(folder, "nothing was written"))
     files = {f"{folder}/{name}": text for name, text in names.items()}
     if not dry_run:
-        _write(checkout, folder, files)
+        write_new_folder(checkout / folder, {name: text.encode() for name, text in names.items()})
     _tell(output, chosen, scale_down, files, written=not dry_run)
 
 
@@ -107,24 +106,6 @@ def _read(at: LiveOptions, app: AppKey, reasons: Sequence[Problem]) -> LiveWorkl
         if not reasons:
             raise
         raise InvalidInput(*reasons, Problem(f"Deployment {app}", str(error))) from error
-
-
-def _write(checkout: Path, folder: str, files: Files) -> None:
-    """Write all files, or none: a folder appears once it is complete."""
-    place = checkout / folder
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        made = Path(mkdtemp(prefix=".adopt-", dir=place.parent))
-        try:
-            made.chmod(0o755)
-            for path, text in files.items():
-                (made / path.rpartition("/")[2]).write_text(text, encoding="utf-8")
-            made.rename(place)
-        except OSError:
-            shutil.rmtree(made, ignore_errors=True)
-            raise
-    except OSError as error:
-        raise CommandFailed(f"{place} cannot be written: {error.strerror}") from error
 
 
 def _tell(output: Output, chosen: Chosen, scale_down: ScaleDown, files: Files, *, written: bool) -> None:

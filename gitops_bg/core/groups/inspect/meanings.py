@@ -6,6 +6,7 @@ As `core.status.meanings` for apps; `{app}` in a command is the group.
 from collections.abc import Mapping
 
 from gitops_bg.core.groups.reporting.status import (
+    CANDIDATES_ANSWER,
     DIVERGED,
     FOLDER_MISSING,
     LEDGER_TRUSTED,
@@ -57,7 +58,7 @@ _PHASES: Mapping[Phase, Meaning] = {
     Phase.DEPLOYING: Meaning(
         "reaches services as they come up", NOBODY, "wait: the first version serves once they are healthy", _EXPLAIN
     ),
-    Phase.ROLLING_BACK: Meaning("goes back once the Gateway takes it", NOBODY, "wait", _EXPLAIN),
+    Phase.ROLLING_BACK: Meaning("goes back now, as far as the Gateway takes it", NOBODY, "wait", _EXPLAIN),
     Phase.PROMOTING: Meaning("moves to the promoted version step by step", NOBODY, "wait", _EXPLAIN),
     Phase.WAITING: Meaning(STAYS, PROMOTER, "see which gate is shut", _EXPLAIN),
     Phase.PAUSED: _UNCLEAR,
@@ -83,6 +84,14 @@ GROUP_MEANINGS: Meanings = {
     (ROUTES_ACCEPTED, "Accepted"): CALM,
     (ROUTES_ACCEPTED, "Pending"): Meaning(STAYS, NOBODY, "wait: its routes are being written", _EXPLAIN),
     (ROUTES_ACCEPTED, "NotAccepted"): Meaning(STAYS, PLATFORM, "mend what the Gateway says", _EXPLAIN),
+    (CANDIDATES_ANSWER, "Answered"): CALM,
+    (CANDIDATES_ANSWER, "NoCandidate"): CALM,
+    (CANDIDATES_ANSWER, "NobodyAnswers"): Meaning(
+        "without the header is not affected; requests that name the candidate get no answer",
+        AUTHOR,
+        "mend the service that the message names, and push; until then the candidate cannot be promoted",
+        _EXPLAIN,
+    ),
     ("AnalysisPassed", "Successful"): CALM,
     ("AnalysisPassed", "NoAnalysis"): CALM,
     ("AnalysisPassed", "NotBegun"): Meaning(STAYS, NOBODY, "wait: it begins by itself", _EXPLAIN),

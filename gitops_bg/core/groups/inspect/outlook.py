@@ -198,7 +198,8 @@ def _of_ill(group: _Group, version: str) -> Iterator[Advice]:
 def _choices(group: _Group) -> Iterator[Advice]:
     state = group.record.state
     for version in state.at(VersionStage.CANDIDATE):
-        yield Advice(f"promote {version}", f"gitops-bg group promote {group.key} {version}")
+        ill = tuple(_of_ill(group, version))
+        yield from ill or (Advice(f"promote {version}", f"gitops-bg group promote {group.key} {version}"),)
     legacy = state.only(VersionStage.LEGACY)
     if legacy:
         yield Advice(f"go back to {legacy}", f"gitops-bg group rollback {group.key} {legacy}")

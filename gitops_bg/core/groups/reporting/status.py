@@ -1,10 +1,13 @@
 """What people and tools are told of a group: one phase, and conditions that exist from the start."""
 
+from collections.abc import Iterator
+
 from gitops_bg.core.checks.ledger import never_told, set_back
 from gitops_bg.core.groups.analysis.answers import judged, live_verdict, passed
 from gitops_bg.core.groups.attaching import why_not_attached
 from gitops_bg.core.groups.contests import fights
 from gitops_bg.core.groups.desired import DesiredGroup
+from gitops_bg.core.groups.gates import brought_by
 from gitops_bg.core.groups.hooks.answers import refusal
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.observed import ObservedGroup
@@ -14,7 +17,7 @@ from gitops_bg.core.groups.rivals import first_of_others
 from gitops_bg.core.groups.succession import left_behind
 from gitops_bg.core.groups.suspension import is_suspended
 from gitops_bg.core.groups.transition import waits_for
-from gitops_bg.core.groups.world import GroupWorld
+from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
 from gitops_bg.core.status.alike.contested import contested
@@ -23,6 +26,7 @@ from gitops_bg.core.status.alike.source_verified import source_verified
 from gitops_bg.core.status.kstatus import kstatus_of
 
 VALID, PROMOTION_REJECTED, ROUTES_ACCEPTED = "SpecValid", "PromotionRejected", "RoutesAccepted"
+CANDIDATES_ANSWER = "CandidatesAnswer"
 DIVERGED = "Diverged"
 LEDGER_TRUSTED = "LedgerTrusted"
 RECORD_LOST, MAIN_REFUSES, FOLDER_MISSING = "RecordLost", "MainRefusesCommit", "FolderMissing"
@@ -69,6 +73,7 @@ def conditions_of(world: GroupWorld, gates: tuple[GateResult, ...]) -> tuple[Con
             "Accepted" if placed and not against else "NotAccepted" if against else "Pending",
             against or ("every route is in place" if placed else "routes and Services are being written"),
         ),
+        _candidates_answer(world),
         passed(world),
         _diverged(world),
         _ledger_trusted(world),
@@ -102,6 +107,29 @@ def conditions_of_lost(said: str) -> tuple[Condition, ...]:
         Condition(VALID, True, "Valid", "every file of the group is valid"),
         Condition(PROMOTION_REJECTED, True, RECORD_LOST, said),
     )
+
+
+def unanswered(world: GroupWorld) -> Iterator[str]:
+    """What keeps requests that name a candidate from an answer, for each candidate: nobody sees it before somebody
+    tries, as live traffic is not affected.
+    """
+    for version in world.record.state.at(VersionStage.CANDIDATE):
+        gone = (
+            f"{member_name(each.service, each.initial_version)} {member.reason or 'has no pod that answers'}"
+            for each in brought_by(world, version)
+            if not (member := world.member(each.service, each.initial_version)).available
+        )
+        if said := "; ".join(gone):
+            yield f"{version} serves nobody yet: {said}"
+
+
+def _candidates_answer(world: GroupWorld) -> Condition:
+    if said := "; ".join(unanswered(world)):
+        return Condition(CANDIDATES_ANSWER, False, "NobodyAnswers", said)
+    candidates = world.record.state.at(VersionStage.CANDIDATE)
+    if not candidates:
+        return Condition(CANDIDATES_ANSWER, True, "NoCandidate", "no version waits for its promotion")
+    return Condition(CANDIDATES_ANSWER, True, "Answered", f"requests that name {', '.join(candidates)} are answered")
 
 
 def _valid(world: GroupWorld) -> Condition:
@@ -177,7 +205,7 @@ def _sentence(world: GroupWorld, gates: tuple[GateResult, ...]) -> str:
         why_not_attached(world),
         _of_others(world),
         verdict.reason if verdict is not None and not verdict.open else "",
-        f"{active or 'no version'} serves",
+        "; ".join((*unanswered(world), f"{active or 'no version'} serves")),
     )
     return next(filter(None, said))
 

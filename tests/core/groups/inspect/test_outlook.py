@@ -35,6 +35,14 @@ def test_at_rest_each_candidate_may_be_promoted() -> None:
     assert said(world) == (nothing, ["gitops-bg group promote shop/store v2"])
 
 
+def test_a_candidate_that_could_not_be_promoted_is_no_choice_but_its_service_is_to_be_looked_at() -> None:
+    """Found so: `to do: promote v2`, whose services were Invalid, so that it waited for ever."""
+    world = store()
+    world.gone = {"cart-v2"}
+    world.settle()
+    assert said(world)[1] == ["gitops-bg explain shop/cart-v2"]
+
+
 def test_after_a_promotion_the_way_back_is_named() -> None:
     world = store()
     world.settle()
