@@ -75,8 +75,8 @@ class Member:
         """The member's own name where ``name`` is the same service's in another version: people copy folders.
 
         >>> cart = Member(GroupKey("shop", "store"), "v2", "cart")
-        >>> cart.own("cart-v1"), cart.own("cart-v1-preview"), cart.own("cart"), cart.own("auth-v1"), cart.own("cart-v1x")
-        ('cart-v2', 'cart-v2-preview', 'cart', 'auth-v1', 'cart-v1x')
+        >>> cart.own("cart-v1"), cart.own("cart-v1-preview"), cart.own("cart"), cart.own("auth-v1"), cart.own("cart-v")
+        ('cart-v2', 'cart-v2-preview', 'cart', 'auth-v1', 'cart-v')
         """
         version, dash, more = name.removeprefix(f"{self.service}-").partition("-")
         is_one = name.startswith(f"{self.service}-") and is_version(version)

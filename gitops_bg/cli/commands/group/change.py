@@ -37,7 +37,8 @@ from gitops_bg.spec.groups.load import GroupConfig, load_group
 def promote(group: Group, version: Version, at: AppOptions, person: AuthorOptions) -> int:
     """Promote a version of a group: one commit that names it `active`, for all its services together.
 
-    What is no candidate is refused before the commit. Where main takes none from you, it is on the branch of the group, to be merged; exit 3.
+    What is no candidate is refused before the commit. Where main takes none from you, it is on the branch of the group,
+    to be merged; exit 3.
 
     Example: gitops-bg group promote shop/store v2
     """
@@ -47,7 +48,8 @@ def promote(group: Group, version: Version, at: AppOptions, person: AuthorOption
 def rollback(group: Group, version: Version, at: AppOptions, person: AuthorOptions) -> int:
     """Roll a group back: one commit that names the version before `active` again.
 
-    A version that no rollback leads to is refused before the commit. Where main takes none from you, it is on the branch of the group, to be merged; exit 3.
+    A version that no rollback leads to is refused before the commit. Where main takes none from you, it is on the
+    branch of the group, to be merged; exit 3.
 
     Example: gitops-bg group rollback shop/store v1
     """

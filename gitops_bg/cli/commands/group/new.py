@@ -110,7 +110,8 @@ def _demand_new(checkout: Path, key: GroupKey, version: str, active: str) -> Non
     if (folder / version).exists():
         raise CommandFailed(f"{key} has a version {version} already: the next one that is free is {free}")
     if version_number(version) < version_number(active):
-        raise CommandFailed(f"{version} is older than {active}, which is active, so that the agent would reject it: write {free}")
+        rejected = "is active, so that the agent would reject it"
+        raise CommandFailed(f"{version} is older than {active}, which {rejected}: write {free}")
 
 
 def _copied(checkout: Path, folder: str, services: tuple[str, ...]) -> dict[str, bytes]:
