@@ -1,5 +1,6 @@
 """Checks a whole repository, file by file and across apps, for `gitops-bg check`. Fetches and changes nothing."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -37,7 +38,8 @@ from gitops_bg.spec.notifications.alert_providers import Alerting, check_default
 from gitops_bg.spec.policies.check import check_policies
 from gitops_bg.spec.policies.load import load_policies
 from gitops_bg.spec.policies.signers import check_signers
-from gitops_bg.spec.yaml.reader import Document, read, read_one
+from gitops_bg.spec.yaml.parser import MAX_PROBLEMS
+from gitops_bg.spec.yaml.reader import Document, more_like, read, read_one
 
 File = bytes | Problem
 
@@ -111,7 +113,7 @@ def check_repository(
     for folder in (each for each in folders if not each.config.problems and each.config.folder not in broken):
         notes += notes_of(folder.config, folder.app, folder.others)
         found += folder_findings(folder, Severity.NOTE)
-    return Checked(_in_order(_said_once([*found, *_found(NO_EFFECT, notes)])))
+    return Checked(tuple(_first_of_each(_in_order(_said_once([*found, *_found(NO_EFFECT, notes)])))))
 
 
 def _alerting(contents: dict[str, File]) -> Alerting:
@@ -136,6 +138,18 @@ def _in_order(found: Iterable[Finding]) -> tuple[Finding, ...]:
         dict.fromkeys(found), key=lambda each: (each.problem.file, each.problem.line or 0, each.problem.column or 0)
     )
     return tuple(by_place)
+
+
+def _first_of_each(found: Iterable[Finding]) -> Iterator[Finding]:
+    """The first errors and the first notes of each file, and where there are more of them."""
+    known: Counter[tuple[str, Severity]] = Counter()
+    for each in found:
+        kind = each.problem.file, each.rule.severity
+        known[kind] += 1
+        if known[kind] <= MAX_PROBLEMS:
+            yield each
+        elif known[kind] == MAX_PROBLEMS + 1:
+            yield Finding(each.rule, more_like(each.problem))
 
 
 def _said_once(found: Iterable[Finding]) -> Iterator[Finding]:

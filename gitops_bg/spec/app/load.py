@@ -41,7 +41,7 @@ from gitops_bg.spec.manifests.target import TargetFile, match_labels, read_targe
 from gitops_bg.spec.manifests.tracking import Tracked, track
 from gitops_bg.spec.notifications.alert_providers import Alerting, alerts_of
 from gitops_bg.spec.rendering.templates import unrendered, unrendered_file
-from gitops_bg.spec.yaml.reader import Document, read, read_one
+from gitops_bg.spec.yaml.reader import Document, first_of_each, read, read_one
 
 NO_TEMPLATES = Library()
 
@@ -188,7 +188,7 @@ class _Folder:
             target=_with(target, tracked, source(target_file, *tracked.files)) if target and tracked else None,
             primary=primary,
             services={name: document.value for name, document in services.items()},
-            problems=tuple(self.problems),
+            problems=tuple(first_of_each(self.problems)),
             target_file=target_file,
             whole=not self.problems,
             templates=self.templates,

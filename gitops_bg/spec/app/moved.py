@@ -124,9 +124,9 @@ def _with_label(data: bytes, file: str) -> bytes:
 
 def _beside(config: AppConfig, file: str, data: bytes, to: AppKey) -> bytes:
     """A file beside the three in which what names the app as its workload names it as it is to be called."""
-    for number in [each.number for each in read(file, data).documents]:
-        while change := next(_outdated(config.app, _numbered(file, data, number), to), None):
-            data = set_text(_numbered(file, data, number), *change)
+    for document in read(file, data).documents:
+        for path, text in _outdated(config.app, document, to):
+            data = set_text(_numbered(file, data, document.number), path, text)
     return data
 
 
@@ -139,7 +139,6 @@ def _outdated(of: AppKey, document: Document, to: AppKey) -> Iterator[tuple[Path
     manifest = as_map(document.value)
     spec = as_map(manifest.get("spec"))
     if manifest.get("kind") in AUTOSCALERS and as_map(spec.get("scaleTargetRef")).get("name") == of.name:
-        # The target's name last: queries are those of a workload of this name.
         yield from _outdated_queries(of, spec, to)
         yield ("spec", "scaleTargetRef", "name"), to.name
     if manifest.get("kind") == BUDGET:

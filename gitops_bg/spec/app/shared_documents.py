@@ -11,7 +11,7 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.app.fields import DnsLabel, Model
 from gitops_bg.spec.app.layout import is_manifest
 from gitops_bg.spec.app.validation import validate
-from gitops_bg.spec.yaml.reader import Document, read
+from gitops_bg.spec.yaml.reader import Document, first_of_each, read
 
 Spec = TypeVar("Spec")
 
@@ -90,7 +90,7 @@ def load_shared_documents(
                 items[item.name] = _twice(items[item.name], document, kind)
             else:
                 items[item.name] = item
-    return SharedDocuments(items, tuple(problems))
+    return SharedDocuments(items, tuple(first_of_each(problems)))
 
 
 def _kind_of(document: Document) -> str:
@@ -111,4 +111,4 @@ def _twice(first: Item[Any], document: Document, kind: str) -> Item[Any]:
     """Mark a duplicate: it is unknown which of the two is meant, so neither is used."""
     message = f"there is an {kind} {first.name} in {first.document.file} already"
     problem = document.problem(("metadata", "name"), message, "rename one of the two")
-    return Item(first.name, first.document, None, first.namespace, (*first.problems, problem))
+    return Item(first.name, first.document, None, first.namespace, tuple(first_of_each((*first.problems, problem))))

@@ -33,7 +33,7 @@ from gitops_bg.spec.groups.layout import (
     is_version,
 )
 from gitops_bg.spec.notifications.webhooks import to_hook
-from gitops_bg.spec.yaml.reader import Document, read, read_one
+from gitops_bg.spec.yaml.reader import Document, first_of_each, read, read_one
 
 File = bytes | Problem
 _M = TypeVar("_M", bound=Model)
@@ -104,7 +104,7 @@ class _Folder:
             )
             self.problems.append(document.problem(("spec", "active"), f"there is no version {spec.active}", remedy))
         usable = spec if not self.problems else None
-        problems = (*self.problems, *plans.problems)
+        problems = tuple(first_of_each((*self.problems, *plans.problems)))
         desired = DesiredGroup(usable, versions if usable else {}, problems, commit)
         body = without_nulls(document.value["spec"]) if document and usable else {}
         return GroupConfig(desired, body, plans.templates)

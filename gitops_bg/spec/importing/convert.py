@@ -26,7 +26,7 @@ from gitops_bg.spec.importing.manifest import text_of as as_written
 from gitops_bg.spec.importing.outcome import problems_of, text_of
 from gitops_bg.spec.notifications.alert_providers import AlertProvider
 from gitops_bg.spec.yaml.emit import to_yaml
-from gitops_bg.spec.yaml.reader import read
+from gitops_bg.spec.yaml.reader import first_of_each, read
 from gitops_bg.spec.yaml.values import as_map
 
 Content = bytes | Problem
@@ -98,7 +98,7 @@ class _Import:
         self.problems.extend(self._outcome(pieces))
         listed = [*self.listed, *(each for draft in self.drafts for each in draft.listed)]
         apps = tuple(draft.app for draft in self.drafts)
-        found = tuple(_in_order(self.problems))
+        found = tuple(first_of_each(_in_order(self.problems)))
         files = {} if found else {path: text_of(each) for path, each in pieces.items()}
         return Imported(files, apps, tuple(_in_order(listed)), found)
 
@@ -305,9 +305,9 @@ class _Import:
         misnamed = [
             each for each in self.drafts if not (is_dns_label(each.app.name) and is_dns_label(each.app.namespace))
         ]
-        impossible = {path for draft in misnamed for path in draft.pieces()}
-        partial = {path: draft for draft in self.drafts if draft.is_partial for path in draft.pieces()}
-        whole = {path for draft in self.drafts if not draft.is_partial for path in draft.pieces()}
+        impossible = {path for draft in misnamed for path in draft.paths}
+        partial = {path: draft for draft in self.drafts if draft.is_partial for path in draft.paths}
+        whole = {path for draft in self.drafts if not draft.is_partial for path in draft.paths}
         unsure = {path for path, draft in partial.items() if path != app_file(draft.app, APP_FILE)} - whole
         own = {folder_of(draft.app) for draft in self.drafts}
         there = {path: each for path, each in self.repository.items() if path.rpartition("/")[0] not in own}
@@ -327,7 +327,7 @@ class _Import:
             if folder in folders:
                 message = f"becomes the app {draft.app}, and the repository has {folder} already"
                 yield draft.origin.problem(place, message, "remove the folder first, or leave this out")
-        apps = {path for draft in self.drafts for path in draft.pieces()}
+        apps = {path for draft in self.drafts for path in draft.paths}
         for path in [each for each in files if each not in apps]:
             there = self.repository.get(path)
             if there is None:
@@ -350,7 +350,7 @@ def _standing_for(kind: str, name: str, owner: Manifest) -> Manifest:
     spec = {"selector": {"matchLabels": {"app": name}}, "template": template}
     metadata = {"name": name or owner.name, "namespace": owner.namespace}
     value = {"apiVersion": "apps/v1", "kind": kind, "metadata": metadata, "spec": spec}
-    return replace(owner, value=value)
+    return replace(owner, value=value, text="")
 
 
 def _nothing_in(file: str) -> Problem:

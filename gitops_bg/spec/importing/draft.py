@@ -101,6 +101,12 @@ class Draft:
         """Suspend the app."""
         self.spec["suspend"] = {"reason": why}
 
+    @property
+    def paths(self) -> set[str]:
+        """The paths of its files."""
+        names = {APP_FILE, DEFAULT_TARGET_FILE, *(FILES[kind] for kind, _, _ in self.parts)}
+        return {app_file(self.app, name) for name in names}
+
     def pieces(self) -> dict[str, list[Piece]]:
         """What its files consist of, by path: one piece for each object."""
         found = {

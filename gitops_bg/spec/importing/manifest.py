@@ -1,10 +1,9 @@
 """The manifests that an import begins with: each document of each file, with its place. Decides nothing."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.text.printable import printable
 from gitops_bg.spec.importing.tool_marks import without_marks
@@ -49,6 +48,8 @@ class Manifest:
     value: Mapping[str, Any]
     namespace: str
     """Its own, or the one that counts where it says none; empty where neither is known."""
+    text: str = field(default="", repr=False)
+    """The document as its author wrote it; empty where the object is an item of a List, or made."""
 
     @property
     def kind(self) -> str:
@@ -92,6 +93,7 @@ def read_manifests(sources: Iterable[tuple[str, bytes]], namespace: str) -> tupl
         reading = read(file, data)
         template = tuple(_unrendered(file, data, reading))
         problems.extend(template or reading.problems)
+        texts = {} if template else _texts(file, data, reading)
         for document in () if template else reading.documents:
             for path, value in _objects(document):
                 problem = _not_an_object(document, path, value)
@@ -99,8 +101,22 @@ def read_manifests(sources: Iterable[tuple[str, bytes]], namespace: str) -> tupl
                     problems.append(problem)
                 else:
                     own = as_map(value["metadata"]).get("namespace")
-                    found.append(Manifest(document, path, value, str(own or namespace)))
+                    text = "" if path else texts.get(document.number, "")
+                    found.append(Manifest(document, path, value, str(own or namespace), text))
     return found, problems
+
+
+def _texts(file: str, data: bytes, reading: Reading) -> dict[int, str]:
+    """The documents of a file as their author wrote them, by number; without those that cannot be told from others."""
+    if reading.problems:
+        return {}
+    found: dict[int, str] = {}
+    written = iter(pieces(file, data))
+    for document in reading.documents:
+        piece = next((each for each in written if each.value == document.value), None)
+        if piece and piece.text.strip("\n"):
+            found[document.number] = piece.text.strip("\n") + "\n"
+    return found
 
 
 _RENDERED = (
@@ -131,9 +147,9 @@ def _objects(document: Document) -> Iterator[tuple[Path, Any]]:
 def _not_an_object(document: Document, path: Path, value: Any) -> Problem | None:
     if not isinstance(value, Mapping):
         return document.problem(path, f"expected an object of Kubernetes, found {kind_of(value)}")
-    for field in ("apiVersion", "kind"):
-        if not isinstance(value.get(field), str):
-            return document.problem((*path, field), "is required: it says what this is", f"add {field}")
+    for key in ("apiVersion", "kind"):
+        if not isinstance(value.get(key), str):
+            return document.problem((*path, key), "is required: it says what this is", f"add {key}")
     name = as_map(value.get("metadata")).get("name")
     if not isinstance(name, str) or not name:
         return document.problem((*path, "metadata", "name"), "is required", "add name")
@@ -169,12 +185,4 @@ def authored(annotations: Mapping[str, Any]) -> dict[str, Any]:
 
 def text_of(manifest: Manifest, value: Mapping[str, Any]) -> str:
     """The object as YAML: as its author wrote it, with comments, if it still says the same; else written anew."""
-    if value == manifest.value and not manifest.path:
-        try:
-            found = pieces(manifest.document.file, manifest.document.data)
-        except InvalidInput:
-            found = []
-        text = next((piece.text for piece in found if piece.value == value), "")
-        if text:
-            return text.strip("\n") + "\n"
-    return to_yaml(value)
+    return manifest.text if manifest.text and value == manifest.value else to_yaml(value)

@@ -39,7 +39,8 @@ def workload_in(component: Manifest) -> Manifest | None:
     if not isinstance(held, Mapping) or held.get("kind") not in HELD:
         return None
     metadata = {"name": component.name, **as_map(held.get("metadata")), "namespace": component.namespace}
-    return replace(component, path=(*component.path, "spec", "workload"), value={**held, "metadata": metadata})
+    place = (*component.path, "spec", "workload")
+    return replace(component, path=place, value={**held, "metadata": metadata}, text="")
 
 
 def left_of(component: Manifest) -> Iterator[Problem]:

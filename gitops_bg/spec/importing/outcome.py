@@ -1,6 +1,7 @@
 """Reads what an import would write as the agent would: an import that is not valid is not whole. Writes nothing."""
 
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.text.lines import lines_of
@@ -14,6 +15,8 @@ _SEPARATOR = "---\n"
 
 Pieces = Mapping[str, Sequence[Piece]]
 """What the new files consist of, by path."""
+_Place = tuple[str, int]
+"""A file, and a line of it."""
 
 
 def text_of(pieces: Iterable[Piece]) -> str:
@@ -22,7 +25,7 @@ def text_of(pieces: Iterable[Piece]) -> str:
 
 
 def problems_of(
-    files: Pieces, repository: Mapping[str, bytes | Problem], said: Collection[Problem], unsure: Container[str] = ()
+    files: Pieces, repository: Mapping[str, bytes | Problem], said: Iterable[Problem], unsure: Container[str] = ()
 ) -> Iterator[Problem]:
     """The errors that `check` would find, and does not find now: in the new files each with the place of what the file
     comes from, in others, where a new file contradicts them, with their own.
@@ -32,14 +35,14 @@ def problems_of(
     """
     whole = {**repository, **{path: text_of(each).encode() for path, each in files.items()}}
     known = set(check_repository(repository.items()).problems)
-    objects = _Objects(each.origin for pieces in files.values() for each in pieces)
+    of_object = _by_object((each.origin for pieces in files.values() for each in pieces), said)
     for found in check_repository(whole.items()).problems:
         field = f"{found.field}: " if found.field else ""
         if found.file in unsure:
             continue
         if found.file in files:
             origin = _origin_of(found, files[found.file])
-            if not any(objects.has(origin, each) and _follows(found, each, origin) for each in said):
+            if not any(_follows(found, each, origin) for each in of_object.get(_place(origin), ())):
                 message = f"would be wrong as {found.file}: {field}{found.message}"
                 yield origin.problem((), message, found.remedy)
         elif found not in known:
@@ -68,18 +71,17 @@ def _follows(found: Problem, said: Problem, origin: Manifest) -> bool:
     return any(each == field or each.startswith((f"{field}.", f"{field}[")) for each in ours)
 
 
-class _Objects:
-    """Where the objects of the files begin."""
+def _by_object(manifests: Iterable[Manifest], said: Iterable[Problem]) -> dict[_Place, list[Problem]]:
+    """The problems of each object, by where it begins: it is the last one that begins before them."""
+    places = sorted({_place(each) for each in manifests})
+    found: dict[_Place, list[Problem]] = {}
+    for each in said:
+        at = (each.file, each.line or 0)
+        before = bisect_right(places, at)
+        if before and places[before - 1][0] == each.file:
+            found.setdefault(places[before - 1], []).append(each)
+    return found
 
-    def __init__(self, manifests: Iterable[Manifest]) -> None:
-        self._places = sorted({_place(each) for each in manifests})
 
-    def has(self, manifest: Manifest, problem: Problem) -> bool:
-        """Whether a problem is of this object: it is the last one that begins before."""
-        at = (problem.file, problem.line or 0)
-        before = [each for each in self._places if each[0] == at[0] and each <= at]
-        return bool(before) and before[-1] == _place(manifest)
-
-
-def _place(manifest: Manifest) -> tuple[str, int]:
+def _place(manifest: Manifest) -> _Place:
     return manifest.document.file, manifest.problem((), "").line or 1

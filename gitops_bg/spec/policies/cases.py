@@ -25,7 +25,7 @@ from gitops_bg.core.model.policies.rules import Policy, Proof
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.fields import Model, Moment, Period, Text, whole_seconds
 from gitops_bg.spec.app.validation import Matching, validate
-from gitops_bg.spec.yaml.reader import Document, read
+from gitops_bg.spec.yaml.reader import Document, first_of_each, read
 
 _TO, _FROM = "v1:new", "v1:old"
 
@@ -134,7 +134,7 @@ def run_cases(file: str, data: bytes, policies: tuple[Policy, ...]) -> tuple[lis
         problems.extend(wrong)
         for number, case in enumerate(model.cases if model else ()):
             results.append(_result(document, number, case, policies))
-    return results, problems
+    return results, list(first_of_each(problems))
 
 
 def _result(document: Document, number: int, case: Case, policies: tuple[Policy, ...]) -> CaseResult:

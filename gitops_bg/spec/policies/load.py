@@ -12,7 +12,7 @@ from gitops_bg.spec.app.layout import PEOPLE_FILE, POLICIES_FOLDER, POLICY_TEST_
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.policies.models import People, PersonEntry, PromotionPolicy
 from gitops_bg.spec.policies.to_core import GROUP, members, policy_of
-from gitops_bg.spec.yaml.reader import Document, read, read_one
+from gitops_bg.spec.yaml.reader import Document, first_of_each, read, read_one
 
 TEAM = "team:"
 
@@ -116,7 +116,7 @@ def load_policy_file(path: str, content: File, people: PeopleFile) -> PolicyFile
             policy = policy_of(model.metadata.name, model.spec, people.people)
             written.append(WrittenPolicy(policy, document, model))
     names = tuple(name for document in reading.documents if (name := _name_of(document)))
-    return PolicyFile(path, () if problems else tuple(written), tuple(problems), names)
+    return PolicyFile(path, () if problems else tuple(written), tuple(first_of_each(problems)), names)
 
 
 def _name_of(document: Document) -> str:

@@ -69,7 +69,7 @@ class _Unfinished:
 
 
 class Composer:
-    """Reads one file once. ``nodes`` is filled only with ``locating``: by document number and path.
+    """Reads one file once. ``nodes`` is filled only with ``locating``: by document number, and by path in it.
 
     ``secret`` keeps the file's values out of its problems, which end up in logs and conditions; what is below ``data``
     is never in them (`paths.is_hidden`).
@@ -79,7 +79,7 @@ class Composer:
         self.file = file
         self.problems: list[Problem] = []
         self.documents: list[Any] = []
-        self.nodes: dict[tuple[int, Path], Node] = {}
+        self.nodes: dict[int, dict[Path, Node]] = {}
         self._data = data.removeprefix(codecs.BOM_UTF8)
         self._locating = locating
         self._secret = secret
@@ -326,7 +326,7 @@ class Composer:
             key_column=key.start_mark.column + 1 if key else 0,
         )
         # The first of two equal keys keeps its place.
-        self.nodes.setdefault((len(self.documents), tuple(self._path)), node)
+        self.nodes.setdefault(len(self.documents), {}).setdefault(tuple(self._path), node)
 
 
 def _without_quotes(error: YAMLError | None) -> YAMLError | None:

@@ -6,6 +6,7 @@ A cache by blob id belongs to the caller.
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -22,6 +23,8 @@ from gitops_bg.spec.yaml.unreadable import unreadable
 
 _SHORTEST_WORD = 4
 """A shorter value may be a word of the problem itself: it is taken out where it stands in quotes."""
+_FILES = 4
+"""How many files keep the places of their fields."""
 MAX_BYTES = 1024 * 1024
 """The largest file that is read; Kubernetes takes objects up to about 1.5 MiB."""
 
@@ -136,20 +139,41 @@ def first_of(problems: Iterable[Problem]) -> Iterator[Problem]:
     last: Problem | None = None
     for number, problem in enumerate(problems):
         if last is not None and number == MAX_PROBLEMS:
-            yield Problem(last.file, "the file has more problems like these", last.line, remedy="mend these first")
+            yield more_like(last)
             return
         last = problem
         yield problem
 
 
-@lru_cache(maxsize=1)
+def first_of_each(problems: Iterable[Problem]) -> Iterator[Problem]:
+    """Yield the first problems of each file, and say of which files there are more."""
+    found: Counter[str] = Counter()
+    for problem in problems:
+        found[problem.file] += 1
+        if found[problem.file] <= MAX_PROBLEMS:
+            yield problem
+        elif found[problem.file] == MAX_PROBLEMS + 1:
+            yield more_like(problem)
+
+
+def more_like(problem: Problem) -> Problem:
+    """What is said in place of all further problems of a file."""
+    return Problem(problem.file, "the file has more problems like these", problem.line, remedy="mend these first")
+
+
 def locate(data: bytes, number: int = 0) -> Mapping[Path, Node]:
-    """The place of every field of document ``number``. About twice as slow as reading, so one file is remembered: that
-    whose problems are being found.
+    """The place of every field of document ``number``."""
+    return _located(data).get(number, {})
+
+
+@lru_cache(maxsize=_FILES)
+def _located(data: bytes) -> Mapping[int, Mapping[Path, Node]]:
+    """The place of every field, by document. About twice as slow as reading, and done once for all problems of a file:
+    the last few files are remembered, for problems of two files may come by turns.
     """
     composer = Composer("", data, locating=True)
     composer.run()
-    return {path: node for (document, path), node in composer.nodes.items() if document == number}
+    return composer.nodes
 
 
 def kind_of(value: Any) -> str:
