@@ -7,24 +7,27 @@ import that cannot be whole has no files (decision 62).
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from pydantic import BaseModel
-
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.names import fit
-from gitops_bg.spec.analysis.templates import TEMPLATES
 from gitops_bg.spec.app.layout import ALERTS_FOLDER, ANALYSIS_FOLDER, APP_FILE, app_file, folder_of
-from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.dns_labels import is_dns_label
-from gitops_bg.spec.importing import argo_rollouts, bgd_controller, deployments, flagger, flagger_copies, oam
+from gitops_bg.spec.importing import (
+    argo_rollouts,
+    bgd_controller,
+    deployments,
+    flagger,
+    flagger_copies,
+    oam,
+    shared_documents,
+)
 from gitops_bg.spec.importing.beside import Beside
 from gitops_bg.spec.importing.draft import Draft, Piece
 from gitops_bg.spec.importing.flagger_metrics import METRICS_SERVER, Metrics
-from gitops_bg.spec.importing.kinds import AS_BEFORE, IMPORTED, OF_OAM, is_known, left_out
+from gitops_bg.spec.importing.kinds import AS_BEFORE, IMPORTED, OF_OAM, instead_of, is_known, left_out
 from gitops_bg.spec.importing.manifest import Manifest, cleaned, read_manifests
 from gitops_bg.spec.importing.manifest import text_of as as_written
 from gitops_bg.spec.importing.outcome import problems_of, text_of
-from gitops_bg.spec.notifications.alert_providers import AlertProvider
 from gitops_bg.spec.yaml.emit import to_yaml
 from gitops_bg.spec.yaml.reader import first_of_each, read
 from gitops_bg.spec.yaml.values import as_map
@@ -66,11 +69,13 @@ class _Import:
         self.repository = repository
         self.problems = problems if manifests or problems else [_nothing_in(name) for name, _ in sources]
         self.listed: list[Problem] = []
+        self.unused: list[Problem] = []
+        """What cannot be imported, and what no app needs: it keeps nothing else from being whole."""
         self.drafts: list[Draft] = []
         self.manifests = list(self._usable(self._opened(manifests)))
         self.beside = Beside(self._of(*_BESIDE))
         self.consumed: set[int] = set()
-        known = {name for _, name in _templates_of(repository)}
+        known = set(shared_documents.templates_of(repository))
         self.metrics = Metrics(
             server,
             {(each.namespace, each.name): each for each in self._of("MetricTemplate")},
@@ -96,6 +101,10 @@ class _Import:
         pieces = self._files()
         self.problems.extend(self._clashes(pieces))
         self.problems.extend(self._outcome(pieces))
+        if self.drafts:
+            self.listed.extend(map(shared_documents.left_out, self.unused))
+        else:
+            self.problems.extend(self.unused)
         listed = [*self.listed, *(each for draft in self.drafts for each in draft.listed)]
         apps = tuple(draft.app for draft in self.drafts)
         found = tuple(first_of_each(_in_order(self.problems)))
@@ -120,11 +129,15 @@ class _Import:
         seen: dict[tuple[str, str, str], Manifest] = {}
         for each in manifests:
             if remedy := left_out(each.kind, each.api):
-                self.listed.append(each.problem(("kind",), f"{each.kind} {each.name} is left out", remedy))
+                message = f"{f'{each.kind} {each.name}'.rstrip()} is left out"
+                self.listed.append(each.problem(("kind",), message, remedy))
             elif not is_known(each.kind, each.api):
                 message = f"a {each.kind} of {each.api} is nothing that can be imported"
-                remedy = "take it out of the files; it stays where it is applied"
-                self.problems.append(each.problem(("kind",), message, remedy))
+                meant = instead_of(each.kind, each.api)
+                where = self.problems if meant else self.unused
+                where.append(each.problem(("kind",), message, meant or AS_BEFORE))
+            elif not each.name:
+                self.problems.append(each.problem(("metadata", "name"), "is required", "add name"))
             elif IMPORTED[each.kind].namespaced and not each.namespace:
                 message = "is not there, and an app's folder is named after it"
                 self.problems.append(each.problem(("metadata", "namespace"), message, "add it, or --namespace NAME"))
@@ -286,9 +299,14 @@ class _Import:
         for name, (comment, value, origin) in self.metrics.templates.items():
             files[f"{ANALYSIS_FOLDER}/{name}.yaml"] = [Piece(f"# {comment}\n{to_yaml(value)}", origin)]
         shared = {"AnalysisTemplate": ANALYSIS_FOLDER, "ClusterAnalysisTemplate": ANALYSIS_FOLDER}
+        used = shared_documents.used_by(self.drafts, self._of(*shared))
         for each in self._of(*shared, "AlertProvider"):
-            if not each.path and cleaned(each.value) == each.value:
-                self.problems.extend(validate(_MODELS[each.kind], each.document)[1])
+            wrong = shared_documents.wrong_with(each)
+            if wrong and (each.kind in shared, each.name) not in used:
+                self.unused.extend(wrong)
+                continue
+            if shared_documents.is_as_written(each):
+                self.problems.extend(wrong)
             path = f"{shared.get(each.kind, ALERTS_FOLDER)}/{each.name}.yaml"
             if path in files:
                 message = f"{each.kind} {each.name} has the file {path}, and so has {files[path][0].origin.origin}"
@@ -358,23 +376,11 @@ def _nothing_in(file: str) -> Problem:
     return Problem(file, "nothing was found to import: it has no object", line=1, remedy=remedy)
 
 
-_MODELS: Mapping[str, type[BaseModel]] = {**TEMPLATES, "AlertProvider": AlertProvider}
-"""The models of what is read as it is, by kind."""
 _BESIDE = ("Service", "ConfigMap", "HorizontalPodAutoscaler", "ScaledObject", "PodDisruptionBudget")
 
 
 def _says(path: str, data: bytes) -> list[object]:
     return [each.value for each in read(path, data).documents]
-
-
-def _templates_of(repository: Mapping[str, Content]) -> Iterator[tuple[str, str]]:
-    """The AnalysisTemplates of the repository: file and name."""
-    for path, content in repository.items():
-        if path.startswith(f"{ANALYSIS_FOLDER}/") and isinstance(content, bytes):
-            for document in read(path, content).documents:
-                name = as_map(as_map(document.value).get("metadata")).get("name")
-                if isinstance(name, str):
-                    yield path, name
 
 
 def _in_order(problems: Iterable[Problem]) -> list[Problem]:

@@ -168,6 +168,8 @@ def _routes(service: Mapping[str, Any], draft: Draft) -> None:
     if refs:
         routes: dict[str, Any] = {"parentRefs": [{key: each[key] for key in known if key in each} for each in refs]}
         hosts = [each for each in hosts if each != "*"] if isinstance(hosts, list) else []
+        if service.get("portDiscovery") and isinstance(service.get("port"), int):
+            routes["port"] = service["port"]  # of several, it is the one that Flagger's route leads to
         draft.blue_green["routes"] = {**routes, **({"hosts": hosts} if hosts else {})}
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from gitops_bg.spec.app.validation import nearest
 from gitops_bg.spec.manifests.objects import ALLOWED
 from gitops_bg.spec.manifests.other_kinds import REMEDIES
 
@@ -111,3 +112,28 @@ def is_known(kind: str, api: str) -> bool:
     (True, False)
     """
     return kind in IMPORTED and api.startswith(IMPORTED[kind].apis)
+
+
+def instead_of(kind: str, api: str) -> str:
+    """What was meant by a kind that is not imported, of a group whose kinds are: another version of it, or a slip of
+    the finger; empty where it is a kind of its own.
+
+    >>> instead_of("Deployment", "extensions/v1beta1"), instead_of("Deploymnet", "apps/v1")
+    ('write apiVersion: apps/v1', 'did you mean Deployment?')
+    >>> instead_of("Service", "serving.knative.dev/v1"), instead_of("Rollout", "example.com/v1")
+    ('', '')
+    """
+    if kind in IMPORTED:
+        known = IMPORTED[kind].apis
+        is_version = _group(api) in {*map(_group, known), "extensions"}
+        return (
+            f"write apiVersion: {known[0] if not known[0].endswith('/') else known[0] + 'v1alpha1'}"
+            if is_version
+            else ""
+        )
+    guess = nearest(kind, IMPORTED, 0.85)
+    return f"did you mean {guess}?" if guess and is_known(guess, api) else ""
+
+
+def _group(api: str) -> str:
+    return api.rpartition("/")[0]

@@ -64,7 +64,8 @@ class Manifest:
     @property
     def name(self) -> str:
         """Its name; empty where it has none."""
-        return str(as_map(self.value.get("metadata")).get("name", ""))
+        name = as_map(self.value.get("metadata")).get("name")
+        return name if isinstance(name, str) else ""
 
     @property
     def spec(self) -> Mapping[str, Any]:
@@ -100,7 +101,7 @@ def read_manifests(sources: Iterable[tuple[str, bytes]], namespace: str) -> tupl
                 if problem:
                     problems.append(problem)
                 else:
-                    own = as_map(value["metadata"]).get("namespace")
+                    own = as_map(value.get("metadata")).get("namespace")
                     text = "" if path else texts.get(document.number, "")
                     found.append(Manifest(document, path, value, str(own or namespace), text))
     return found, problems
@@ -150,9 +151,6 @@ def _not_an_object(document: Document, path: Path, value: Any) -> Problem | None
     for key in ("apiVersion", "kind"):
         if not isinstance(value.get(key), str):
             return document.problem((*path, key), "is required: it says what this is", f"add {key}")
-    name = as_map(value.get("metadata")).get("name")
-    if not isinstance(name, str) or not name:
-        return document.problem((*path, "metadata", "name"), "is required", "add name")
     return None
 
 

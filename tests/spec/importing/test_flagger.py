@@ -566,3 +566,12 @@ def test_a_query_that_asks_for_the_target_by_name_is_said() -> None:
     found = imported(template("address: 'http://prometheus'", 'up{pod=~"{{ target }}-[0-9a-zA-Z]+(-[0-9a-zA-Z]+)"}'))
     assert found.listed == ()
     assert ".+-{{args.hash}}-.+" in found.files["analysis/errors.yaml"]
+
+
+def test_the_port_of_a_route_is_the_one_of_the_canary_where_more_are_discovered() -> None:
+    more = DEPLOYMENT.replace("containerPort: 8080}]", "containerPort: 8080}, {name: metrics, containerPort: 9090}]")
+    route = "port: 80, targetPort: http, portDiscovery: true, gatewayRefs: [{name: public}]"
+    found = imported(CANARY.replace("port: 80, targetPort: http", route), more)
+    assert found.problems == ()
+    routes = app(found)["strategy"]["blueGreen"]["routes"]
+    assert routes == {"parentRefs": [{"name": "public"}], "port": 80}

@@ -9,7 +9,13 @@ from gitops_bg.spec.importing.convert import convert
 from tests.spec.importing.texts import CANARY, DEPLOYMENT, EMPTY, ROLLOUT, SERVICE, imported, indented, manifest
 
 NAMELESS = DEPLOYMENT.replace("name: web, namespace: shop", "namespace: shop")
+MISSPELT = DEPLOYMENT.replace("Deployment", "Deploymnet")
+JOB = "apiVersion: batch/v1\nkind: Job\nmetadata: {generateName: once-}\n"
 UNKNOWN = manifest("Spaceship", "example.com/v1", "a: b\n")
+BAD_TEMPLATE = (
+    "apiVersion: argoproj.io/v1alpha1\nkind: AnalysisTemplate\nmetadata: {name: errors}\nspec:\n  metrics:\n"
+    "    - {name: a, successCondition: len(result) > 0, provider: {web: {url: http://a}}}\n"
+)
 WRONG = {
     "not YAML": ("a: [", "0.yaml:2: a: this is not YAML"),
     "no object": ("- a\n", "0.yaml:1: expected an object of Kubernetes, found a list"),
@@ -103,18 +109,54 @@ def test_an_empty_file_beside_others_is_none_of_their_business() -> None:
 
 
 def test_every_reason_is_said_at_once_in_the_order_of_the_files() -> None:
-    found = imported(CANARY, UNKNOWN, "a: [", DEPLOYMENT)
+    found = imported(CANARY, MISSPELT, "a: [", DEPLOYMENT)
     assert [str(each).partition(": ")[0] for each in found.problems] == ["1.yaml:2", "2.yaml:2"]
-    found = imported(CANARY.replace("name: web}\n  service", "name: wep}\n  service"), UNKNOWN, "a: [", DEPLOYMENT)
+    found = imported(CANARY.replace("name: web}\n  service", "name: wep}\n  service"), MISSPELT, "a: [", DEPLOYMENT)
     assert [str(each).partition(": ")[0] for each in found.problems] == ["0.yaml:5", "1.yaml:2", "2.yaml:2"]
+
+
+def test_a_kind_that_nobody_knows_is_left_out_beside_an_app() -> None:
+    found = imported(DEPLOYMENT, UNKNOWN, JOB)
+    assert found.problems == ()
+    assert [str(each) for each in found.listed if each.file != "0.yaml"] == [
+        "1.yaml:2: kind: a Spaceship of example.com/v1 is nothing that can be imported (apply it as before; it is left "
+        "out: no imported app names it)",
+        "2.yaml:2: kind: Job is left out (apply it as before)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        (DEPLOYMENT.replace("apps/v1", "extensions/v1beta1"), "write apiVersion: apps/v1"),
+        (MISSPELT, "did you mean Deployment?"),
+        (ROLLOUT.replace("Rollout", "Rolout"), "did you mean Rollout?"),
+    ],
+)
+def test_a_kind_that_is_meant_otherwise_is_refused_with_what_is_meant(text: str, remedy: str) -> None:
+    found = imported(text, SERVICE, DEPLOYMENT.replace("name: web,", "name: other,"))
+    assert found.files == {}
+    assert [each.remedy for each in found.problems] == [remedy]
+
+
+def test_a_template_that_no_app_names_keeps_no_app_from_being_imported() -> None:
+    found = imported(ROLLOUT, SERVICE, BAD_TEMPLATE)
+    assert found.problems == ()
+    assert not any(path.startswith("analysis/") for path in found.files)
+    (said,) = [str(each) for each in found.listed if each.file == "2.yaml"]
+    assert said.startswith("2.yaml:6: spec.metrics[0].successCondition: is no CEL: there is no function len; write")
+    assert said.endswith("it is left out: no imported app names it)")
+
+
+def test_a_template_that_another_one_names_is_named_by_the_app() -> None:
+    whole = "apiVersion: argoproj.io/v1alpha1\nkind: AnalysisTemplate\nmetadata: {name: whole}\n"
+    whole += "spec: {templates: [{templateName: errors}]}\n"
+    names = ROLLOUT.replace("web-preview}", "web-preview, prePromotionAnalysis: {templates: [{templateName: whole}]}}")
+    assert "0.yaml:6" in [str(each).partition(": ")[0] for each in imported(BAD_TEMPLATE, whole, names).problems]
 
 
 OF_ALL = ROLLOUT.replace("activeService: web,", "activeService: Web,").replace("/shop/web:", "/Shop/web:")
 OF_ALL = OF_ALL.replace("web-preview}", "web-preview, prePromotionAnalysis: {templates: [{templateName: gone}]}}")
-BAD_TEMPLATE = (
-    "apiVersion: argoproj.io/v1alpha1\nkind: AnalysisTemplate\nmetadata: {name: errors}\nspec:\n  metrics:\n"
-    "    - {name: a, successCondition: len(result) > 0, provider: {web: {url: http://a}}}\n"
-)
 AT_ONCE: dict[str, tuple[list[str], list[str]]] = {
     "of a Rollout: its analysis, its Service, its image": (
         [OF_ALL],
@@ -139,11 +181,11 @@ AT_ONCE: dict[str, tuple[list[str], list[str]]] = {
         ],
     ),
     "of a file that is no YAML, and beside it": (
-        ["a: [", DEPLOYMENT.replace("/shop/web:", "/Shop/web:"), UNKNOWN],
+        ["a: [", DEPLOYMENT.replace("/shop/web:", "/Shop/web:"), MISSPELT],
         [
             "0.yaml:2 this is not YAML",
             "1.yaml:1 would be wrong as apps/shop/web/target.yaml: spec.template.spec.containers[0].image",
-            "2.yaml:2 a Spaceship of example.com/v1 is nothing that can be imported",
+            "2.yaml:2 a Deploymnet of apps/v1 is nothing that can be imported",
         ],
     ),
     "of a template, of which no more is said in the app": (

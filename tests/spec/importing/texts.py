@@ -68,6 +68,7 @@ WITHOUT_A_WORD = {
     ("provider", "kubernetes"),
     ("abortScaleDownDelaySeconds", 0),
     ("minReadySeconds", 0),
+    ("scaleDown", "never"),
 }
 """Fields of peers with their defaults, and what app.yaml says in other words."""
 
