@@ -371,6 +371,20 @@ class Repository:
         with self._guarded():
             return self._changes.below(folder, head)
 
+    def brought_below_by(
+        self, folder: str, within: str, head: str, known: frozenset[str]
+    ) -> tuple[CommitFacts, ...] | None:
+        """The commits in all the history of ``head`` that made a file ``within`` a folder with what one below another
+        folder has; but for contents that are ``known`` by their ids. None where the mirror lacks one of them.
+        """
+        with self._guarded():
+            return self._changes.brought(folder, within, head, known)
+
+    def history_of(self, path: str, commit: str) -> Sequence[tuple[str, bytes | None]]:
+        """Each commit of main's line up to ``commit`` that changed a file, newest first, with what it said then."""
+        with self._guarded():
+            return tuple(contents(self._mirror, self._mainline, self._files, path, commit))
+
     def wrote_below(self, folder: str, head: str, commit: str) -> bool:
         """Whether one of those commits did more than remove files."""
         with self._guarded():

@@ -9,12 +9,12 @@ from cachetools import LRUCache
 
 from gitops_bg.agent.desired.promoted import Written, forged
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.groups.model import GroupKey, version_number
 from gitops_bg.core.model.policies.facts import CommitFacts
 from gitops_bg.forge.heard import Heard
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.groups.content import active_in, content_of, promoted_by
-from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder
+from gitops_bg.spec.groups.layout import GROUP_FILE, GROUPS_FOLDER, group_folder
 
 _REMEMBERED = 500
 _ONLY = "primary.yaml and group.yaml"
@@ -27,6 +27,7 @@ class GroupVersions:
         self.repository = repository
         self._contents: LRUCache[tuple[GroupKey, str, str], str] = LRUCache(_REMEMBERED)
         self._named: LRUCache[tuple[GroupKey, str, str], str] = LRUCache(_REMEMBERED)
+        self._judged: LRUCache[tuple[GroupKey, str], frozenset[str]] = LRUCache(_REMEMBERED)
         self._missing: dict[str, str] = {}
         """The commits that the remote did not give, each with main's head at that time."""
 
@@ -52,6 +53,23 @@ class GroupVersions:
 
             self._named[key] = self.repository.named_since(f"{group_folder(group)}/{GROUP_FILE}", says, main)
         return self._named[key]
+
+    def judged(self, group: GroupKey, main: str) -> frozenset[str]:
+        """Return the ids of the contents that versions had when they were promoted, or were the first: whoever wrote
+        these wrote nothing that is new in a copy. Raises the errors of ``core.errors``.
+
+        A rollback judges nothing, so that what a folder got since its promotion is as new as any other.
+        """
+        if (group, main) not in self._judged:
+            folder, newest, found = group_folder(group), 0, frozenset[str]()
+            for commit, data in reversed(self.repository.history_of(f"{folder}/{GROUP_FILE}", main)):
+                active = active_in(data) if data is not None else ""
+                if version_number(active) > newest:
+                    newest = version_number(active)
+                    below = self.repository.files_below(f"{folder}/{active}", commit)
+                    found |= {file.blob for file in below.values()}
+            self._judged[group, main] = found
+        return self._judged[group, main]
 
     def fetch_reviewed(self, heard: Heard | None, main: str) -> None:
         """Fetch what people looked at, once for each head of main: the branch of their pull request may be anybody's,
@@ -119,7 +137,8 @@ class GroupVersion:
         return self._versions.content_at(self._group, commit)
 
     def written(self, agent: str) -> Written:
-        """All who ever changed the folder of the version: whoever names too many takes approvals away, and gives none.
+        """All who ever changed the folder of the version, or wrote what it has before somebody copied or renamed it:
+        whoever names too many takes approvals away, and gives none.
 
         By main's history and by that of the pull request, for a squash may name one author of many. The agent writes
         there, too, but it only removes folders.
@@ -138,10 +157,15 @@ class GroupVersion:
             if not repository.has(head):
                 return Written(None, f"nobody can read {head[:10]}: promote it again")
             commits = repository.changes_below_by(folder, head)
+            judged = self._versions.judged(self._group, self._main)
+            brought = repository.brought_below_by(folder, GROUPS_FOLDER, head, judged)
             own = [each.commit for each in commits or () if each.author.email.lower() == agent]
             forgery = next((each for each in own if repository.wrote_below(folder, head, each)), "")
+            elsewhere = [each.commit for each in brought or () if each.author.email.lower() == agent]
+            forgery = forgery or next(iter(elsewhere), "")
         except GitopsBgError as error:
             return Written(None, f"nobody can read who changed {folder}: {error}")
-        if commits is None:
+        if commits is None or brought is None:
             return Written(None, f"the commits that changed {folder} are not all here")
-        return forged(forgery, _ONLY) if forgery else Written(commits)
+        both = {each.commit: each for each in (*commits, *brought)}
+        return forged(forgery, _ONLY) if forgery else Written(tuple(both.values()))

@@ -20,7 +20,13 @@ _MOST_NAMED = 3
 
 
 def members_healthy(world: GroupWorld, version: str) -> GateResult:
-    """Every service that the version brings runs what its folder says, at today's size: one that fails stops all."""
+    """Every service that the version brings runs what its folder says, at today's size: one that fails stops all. A
+    version without any cannot be judged, by nobody: no policy, analysis or approval is about it.
+    """
+    if not any(brought_by(world, version)):
+        remedy = f"add the folder of a service to {version}/"
+        reason = f"{version} brings no service with pods, so that nothing of it can be judged"
+        return GateResult(GateKind.AVAILABILITY, open=False, reason=reason, remedy=remedy)
     ill = [
         f"{member_name(each.service, each.initial_version)}: {member.reason or 'is not healthy'}"
         for each in brought_by(world, version)

@@ -16,7 +16,7 @@ from gitops_bg.core.groups.decision import (
 )
 from gitops_bg.core.groups.lifecycle import promote, rollback
 from gitops_bg.core.groups.model import GroupState, TransitionStep, VersionStage
-from gitops_bg.core.groups.routes.defaults import led_by_default
+from gitops_bg.core.groups.routes.defaults import led_by_default, takes_requests
 from gitops_bg.core.groups.routes.routing import during, render
 from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.http_routes import Backend, HttpRoute, as_stored
@@ -115,11 +115,14 @@ def without_pods(world: GroupWorld) -> str:
     has pods; empty where there is none. Then the step waits, routes and Services alike (I1).
     """
     if world.record.transition is None:
-        return ""  # At rest, each path is held back for itself (`GroupWorld.held_back`), and all others are repaired.
+        return ""  # At rest no request moves to another service (`GroupWorld.held_back`); all else is repaired.
     live = [each.route for each in world.observed.routes.values() if each.route is not None and not each.foreign]
     now = led_by_default(live, world.gateway)
     for request, to in led_by_default(wanted_routes(world), world.gateway).items():
-        if not any(map(world.answers, to)) and any(map(world.answers, now.get(request, ()))):
+        if any(map(world.answers, to)):
+            continue
+        losing = [now[request]] if request in now else [by for old, by in now.items() if takes_requests(request, old)]
+        if any(world.answers(each) for by in losing for each in by):
             return min(to)
     return ""
 

@@ -158,6 +158,10 @@ class GroupRecord:
     """The entries that Git may not have yet (`core.groups.reporting.ledger`)."""
     ledger_claimed: int = 0
     """The entry that the ledger claimed although this record never gave it out, until Git has a later one; 0: none."""
+    late: tuple[tuple[str, str], ...] = ()
+    """The services that came into the folder of a version when that had passed, each with the version: a rollback does
+    not take them in, as nobody has ever judged them.
+    """
 
     def next_of(self, asked_for: str) -> str:
         """The version that requests move to next: the one that Git asks for, or, as long as one serves that failed, the

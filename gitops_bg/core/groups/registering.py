@@ -18,7 +18,7 @@ from gitops_bg.core.groups.model import (
 )
 from gitops_bg.core.groups.record import DeletedVersion
 from gitops_bg.core.groups.reporting.events import GroupEvent
-from gitops_bg.core.groups.world import GroupWorld, is_in_main, late_routes
+from gitops_bg.core.groups.world import GroupWorld, is_in_main, late_routes, member_name
 
 
 def forget_changed(world: GroupWorld) -> GroupWorld:
@@ -132,11 +132,23 @@ def register_versions(world: GroupWorld) -> GroupWorld:
     """
     if is_lost(world):
         world = _replayed(world)
+    world = _without_past_lateness(world)
     closed = {each.name for each in world.record.deleted} | _being_switched_to(world)
     for name in sorted(world.desired.versions, key=version_number):
         if name not in closed:
             world = _registered(world, name, world.desired.versions[name])
     return world
+
+
+def _without_past_lateness(world: GroupWorld) -> GroupWorld:
+    """Forget that services came too late into versions that are candidates again, or whose folder they have left."""
+
+    def is_late(service: str, version: str) -> bool:
+        folder, stage = world.desired.versions.get(version), world.record.state.stage(version)
+        is_there = folder is not None and service in folder.services
+        return is_there and stage not in (None, VersionStage.CANDIDATE)
+
+    return world.with_record(late=tuple(each for each in world.record.late if is_late(*each)))
 
 
 def _being_switched_to(world: GroupWorld) -> set[str]:
@@ -145,12 +157,22 @@ def _being_switched_to(world: GroupWorld) -> set[str]:
 
 
 def reject_late_routes(world: GroupWorld) -> GroupWorld:
-    """Say which route the legacy version does not get, because it has passed."""
-    found = next(late_routes(world.record.state, world.desired), None)
-    if found is None or any(world.rejected):
+    """Say which route the legacy version does not get, because it has passed, or the active one, because another of
+    its services answers these requests.
+    """
+    if any(world.rejected):
         return world
-    place, route = found
-    message = f"{place.version} has passed: it gets no new route {route.match.path} of {place.service}"
+    late = next(late_routes(world.record.state, world.desired), None)
+    if late is not None:
+        place, route = late
+        message = f"{place.version} has passed: it gets no new route {route.match.path} of {place.service}"
+        return replace(world, rejected=(str(Rejection.PASSED), message))
+    held = next(world.held_back(), None)
+    if held is None:
+        return world
+    new, was = held
+    has = f"{member_name(was.service, was.initial_version)} answers requests of {new.match.path} in {new.version}"
+    message = f"{has}, which is active: bring the route of {new.service} with the next version"
     return replace(world, rejected=(str(Rejection.PASSED), message))
 
 
@@ -192,15 +214,21 @@ def _replayed(world: GroupWorld) -> GroupWorld:
 
 
 def _registered(world: GroupWorld, name: str, version: DesiredVersion) -> GroupWorld:
-    state = world.record.state
+    state, late = world.record.state, set(world.record.late)
     is_new = state.stage(name) is None
-    try:
-        for service, desired in sorted(version.services.items()):
-            if not _has(state, service, name, pods=desired.pods):
-                state = register(state, service, name, (), world.now, pods=desired.pods)
-    except PromotionRejected as error:
-        return replace(world, rejected=(str(error.why), f"{name}: {error}"))
-    world = world.with_record(state=state)
+    for service, desired in sorted(version.services.items()):
+        if _has(state, service, name, pods=desired.pods):
+            continue
+        if (service, name) in late:
+            message = f"{name}: {service} came when {name} had passed: bring it with the next version"
+            world = replace(world, rejected=(str(Rejection.PASSED), message))
+            continue
+        try:
+            state = register(state, service, name, (), world.now, pods=desired.pods)
+        except PromotionRejected as error:
+            world = replace(world, rejected=(str(error.why), f"{name}: {error}"))
+            late |= {(service, name)} if state.stage(name) is not None else set()
+    world = world.with_record(state=state, late=tuple(sorted(late)))
     if is_new and state.stage(name) is not None:
         stage = str(state.stage(name)).lower()
         world = world.with_event(

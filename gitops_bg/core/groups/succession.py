@@ -45,6 +45,7 @@ def succeed(world: GroupWorld) -> GroupWorld:
         rollout=was.rollout,
         analyses=was.analyses,
         hooks=was.hooks,
+        late=was.late,
         succeeds=former.name,
     )
     said = f"{world.key.name} takes over what the release group {former.name} has, whose folder left main"

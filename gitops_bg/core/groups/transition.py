@@ -27,7 +27,7 @@ from gitops_bg.core.groups.plan import (
 from gitops_bg.core.groups.record import MOST_MOVES, FailedTransition, GroupMove, Transition, TransitionKind
 from gitops_bg.core.groups.registering import remember_deleted
 from gitops_bg.core.groups.reporting.events import GroupEvent
-from gitops_bg.core.groups.world import GroupWorld, member_name
+from gitops_bg.core.groups.world import GroupWorld
 
 GATEWAY_STATUS_GRACE_SECONDS = 5
 """How long a Gateway may say nothing at all of new routes before they count as taken: some never say anything; and how
@@ -132,9 +132,6 @@ def waits_for(world: GroupWorld) -> str:
         return foreign
     if member := without_pods(world):
         return f"{member} has no pod that answers: no request without the version's header is led there"
-    for route, was in world.held_back():
-        new, old = member_name(route.service, route.initial_version), member_name(was.service, was.initial_version)
-        return f"{new} has no pod that answers: {route.match.path} leads to {old} until it has"
     return next((f"{name}: {said}" for name, said in unresolved(world)), "")
 
 

@@ -1,6 +1,6 @@
 """All that a decision on a group depends on, in one value. Each step takes one and returns one with another record."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -18,6 +18,7 @@ from gitops_bg.core.groups.model import (
 from gitops_bg.core.groups.observed import Member, ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.reporting.events import GroupEvent
+from gitops_bg.core.groups.routes.taking import takes
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 
 UNKNOWN_MEMBER = Member(reason="is not there yet")
@@ -84,11 +85,11 @@ class GroupWorld:
 
     @property
     def state(self) -> GroupState:
-        """The state of the record with the routes that Git gives it, but for those that wait for pods, each with a port
-        that its Service has.
+        """The state of the record with the routes that Git gives it, but for those that wait for a promotion, each with
+        a port that its Service has.
         """
         state = with_routes(self.record.state, self.desired)
-        state = _held_back(state, dict(self.held_back(state)))
+        state = _held_back(state, self.held_back(state))
         before = {_place_of(each): each.port for each in self.record.state.routes}
         routes = (replace(each, port=self._port(each, before.get(_place_of(each)))) for each in state.routes)
         return replace(state, routes=tuple(routes))
@@ -105,27 +106,27 @@ class GroupWorld:
         return next(chosen, None) or (next(iter(has)) if len(has) == 1 else route.port)
 
     def held_back(self, state: GroupState | None = None) -> Iterator[tuple[Route, Route]]:
-        """The routes of the active version that Git gives to another service, which has no pod that answers, each with
-        the one that it has as long: that of a service whose pods do (I1).
+        """The routes of the active version that Git gives requests which another of its services answers, each with the
+        one that has them: who answers a request changes by a promotion, with all its gates.
         """
         now = state or with_routes(self.record.state, self.desired)
-        active = now.only(VersionStage.ACTIVE)
+        active, hosts = now.only(VersionStage.ACTIVE), self.spec.gateway.hosts if self.spec.gateway else ()
         serving = {(each.service, each.initial_version) for each in now.endpoints}
-        own = (each for each in self.record.state.routes if each.version == active and each.allowed)
-        before = {each.match.requests: each for each in own}
+        own = [each for each in self.record.state.routes if each.version == active]
+        known = set(map(_place_of, own))
+        answering = [each for each in own if each.allowed and (each.service, each.initial_version) in serving]
         for route in now.routes:
-            was = before.get(route.match.requests) if route.version == active and route.allowed else None
-            if was is None or self._answers(route) or not self._answers(was):
+            if route.version != active or not route.allowed or _place_of(route) in known:
                 continue
-            if (was.service, was.initial_version) in serving:
-                yield route, was
+            for was in answering:
+                if (was.service, was.initial_version) != (route.service, route.initial_version) and takes(
+                    route.match, was.match, hosts
+                ):
+                    yield route, was
 
     def answers(self, member: str) -> bool:
         """Whether a member has pods that answer."""
         return self.observed.members.get(member, UNKNOWN_MEMBER).available
-
-    def _answers(self, route: Route) -> bool:
-        return self.answers(member_name(route.service, route.initial_version))
 
     def member(self, service: str, initial_version: str) -> Member:
         """What the cluster shows of a service of a version."""
@@ -163,11 +164,17 @@ def _place_of(route: Route) -> tuple[str, str, RouteMatch]:
     return route.service, route.initial_version, route.match
 
 
-def _held_back(state: GroupState, held: Mapping[Route, Route]) -> GroupState:
-    """The state in which what is held back leads where it did, and is not left behind in another version as well."""
-    stays = set(map(_place_of, held.values()))
-    routes = (held.get(each, each) for each in state.routes if each in held or _place_of(each) not in stays)
-    return replace(state, routes=tuple(routes))
+def _held_back(state: GroupState, held: Iterable[tuple[Route, Route]]) -> GroupState:
+    """The state without what is held back: what has its requests keeps them, also where Git gives them up, and is not
+    left behind in another version as well.
+    """
+    pairs = tuple(held)
+    new, before = {route for route, _ in pairs}, {_place_of(was): was for _, was in pairs}
+    active = state.only(VersionStage.ACTIVE)
+    others = [each for each in state.routes if each not in new]
+    stays = before | {_place_of(each): each for each in others if each.version == active and _place_of(each) in before}
+    routes = (*(each for each in others if _place_of(each) not in stays), *stays.values())
+    return replace(state, routes=routes)
 
 
 def late_routes(state: GroupState, desired: DesiredGroup) -> Iterator[tuple[Endpoint, DesiredRoute]]:

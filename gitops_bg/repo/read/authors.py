@@ -1,5 +1,7 @@
 """The commits that made an app's folder what a version is: their authors wrote what is promoted. Decides nothing."""
 
+from collections.abc import Container
+
 from cachetools import LRUCache
 
 from gitops_bg.core.model.policies.facts import CommitFacts
@@ -47,6 +49,16 @@ class Changes:
         promotions are left out. None where the mirror lacks one of them.
         """
         ids = tuple(dict.fromkeys(commit for commit, _ in self._below(folder, head)))
+        facts = self._commits.facts(ids)
+        return tuple(facts[each] for each in ids) if len(facts) == len(ids) else None
+
+    def brought(self, folder: str, within: str, head: str, known: Container[str]) -> tuple[CommitFacts, ...] | None:
+        """Return the commits that made a file with what a file below a folder has, or had, anywhere ``within``: before
+        somebody copied or renamed the folder, others wrote it. Without contents that are ``known`` by their ids. None
+        where the mirror lacks one of them.
+        """
+        own = {blob for _, blob in self._below(folder, head) if blob.strip("0") and blob not in known}
+        ids = tuple(dict.fromkeys(commit for commit, blob in self._below(within, head) if blob in own))
         facts = self._commits.facts(ids)
         return tuple(facts[each] for each in ids) if len(facts) == len(ids) else None
 

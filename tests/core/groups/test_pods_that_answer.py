@@ -8,12 +8,11 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.groups.desired import DesiredRoute, DesiredService
-from gitops_bg.core.groups.model import RouteMatch, TransitionStep
+from gitops_bg.core.groups.model import TransitionStep
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.routes.defaults import led_by_default
 from gitops_bg.core.model.conditions import Phase
-from gitops_bg.core.model.http_routes import NO_BACKEND, Backend, Deny
+from gitops_bg.core.model.http_routes import Backend
 from tests.core.groups.simulation import GATEWAY, Died, World, store, version
 
 
@@ -22,59 +21,7 @@ def said(world: World, kind: str) -> str:
     return next(each.message for each in world.decide().conditions if each.type == kind and not each.status)
 
 
-# --- services that come into the active version ---
-
-ADDED = {
-    "a path that another service of the version gives up": (
-        store(),
-        "v1",
-        version("1b", cart="/cart", auth="/auth", basket="/old"),
-        ("/old", "cart-v1", "basket-v1"),
-    ),
-    "a path that the version inherits": (
-        store(active="v2"),
-        "v2",
-        version("2b", cart="/cart /new", login="/auth"),
-        ("/auth", "auth-v1", "login-v2"),
-    ),
-}
-
-
-@pytest.mark.parametrize("name", ADDED)
-def test_the_active_version_moves_to_a_new_service_once_that_has_pods(name: str) -> None:
-    world, active, folder, (path, before, after) = ADDED[name]
-    world.settle()
-    answers = world.answers()
-    world.versions[active], world.gone = folder, {after}
-    world.trail.clear()
-    decision = world.settle()
-    assert {each[path, ""] for each in world.trail} <= {before}
-    assert world.answers().items() >= answers.items(), "whatever version a request names"
-    assert decision.phase is Phase.DEPLOYING
-    assert said(world, "RoutesAccepted") == f"{after} has no pod that answers: {path} leads to {before} until it has"
-    world.gone = set()
-    world.settle()
-    assert world.ask(path) == after
-
-
-def test_a_path_that_nobody_may_reach_waits_for_no_pods() -> None:
-    world = store()
-    world.settle()
-    basket = DesiredService(pods=True, routes=(DesiredRoute(RouteMatch("/old"), 80, allowed=False),))
-    folder = version("1b", cart="/cart", auth="/auth")
-    world.versions["v1"] = replace(folder, services={**folder.services, "basket": basket})
-    world.gone = {"basket-v1"}
-    world.settle()
-    assert world.ask("/old") == "denied"
-
-
-@pytest.mark.parametrize("deny", [GATEWAY.deny, NO_BACKEND])
-def test_a_path_that_the_version_before_had_is_no_path_of_the_one_that_serves(deny: Deny) -> None:
-    world = store(active="v2", gateway=replace(GATEWAY, deny=deny))
-    world.settle()
-    world.versions["v2"], world.gone = version("2b", cart="/cart /new /old"), {"cart-v2"}
-    world.settle()
-    assert world.ask("/old") == "cart-v2"
+# --- services that come into the active version: see test_late_services.py ---
 
 
 def test_a_folder_for_a_service_that_the_active_version_inherits_is_rejected_aloud() -> None:
@@ -133,6 +80,18 @@ def test_a_switch_that_was_saved_waits_where_its_version_has_lost_its_pods() -> 
     assert "cart-v2 has no pod that answers" in said(world, "RoutesAccepted")
     world.after(700).settle()
     assert (world.stages, world.ask("/cart")) == ("v1A v2C", "cart-v1")
+
+
+def test_a_switch_waits_also_where_the_path_of_the_service_without_pods_is_narrower() -> None:
+    first, second = version(cart="/cart"), version(cart="/cart", export="/cart/export")
+    world = switching(written=False, world=World({"v1": first, "v2": second}))
+    world.gone = {"export-v2"}
+    world.settle()
+    assert (world.ask("/cart/export"), world.ask("/cart")) == ("cart-v1", "cart-v1")
+    assert "export-v2 has no pod that answers" in said(world, "RoutesAccepted")
+    world.gone = set()
+    world.settle()
+    assert (world.stages, world.ask("/cart/export")) == ("v1L v2A", "export-v2")
 
 
 def test_a_switch_goes_on_once_the_pods_are_back() -> None:
@@ -208,17 +167,6 @@ def test_at_rest_what_somebody_changed_is_repaired_whatever_else_has_no_pods() -
     assert world.ask("/auth") == "evil"
     world.settle()
     assert (world.ask("/auth"), world.ask("/cart")) == ("auth-v1", "cart-v1")
-
-
-def test_what_the_gateway_says_comes_before_what_waits_for_pods() -> None:
-    world, active, folder, (_, _, after) = ADDED["a path that another service of the version gives up"]
-    world = store()
-    world.settle()
-    world.versions[active], world.gone = folder, {after}
-    world.settle()
-    world.accepts, world.says = False, "the TLS secret is gone"
-    world.settle()
-    assert said(world, "RoutesAccepted") == "store: the TLS secret is gone"
 
 
 # --- names that are somebody else's ---

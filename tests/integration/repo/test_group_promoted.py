@@ -175,6 +175,64 @@ def test_nobody_is_no_author_by_writing_under_the_agents_address(repository: Rep
     assert opens(version, policing) == (False, f"nobody can tell its authors: {said}")
 
 
+WAYS = {
+    "renamed": lambda remote: remote.run("mv", f"{FOLDER}/v3", f"{FOLDER}/v2"),
+    "copied": lambda remote: remote.write(f"{FOLDER}/v2/cart/target.yaml", "a: bad\n"),
+    "brought by a rename of the whole group": lambda remote: (
+        remote.run("mv", FOLDER, "groups/shop/other"),
+        remote.run("mv", "groups/shop/other/v3", "groups/shop/other/v2"),
+        remote.run("mv", "groups/shop/other", FOLDER),
+    ),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_who_wrote_a_version_is_its_author_also_once_somebody_has_copied_or_renamed_its_folder(
+    opened: Opener, remote: GitRemote, way: str
+) -> None:
+    """Found so: only who copied it was an author, and who had written it could approve it."""
+    team = Team(remote)
+    team.commits(BEN, {"group.yaml": "spec:\n  active: v1\n", "v1/cart/target.yaml": "a: 1\n"})
+    team.commits(EVE, {"v3/cart/target.yaml": "a: bad\n"})
+    WAYS[way](remote)
+    remote.run("add", "--all")
+    remote.commit("a better name", author=ADA, date=NOON)
+    remote.push()
+    _, policing = told(opened())
+    assert policing.authors == {"ada", "eve"}
+
+
+def test_who_wrote_what_was_promoted_before_is_no_author_of_a_copy(opened: Opener, remote: GitRemote) -> None:
+    team = Team(remote)
+    first = {"v1/cart/target.yaml": "a: 1\n", "v1/auth/target.yaml": "b: 1\n"}
+    team.commits(BEN, {"group.yaml": "spec:\n  active: v1\n", **first})
+    team.commits(ADA, {"v2/cart/target.yaml": "a: 2\n", "v2/auth/target.yaml": "b: 1\n"})
+    _, policing = told(opened())
+    assert policing.authors == {"ada"}
+
+
+def test_who_pushed_into_the_version_that_serves_is_an_author_of_what_is_copied_from_it(
+    opened: Opener, remote: GitRemote
+) -> None:
+    """It was not promoted with that version: nobody has judged it."""
+    team = Team(remote)
+    team.commits(BEN, {"group.yaml": "spec:\n  active: v1\n", "v1/cart/target.yaml": "a: 1\n"})
+    team.commits(EVE, {"v1/cart/target.yaml": "a: bad\n"})
+    team.commits(ADA, {"v2/cart/target.yaml": "a: bad\n"})
+    _, policing = told(opened())
+    assert policing.authors == {"ada", "eve"}
+
+
+def test_under_the_agents_address_nobody_hides_what_is_copied_later(opened: Opener, remote: GitRemote) -> None:
+    team = Team(remote)
+    team.commits(BEN, {"group.yaml": "spec:\n  active: v1\n", "v1/cart/target.yaml": "a: 1\n"})
+    team.commits(AGENT, {"v3/cart/target.yaml": "a: bad\n"})
+    team.commits(ADA, {"v2/cart/target.yaml": "a: bad\n"})
+    _, policing = told(opened())
+    assert policing.authors is None
+    assert "is under the agent's address" in policing.unheard
+
+
 def test_of_a_bot_s_change_whoever_merged_it_is_an_author(repository: Repository, team: Team) -> None:
     commit = team.commits("Robot <robot@example.com>", {"v2/cart/target.yaml": "a: 3\n"})
     head = offered(team)

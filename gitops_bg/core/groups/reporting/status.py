@@ -52,7 +52,7 @@ def phase_of(world: GroupWorld, gates: tuple[GateResult, ...]) -> Phase:
         (_ill(world), Phase.DEGRADED),
         (foreign_service(world), Phase.DEGRADED),
         (why_not_attached(world) or _of_others(world), Phase.DEGRADED),
-        (not is_in_place(world) or any(world.held_back()) or any(unresolved(world)), Phase.PROGRESSING),
+        (not is_in_place(world) or any(unresolved(world)), Phase.PROGRESSING),
     )
     return next((phase for holds, phase in rows if holds), Phase.HEALTHY)
 
