@@ -37,7 +37,7 @@ _SURVIVED, _KILLED, _BROKEN = range(3)
 _HISTORIES = (
     "tests/core/test_invariants.py",
     "tests/core/groups/test_histories.py",
-    "tests/core/groups/test_routing_properties.py",
+    "tests/core/groups/routes/test_routing_properties.py",
 )
 _TESTS = ("tests/core", "tests/test_doctests.py", *(f"--ignore={each}" for each in _HISTORIES))
 """The tables and the examples, without the slow random histories."""

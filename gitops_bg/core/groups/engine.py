@@ -9,8 +9,6 @@ from datetime import datetime, timedelta
 
 from gitops_bg.core.groups.analysis.answers import latest_start, measurements_due
 from gitops_bg.core.groups.analysis.verdicts import begin_runs, take_measurements
-from gitops_bg.core.groups.attaching import attach
-from gitops_bg.core.groups.attaching import moments as attaching_moments
 from gitops_bg.core.groups.contests import due
 from gitops_bg.core.groups.contests import moments as contest_moments
 from gitops_bg.core.groups.decision import ApplyGroup, GroupDecision
@@ -37,6 +35,8 @@ from gitops_bg.core.groups.registering import (
 )
 from gitops_bg.core.groups.reporting.ledger import acknowledge_ledger, note_events
 from gitops_bg.core.groups.reporting.status import conditions_of, conditions_of_invalid, conditions_of_lost, phase_of
+from gitops_bg.core.groups.routes.attaching import attach
+from gitops_bg.core.groups.routes.attaching import moments as attaching_moments
 from gitops_bg.core.groups.succession import succeed, taking_over
 from gitops_bg.core.groups.suspension import is_suspended
 from gitops_bg.core.groups.transition import (

@@ -7,7 +7,7 @@ from gitops_bg.core.groups.hooks.answers import hook_gates
 from gitops_bg.core.groups.model import Endpoint, VersionStage
 from gitops_bg.core.groups.plan import carrying_routes
 from gitops_bg.core.groups.policies import policies
-from gitops_bg.core.groups.rivals import first_of_others
+from gitops_bg.core.groups.routes.rivals import first_of_others
 from gitops_bg.core.groups.succession import left_behind
 from gitops_bg.core.groups.suspension import not_suspended
 from gitops_bg.core.groups.world import GroupWorld, member_name

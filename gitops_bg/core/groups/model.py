@@ -153,7 +153,7 @@ class GroupGateway:
     """What becomes of requests that the version they name must not answer."""
     base: str = ""
     """What the names of its HTTPRoutes begin with; empty: the name of the group. Routes that take the place of others
-    have another one, to be beside them (`core.groups.attaching`).
+    have another one, to be beside them (`core.groups.routes.attaching`).
     """
 
     @property

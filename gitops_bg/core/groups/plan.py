@@ -47,7 +47,7 @@ def carrying_routes(world: GroupWorld) -> tuple[HttpRoute, ...]:
 
 
 def routes_beside(world: GroupWorld) -> tuple[HttpRoute, ...]:
-    """Those that are to take their place at another Gateway, or for other hosts (`core.groups.attaching`)."""
+    """Those that are to take their place at another Gateway, or for other hosts (`core.groups.routes.attaching`)."""
     beside = world.record.reattachment
     if beside is None or not world.observed.has_gateway_api:
         return ()

@@ -4,13 +4,12 @@ Two groups with HTTPRoutes for the same requests would be two answers to one que
 group that has no record yet looks for a live one whose folder left main, and all of whose serving members lie in its
 own folder now. It begins with what that one remembers; Services and HTTPRoutes are made its own as they are, before
 anything else is written; then the former ReleaseGroup goes. The routes keep their former names until others are beside
-them, as with another Gateway (`core.groups.attaching`).
+them, as with another Gateway (`core.groups.routes.attaching`).
 """
 
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gitops_bg.core.groups.attaching import attached_at
 from gitops_bg.core.groups.decision import DeleteFormer, GroupAction, TakeOver
 from gitops_bg.core.groups.lost_record import is_lost
 from gitops_bg.core.groups.model import GroupKey
@@ -18,6 +17,7 @@ from gitops_bg.core.groups.observed import FormerGroup
 from gitops_bg.core.groups.plan import members_of
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.reporting.events import GroupEvent
+from gitops_bg.core.groups.routes.attaching import attached_at
 from gitops_bg.core.groups.world import GroupWorld, member_name
 
 

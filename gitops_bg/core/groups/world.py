@@ -59,7 +59,8 @@ class GroupWorld:
     def gateway(self) -> GroupGateway | None:
         """Where the routes that carry traffic are attached, with the rest as group.yaml says it; None: nowhere.
 
-        Another Gateway or host of group.yaml takes its place once the Gateway has taken it (`core.groups.attaching`).
+        Another Gateway or host of group.yaml takes its place once the Gateway has taken it
+        (`core.groups.routes.attaching`).
         """
         carries, said = self.record.gateway, self.spec.gateway
         if carries is None or said is None:

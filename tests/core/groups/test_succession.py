@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.groups.attaching import GRACE
 from gitops_bg.core.groups.observed import RivalRoute
 from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.routes.attaching import GRACE
 from gitops_bg.core.model.decision import GateKind, Phase
 from gitops_bg.core.model.http_routes import HttpMatch, ParentRef
 from gitops_bg.core.model.spec import Suspension

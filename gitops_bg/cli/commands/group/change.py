@@ -22,9 +22,9 @@ from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.core.errors import GitopsBgError, InvalidInput
 from gitops_bg.core.groups.branches import group_branch
 from gitops_bg.core.groups.desired import DesiredGroup
+from gitops_bg.core.groups.inspect.requests import demand_promotable, demand_way_back
 from gitops_bg.core.groups.model import GroupKey, PromotionRejected, VersionStage
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.groups.requests import demand_promotable, demand_way_back
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.repo.git.errors import PushRefused
 from gitops_bg.repo.write.edits import EditOrNew

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from gitops_bg.core.checks.ledger import never_told, set_back
 from gitops_bg.core.groups.analysis.answers import judged, live_verdict, passed
-from gitops_bg.core.groups.attaching import why_not_attached
 from gitops_bg.core.groups.contests import fights
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.gates import brought_by
@@ -13,7 +12,8 @@ from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.plan import carrying_routes, foreign_service, is_in_place, unresolved, wanted_services
 from gitops_bg.core.groups.record import FailedTransition, TransitionKind
-from gitops_bg.core.groups.rivals import first_of_others
+from gitops_bg.core.groups.routes.attaching import why_not_attached
+from gitops_bg.core.groups.routes.rivals import first_of_others
 from gitops_bg.core.groups.succession import left_behind
 from gitops_bg.core.groups.suspension import is_suspended
 from gitops_bg.core.groups.transition import waits_for

@@ -15,7 +15,7 @@ from gitops_bg.core.groups.routes.routing import during, render
 from gitops_bg.core.model.http_routes import HttpRoute, PathKind
 from tests.core.groups.gateway import DENIED, NOBODY, Request, answer
 from tests.core.groups.notation import NOW, group
-from tests.core.groups.test_routing import GATEWAY, STORE, asked
+from tests.core.groups.routes.test_routing import GATEWAY, STORE, asked
 
 SERVICES, VERSIONS = ["a", "b", "c"], ["v1", "v2", "v3", "v4"]
 PATHS = ["/", "/a", "/a/b", "/c", "/c/d/e", "/x"]
