@@ -29,7 +29,7 @@ class PlannedApp:
     folder: str = ""
     """The app's folder; empty: that of an app in no release group."""
     refused: str = ""
-    """Why the cluster takes none of it, and the command that mends that; empty where nothing stands in the way."""
+    """Why nothing of it is done now, and what mends that; empty where nothing stands in the way."""
 
     @property
     def shut(self) -> tuple[GateResult, ...]:

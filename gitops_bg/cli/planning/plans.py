@@ -48,6 +48,12 @@ class PlanOfApp:
         return tuple(action for step in self.steps for action in step.actions)
 
     @property
+    def obstacle(self) -> str:
+        """Why nothing of it is done now; empty where nothing stands in the way."""
+        unread = self.facts.observed.git.unreachable
+        return self.facts.observed.refused or (f"the agent cannot read main: {unread}" if unread else "")
+
+    @property
     def outcome(self) -> tuple[object, ...]:
         """What people would call the same plan."""
         gates = tuple((gate.kind, gate.open, gate.reason) for gate in self.last.gates)
@@ -99,7 +105,7 @@ def _planned(session: Session, catalog: Catalog, plans: Sequence[PlanOfApp]) -> 
             each.last.gates,
             each.facts.desired.problems,
             session.repository.places.folder(each.app),
-            each.facts.observed.refused,
+            each.obstacle,
         )
         for each in plans
     )

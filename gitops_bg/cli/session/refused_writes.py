@@ -2,16 +2,19 @@
 whether it reads main, and what the ledger has. Asks no server.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.offline import facts_without_git
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.core.model.git.unread import UnreadReason
 from gitops_bg.core.model.git.verification import Doubt, SourceVerification, UnverifiedCommit
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.status.alike.contested import CHANGED_AGAIN
+from gitops_bg.core.status.alike.git_reachable import GIT_REACHABLE
 from gitops_bg.core.status.alike.source_verified import SOURCE_VERIFIED
 from gitops_bg.core.status.conditions import (
     LEDGER_WRITABLE,
@@ -36,12 +39,21 @@ def as_the_agent_knows(facts: Facts, manifest: Object | None) -> Facts:
         offer_refused=unwritten.get(OFFER_WRITABLE, observed.git.offer_refused),
         ledger_refused=unwritten.get(LEDGER_WRITABLE, observed.git.ledger_refused),
     )
-    git = _with_ledger(git, facts.record)
+    git = _with_ledger(_with_unread_main(git, conditions), facts.record)
     skew = next((_SKEWS[each["reason"]] for each in conditions if each["reason"] in _SKEWS), observed.clock_skew)
     refused = why.get(WRITE_REFUSED, observed.refused)
     contested = why.get(CHANGED_AGAIN, observed.contested)
     known = replace(observed, git=git, refused=refused, clock_skew=skew, contested=contested)
     return replace(facts, observed=known)
+
+
+def _with_unread_main(git: GitView, conditions: Sequence[Object]) -> GitView:
+    """What the agent says of a main that it cannot read: that this program can read it moves nothing."""
+    said = next((each for each in conditions if each["type"] == GIT_REACHABLE and each["status"] == "False"), None)
+    if said is None:
+        return git
+    reason = next((each for each in UnreadReason if each.value == said["reason"]), UnreadReason.UNREACHABLE)
+    return replace(git, unreachable=said["message"], unread_reason=reason)
 
 
 def _with_ledger(git: GitView, record: Record) -> GitView:
@@ -55,15 +67,15 @@ def _with_ledger(git: GitView, record: Record) -> GitView:
 
 
 def as_far_as_the_agent_reads(facts: Facts, cluster: Cluster) -> Facts:
-    """Return the facts from the cluster alone, where the agent does not read main's head: this program has no keys to
-    tell up to where it does.
+    """Return the facts from the cluster alone, where the agent does not read the head of main: it cannot at all, or
+    reads up to a commit that this program has no keys to tell.
     """
     status = (cluster.manifest(facts.app) or {}).get("status") or {}
     held = next((_held(each) for each in status.get("conditions") or [] if each["type"] == SOURCE_VERIFIED), None)
-    known = facts_without_git(cluster, facts.app) if held else None
+    known = facts_without_git(cluster, facts.app) if held or facts.observed.git.unreachable else None
     if known is None:
         return facts
-    git = replace(facts.observed.git, verification=SourceVerification(held))
+    git = replace(facts.observed.git, verification=SourceVerification(held)) if held else facts.observed.git
     return replace(known, observed=replace(known.observed, git=git))
 
 

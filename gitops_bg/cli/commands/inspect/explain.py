@@ -1,15 +1,16 @@
 """`explain`: why an app is in its state: decides on fresh facts with the engine and shows the gates; writes nothing."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gitops_bg.agent.reconcile.facts import Facts
+from gitops_bg.agent.reconcile.offline import facts_without_git
 from gitops_bg.cli.edits.configuration_content import changes_to, side_of
-from gitops_bg.cli.exit_codes import NOT_SO, OK
+from gitops_bg.cli.exit_codes import NOT_SO, OK, code_of
 from gitops_bg.cli.options.durations import spoken
 from gitops_bg.cli.options.options import App, AppOptions
 from gitops_bg.cli.session.heard_gates import with_heard_gates
@@ -21,17 +22,22 @@ from gitops_bg.cli.views.held_back import HeldBack, held_back
 from gitops_bg.cli.views.output import Output
 from gitops_bg.cli.views.pod_diagnosis import Trouble, troubles_of
 from gitops_bg.cli.views.went_back import WentBack, went_back
+from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import Decision, GateKind, GateResult
-from gitops_bg.core.model.observed import ReplicaSetView
-from gitops_bg.core.model.version import Version
+from gitops_bg.core.model.observed import GitView, ReplicaSetView
+from gitops_bg.core.model.version import AppKey, Version
 from gitops_bg.core.status.meanings import troubles
+from gitops_bg.repo.git.errors import AuthenticationFailed, BranchMissing, RemoteUnreachable
 from gitops_bg.spec.codec import to_json
 from gitops_bg.spec.manifests.configuration_changes import ConfigurationChange
 
 if TYPE_CHECKING:
     from gitops_bg.cli.printed.apps import ExplanationJson
+
+_UNREAD = (AuthenticationFailed, BranchMissing, RemoteUnreachable)
+"""What the remote says where main cannot be read."""
 
 _OF_PODS = (GateKind.AVAILABILITY, GateKind.ENDPOINTS)
 
@@ -64,30 +70,47 @@ def explain(
     """
     output = Output(at.out)
     with Session(at.git, at.kube, at.place) as session:
-        facts = as_far_as_the_agent_reads(session.facts(session.app(app)), session.cluster)
-        found = _look(session, facts)
+        facts, unread = _facts(session, session.app(app))
+        if unread:
+            output.note(f"main cannot be read from here, so this is what the cluster knows: {unread}")
+        found = _look(session, facts, reads_git=unread is None)
         if output.json:
             output.data(_json(found))
         else:
             _show(output, found)
+    if unread:
+        return code_of(unread)
     return NOT_SO if exit_code and found.decision.phase is not Phase.HEALTHY else OK
 
 
-def _look(session: Session, facts: Facts) -> _Findings:
+def _facts(session: Session, app: AppKey) -> tuple[Facts, GitopsBgError | None]:
+    """Return the facts as far as the agent reads main; from the cluster alone where main cannot be read from here, and
+    why. Raises the errors of both where the cluster knows no such app.
+    """
+    try:
+        return as_far_as_the_agent_reads(session.facts(app), session.cluster), None
+    except _UNREAD as error:
+        if (known := facts_without_git(session.cluster, app)) is None:
+            raise
+        facts = replace(known, observed=replace(known.observed, git=GitView()))
+        return session.as_the_agent_knows(facts, session.cluster.manifest(app)), error
+
+
+def _look(session: Session, facts: Facts, *, reads_git: bool) -> _Findings:
     now = session.now
     decision = with_heard_gates(facts.decide(now), facts, session.cluster.manifest(facts.app))
     world = facts.world(now).with_record(decision.record)
     coming = world.incoming or world.record.version(world.target_digest)
     waited_for = any(not gate.open and gate.kind in _OF_PODS for gate in decision.gates)
     wanted = waited_for and coming and _pods(facts, coming)
-    folder = session.repository.places.folder(facts.app)
+    folder = session.repository.places.folder(facts.app) if reads_git else f"apps/{facts.app}"
     troubles = troubles_of(session.cluster, facts.app, coming.snapshot, folder) if wanted and coming else ()
     return _Findings(
         facts,
         decision,
         coming,
         troubles,
-        _changes(session, facts, decision, coming),
+        _changes(session, facts, decision, coming) if reads_git else (),
         went_back(world),
         held_back(facts.config, decision.record),
         now,

@@ -160,7 +160,7 @@ def _json(each: PlanOfApp) -> "PlannedAppJson":
         ],
         "gates": [to_json(gate) | {"open": gate.open} for gate in last.gates],
         "problems": [to_json(problem) for problem in each.facts.desired.problems],
-        "refused": each.facts.observed.refused or None,
+        "refused": each.obstacle or None,
         "wakeAt": last.wake_at.isoformat() if last.wake_at else None,
     }
 
@@ -182,11 +182,12 @@ def _counted(apps: int) -> str:
 
 def _show_apps(output: Output, apps: Sequence[PlanOfApp]) -> None:
     for each in apps:
-        output.line(f"{each.app}: {each.last.phase}" + ("" if each.actions else ", nothing to do"), "bold")
+        rests = not (each.actions or each.obstacle)
+        output.line(f"{each.app}: {each.last.phase}" + (", nothing to do" if rests else ""), "bold")
         for problem in each.facts.desired.problems:
             output.line(f"  ! {problem}", "red")
-        if each.facts.observed.refused:
-            output.line(f"  ! {each.facts.observed.refused}", "red")
+        if each.obstacle:
+            output.line(f"  ! {each.obstacle}", "red")
         for number, action in enumerate(each.actions, 1):
             output.line(f"  {number}. {action}")
         for gate in each.last.gates:
