@@ -105,7 +105,6 @@ class Agent:
         self._stopped = threading.Event()
         self._stood: tuple[bool, str, bool] | None = None
         self._crash: BaseException | None = None
-        self._asked: dict[AppKey, str] = {}
         self.queue = WorkQueue()
         self.leadership = Leadership(_lease(settings, self.metrics), self._led)
         self._scheduler = scheduler()
@@ -389,8 +388,7 @@ class Agent:
         """Queue an app that changed in the cluster; where somebody asked for a look (`reconcile`), read Git as well."""
         state = self.cluster.bgd(app)
         asked = state.reconcile if state else ""
-        if asked and asked != self._asked.get(app):
-            self._asked[app] = asked
+        if self.catalog.asked_looks.note(app, asked):
             self.git.try_again()
             self.forge.look_soon()
         self._wake_app(app)

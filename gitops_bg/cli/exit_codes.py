@@ -13,6 +13,7 @@ PASSING = 4
 NOT_FOUND = 5
 ASKED = 6
 NOT_YET = 7
+NOT_SEEN = 8
 BUG = 70
 INTERRUPTED = 130
 
@@ -25,6 +26,7 @@ TABLE = {
     NOT_FOUND: "not found: the app, the branch, the version",
     ASKED: "`status`: the app waits for a person",
     NOT_YET: "`status`: the app has not settled",
+    NOT_SEEN: "`status`: the agent has not read the commit that was asked for, or cannot read main",
     BUG: "a bug in gitops-bg",
 }
 

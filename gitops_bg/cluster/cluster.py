@@ -425,9 +425,11 @@ class Cluster:
         state = self._reader.app(app)
         return requests_of(state.request) if state is not None else ()
 
-    def reconcile(self, app: AppKey, now: datetime) -> None:
-        """Ask the agent to look at an app again."""
-        self._annotate(app, names.RECONCILE, now.isoformat())
+    def reconcile(self, app: AppKey, now: datetime, commit: str = "") -> str:
+        """Ask the agent to look at main and at an app again, and whether main has a commit; return the request."""
+        request = f"{now.isoformat()} {commit}".strip()
+        self._annotate(app, names.RECONCILE, request)
+        return request
 
     def recheck(self, app: AppKey, config: AppConfig | None) -> None:
         """Forget which foreign names were free: part of a resync."""

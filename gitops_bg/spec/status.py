@@ -173,6 +173,16 @@ class PullRequest(Part):
         return pull_request_text(self.number, self.url or "", self.state or "", self.closed_by or "")
 
 
+class HandledLook(Part):
+    """The answer to a request for a look at main."""
+
+    request: str = Field(description="The request: the value of the annotation `gitops-bg.dev/reconcile-requested-at`.")
+    commit: str | None = Field(default=None, description="The head of main that was read, and decided from.")
+    contains: bool | None = Field(
+        default=None, description="Whether main has the commit that the request names; absent where it names none."
+    )
+
+
 class TopStatus(Part):
     """A whole status."""
 
@@ -223,6 +233,9 @@ class Status(TopStatus):
     )
     pull_request: PullRequest | None = Field(
         default=None, description="The pull request of the promotion branch, where a forge is known."
+    )
+    handled_look: HandledLook | None = Field(
+        default=None, description="The last request for a look at main that was answered, and what that look read."
     )
     conditions: tuple[Condition, ...] | None = Field(
         default=None,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TypedDict, TypeVar
 
+from gitops_bg.agent.desired.asked_looks import AskedLooks
 from gitops_bg.agent.desired.askers import Askers
 from gitops_bg.agent.desired.lineage import LASTING_POLLS, Followed, Lineage
 from gitops_bg.agent.desired.lookout import LookCounter
@@ -95,6 +96,7 @@ class Catalog:
         """Why nobody can tell yet whose the new commits of the state branch are."""
         self._askers = Askers(repository)
         self._lookout = LookCounter()
+        self.asked_looks = AskedLooks(self.looks, repository.is_ancestor)
         self._late: set[AppKey] = set()
         self.reading = Reading()
         """The last reading; a decision takes it once."""

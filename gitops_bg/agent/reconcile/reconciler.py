@@ -124,7 +124,7 @@ class Reconciler:
         known = replace(facts.observed, refused=refused, clock_skew=skew, contests=contests)
         facts = replace(facts, observed=known)
         facts = self._beside.with_results(facts, started)
-        decision = self._with_trouble(app, self._decide(facts, started))
+        decision = self._with_answer(facts, self._with_trouble(app, self._decide(facts, started)))
         self._note_progress(app, decision)
         if decision.look_again:
             self._git.poll_soon()
@@ -163,6 +163,13 @@ class Reconciler:
         """Add the condition of a bug that hit the app, in the Git thread or in the pass before, until all is done."""
         error = self._catalog.reading.broken.get(app) or self._git.trouble(app) or self._bugs.get(app)
         return decision if error is None else broken(decision, internal_error(app, error))
+
+    def _with_answer(self, facts: Facts, decision: Decision) -> Decision:
+        """Add the answer to who asked for a look at main, once one was made that began after the request."""
+        asked, desired = self._catalog.asked_looks, facts.desired
+        if asked.waits(facts.app, desired.looks):
+            self._catalog.waits_for_look(facts.app)
+        return replace(decision, handled=asked.handled(facts.app, desired.commit, desired.looks))
 
     def _clock_skew(self) -> int:
         """The difference between the API server's clock and ours: counted, and logged where it begins or ends to

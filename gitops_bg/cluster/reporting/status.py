@@ -90,8 +90,19 @@ def status_of(generation: int, live: Object, decision: Decision, now: datetime) 
         gates=tuple(gate_of(gate) for gate in decision.gates),
         waits=tuple(_wait(wait) for wait in decision.waits),
     )
+    handled = _handled(live, decision)
     conditions = list(conditions_with_times(_live_conditions(live), decision.conditions, generation, now))
-    return {**said.stored(), "conditions": conditions, "record": to_json(record)}
+    answered = {"handledLook": handled} if handled else {}
+    return {**said.stored(), **answered, "conditions": conditions, "record": to_json(record)}
+
+
+def _handled(live: Object, decision: Decision) -> Object | None:
+    """The answer to who asked for a look; the present one where that was given already: each request has one answer."""
+    before = live.get("handledLook")
+    known, new = before if isinstance(before, dict) else None, decision.handled
+    if new is None or (known and known.get("request") == new.request):
+        return known
+    return shown.HandledLook(request=new.request, commit=new.commit, contains=new.contains).stored()
 
 
 def differs_in_process_view_only(live: Object, status: Object) -> bool:

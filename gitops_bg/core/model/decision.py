@@ -96,6 +96,18 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
+class HandledLook:
+    """The answer to somebody who asked for a look at main: what this look read."""
+
+    request: str
+    """The request, in the words of who made it."""
+    commit: str
+    """The head of main that was read, and decided from."""
+    contains: bool | None = None
+    """Whether main has the commit that was asked about; None where it was about none."""
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     """The answer of `decide`. The record is saved before any action, so a failed action is decided again.
 
@@ -121,5 +133,7 @@ class Decision:
     """Nothing was decided, because main is older than the record's: look at the remote first, and save nothing."""
     pull: PullRequest | None = None
     """The pull request of the app's promotion branch, as far as it is known."""
+    handled: HandledLook | None = None
+    """What is answered to the last who asked for a look at main."""
     measurements: tuple[MeasurementRequest, ...] = ()
     """Measurements to take now, in the background; measurements under way are listed again."""

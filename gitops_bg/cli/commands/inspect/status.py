@@ -2,14 +2,25 @@
 
 import math
 import time
-from typing import Annotated
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import typer
 
-from gitops_bg.cli.errors import ObjectNotFound
+from gitops_bg.cli.errors import ObjectNotFound, UsageError
+from gitops_bg.cli.exit_codes import NOT_SEEN, OK
 from gitops_bg.cli.options.durations import positive_seconds, spoken
 from gitops_bg.cli.options.options import App, LiveOptions
 from gitops_bg.cli.session.live_session import LiveSession, access
+from gitops_bg.cli.session.seen_commit import (
+    ASK_AGAIN,
+    SEEN_WITHIN,
+    SeenCommit,
+    head_of_clone,
+    is_in_clone,
+    named_commit,
+)
 from gitops_bg.cli.views.condition_meanings import drawn, json_of
 from gitops_bg.cli.views.exit_status import Standing, standing_of
 from gitops_bg.cli.views.output import Output
@@ -17,10 +28,32 @@ from gitops_bg.cli.views.watching.watch_changes import changes
 from gitops_bg.cluster.api.kinds import APPS
 from gitops_bg.core.model.version import AppKey
 
+_LOOK_EVERY = 0.5
+"""Seconds between two looks for an app that is not there yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenOptions:
+    """Which commit the agent is to have read."""
+
+    commit: Annotated[
+        str,
+        typer.Option(
+            "--commit",
+            metavar="COMMIT",
+            show_default="in a clone: HEAD, once it is pushed",
+            help="Answer once the agent has read a main with this commit.",
+        ),
+    ] = ""
+    until_seen: Annotated[
+        bool, typer.Option("--until-seen", help="End once the agent has read the commit, whatever the phase is.")
+    ] = False
+
 
 def status(
     app: App,
     at: LiveOptions,
+    seen: SeenOptions,
     watch: Annotated[
         bool, typer.Option("--watch/--no-watch", "-w", help="Wait until it has settled, or look once.")
     ] = True,
@@ -37,52 +70,141 @@ def status(
 ) -> int:
     """Show the phases of an app, a line each with its reason, until it has settled. The exit code says how.
 
+    In a clone it answers once the agent has read HEAD, if that was pushed, and asks it to: `git push && gitops-bg
+    status` is never about the push before.
+
     0: Healthy. 1: Degraded, ScaledToZero, Invalid or Held. 6: a person is asked (AwaitingPromotion, Paused, Suspended).
-    7: still in progress. A wait ends with 6 or 7 only by --timeout, or with 6 by --until-asked.
+    7: still in progress. 8: the agent has not read the commit within a minute, or cannot read main. A wait ends with 6
+    or 7 only by --timeout, or with 6 by --until-asked.
 
     Example: gitops-bg status shop/web --timeout 10m
     """
     output = Output(at.out)
     with LiveSession(kube=at.kube, place=at.place) as session:
         key = session.app(app)
-        told = _Told(output, key)
-        found = told.standing(session)
-        if not watch or found.ends(until_asked=until_asked):
-            return found.code
-        deadline = time.monotonic() + timeout
-        with changes(access(at.kube), key.namespace) as wait:
-            while not found.ends(until_asked=until_asked):
-                left = deadline - time.monotonic()
-                if left <= 0:
-                    output.note(f"{key}: not settled within {spoken(timeout)}; see `gitops-bg explain {key}`")
-                    break
-                wait(None if math.isinf(left) else left)
-                found = told.standing(session)
-        return found.code
+        body = _awaited(session, key, timeout if watch else 0.0)
+        wait = _Wait(session, output, _wanted(output, seen, key, body), seen.until_seen, until_asked, timeout)
+        if wait.is_over(body) or not watch:
+            return wait.end()
+        with changes(access(at.kube), key.namespace) as change:
+            while not wait.is_over(_live(session, key)) and wait.left > 0:
+                wait.announce()
+                change(min(wait.left, ASK_AGAIN) if wait.unseen else None if math.isinf(wait.left) else wait.left)
+        wait.note_lateness()
+        return wait.end()
+
+
+def _awaited(session: LiveSession, app: AppKey, timeout: float) -> Mapping[str, Any]:
+    """Return the live app; one that only the clone here has is waited for: it was pushed just now."""
+    until = time.monotonic() + min(timeout, SEEN_WITHIN)
+    while True:
+        try:
+            return _live(session, app)
+        except ObjectNotFound:
+            if time.monotonic() > until or not is_in_clone(app):
+                raise
+        time.sleep(_LOOK_EVERY)
+
+
+def _live(session: LiveSession, app: AppKey) -> Mapping[str, Any]:
+    body = session.client.get(APPS, app.namespace, app.name)
+    if body is None:
+        raise ObjectNotFound(f"the cluster runs no app {app}")
+    return body
+
+
+def _wanted(output: Output, seen: SeenOptions, app: AppKey, body: Mapping[str, Any]) -> SeenCommit:
+    """Return the commit that the agent is to have read. Raises `UsageError`."""
+    if seen.commit:
+        return SeenCommit(app, named_commit(seen.commit))
+    wanted, note = head_of_clone(body)
+    if note:
+        output.note(note)
+    if seen.until_seen and not wanted:
+        raise UsageError("--until-seen: name the commit by --commit, or run it in a clone whose HEAD is pushed")
+    return SeenCommit(app, wanted)
+
+
+class _Wait:
+    """The wait for the end: first until the agent has read the commit, then until the app has settled."""
+
+    def __init__(
+        self,
+        session: LiveSession,
+        output: Output,
+        commit: SeenCommit,
+        until_seen: bool,
+        until_asked: bool,
+        timeout: float,
+    ) -> None:
+        self._session, self._output, self._commit = session, output, commit
+        self._until_seen, self._until_asked, self._timeout = until_seen, until_asked, timeout
+        self._told = _Told(output, commit, session)
+        self._began, self._announced = time.monotonic(), False
+        self._found: Standing | None = None
+        self.unseen = ""
+        """Why the state does not count yet; empty where it does."""
+
+    @property
+    def left(self) -> float:
+        """The seconds until the wait ends at the latest."""
+        longest = min(self._timeout, SEEN_WITHIN) if self.unseen else self._timeout
+        return self._began + longest - time.monotonic()
+
+    @property
+    def code(self) -> int:
+        """The exit code, if the wait ends now."""
+        assert self._found is not None
+        if self.unseen:
+            return NOT_SEEN
+        return OK if self._until_seen else self._found.code
+
+    def is_over(self, body: Mapping[str, Any]) -> bool:
+        """Take in the present state, and show it where it counts; return whether the wait ends with it."""
+        self.unseen, self._found = self._commit.lacks(body), standing_of(body)
+        if self.unseen:
+            self._commit.ask(self._session, time.monotonic())
+            return False
+        self._told.say(self._found)
+        return self._until_seen or self._found.ends(until_asked=self._until_asked)
+
+    def announce(self) -> None:
+        """Say, once, that it waits for the agent, where that takes a while: nothing else is shown meanwhile."""
+        late = time.monotonic() - self._began > ASK_AGAIN
+        if self.unseen and self._commit.wanted and late and not self._announced:
+            self._announced = True
+            self._output.note(f"{self._commit.app}: waits until the agent has read {self._commit.wanted[:10]}")
+
+    def note_lateness(self) -> None:
+        """Say that the app has not settled in time, where that is so."""
+        app, found = self._commit.app, self._found
+        if not (self.unseen or self._until_seen or (found and found.ends(until_asked=self._until_asked))):
+            self._output.note(f"{app}: not settled within {spoken(self._timeout)}; see `gitops-bg explain {app}`")
+
+    def end(self) -> int:
+        """Show what was not shown yet, and why it does not count where it does not; return the exit code."""
+        assert self._found is not None
+        self._told.say(self._found)
+        if self.unseen:
+            self._output.note(f"{self._commit.app}: {self.unseen}")
+        return self.code
 
 
 class _Told:
     """Prints the state of the app, once for each phase and reason."""
 
-    def __init__(self, output: Output, app: AppKey) -> None:
-        self._output = output
-        self._app = app
+    def __init__(self, output: Output, commit: SeenCommit, session: LiveSession) -> None:
+        self._output, self._commit, self._session = output, commit, session
+        self._app = commit.app
         self._last: Standing | None = None
 
-    def standing(self, session: LiveSession) -> Standing:
-        """Return the present standing. Raises `ObjectNotFound`."""
-        body = session.client.get(APPS, self._app.namespace, self._app.name)
-        if body is None:
-            raise ObjectNotFound(f"the cluster runs no app {self._app}")
-        found = standing_of(body)
-        if found != self._last:
-            self._last = found
-            self._say(session, found)
-        return found
-
-    def _say(self, session: LiveSession, found: Standing) -> None:
+    def say(self, found: Standing) -> None:
+        """Print a state, unless it was the last one printed."""
+        if found == self._last:
+            return
+        self._last = found
         if self._output.json:
-            at = session.now.isoformat(timespec="seconds")
+            at = self._session.now.isoformat(timespec="seconds")
             said = {"app": str(self._app), "phase": found.phase, "message": found.message, "code": found.code, "at": at}
             said |= {"pullRequest": found.pull_request} if found.pull_request else {}
             self._output.data_line(said | {"demands": [json_of(each, self._app) for each in found.demands]})
@@ -91,4 +213,4 @@ class _Told:
             if found.pull_request:
                 self._output.line(f"  pull request {found.pull_request}")
             for each in found.demands:
-                self._output.show(drawn(each, self._app, 2, found.message))
+                self._output.show(drawn(each, self._app, 2))
