@@ -12,7 +12,8 @@ from datetime import datetime
 from gitops_bg.core.checks.contests import APP, may_repair
 from gitops_bg.core.checks.gates import gates_to_show
 from gitops_bg.core.checks.identity import accepted
-from gitops_bg.core.checks.phase import flagger_phase, is_to_go, phase_of
+from gitops_bg.core.checks.phase import is_to_go
+from gitops_bg.core.checks.situations import flagger_phase, phase_of
 from gitops_bg.core.invariants import check
 from gitops_bg.core.model.actions import (
     Action,
@@ -221,7 +222,7 @@ def _answer(world: World, actions: tuple[Action, ...]) -> Decision:
         actions=actions,
         record=world.record,
         phase=phase,
-        conditions=conditions_of(world, phase, gates),
+        conditions=conditions_of(world, gates),
         gates=gates,
         wake_at=wake_at(world, gates),
         waits=waits_of(world, gates),

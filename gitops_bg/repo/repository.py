@@ -636,6 +636,13 @@ class Repository:
         with self._guarded(), self._writing():
             return self._edits.commit(edits, message)
 
+    def changed_by(self, edits: Mapping[str, EditOrNew]) -> Mapping[str, bytes | None]:
+        """The files that edits would change on main as it was read last, with their new content; None: deleted. Writes
+        nothing. Raises as the edits.
+        """
+        with self._guarded():
+            return self._edits.changed(edits, self._poller.head())
+
     def offer(self, changes: Sequence[PrimaryChange]) -> Mapping[AppKey, PrimaryOutcome]:
         """Put ``primary.yaml`` of apps on their promotion branches, in one push. Raises as ``commit_primaries``, and
         ``BranchMoved`` for those that somebody moved since the head that the change was decided from.

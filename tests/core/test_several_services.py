@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.checks.phase import phase_of
+from gitops_bg.core.checks.situations import phase_of
 from gitops_bg.core.checks.versions import is_live
 from gitops_bg.core.invariants import InvariantBroken, check
 from gitops_bg.core.model.decision import Phase

@@ -5,17 +5,19 @@ People act on the remote, agents only on what they have read of it. A broken pro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
 from gitops_bg.core.model import actions as act
 from gitops_bg.core.model.actions import Action, CommitPrimary, GitAction, PublishLedger
+from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec
 from tests.exploration import promises
 from tests.exploration.moments import LONG_AGO, canonical, moved_back
 from tests.exploration.passes import Outcome, Passes, carry_out, digest, tag_of
+from tests.exploration.sayings import PROMISE, still
 from tests.exploration.world import (
     Agent,
     Books,
@@ -31,6 +33,15 @@ from tests.exploration.world import (
 
 Event = tuple[object, ...]
 """A name and its arguments; `story.words` says it in plain English."""
+
+
+_WAYS_ON: Mapping[Phase, Event] = {
+    Phase.SUSPENDED: ("suspend",),
+    Phase.HELD: ("push", "9"),
+    Phase.AWAITING_PROMOTION: ("merge",),
+    Phase.INVALID: ("push", "9"),
+}
+"""What the status tells somebody to do in a phase, as an event: each is to change what it says."""
 
 
 class Rules(NamedTuple):
@@ -387,7 +398,8 @@ class Life:
         """The commit that was seen before and that main does not contain, unless somebody accepted that."""
         has, main = self.pools.commits(git.main), self.pools.main
         known = main[agent.main][-1] if agent.main >= 0 else None
-        seen = (agent.rewritten, known.id if known else "", record.git.main.commit)
+        is_past = known is not None and known.generation > record.git.main.generation  # Its loss was accepted.
+        seen = (agent.rewritten, known.id if known else "", "" if is_past else record.git.main.commit)
         lost = next((one for one in seen if one and one not in has), "")
         generation = max(known.generation if known else 0, record.git.main.generation)
         return "" if main[git.main][-1].generation > generation else lost
@@ -648,6 +660,44 @@ class Life:
         promises.published(action, git.ledger.epoch, git.ledger.sequence)
         return self.with_git(state, git._replace(ledger=told))
 
+    # --- what is said ---------------------------------------------------------------------------------------
+
+    def hear(self, state: State) -> None:
+        """What the status says is so, wherever an agent has nothing to do at this moment."""
+        for who in self._agents():
+            agent, outcome = self.agent(state, who), self._outcome(state, who)
+            if not self.cluster(state).exists or outcome.look_again or outcome.cluster:
+                continue
+            if outcome.record != state.record or outcome.git:
+                continue
+            _, wrong = self.passes.said(agent, state.cluster, state.record)
+            for what in wrong:
+                raise Violation(f"{PROMISE}: {what}")
+
+    def _is_told_what_leads_on(self, state: State) -> None:
+        """At rest nobody is told to wait; and what somebody is told to do, changes what is said."""
+        if not self.cluster(state).exists:
+            return
+        self.hear(state)
+        said, _ = self.passes.said(self.agent(state, "a"), state.cluster, state.record)
+        for what in still(said):
+            raise Violation(f"{PROMISE}: {what}")
+        phase = said.standing.phase
+        way_on = _WAYS_ON.get(phase)
+        if said.standing.condition == "HistoryRewritten":
+            way_on = ("accept",)
+        if way_on is None:
+            return
+        before = self.books(state)
+        after = self.happen(self.with_books(state, before._replace(expect=None)), way_on)
+        if after is None:
+            raise Violation(f"{PROMISE}: {phase} tells to {way_on[0]}, and that cannot be")
+        for _ in range(6):
+            after = self.work(after)
+        now, _ = self.passes.said(self.agent(after, "a"), after.cluster, after.record)
+        if now.standing == said.standing:
+            raise Violation(f"{PROMISE}: {phase} tells to {way_on[0]}, and after that it says the same")
+
     # --- getting on with it ---------------------------------------------------------------------------------
 
     def _agents(self) -> tuple[str, ...]:
@@ -719,6 +769,7 @@ class Life:
             if outcome.cluster or outcome.git or outcome.record != state.record:
                 raise Violation(f"I5: at rest it still wants {[str(one) for one in (*outcome.cluster, *outcome.git)]}")
         self._sleeps(state)
+        self._is_told_what_leads_on(state)
         promises.told_all(record, self.git(state).ledger)
         promises.rests(head, cluster, record, self.books(state), frozen=frozen, can_run=can_run)
         branch = self.git(state).branch

@@ -51,6 +51,7 @@ from gitops_bg.core.world import World
 from tests.core.simulation import APP, template
 from tests.exploration.moments import NOW, canonical
 from tests.exploration.sameness import compared, named, nameless
+from tests.exploration.sayings import Said, said_of, untrue
 from tests.exploration.world import Agent, Branch, Cluster, Commit, Ledger, Main, Pods, Pool, Pools
 
 SIZE = 2
@@ -104,6 +105,7 @@ class Passes:
         self.pools, self.spec = pools, spec
         self._answers: dict[tuple[object, ...], Outcome] = {}
         self._said: dict[tuple[object, ...], tuple[Outcome, Record]] = {}
+        self._sayings: dict[tuple[object, ...], tuple[Said, tuple[str, ...]]] = {}
         self._specs: dict[object, AppSpec] = {}
         self._desired: dict[object, Desired] = {}
         self._observed: dict[object, Observed] = {}
@@ -141,6 +143,23 @@ class Passes:
         if outcome.record < 0:
             return outcome._replace(record=record_id)
         return outcome._replace(record=self.pools.record.number(named(after, main, record.git.main, desired)))
+
+    def said(self, agent: Agent, cluster_id: int, record_id: int) -> tuple[Said, tuple[str, ...]]:
+        """What the status says where the agent sees this, and what of it is not so."""
+        cluster, record = self.pools.cluster[cluster_id], self.pools.record[record_id]
+        head = self.pools.main[agent.main][-1] if agent.main >= 0 else None
+        spec, desired = self.spec_of(head, cluster), self.desired_of(agent, head, record)
+        observed = self.observed_of(agent, cluster_id, head)
+        main = compared(record.git.main, desired)
+        numbers = (self._number(spec), self._number(desired), self._number(observed))
+        key = (*numbers, self._without_names(record_id, main))
+        known = self._sayings.get(key)
+        if known is None:
+            counted = desired if desired.knowledge.counts else desired.unread()
+            said = said_of(World(spec, counted, observed, record, NOW))
+            live = tag_of(record.routing.traffic)
+            known = self._sayings[key] = (said, tuple(untrue(said, head, agent, cluster, live)))
+        return known
 
     def _number(self, part: AppSpec | Desired | Observed) -> int:
         """Of a part of a question, which is kept for good: worked out once."""

@@ -88,6 +88,7 @@ def _explore(
                     if after is None or after in came:
                         continue
                     came[after] = (state, event)
+                    life.hear(after)
                     if reached < last or len(came) % SAMPLE == 0:
                         life.calm(after)
                 except Violation as violation:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import unified_diff
 
 from gitops_bg.cli.session.local_clone import follow_push
 from gitops_bg.cli.session.session import Session
@@ -10,8 +11,12 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.text.printable import one_line
 from gitops_bg.repo.git.errors import PushRefused
 from gitops_bg.repo.write.edits import Edit, Edited, EditOrNew
-from gitops_bg.spec.app.layout import APP_FILE, Places, member_of
+from gitops_bg.spec.app.layout import APP_FILE, POLICIES_FOLDER, SETTINGS_FILE, Places, member_of
+from gitops_bg.spec.groups.layout import GROUP_FILE
 from gitops_bg.spec.manifests.members import implied_app
+
+_SHOWN = (APP_FILE, SETTINGS_FILE, GROUP_FILE)
+"""The files whose changes a dry run shows: they hold no values of pods."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +78,32 @@ def _of_app_file(session: Session, app: AppKey, edit: Edit) -> EditOrNew | None:
     return None if made == implied else made
 
 
+def say_what_would_change(session: Session, output: Output, change: Change) -> None:
+    """Say which commit would be made, and how it changes files, where nothing is to be written; then end the verb."""
+    if output.dry_run:
+        changed = session.repository.changed_by(change.edits)
+        files = {path: _difference(session, path, after) for path, after in changed.items()}
+        branch = session.repository.settings.branch
+        output.would(
+            f"would commit to {branch}: {one_line(change.subject)}" if files else f"{branch} has it", files=files
+        )
+
+
+def _difference(session: Session, path: str, after: bytes | None) -> str:
+    """The lines of a file that would change. Of files that may hold what nobody is to see on a screen only the path."""
+    before = session.repository.text_file(path)
+    if path.rpartition("/")[2] not in _SHOWN and not path.startswith(f"{POLICIES_FOLDER}/"):
+        return f"{'D' if after is None else 'M' if before is not None else 'A'} {path}\n"
+    old, new = (_lines(each if isinstance(each, bytes) else None) for each in (before, after))
+    return "".join(unified_diff(old, new, path, path, n=0))
+
+
+def _lines(data: bytes | None) -> list[str]:
+    return (data or b"").decode(errors="replace").splitlines(keepends=True)
+
+
 def _committed(session: Session, output: Output, change: Change) -> Edited:
+    say_what_would_change(session, output, change)
     try:
         edited = session.repository.commit_files(change.edits, change.message)
     except PushRefused as error:

@@ -86,6 +86,7 @@ def propose(session: Session, output: Output, change: PrimaryChange) -> Proposed
 
     Notify the agent and update the clone.
     """
+    output.writes()
     proposed = _pushed(session, change)
     session.nudge(change.app)
     follow_push(session, output, proposed.commit if proposed.changed and not proposed.branch else "")

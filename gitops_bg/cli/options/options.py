@@ -118,6 +118,9 @@ class AuthorOptions:
             rich_help_panel=GIT,
         ),
     ] = ""
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done, and write nothing.", rich_help_panel=OUTPUT)
+    ] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,6 +43,17 @@ class ImportedJson(TypedDict):
 
 
 @with_config(CLOSED)
+class DryRunJson(TypedDict):
+    """What a verb that decides prints with --dry-run: it has written nothing."""
+
+    dryRun: Literal[True]
+    would: list[str]
+    """What it would do, a sentence each."""
+    files: dict[str, str]
+    """How each file would change, by its path: the changed lines, or its path where they may hold a value of pods."""
+
+
+@with_config(CLOSED)
 class RenderedAppJson(TypedDict):
     """What was rendered for one app."""
 
@@ -246,6 +257,8 @@ class AbortedAppJson(TypedDict):
     """The numbers of the versions that were stopped."""
     live: str | None
     byAgent: bool
+    dryRun: bool
+    """true with --dry-run: nothing was done; `stopped` and `live` are what would be."""
 
 
 @with_config(CLOSED)

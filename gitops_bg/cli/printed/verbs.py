@@ -11,7 +11,7 @@ from gitops_bg.spec.json_schema import DRAFT, Schema, plain
 
 AnySchema = Annotated[dict[str, Any], WithJsonSchema({"$ref": DRAFT})]
 
-_VERBS: Mapping[str, Any] = {
+_VERBS: dict[str, Any] = {
     "init": changes.FilesJson,
     "import": changes.ImportedJson,
     "render": changes.RenderedJson,
@@ -62,6 +62,13 @@ _VERBS: Mapping[str, Any] = {
     "group delete": groups.GroupChangeJson,
 }
 """Every object that a verb prints on stdout is of its shape; with ``-w`` each line is one."""
+DRY_RUNS = (
+    "set-image", "promote", "approve", "rollback", "undo", "retry", "restart", "resume", "suspend", "pause", "release",
+    "freeze", "unfreeze", "accept-history", "gate open", "gate close", "group approve", "group promote",
+    "group rollback", "group delete",
+)  # fmt: skip
+"""The verbs that print one shape with ``--dry-run``; `abort`, `move` and `adopt` have shapes of their own."""
+_VERBS |= {verb: _VERBS[verb] | changes.DryRunJson for verb in DRY_RUNS}
 
 ERROR, NOTE = "error", "note"
 PRINTED: Mapping[str, Any] = {**_VERBS, ERROR: changes.ErrorJson, NOTE: changes.NoteJson}

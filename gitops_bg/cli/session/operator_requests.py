@@ -63,6 +63,7 @@ def facts_of(cluster: Offline, app: AppKey) -> Facts:
 
 def carry_out(cluster: Offline, request: Request, patience: PatienceOptions, output: Output) -> Answered:
     """Write the request; wait for an agent, or do its work. Raises `CommandFailed` where it takes too long."""
+    output.writes()
     cluster.ask(request)
     try:
         by_agent = _is_answered_by_agent(cluster, request, patience)

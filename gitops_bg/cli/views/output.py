@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import typer
 from rich.console import Console, RenderableType
 from rich.text import Text
 
@@ -65,8 +66,10 @@ def _between_words(renderable: RenderableType) -> RenderableType:
 class Output:
     """Where one verb prints."""
 
-    def __init__(self, options: OutputOptions) -> None:
+    def __init__(self, options: OutputOptions, *, dry_run: bool = False) -> None:
         self.options = options
+        self.dry_run = dry_run
+        """Whether the verb writes nothing, and only says what it would do."""
         self.json = options.output in (Format.JSON, Format.YAML)
         """Whether a program reads it."""
         self.wide = options.output is Format.WIDE
@@ -135,6 +138,27 @@ class Output:
             self.data({"apps": [value for value, _ in told]})
         for _, sentence in told:
             self.line(sentence, "green")
+
+    def would(self, *sentences: str, files: Mapping[str, str] | None = None) -> None:
+        """Say what is about to be done, and end the verb, where it is to write nothing (``--dry-run``).
+
+        ``files``: how each file would change, by its path.
+        """
+        if not self.dry_run:
+            return
+        if self.json:
+            self.data({"dryRun": True, "would": list(sentences), "files": dict(files or {})})
+        for sentence in sentences:
+            self.line(sentence, "yellow")
+        for change in (files or {}).values():
+            self.text(change)
+        self.line("nothing was written (--dry-run)", "dim")
+        raise typer.Exit
+
+    def writes(self) -> None:
+        """Refuse a write that a dry run has come to: a verb must say what it would do before it (`would`)."""
+        if self.dry_run:
+            raise AssertionError("a dry run was about to write")
 
     def both(self, value: Any, sentence: str, style: str = "green") -> None:
         """Print a result in the chosen format."""

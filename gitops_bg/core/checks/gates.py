@@ -175,11 +175,12 @@ def gates_to_show(world: World) -> tuple[GateResult, ...]:
     coming = world.incoming
     if coming:
         return gates_before_switch(world, coming)
-    version = world.record.version(world.target_digest)
-    if version is None or version.digest == world.record.routing.traffic:
+    wanted = world.target_digest
+    if wanted != world.record.routing.traffic and world.record.held(wanted):
+        return standing_gates(world, wanted)  # It waits for nothing else: not for pods that nobody wants now.
+    version = world.record.version(wanted)
+    if version is None or wanted == world.record.routing.traffic:
         return _results(AT_REST, world, None)
-    if world.record.held(version.digest):
-        return standing_gates(world, version.digest)  # It waits for nothing else: not for pods that nobody wants now.
     if world.record.routing.traffic == "":
         return gates_before_first(world, version)
     return (*gates_before_commit(world, version), *_results(SHOWN_BEFORE_COMMIT, world, version))

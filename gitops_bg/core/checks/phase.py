@@ -1,104 +1,18 @@
-"""The phase of an app: one word for its state."""
-
-from collections.abc import Iterator
+"""What may be the matter with an app, each in a sentence, or empty; the table of them is in `situations`."""
 
 from gitops_bg.core.checks.adoption.moving import ends_at
 from gitops_bg.core.checks.adoption.onboarding import inescapable, leaks
 from gitops_bg.core.checks.adoption.release import is_handed_back, is_released, is_releasing
-from gitops_bg.core.checks.adoption.taking_over import is_adopting, services_to_take_over
-from gitops_bg.core.checks.analysis import has_passed_analysis
+from gitops_bg.core.checks.adoption.taking_over import services_to_take_over
 from gitops_bg.core.checks.auxiliary import auxiliary_trouble
-from gitops_bg.core.checks.hooks.queries import awaits_confirmation, has_passed
 from gitops_bg.core.checks.ports import unservable
-from gitops_bg.core.checks.sizes import is_scaled_to_zero
+from gitops_bg.core.checks.scheduling import why_stuck
 from gitops_bg.core.model.actions import label
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase
-from gitops_bg.core.model.decision import Phase
 from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.hooks import (
-    HookType,
-)
 from gitops_bg.core.model.observed import ServiceView
-from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World
-
-FLAGGER_PHASES = {
-    Phase.ADOPTING: "Initializing",
-    Phase.DEPLOYING: "Initializing",
-    Phase.WAITING: "Waiting",
-    Phase.PROGRESSING: "Progressing",
-    Phase.PAUSED: "Progressing",
-    Phase.DEGRADED: "Progressing",
-    Phase.SCALED_TO_ZERO: "Waiting",
-    Phase.AWAITING_PROMOTION: "WaitingPromotion",
-    Phase.PROMOTING: "Promoting",
-    Phase.ROLLING_BACK: "Failed",
-    Phase.HELD: "Failed",
-    Phase.INVALID: "Failed",
-    Phase.SUSPENDED: "Waiting",
-    Phase.RESTARTING: "Succeeded",
-    Phase.HEALTHY: "Succeeded",
-}
-"""Our phases in Flagger's words (flagger.md §3.1)."""
-
-
-def flagger_phase(world: World) -> str:
-    """The phase of the app in Flagger's words; its first version is ``Initialized``, not promoted."""
-    phase, active = phase_of(world), world.active
-    if phase is Phase.HEALTHY and active and active.number == 1:
-        return "Initialized"
-    return FLAGGER_PHASES[phase]
-
-
-def phase_of(world: World) -> Phase:
-    """The phase of the app: the first that matches."""
-    return next(phase for phase, fits in _phases(world) if fits)
-
-
-def _phases(world: World) -> Iterator[tuple[Phase, bool]]:
-    coming, candidate = world.incoming, world.candidate
-    yield Phase.INVALID, bool(world.desired.problems)
-    yield Phase.SUSPENDED, world.suspended
-    yield Phase.ROLLING_BACK, coming is not None and world.switch_kind is SwitchKind.ROLLBACK
-    yield Phase.DEGRADED, bool(degraded(world))
-    yield Phase.SCALED_TO_ZERO, is_released(world) or is_scaled_to_zero(world)
-    yield Phase.ADOPTING, is_adopting(world)
-    yield Phase.DEPLOYING, not world.record.routing.traffic
-    yield Phase.WAITING, any(awaits_confirmation(world, one) for one in (coming, candidate) if one)
-    yield Phase.PAUSED, _judged(world, AnalysisPhase.INCONCLUSIVE)
-    yield Phase.PROMOTING, coming is not None
-    yield Phase.RESTARTING, world.record.operator.restart is not None and world.record.operator.restart.begun
-    yield Phase.PROGRESSING, candidate is not None and candidate.available_since is None
-    yield Phase.PROGRESSING, _judged(world, AnalysisPhase.RUNNING)
-    yield Phase.PROGRESSING, candidate is not None and not _is_checked(world, candidate)
-    yield Phase.DEGRADED, candidate is not None and bool(world.observed.git.offer_refused)
-    yield Phase.AWAITING_PROMOTION, candidate is not None
-    yield (
-        Phase.HELD,
-        bool(world.record.held(world.target_digest)) and world.target_digest != world.record.routing.traffic,
-    )
-    yield Phase.DEGRADED, bool(unwritten(world))
-    yield Phase.HEALTHY, True
-
-
-def _is_checked(world: World, candidate: Version) -> bool:
-    """Whether a candidate has passed its analysis and the hooks beside it; only then does it wait for a person."""
-    hooks = (HookType.PRE_ROLLOUT, HookType.ROLLOUT)
-    return has_passed_analysis(world, candidate) and has_passed(world, candidate, *hooks)
-
-
-def _judged(world: World, phase: AnalysisPhase) -> bool:
-    """Whether an analysis run of the serving version, or of the one to serve next, is in ``phase``."""
-    coming = world.incoming or world.candidate
-    concerned = {world.record.routing.traffic, coming.digest if coming else ""}
-    return any(run.phase is phase and run.digest in concerned for run in world.record.analyses.runs)
-
-
-def degraded(world: World) -> str:
-    """Why the app is degraded, or empty."""
-    return conflict(world) or refusal(world) or _failure(world) or unavailable(world) or unreached(world)
 
 
 def conflict(world: World) -> str:
@@ -119,9 +33,13 @@ def refusal(world: World) -> str:
     return world.observed.refused or auxiliary_trouble(world)
 
 
-def _failure(world: World) -> str:
+def failure(world: World) -> str:
+    """Which version on its way missed its deadline, and what kept its pods; or empty."""
     coming = world.incoming or world.candidate
-    return f"{coming.failure}: {version_name(coming)} did not become available" if coming and coming.failure else ""
+    if coming is None or not coming.failure:
+        return ""
+    said, pods = f"{coming.failure}: {version_name(coming)} did not become available", why_stuck(world, coming)
+    return f"{said}: {pods}" if pods else said
 
 
 def unavailable(world: World) -> str:

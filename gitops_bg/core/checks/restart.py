@@ -44,6 +44,17 @@ def left_to_restart(world: World) -> int | None:
     return sum(is_old(restart, pod) and not pod.leaving for pod in pods)
 
 
+def restart_story(world: World, restart: Restart) -> str:
+    """How far a restart that has begun is, in a sentence."""
+    if world.observed.pods_refused:
+        return world.observed.pods_refused
+    left, staying = left_to_restart(world), refused_pods(world)
+    if staying:
+        return f"{', '.join(staying)} stay: a PodDisruptionBudget may refuse their eviction, which is asked for again"
+    many = "pods" if left is None else f"{left} pods"
+    return f"{many} older than {restart.at:%Y-%m-%dT%H:%M:%SZ} are being restarted"
+
+
 @dataclass(frozen=True, slots=True)
 class PodGroup:
     """The pods of one version that stay, and how many there should be."""

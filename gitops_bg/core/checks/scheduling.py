@@ -1,6 +1,8 @@
-"""Why pods that are waited for have no node. Nothing watches pods: they are listed once a version is late."""
+"""Why pods that are waited for do not come up. Nothing watches pods: they are listed once a version is late."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.record import Record
@@ -29,13 +31,43 @@ def late_at(version: Version) -> datetime | None:
     return version.waiting_since + LATE if version.waiting_since else None
 
 
-def without_node(world: World, version: Version) -> str:
-    """Which pods of a version have no node, and why, as a part of a sentence; empty where none is known."""
-    digest, pods = short(version.digest), world.observed.pods or ()
-    why = [pod.unschedulable for pod in pods if pod.digest == digest and pod.unschedulable and not pod.leaving]
-    if not why:
-        return ""
-    return f"{len(why)} of its pods {'has' if len(why) == 1 else 'have'} no node: {why[0]}"
+class StuckCause(StrEnum):
+    """What keeps the pods of a version from coming up, the worst first."""
+
+    REFUSED = "refused"
+    """A quota, a policy or a webhook refuses them."""
+    UNSCHEDULABLE = "unschedulable"
+    WAITING = "waiting"
+    """Their containers do not start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stuck:
+    """What keeps the pods of a version from coming up; ``message`` is a part of a sentence."""
+
+    cause: StuckCause
+    message: str
+
+
+def stuck(world: World, version: Version) -> Stuck | None:
+    """What keeps the pods of a version from coming up, the worst cause first; None where none is known."""
+    view = world.replica_set(version.digest)
+    if view is not None and view.failure:
+        return Stuck(StuckCause.REFUSED, f"its pods cannot be made: {view.failure}")
+    digest, seen = short(version.digest), world.observed.pods or ()
+    pods = [pod for pod in seen if pod.digest == digest and not pod.leaving]
+    if homeless := [pod.unschedulable for pod in pods if pod.unschedulable]:
+        has = "has" if len(homeless) == 1 else "have"
+        return Stuck(StuckCause.UNSCHEDULABLE, f"{len(homeless)} of its pods {has} no node: {homeless[0]}")
+    if waiting := [pod.waiting for pod in pods if pod.waiting]:
+        return Stuck(StuckCause.WAITING, f"{len(waiting)} of its pods cannot start: {waiting[0]}")
+    return None
+
+
+def why_stuck(world: World, version: Version) -> str:
+    """`stuck` as a part of a sentence; empty where nothing is known."""
+    found = stuck(world, version)
+    return found.message if found else ""
 
 
 def remedy_for(unschedulable: str) -> str:

@@ -79,6 +79,8 @@ class PodView:
     """The pod is being deleted."""
     unschedulable: str = ""
     """Why no node takes it, in the words of the scheduler; empty where it has one."""
+    waiting: str = ""
+    """Why its containers do not start, in the words of the kubelet; empty where they do, or are about to."""
 
 
 @dataclass(frozen=True, slots=True)

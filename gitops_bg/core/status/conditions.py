@@ -7,20 +7,31 @@ from gitops_bg.core.checks.analysis import plan_of
 from gitops_bg.core.checks.contests import fights
 from gitops_bg.core.checks.gates import gates_to_show
 from gitops_bg.core.checks.hooks.queries import describe
+from gitops_bg.core.checks.leaving import stays
 from gitops_bg.core.checks.ledger import ahead, behind, written_by_others
 from gitops_bg.core.checks.phase import (
-    degraded,
+    failure,
     foreign_object,
     led_elsewhere,
-    phase_of,
     refusal,
     unavailable,
     unreached,
     untold,
-    unwritten,
     version_name,
 )
-from gitops_bg.core.checks.restart import left_to_restart, refused_pods
+from gitops_bg.core.checks.restart import refused_pods, restart_story
+from gitops_bg.core.checks.scheduling import stuck
+from gitops_bg.core.checks.situations import (
+    AT_ZERO,
+    Standing,
+    diverged,
+    left,
+    main_is_away,
+    no_target,
+    on_hold,
+    rewritten,
+    standing_of,
+)
 from gitops_bg.core.checks.sizes import is_scaled_to_zero
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.analysis.runs import why
@@ -29,17 +40,20 @@ from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.hooks import Answer, Hook, HookRun, HookType, has_accepted
 from gitops_bg.core.status.adoption import adopting
 from gitops_bg.core.status.alike.contested import contested
-from gitops_bg.core.status.alike.git_reachable import GIT_REACHABLE, git_reachable
+from gitops_bg.core.status.alike.git_reachable import git_reachable
 from gitops_bg.core.status.alike.source_verified import source_verified
 from gitops_bg.core.status.exposure import exposed
 from gitops_bg.core.status.kstatus import kstatus_of
-from gitops_bg.core.status.progress import progress_conditions
+from gitops_bg.core.status.progress import STUCK_REASONS, progress_conditions
 from gitops_bg.core.status.pull_requests import pull_request
-from gitops_bg.core.status.release import after_leaving, releasing
+from gitops_bg.core.status.release import releasing
 from gitops_bg.core.status.services import services_in_git
 from gitops_bg.core.world import World
 
 CLOCK_SYNCHRONIZED = "ClockSynchronized"
+
+
+MAIN_WRITABLE, FOLDER_IN_MAIN = "MainWritable", "FolderInMain"
 
 
 SUSPENDED = "Suspended"
@@ -53,7 +67,7 @@ PUSH_REFUSED = "PushRefused"
 
 
 MAIN_REFUSES = "MainRefuses"
-"""The reason of the condition GitReachable where main takes no commit of the agent; its message says why."""
+"""The reason of the condition MainWritable where main takes no commit of the agent; its message says why."""
 
 
 HISTORY_REWRITTEN = "HistoryRewritten"
@@ -64,22 +78,16 @@ WRITE_REFUSED = "WriteRefused"
 """The reason of the condition Refused where a write that the app needs was refused; its message says which and why."""
 
 
-_AT_ZERO = "target.yaml asks for 0 replicas: nothing serves, and nothing is promoted"
-
-
-def conditions_of(
-    world: World, phase: Phase | None = None, gates: tuple[GateResult, ...] | None = None
-) -> tuple[Condition, ...]:
+def conditions_of(world: World, gates: tuple[GateResult, ...] | None = None) -> tuple[Condition, ...]:
     """All conditions. Each exists from the start, so that a wait for one never waits for it to be created.
 
-    A caller that has computed `phase_of` and `gates_to_show` already passes them.
+    A caller that has computed `gates_to_show` already passes them.
     """
-    phase = phase or phase_of(world)
-    healthy = _healthy(world, phase)
+    standing = standing_of(world)
     return (
         _available(world),
-        healthy,
-        *kstatus_of(phase, healthy.message),
+        _healthy(standing),
+        *kstatus_of(standing.phase, standing.message),
         *progress_conditions(world, gates_to_show(world) if gates is None else gates),
         _candidate_ready(world),
         _analysis(world),
@@ -98,6 +106,8 @@ def conditions_of(
         _diverged(world),
         services_in_git(world),
         _git_reachable(world),
+        _main_writable(world),
+        _folder_in_main(world),
         *source_verified(world.observed.git.verification),
         _history_rewritten(world),
         _offer_writable(world),
@@ -124,32 +134,15 @@ def _obstacles(world: World) -> Iterator[Condition]:
     if said := unavailable(world):
         yield Condition("Available", False, "NoPodAvailable", said)
     if is_scaled_to_zero(world):
-        yield Condition("Available", False, "ScaledToZero", _AT_ZERO)
+        yield Condition("Available", False, "ScaledToZero", AT_ZERO)
     if said := led_elsewhere(world):
         yield Condition("Available", False, "LedElsewhere", said)
     if said := unreached(world):
         yield Condition("Available", False, "NoEndpoint", said)
 
 
-def _healthy(world: World, phase: Phase) -> Condition:
-    if phase is Phase.HEALTHY:
-        return Condition("Healthy", True, "Healthy", "the target is live and nothing is on its way")
-    why = degraded(world) or (unwritten(world) if phase is Phase.DEGRADED else "")
-    return Condition("Healthy", False, phase.value, why or _story(world))
-
-
-def _story(world: World) -> str:
-    if is_scaled_to_zero(world) or at_rest(world):
-        return at_rest(world) or _AT_ZERO
-    coming = world.incoming or world.candidate
-    if coming:
-        return f"{version_name(coming)} is on its way"
-    if world.record.operator.restart and world.record.operator.restart.begun:
-        return _restarting(world).message
-    if not world.record.routing.traffic:
-        return "waiting for a first version"
-    standing = (_invalid(world), _suspended(world), _on_hold(world))
-    return next((one.message for one in standing if one.status), _analysis(world).message)
+def _healthy(standing: Standing) -> Condition:
+    return Condition("Healthy", standing.phase is Phase.HEALTHY, standing.phase.value, standing.message)
 
 
 def _candidate_ready(world: World) -> Condition:
@@ -160,7 +153,13 @@ def _candidate_ready(world: World) -> Condition:
         return Condition("CandidateReady", False, "NoCandidate", "the target is live, or on hold")
     if candidate.available_since:
         return Condition("CandidateReady", True, "Available", f"{version_name(candidate)} is available")
-    return Condition("CandidateReady", False, candidate.failure or "Progressing", f"{version_name(candidate)} comes up")
+    if candidate.failure:
+        return Condition("CandidateReady", False, candidate.failure, failure(world))
+    if pods := stuck(world, candidate):
+        return Condition(
+            "CandidateReady", False, STUCK_REASONS[pods.cause], f"{version_name(candidate)} waits: {pods.message}"
+        )
+    return Condition("CandidateReady", False, "Progressing", f"{version_name(candidate)} comes up")
 
 
 def _hooks_passed(world: World) -> Condition:
@@ -221,24 +220,18 @@ def _restarting(world: World) -> Condition:
     restart = world.record.operator.restart
     if restart is None:
         return Condition("Restarting", False, "NoRestart", "no restart is asked for")
-    older = f"older than {restart.at:%Y-%m-%dT%H:%M:%SZ}"
     if not restart.begun:
-        return Condition("Restarting", False, "Scheduled", f"pods {older} are restarted at that time")
+        said = f"pods older than {restart.at:%Y-%m-%dT%H:%M:%SZ} are restarted at that time"
+        return Condition("Restarting", False, "Scheduled", said)
+    said = restart_story(world, restart)
     if world.observed.pods_refused:
-        return Condition("Restarting", True, "PodsUnreadable", world.observed.pods_refused)
-    left, staying = left_to_restart(world), refused_pods(world)
-    if staying:
-        why = f"{', '.join(staying)} stay: a PodDisruptionBudget may refuse their eviction, which is asked for again"
-        return Condition("Restarting", True, "EvictionRefused", why)
-    many = "pods" if left is None else f"{left} pods"
-    return Condition("Restarting", True, "Restarting", f"{many} {older} are being restarted")
+        return Condition("Restarting", True, "PodsUnreadable", said)
+    return Condition("Restarting", True, "EvictionRefused" if refused_pods(world) else "Restarting", said)
 
 
 def _on_hold(world: World) -> Condition:
-    hold = world.record.held(world.target_digest)
-    if hold is None:
-        return Condition("OnHold", False, "NoHold", "the target is not on hold")
-    return Condition("OnHold", True, "Hold", f"{hold.why}; `gitops-bg resume {world.spec.app}` lifts the hold")
+    said = on_hold(world)
+    return Condition("OnHold", bool(said), "Hold" if said else "NoHold", said or "the target is not on hold")
 
 
 def _suspended(world: World) -> Condition:
@@ -249,6 +242,8 @@ def _suspended(world: World) -> Condition:
 
 
 def _invalid(world: World) -> Condition:
+    if not world.desired.problems and (missing := no_target(world)):
+        return Condition("InvalidSpec", True, "NoTarget", missing)
     if not world.desired.problems:
         return Condition("InvalidSpec", False, "Valid", "every file of the app is valid")
     return Condition("InvalidSpec", True, "InvalidSpec", "; ".join(map(str, world.desired.problems)))
@@ -284,8 +279,8 @@ def _diverged(world: World) -> Condition:
     override = world.record.routing.override
     if override is None:
         return Condition("Diverged", False, "InGit", "primary.yaml says where live traffic goes")
-    reason = "MainRefusesCommit" if override.diverged else "CommitPending"
-    return Condition("Diverged", True, reason, f"live traffic was rolled back before Git: {override.reason}")
+    reason = "MainRefusesCommit" if override.diverged else "MainAway" if main_is_away(world) else "CommitPending"
+    return Condition("Diverged", True, reason, diverged(world))
 
 
 def _offer_writable(world: World) -> Condition:
@@ -334,19 +329,24 @@ def _has_to_commit(world: World) -> bool:
 
 
 def _git_reachable(world: World) -> Condition:
-    git = world.observed.git
-    refused = "" if git.unreachable else git.main_refused
+    return git_reachable(world.observed.git.unreachable, world.observed.git.unread_reason)
+
+
+def _main_writable(world: World) -> Condition:
+    """The condition of an app with something to commit."""
+    refused = world.observed.git.main_refused
     if refused and _has_to_commit(world):
-        return Condition(GIT_REACHABLE, True, MAIN_REFUSES, refused)
-    if not git.unreachable and not world.desired.in_git:
-        return Condition(GIT_REACHABLE, True, "Orphaned", f"the app's folder has left main; {after_leaving(world)}")
-    return git_reachable(git.unreachable, git.unread_reason)
+        return Condition(MAIN_WRITABLE, False, MAIN_REFUSES, refused)
+    return Condition(MAIN_WRITABLE, True, "Writable", "nothing is to be committed that main refuses")
+
+
+def _folder_in_main(world: World) -> Condition:
+    if said := left(world):
+        return Condition(FOLDER_IN_MAIN, False, "Orphaned" if stays(world) else "Leaving", said)
+    return Condition(FOLDER_IN_MAIN, True, "InMain", "main has the folder of the app, as far as it was read")
 
 
 def _history_rewritten(world: World) -> Condition:
-    lost = world.record.git.lost or world.desired.history_rewritten
-    if not lost:
-        return Condition("HistoryRewritten", False, "HistoryKept", "main contains all that was seen of it")
-    what = f"main no longer contains {lost[:10]}, which was seen before: nothing that main says now moves traffic"
-    remedy = "push the former history back, or accept the new one: `gitops-bg accept-history`"
-    return Condition("HistoryRewritten", True, "MainMovedBackwards", f"{what}; {remedy}")
+    if said := rewritten(world):
+        return Condition("HistoryRewritten", True, "MainMovedBackwards", said)
+    return Condition("HistoryRewritten", False, "HistoryKept", "main contains all that was seen of it")

@@ -104,6 +104,23 @@ _DOUBTED = Meaning(
     "gitops-bg history {app}",
 )
 
+_STUCK: Mapping[str, Meaning] = {
+    "PodsUnschedulable": Meaning(
+        STAYS,
+        PLATFORM,
+        "give its pods a node: the message says what the scheduler misses; two versions with one hostPort need a node "
+        "for each pod of both",
+        _TREE,
+    ),
+    "PodsWaiting": Meaning(
+        STAYS, AUTHOR, "correct what its pods name: an image, a command, a ConfigMap; and push", _EXPLAIN
+    ),
+    "PodsRefused": Meaning(
+        STAYS, OPERATOR, "make room for its pods: a quota, a policy or a webhook refuses them", _TREE
+    ),
+}
+"""What keeps the pods of a version from coming up (``core.checks.scheduling``)."""
+
 OF_THE_PHASE = ("Healthy", READY, RECONCILING, STALLED)
 """Condition types that repeat the phase."""
 
@@ -204,13 +221,7 @@ MEANINGS: Meanings = {
     **{(kind, phase): meaning for kind in OF_THE_PHASE for phase, meaning in _PHASES.items()},
     # --- how far the rollout is ---
     ("Progressing", "ReplicaSetUpdated"): _COMES_UP,
-    ("Progressing", "PodsUnschedulable"): Meaning(
-        STAYS,
-        PLATFORM,
-        "give its pods a node: the message says what the scheduler misses; two versions with one hostPort need a node "
-        "for each pod of both",
-        _TREE,
-    ),
+    **{(kind, reason): meaning for kind in ("Progressing", "CandidateReady") for reason, meaning in _STUCK.items()},
     ("Progressing", "RolloutProgressing"): _WAITS,
     ("Progressing", "NewReplicaSetAvailable"): CALM,
     ("Progressing", "RolloutPaused"): _PROMOTE,
@@ -270,15 +281,16 @@ MEANINGS: Meanings = {
         "gitops-bg reconcile {app}",
     ),
     ("ReplicaFailure", "NoFailure"): CALM,
-    ("ReplicaFailure", ANY): Meaning(
-        STAYS, OPERATOR, "make room for its pods: a quota, a policy or a webhook refuses them", _TREE
-    ),
+    ("ReplicaFailure", ANY): _STUCK["PodsRefused"],
     ("OnHold", "NoHold"): CALM,
     ("OnHold", "Hold"): _HELD,
     ("Suspended", "NotSuspended"): CALM,
     ("Suspended", "Suspended"): _SUSPENDED,
     ("InvalidSpec", "Valid"): CALM,
     ("InvalidSpec", "InvalidSpec"): _BROKEN,
+    ("InvalidSpec", "NoTarget"): Meaning(
+        STAYS, AUTHOR, "push the target: target.yaml, or what spec.target of app.yaml names", "gitops-bg check"
+    ),
     ("InvalidPolicy", "Valid"): CALM,
     ("InvalidPolicy", "InvalidPolicy"): Meaning(
         STAYS,
@@ -403,6 +415,12 @@ MEANINGS: Meanings = {
         "wait: the commit follows",
         _EXPLAIN,
     ),
+    ("Diverged", "MainAway"): Meaning(
+        "goes where the rollback sent it; primary.yaml does not say so yet",
+        REMOTE,
+        "bring main back, as the other conditions say: the commit follows then",
+        _EXPLAIN,
+    ),
     ("Diverged", "MainRefusesCommit"): Meaning(
         "goes where the rollback sent it; primary.yaml does not say so",
         PROMOTER,
@@ -422,13 +440,18 @@ MEANINGS: Meanings = {
         "bring the remote back; in an emergency, go back without it",
         "gitops-bg rollback {app} --offline",
     ),
-    ("GitReachable", "MainRefuses"): Meaning(
+    ("MainWritable", "Writable"): CALM,
+    ("MainWritable", "MainRefuses"): Meaning(
         "stays as it is until somebody merges",
         PROMOTER,
         "merge the promotion branch: main takes none of the agent",
         _MERGE,
     ),
-    ("GitReachable", "Orphaned"): Meaning(
+    ("FolderInMain", "InMain"): CALM,
+    ("FolderInMain", "Leaving"): Meaning(
+        "goes where the message says", NOBODY, "wait: the app ends, as main asks for", _TREE
+    ),
+    ("FolderInMain", "Orphaned"): Meaning(
         STAYS, AUTHOR, "bring the folder back; or, to delete the app, set deletionPolicy first", "git revert COMMIT"
     ),
     ("OfferWritable", "Writable"): CALM,
@@ -480,18 +503,29 @@ def is_calm(kind: str, reason: str, table: Meanings = MEANINGS) -> bool:
 def troubles(conditions: Iterable[Condition], table: Meanings = MEANINGS) -> Iterator[Condition]:
     """The conditions worth a line of their own: not normal, and not shown by the phase and the gates.
 
-    Where the phase is Degraded and no other condition says why, ``Healthy`` does.
+    Where the phase is Degraded and no other condition says why, ``Healthy`` does. Where somebody must act, nothing
+    beside it tells to wait.
     """
     told = tuple(one for one in conditions if not is_calm(one.type, one.reason, table))
     worth = [one for one in told if one.type not in _OF_THE_ROLLOUT]
-    yield from worth
+    asked = any(_asks(one, table) for one in worth)
+    yield from (one for one in worth if not (asked and _only_waits(one, table)))
     if not worth:
         yield from (one for one in told if one.type == "Healthy" and one.reason == Phase.DEGRADED)
 
 
+def _asks(one: Condition, table: Meanings) -> bool:
+    """Whether somebody must do something about a condition, including an unknown one."""
+    meaning = meaning_of(one.type, one.reason, table)
+    return meaning is None or meaning.asks
+
+
+def _only_waits(one: Condition, table: Meanings) -> bool:
+    """Whether a condition says that all stays as it is, and nobody must act."""
+    meaning = meaning_of(one.type, one.reason, table)
+    return meaning is not None and not meaning.asks and meaning.traffic in (STAYS, _NOTHING.traffic)
+
+
 def demands(conditions: Iterable[Condition]) -> Iterator[Condition]:
     """The `troubles` that somebody must act on, including unknown conditions."""
-    for one in troubles(conditions):
-        meaning = meaning_of(one.type, one.reason)
-        if meaning is None or meaning.asks:
-            yield one
+    return (one for one in troubles(conditions) if _asks(one, MEANINGS))

@@ -5,13 +5,19 @@ Reasons are those of Argo Rollouts where it has one (argo-rollouts.md §4). Noth
 
 from gitops_bg.core.checks.adoption.release import at_rest
 from gitops_bg.core.checks.hooks.queries import awaits_confirmation
-from gitops_bg.core.checks.scheduling import without_node
+from gitops_bg.core.checks.scheduling import StuckCause, stuck
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.decision import Condition, GateKind, GateResult
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World
 
+STUCK_REASONS = {
+    StuckCause.REFUSED: "PodsRefused",
+    StuckCause.UNSCHEDULABLE: "PodsUnschedulable",
+    StuckCause.WAITING: "PodsWaiting",
+}
+"""The reasons of Progressing and CandidateReady while something keeps the pods of a version from coming up."""
 _PAUSES = {
     GateKind.PAUSE: "AutoPromotionCountdown",
     GateKind.MANUAL: "AwaitingConfirmation",
@@ -32,14 +38,14 @@ def _progressing(world: World, paused: Condition) -> Condition:
     coming = world.incoming or world.candidate
     if coming is None or at_rest(world):
         return _arrived(world)
-    missing = without_node(world, coming)
+    pods = None if coming.available_since else stuck(world, coming)
     if coming.failure:
         said = f"{_name(coming)} did not become available"
-        return Condition("Progressing", False, coming.failure, f"{said}: {missing}" if missing else said)
+        return Condition("Progressing", False, coming.failure, f"{said}: {pods.message}" if pods else said)
     if paused.status:
         return Condition("Progressing", None, "RolloutPaused", paused.message)
-    if missing:
-        return Condition("Progressing", None, "PodsUnschedulable", f"{_name(coming)} waits: {missing}")
+    if pods:
+        return Condition("Progressing", None, STUCK_REASONS[pods.cause], f"{_name(coming)} waits: {pods.message}")
     if coming.available_since is None:
         return Condition("Progressing", True, "ReplicaSetUpdated", f"{_name(coming)} comes up")
     return Condition("Progressing", True, "RolloutProgressing", f"{_name(coming)} is on its way")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.checks.scheduling import remedy_for, wants_pods, without_node
+from gitops_bg.core.checks.scheduling import remedy_for, wants_pods, why_stuck
 from gitops_bg.core.model.actions import PublishLedger
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.digest import short
@@ -80,7 +80,7 @@ SAID: dict[str, tuple[tuple[PodView, ...], str]] = {
 
 @pytest.mark.parametrize(("seen", "said"), SAID.values(), ids=SAID)
 def test_it_is_said_how_many_pods_of_the_version_have_no_node_and_why(seen: tuple[PodView, ...], said: str) -> None:
-    assert without_node(late(*seen), rising(2)) == said
+    assert why_stuck(late(*seen), rising(2)) == said
 
 
 def test_gate_and_condition_say_why_a_candidate_does_not_come_up() -> None:

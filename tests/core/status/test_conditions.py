@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.checks.phase import phase_of
+from gitops_bg.core.checks.situations import phase_of, standing_of
 from gitops_bg.core.engine import decide
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult, MetricRun
@@ -16,11 +16,13 @@ from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.hooks import Answer, Hook, HookRun, HookType
 from gitops_bg.core.model.observed import GitView, Observed, ServiceView
 from gitops_bg.core.model.record import Event, Hold, LedgerEntry, Override, Record, Switch, SwitchKind
-from gitops_bg.core.model.spec import Adoption, Release, Suspension
+from gitops_bg.core.model.spec import Adoption, DeletionPolicy, Release, Suspension
 from gitops_bg.core.status.conditions import conditions_of
+from gitops_bg.core.status.kstatus import HEALTH, Health
+from gitops_bg.core.status.meanings import STAYS, meaning_of, troubles
 from gitops_bg.core.world import World
 from tests.core.simulation import APP, COPY, Simulation, automatic, deployed, manual
-from tests.core.worlds import NOW, active, candidate, digest, legacy, pods, rising, service, target, world
+from tests.core.worlds import HELD_MAIN, NOW, active, candidate, digest, legacy, pods, rising, service, target, world
 
 PROBLEMS = {"problems": (Problem("target.yaml", "no image", 7),)}
 SUSPENDED = replace(manual(), suspend=Suspension("incident", "ada"))
@@ -39,6 +41,9 @@ UNTOLD = {"ledger": (LedgerEntry(1, NOW, Event.PROMOTED),), "sequence": 1}
 AT_ZERO = world(active(1), sets=(pods(1, 0),), desired={"target": target(1, 0)})
 DANGLING = service("web", 1, ready_endpoints=0, ports='[{"port":80,"targetPort":"web"}]')
 UNREACHED = world(active(1), observed={"active_service": DANGLING})
+
+BESIDE_HEALTHY = ("OnHold", "Adopting", "ServicesInGit", "LedgerTrusted", "Exposed", "ClockSynchronized", "PullRequest")
+"""What may ask somebody beside an app that is well: nothing of it says that the target is not live."""
 
 # From the most urgent to the calmest: where several fit, the first is said.
 PHASES = {
@@ -82,7 +87,7 @@ PHASES = {
     "a history that nobody can read": (world(active(1), observed={"git": NO_LEDGER}, record=UNTOLD), Phase.DEGRADED),
     "a ledger that is refused, with nothing to tell": (world(active(1), observed={"git": NO_LEDGER}), Phase.HEALTHY),
     "nothing serves yet": (world(rising(1)), Phase.DEPLOYING),
-    "nothing at all yet": (world(), Phase.DEPLOYING),
+    "no target at all: nobody can tell what is to be live": (world(), Phase.INVALID),
     "what it is adopted from serves": (world(rising(1), spec=ADOPTING), Phase.ADOPTING),
     "… and something is in the way": (
         world(rising(1), spec=ADOPTING, observed={"app_foreign": "it is X's"}),
@@ -98,8 +103,53 @@ PHASES = {
     "a candidate that waits for people": (world(active(1), candidate(2)), Phase.AWAITING_PROMOTION),
     "a target on hold": (world(active(1), legacy(2), record=HELD), Phase.HELD),
     "a hold on what is live": (world(legacy(1), active(2), record=HELD), Phase.HEALTHY),
+    "traffic went back, and main refuses to say so": (
+        world(active(1), record={"override": replace(BACK, diverged=True)}),
+        Phase.DEGRADED,
+    ),
+    "traffic went back, and main is about to say so": (world(active(1), record={"override": BACK}), Phase.ROLLING_BACK),
+    "a main that lost what was seen in it": (
+        world(active(1), desired={"history_rewritten": "9" * 40}),
+        Phase.DEGRADED,
+    ),
+    "… and a candidate, which no merge can bring live": (
+        world(active(1), candidate(2), desired={"history_rewritten": "9" * 40}),
+        Phase.DEGRADED,
+    ),
+    "a main whose newest commit nobody signed": (
+        world(active(1), observed={"git": GitView(ledger_epoch="5eed", verification=HELD_MAIN)}),
+        Phase.DEGRADED,
+    ),
+    "a folder that left main, and nobody said what is to become of it": (
+        world(active(1), desired={"in_git": False}),
+        Phase.DEGRADED,
+    ),
+    "a folder that left main, and its app goes": (
+        world(active(1), spec=replace(manual(), deletion_policy=DeletionPolicy.DELETE), desired={"in_git": False}),
+        Phase.PROGRESSING,
+    ),
     "the target is live": (world(active(1)), Phase.HEALTHY),
 }
+
+
+@pytest.mark.parametrize("name", PHASES)
+def test_nobody_is_told_to_wait_who_must_act_and_the_phase_says_what_its_condition_says(name):
+    """The row that gives the phase names the condition that says who must act: no two of them can disagree."""
+    state, _ = PHASES[name]
+    standing, said = standing_of(state), {one.type: one for one in conditions_of(state)}
+    health, shown = HEALTH[standing.phase], list(troubles(said.values()))
+    asked = [one for one in shown if meaning_of(one.type, one.reason).asks]
+    assert said["Healthy"].message == said["Ready"].message == standing.message
+    if health is Health.DEGRADED:
+        assert asked, "it needs somebody, and nobody is asked"
+        row = said[standing.condition]
+        assert meaning_of(row.type, row.reason).asks, (row.type, row.reason)
+        assert row.message in standing.message or standing.message.endswith(row.message) or row in asked
+    if health is Health.HEALTHY:
+        waits = [one for one in shown if one.type not in BESIDE_HEALTHY]
+        assert not waits, waits
+    if asked:
+        assert not [one for one in shown if meaning_of(one.type, one.reason).traffic == STAYS and one not in asked]
 
 
 @pytest.mark.parametrize(
@@ -206,7 +256,10 @@ CONDITIONS = {
         world(active(1), FAILED),
         ("Healthy", False, "Degraded", f"ProgressDeadlineExceeded: {V2} did not become available"),
     ),
-    "Healthy: nothing yet": (world(), ("Healthy", False, "Deploying", "waiting for a first version")),
+    "Healthy: no target yet": (
+        world(),
+        ("Healthy", False, "Invalid", "the app's folder in main has no target: nothing is deployed until it has one"),
+    ),
     "Healthy: a hold": (
         world(active(1), legacy(2), record=HELD),
         ("Healthy", False, "Held", f"5xx; `gitops-bg resume {APP}` lifts the hold"),
@@ -230,7 +283,12 @@ CONDITIONS = {
     ),
     "CandidateReady: it failed": (
         world(active(1), FAILED),
-        ("CandidateReady", False, "ProgressDeadlineExceeded", f"{V2} comes up"),
+        (
+            "CandidateReady",
+            False,
+            "ProgressDeadlineExceeded",
+            f"ProgressDeadlineExceeded: {V2} did not become available",
+        ),
     ),
     "CandidateReady: it is available": (
         world(active(1), candidate(2)),
@@ -328,13 +386,13 @@ CONDITIONS = {
         world(active(1), observed={"git": GitView(unreachable="connection refused")}),
         ("GitReachable", False, "Unreachable", "connection refused"),
     ),
-    "GitReachable: yes, but main refuses what the agent would commit": (
+    "MainWritable: main refuses what the agent would commit": (
         world(active(1), candidate(2), observed={"git": GitView(main_refused="protected branch")}),
-        ("GitReachable", True, "MainRefuses", "protected branch"),
+        ("MainWritable", False, "MainRefuses", "protected branch"),
     ),
-    "GitReachable: yes, and it has nothing to commit": (
+    "MainWritable: it has nothing to commit": (
         world(active(1), observed={"git": GitView(main_refused="protected branch")}),
-        ("GitReachable", True, "Reachable", "the remote answers"),
+        ("MainWritable", True, "Writable", "nothing is to be committed that main refuses"),
     ),
     "ClockSynchronized: yes": (
         world(active(1), observed={"clock_skew": 0}),
@@ -517,9 +575,9 @@ CONDITIONS = {
         world(active(1), record={"sequence": 3}, observed={"git": GitView(ledger_epoch="other", ledger_sequence=1)}),
         ("LedgerTrusted", True, "Trusted", "the ledger says nothing against the record"),
     ),
-    "GitReachable: yes, but the app is gone": (
+    "FolderInMain: the app is gone": (
         world(active(1), desired={"in_git": False}),
-        ("GitReachable", True, "Orphaned", "the app's folder has left main; it keeps serving"),
+        ("FolderInMain", False, "Orphaned", "the app's folder has left main; it keeps serving"),
     ),
 }
 
@@ -591,6 +649,8 @@ def test_every_condition_is_there_from_the_start():
         "Diverged",
         "ServicesInGit",
         "GitReachable",
+        "MainWritable",
+        "FolderInMain",
         "HistoryRewritten",
         "OfferWritable",
         "LedgerWritable",

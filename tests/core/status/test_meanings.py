@@ -110,7 +110,7 @@ def test_the_conditions_are_found_where_they_are_made() -> None:
     assert {"Available", "Progressing", "GitReachable"} <= {made.type for made in MADE}
     diverged = [made.reasons for made in MADE if made.type == "Diverged" and "CommitPending" in made.reasons]
     of_groups = {"GoingBack", "FolderMissing", "CommitPending", "MainRefusesCommit"}
-    assert diverged == [of_groups, {"CommitPending", "MainRefusesCommit"}]
+    assert diverged == [of_groups, {"CommitPending", "MainAway", "MainRefusesCommit"}]
 
 
 ENUMERATED: dict[str, type[Phase | AnalysisPhase | UnreadReason]] = {

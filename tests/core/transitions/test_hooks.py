@@ -8,7 +8,7 @@ import pytest
 
 from gitops_bg.core.checks.hooks.queries import describe, goes_forward
 from gitops_bg.core.checks.hooks.timing import delivery_deadlines, query_deadlines
-from gitops_bg.core.checks.phase import FLAGGER_PHASES, flagger_phase
+from gitops_bg.core.checks.situations import FLAGGER_PHASES, flagger_phase
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult
 from gitops_bg.core.model.decision import GateKind, Phase

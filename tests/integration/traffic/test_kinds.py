@@ -245,7 +245,7 @@ def assert_ended(story: Story) -> None:
         ours = [each for each in app.versions().values() if each.replicas]
         assert bool(ours) is (app.end == "keep"), app.name
     (kept,), (orphan,) = story.named("keep"), story.named("orphan")
-    assert kept.condition("GitReachable")["reason"] == "Orphaned"
+    assert kept.condition("FolderInMain")["reason"] == "Orphaned"
     left = story.world.cluster.list(replica_sets(story.world.namespace), labelSelector=f"!{names.APP}")
     assert [each["metadata"]["name"] for each in left if each["metadata"]["name"].startswith(orphan.name)]
 

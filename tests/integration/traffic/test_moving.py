@@ -106,7 +106,7 @@ def test_a_folder_that_is_renamed_without_a_word_changes_nothing_and_says_so(tmp
         new.add("v2", "Add shop")
         said = new.wait_condition("Conflict")
         assert "gitops-bg move" in said["message"]
-        assert on.web.condition("GitReachable")["message"] == "the app's folder has left main; it keeps serving"
+        assert on.web.condition("FolderInMain")["message"] == "the app's folder has left main; it keeps serving"
         on.world.wait_idle()
         mark = len(on.load)
         eventually(lambda: len(on.load) > mark + 100, what="people go on asking")
@@ -125,7 +125,7 @@ def test_a_rename_that_is_reverted_ends_nothing_that_serves_whatever_its_policy(
         on.web.wait(lambda: has_it(on), "the Service is taken over", 60)
         new.wait(lambda: new.condition("Adopting")["reason"] == "Adopted", "the adoption is over")
         on.web.revert(renamed)
-        new.wait(lambda: "it serves until the app web" in new.condition("GitReachable")["message"], "it serves on")
+        new.wait(lambda: "it serves until the app web" in new.condition("FolderInMain")["message"], "it serves on")
         said = on.web.wait_condition("Conflict")
         assert "app: shop" in said["message"], said["message"]
         on.web.spec["adopt"] = {"app": "shop"}

@@ -39,7 +39,7 @@ def approve(
 
     Example: gitops-bg group approve shop/store v2 -m 'checked with X-Version'
     """
-    output, by = Output(at.out), author(commit.person.author)
+    output, by = Output(at.out, dry_run=commit.person.dry_run), author(commit.person.author)
     key = signing_key(at.git.signing_key)
     with Session(replace(at.git, signing_key=key), place=at.place, author=by) as session:
         named, repository = group_in_git(session, group, at.place.namespace), session.repository
@@ -49,9 +49,11 @@ def approve(
         shown = digest.partition("@")[0]
         if withdraw:
             given = given_by(repository, named, digest, shown, by[1])
+            output.would(f"{named}: would withdraw your approval {given[:10]} of {shown}")
             made = repository.withdraw_approval(named, given, reason=commit.message)
             done = f"{named}: your approval {given[:10]} of {shown} is withdrawn by commit {made[:10]}"
         else:
+            output.would(f"{named}: would approve {shown} on {approvals_branch_of(named)}")
             made = repository.approve(named, digest, label=shown, reason=commit.message)
             where = f"commit {made[:10]} on {approvals_branch_of(named)}"
             done = f"{named}: approved {shown} with all that main has in its folder; {where}"

@@ -9,7 +9,7 @@ from typing import Any
 
 from gitops_bg.cli.clone.user_git import author
 from gitops_bg.cli.commands.group.arguments import Group, Version
-from gitops_bg.cli.edits.commits import Change
+from gitops_bg.cli.edits.commits import Change, say_what_would_change
 from gitops_bg.cli.edits.proposals import Proposed, tell_where_it_is_offered
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound
 from gitops_bg.cli.exit_codes import OK, REFUSED
@@ -63,7 +63,7 @@ def delete(group: Group, version: Version, at: AppOptions, person: AuthorOptions
 
     Example: gitops-bg group delete shop/store v3
     """
-    output, by = Output(at.out), author(person.author)
+    output, by = Output(at.out, dry_run=person.dry_run), author(person.author)
     with Session(at.git, at.kube, at.place, author=by) as session:
         key, files, _ = _in_git(session, group)
         group_file, folder = f"{group_folder(key)}/{GROUP_FILE}", f"{group_folder(key)}/{version}/"
@@ -84,7 +84,7 @@ _Demand = Callable[[GroupKey, DesiredGroup, GroupRecord, str], None]
 
 
 def _activate(at: AppOptions, person: AuthorOptions, group: str, version: str, verb: str, demand: _Demand) -> int:
-    output, by = Output(at.out), author(person.author)
+    output, by = Output(at.out, dry_run=person.dry_run), author(person.author)
     with Session(at.git, at.kube, at.place, author=by) as session:
         key, _, config = _in_git(session, group)
         if config.desired.problems or config.desired.spec is None:
@@ -130,6 +130,7 @@ def _propose(session: Session, output: Output, group: GroupKey, change: Change) 
 
     Raises `PushRefused` with a remedy where neither takes it.
     """
+    say_what_would_change(session, output, change)
     repository = session.repository
     seen = repository.group_branch_head(group)
     try:

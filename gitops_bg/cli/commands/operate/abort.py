@@ -75,7 +75,7 @@ def abort(
 
     Example: gitops-bg abort shop/web --reason 'errors on the preview'
     """
-    asked = _Asked(at, who(person.author), reason, patience, Output(at.out))
+    asked = _Asked(at, who(person.author), reason, patience, Output(at.out, dry_run=person.dry_run))
     if bool(apps) is emergency.every:
         raise UsageError("name the apps to abort, or all of them by --all" + (", not both" if apps else ""))
     if emergency.every:
@@ -100,9 +100,27 @@ def _one(asked: _Asked, key: AppKey, shown: Aborting | None = None) -> "tuple[Ab
         if not planned:
             live = facts.record.version(planned.live)
             raise CommandFailed(_nothing(key, live))
+        said = f"{key}: stops {_names(planned.stops)}; live traffic {_goes(planned)}"
+        if asked.output.dry_run:
+            return _unstopped(key, planned), f"{said} (--dry-run: nothing was done)"
+        if planned.goes_to:
+            asked.output.note(said)
         about = [each.digest for each in planned.stops]
         request = new_request(OperatorCommand.ABORT, asked.by, asked.reason, about=about, live=planned.live)
         return _told(key, planned, carry_out(cluster, request, asked.patience, asked.output))
+
+
+def _unstopped(app: AppKey, planned: Aborting) -> "AbortedAppJson":
+    """Return what would be stopped, for programs: nothing is on hold by it."""
+    goes = planned.goes_to
+    return {
+        "app": str(app),
+        "held": [],
+        "stopped": [each.number for each in sorted(planned.stops, key=lambda version: version.number)],
+        "live": _shown(goes) if goes else None,
+        "byAgent": False,
+        "dryRun": True,
+    }
 
 
 def _nothing(app: AppKey, live: Version | None) -> str:
@@ -124,7 +142,7 @@ def _all(asked: _Asked, *, sure: bool) -> int:
     if not planned:
         asked.output.both({"apps": []}, "nothing is on its way in any app")
         return OK
-    if not sure:
+    if not sure and not asked.output.dry_run:
         _ask(planned)
     with ThreadPoolExecutor(_AT_A_TIME) as pool:
         names = {str(key): pool.submit(_one, asked, key, found) for key, found in planned.items()}
@@ -173,6 +191,7 @@ def _told(app: AppKey, planned: Aborting, answered: Answered) -> "tuple[AbortedA
             "stopped": [each.number for each in stopped],
             "live": live,
             "byAgent": answered.by_agent,
+            "dryRun": False,
         },
         f"{app}: aborted {_names(stopped)}; live traffic {goes}",
     )

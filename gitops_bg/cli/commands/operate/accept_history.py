@@ -31,7 +31,7 @@ def accept_history(
 
     Example: gitops-bg accept-history -m 'secrets were removed from the history'
     """
-    output = Output(out)
+    output = Output(out, dry_run=by.person.dry_run)
     with Session(git, kube, author=author(by.person.author)) as session:
         sha = accepted or session.repository.head
         if not session.repository.contains(sha):

@@ -67,7 +67,7 @@ def approve(
 
     Example: gitops-bg approve shop/web -m 'checked on the preview'
     """
-    output, by = Output(at.out), author(commit.person.author)
+    output, by = Output(at.out, dry_run=commit.person.dry_run), author(commit.person.author)
     key = signing_key(at.git.signing_key)
     with Session(replace(at.git, signing_key=key), place=at.place, author=by) as session:
         named = session.app_in_git(app)
@@ -78,9 +78,11 @@ def approve(
         shown = label(None, choice.digest)
         if withdraw:
             given = given_by(repository, named, choice.digest, shown, by[1])
+            output.would(f"{named}: would withdraw your approval {given[:10]} of {shown}")
             made = repository.withdraw_approval(named, given, reason=commit.message)
             done = f"{named}: your approval {given[:10]} of {shown} is withdrawn by commit {made[:10]}"
         else:
+            output.would(f"{named}: would approve {shown} on {approvals_branch(named)}")
             made = repository.approve(named, choice.digest, label=shown, reason=commit.message)
             what = ", ".join(filter(None, [shown, choice.images, choice.what]))
             done = f"{named}: approved {what}; commit {made[:10]} on {approvals_branch(named)}"

@@ -48,7 +48,11 @@ def freeze(git: GitOptions, place: PlaceOptions, person: AuthorOptions, out: Out
 
     Example: gitops-bg freeze --reason 'INC-4711, ask Ada' --until 4h
     """
-    output, by, now = Output(out), author(person.author), datetime.now(UTC).replace(microsecond=0)
+    output, by, now = (
+        Output(out, dry_run=person.dry_run),
+        author(person.author),
+        datetime.now(UTC).replace(microsecond=0),
+    )
     if how.until and how.until <= now:
         raise UsageError(f"--until {_moment(how.until)} is over already")
     path = freeze_file(place.namespace)
@@ -66,7 +70,7 @@ def unfreeze(git: GitOptions, place: PlaceOptions, person: AuthorOptions, out: O
 
     Example: gitops-bg unfreeze
     """
-    output, by, now = Output(out), author(person.author), datetime.now(UTC)
+    output, by, now = Output(out, dry_run=person.dry_run), author(person.author), datetime.now(UTC)
     scope = _scope(place.namespace)
     with Session(git, place=place, author=by) as session:
         written = _freezes(session, place.namespace)

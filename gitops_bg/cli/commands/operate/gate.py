@@ -90,7 +90,7 @@ def _set(
     person: AuthorOptions,
     patience: PatienceOptions,
 ) -> None:
-    output = Output(at.out)
+    output = Output(at.out, dry_run=person.dry_run)
     by = who(person.author)
     with Session(kube=at.kube, place=at.place) as session:
         key = session.app(app)
@@ -100,6 +100,8 @@ def _set(
             described = _described(hook, cluster.record)
             output.both({"app": str(key), **described, "changed": False}, f"{key}: {_sentence(described, ' already')}")
             return
+        verb_said = "open" if verb is OperatorCommand.OPEN_GATE else "close"
+        output.would(f"{key}: would {verb_said} the gate {hook.name}")
         answered = carry_out(cluster, new_gate_request(verb, by, reason, hook.name), patience, output)
     described = _described(hook, answered.after)
     result = {"app": str(key), **described, "changed": True, "byAgent": answered.by_agent}

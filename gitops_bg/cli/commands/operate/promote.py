@@ -85,7 +85,7 @@ def promote(
 
     Example: gitops-bg promote shop/web -m 'checked on the preview' --wait
     """
-    output = Output(at.out)
+    output = Output(at.out, dry_run=commit.person.dry_run)
     by = author(commit.person.author)
     who = f"{by[0]} <{by[1]}>"
     git = replace(at.git, signing_key=signing_key(at.git.signing_key)) if glass.sign else at.git
@@ -95,6 +95,7 @@ def promote(
         asked = OperatorCommand.PROMOTE_FULL if what.full else OperatorCommand.PROMOTE if _is_paused(world) else None
         live = world.record.routing.traffic
         if asked and _is_judged_live(world):
+            output.would(f"{facts.app}: what serves would stay live; {_ASKED[asked]}")
             session.cluster.request(facts.app, new_request(asked, who, commit.message, about=[live], live=live))
             return _tell_of_what_serves(output, facts.app, world, asked)
         candidate = _candidate(facts.app, world, what.force or what.full)
@@ -108,14 +109,18 @@ def promote(
         change = change_to(
             facts, world, candidate, Event.PROMOTED, by=who, reason=reason, content=content, overrides=overrides
         )
+        shut = [gate.reason for gate in shut_after_commit(world, candidate)] if not overrides else []
+        output.would(
+            f"{facts.app}: {at.git.branch} would name {label(candidate.number, candidate.digest)}",
+            *(f"traffic would wait: {reason}" for reason in shut),
+        )
         proposed = propose(session, output, change)
         if request:  # After the commit: a promotion that fails leaves every check as it is.
             _ask(session, facts.app, request)
         if waiting.wait and not proposed.branch:
             wait_for_traffic(session, at.kube, facts.app, candidate.digest, waiting.timeout)
-        waits = [gate.reason for gate in shut_after_commit(world, candidate)] if not overrides else []
         told = _ASKED[asked] if asked else ""
-        return report_proposal(output, proposed, change, at.git.branch, told, waits, changed_by(facts, change))
+        return report_proposal(output, proposed, change, at.git.branch, told, shut, changed_by(facts, change))
 
 
 def _overrides(world: World, names: list[str], reason: str, email: str, *, signed: bool) -> tuple[str, ...]:

@@ -40,7 +40,7 @@ def release(
 
     Example: gitops-bg release shop/orders
     """
-    output = Output(at.out)
+    output = Output(at.out, dry_run=person.dry_run)
     with Session(at.git, at.kube, at.place, author(person.author)) as session:
         key = session.app_in_git(app)
         spec = session.facts(key).spec

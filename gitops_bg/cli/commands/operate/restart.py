@@ -28,7 +28,7 @@ def restart(
 
     Example: gitops-bg restart shop/web --in 10m -m 'new certificates'
     """
-    output = Output(at.out)
+    output = Output(at.out, dry_run=commit.person.dry_run)
     moment = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=delay)
     when = f" in {spoken(delay)}" if delay else ""
     with Session(at.git, place=at.place, author=author(commit.person.author)) as session:

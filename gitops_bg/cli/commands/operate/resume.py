@@ -18,7 +18,7 @@ def resume(apps: Apps, at: AppOptions, commit: CommitOptions) -> None:
 
     Example: gitops-bg resume shop/web
     """
-    output = Output(at.out)
+    output = Output(at.out, dry_run=commit.person.dry_run)
     by = author(commit.person.author)
     with Session(at.git, at.kube, at.place, by) as session:
         keys = session.apps_in_git(apps)

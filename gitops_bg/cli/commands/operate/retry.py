@@ -20,7 +20,7 @@ def retry(apps: Apps, at: AppOptions, commit: CommitOptions) -> None:
 
     Example: gitops-bg retry shop/web -m 'the database is back'
     """
-    output = Output(at.out)
+    output = Output(at.out, dry_run=commit.person.dry_run)
     by = author(commit.person.author)
     with Session(at.git, at.kube, at.place, by) as session:
         asked = {key: _asked(session, key, f"{by[0]} <{by[1]}>") for key in session.apps_in_git(apps)}

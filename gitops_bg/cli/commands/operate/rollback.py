@@ -81,7 +81,7 @@ def rollback(
     Example: gitops-bg rollback shop/web -m 'error rate doubled' --wait
     """
     asked = _Asked(goal.to, goal.force, commit.message or "rolled back by hand", patience, wait)
-    output = Output(at.out)
+    output = Output(at.out, dry_run=commit.person.dry_run)
     if goal.offline:
         with Session(kube=at.kube, place=at.place) as session:
             key = session.app(app)
@@ -99,6 +99,8 @@ def _through_git(session: Session, kube: ClusterOptions, app: AppKey, asked: _As
     version, content = _goal(session, facts, world, asked)
     content = content or content_of(session, facts, world, version)
     change = change_to(facts, world, version, Event.ROLLED_BACK, by=asked.by, reason=asked.reason, content=content)
+    shown = label(version.number, version.digest)
+    output.would(f"{app}: {session.repository.settings.branch} would name {shown}; live traffic would go there at once")
     proposed = propose(session, output, change)
     if asked.wait and not proposed.branch:
         wait_for_traffic(session, kube, app, version.digest, asked.patience.timeout)
@@ -180,6 +182,7 @@ def _offline(kube: ClusterOptions, app: AppKey, asked: _Asked, by: str, output: 
         if version.digest == world.record.routing.traffic:
             output.both({"app": str(app), "to": version.number, "changed": False}, f"{app}: {shown} is live already")
             return 0
+        output.would(f"{app}: live traffic would go to {shown} at once, without Git")
         live = world.record.routing.traffic
         request = new_request(OperatorCommand.ROLLBACK, by, asked.reason, version.number, force=asked.force, live=live)
         answered = carry_out(cluster, request, asked.patience, output)

@@ -27,7 +27,7 @@ def set_image(
     Example: gitops-bg set-image shop/web web=registry.example.com/shop/web:1.4.2
     """
     wanted = dict(map(_pair, images))
-    output = Output(at.out)
+    output = Output(at.out, dry_run=by.person.dry_run)
     with Session(at.git, place=at.place, author=author(by.person.author)) as session:
         key = session.app_in_git(app)
         filename, places = target_file(session.repository, key), session.repository.places

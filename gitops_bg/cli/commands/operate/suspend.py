@@ -55,7 +55,7 @@ def suspend(apps: Apps, at: FileOptions, person: AuthorOptions, how: SuspendOpti
 
     Example: gitops-bg suspend shop/web --reason 'incident 4711' --until 2h
     """
-    output = Output(at.out)
+    output = Output(at.out, dry_run=person.dry_run)
     by = author(person.author)
     suspension = Suspension(how.reason, f"{by[0]} <{by[1]}>", how.until)
     with Session(at.git, place=at.place, author=by) as session:

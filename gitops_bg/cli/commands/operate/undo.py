@@ -42,7 +42,7 @@ def undo(
 
     Example: gitops-bg undo shop/web --to v7 -m 'the new search is too slow'
     """
-    output, named = Output(at.out), one_name(to, to_version, "--to-version")
+    output, named = Output(at.out, dry_run=commit.person.dry_run), one_name(to, to_version, "--to-version")
     by = author(commit.person.author)
     with Session(at.git, at.kube, at.place, by) as session:
         key = session.app_in_git(app)

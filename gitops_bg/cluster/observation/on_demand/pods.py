@@ -16,6 +16,8 @@ from gitops_bg.core.text.printable import one_line
 
 _EVICTION = "pods/eviction"
 _ENDED = ("Succeeded", "Failed")
+_STARTING = ("ContainerCreating", "PodInitializing")
+"""What every container waits for before it starts (kubernetes `pkg/kubelet/kubelet_pods.go`)."""
 _LONGEST = 300
 """Of what the scheduler says: with many kinds of nodes it is a long list."""
 
@@ -105,6 +107,7 @@ def _view(pod: Object) -> PodView:
         ready_since=datetime.fromisoformat(since) if since else None,
         leaving="deletionTimestamp" in metadata,
         unschedulable=_unschedulable(conditions),
+        waiting=_waiting(pod.get("status") or {}),
     )
 
 
@@ -113,4 +116,17 @@ def _unschedulable(conditions: Iterable[Object]) -> str:
     for each in conditions:
         if (each["type"], each["status"], each.get("reason")) == ("PodScheduled", "False", "Unschedulable"):
             return one_line(str(each.get("message") or "Unschedulable"))[:_LONGEST]
+    return ""
+
+
+def _waiting(status: Object) -> str:
+    """Why the kubelet does not start a container: those first that others wait for. A start takes its time: that of
+    one that is merely being created is none.
+    """
+    for field in ("initContainerStatuses", "containerStatuses"):
+        for each in status.get(field) or ():
+            waiting = (each.get("state") or {}).get("waiting") or {}
+            if waiting.get("reason") and waiting["reason"] not in _STARTING:
+                said = ": ".join(filter(None, (str(waiting["reason"]), str(waiting.get("message") or ""))))
+                return one_line(said)[:_LONGEST]
     return ""

@@ -2,7 +2,7 @@
 
 from gitops_bg.core.checks.adoption.onboarding import leak_to, until_no_leak
 from gitops_bg.core.checks.hooks.queries import awaits_confirmation
-from gitops_bg.core.checks.scheduling import remedy_for, without_node
+from gitops_bg.core.checks.scheduling import remedy_for, why_stuck
 from gitops_bg.core.checks.sizes import is_scaled_to_zero, needed_to_switch, wanted_size
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.digest import short
@@ -24,7 +24,7 @@ def candidate_available(world: World, version: Version) -> GateResult:
         return _shut(world, "its pods come up once every confirm-rollout hook has said yes")
     if leaking := _leaking(world, version):
         return leaking
-    missing = without_node(world, version)
+    missing = why_stuck(world, version)
     if version.failure:
         return _shut(world, f"{version.failure}: its {size} pods did not become available", missing)
     reason = f"waiting for its {size} pods to become available" if size else "no pods of it are wanted now"
@@ -40,7 +40,7 @@ def enough_available(world: World, version: Version) -> GateResult:
         return _AVAILABLE
     if is_scaled_to_zero(world):
         return _shut(world, _AT_ZERO)
-    return _shut(world, f"waiting for {needed} available pods", without_node(world, version))
+    return _shut(world, f"waiting for {needed} available pods", why_stuck(world, version))
 
 
 def endpoints_ready(world: World, version: Version) -> GateResult:

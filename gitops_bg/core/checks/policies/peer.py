@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from gitops_bg.core.checks.gates import all_open, gates_before_commit, gates_before_first, gates_before_switch
-from gitops_bg.core.checks.phase import phase_of
 from gitops_bg.core.checks.policies.facts import facts_of, place_of, verdicts
+from gitops_bg.core.checks.situations import phase_of
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.decision import GateKind, GateResult, Phase
 from gitops_bg.core.model.policies.facts import Peer

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gitops_bg.core.checks.hooks.timing import message_due_at, message_ends_at, oldest_of_each
-from gitops_bg.core.checks.phase import FLAGGER_PHASES
+from gitops_bg.core.checks.situations import FLAGGER_PHASES
 from gitops_bg.core.groups.analysis.answers import version_in, version_of
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup

@@ -10,7 +10,7 @@ from dataclasses import replace
 from gitops_bg.core.checks.event_text import sentence, subject_of
 from gitops_bg.core.checks.hooks.queries import hooks_of
 from gitops_bg.core.checks.hooks.timing import listeners, next_messages
-from gitops_bg.core.checks.phase import flagger_phase, phase_of
+from gitops_bg.core.checks.situations import flagger_phase, phase_of
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.decision import Phase
 from gitops_bg.core.model.events import severity_of

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gitops_bg.core.checks.event_text import of_commit
 from gitops_bg.core.checks.gates import gates_to_show
-from gitops_bg.core.checks.phase import phase_of
+from gitops_bg.core.checks.situations import phase_of
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.decision import GateKind, Phase
 from gitops_bg.core.world import World

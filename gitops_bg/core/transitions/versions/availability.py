@@ -6,7 +6,7 @@ from gitops_bg.core.checks.adoption.onboarding import leak_to
 from gitops_bg.core.checks.adoption.release import is_released
 from gitops_bg.core.checks.availability import DEADLINE_EXCEEDED, is_available, is_in_flight, progress_deadline
 from gitops_bg.core.checks.hooks.queries import awaits_confirmation
-from gitops_bg.core.checks.scheduling import without_node
+from gitops_bg.core.checks.scheduling import why_stuck
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World
@@ -36,7 +36,7 @@ def _note(world: World, version: Version) -> World:
 
 def _failed(world: World, version: Version) -> World:
     failed = replace(version, failure=DEADLINE_EXCEEDED)
-    missing = without_node(world, version)
+    missing = why_stuck(world, version)
     reason = f"not available within {world.spec.progress_deadline_seconds} s; live traffic is untouched"
     told = f"{DEADLINE_EXCEEDED}: {reason}" + (f"; {missing}" if missing else "")
     return world.with_version(failed).noting(Event.FAILED, to=failed, reason=told)

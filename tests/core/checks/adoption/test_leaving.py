@@ -78,7 +78,7 @@ def test_a_service_that_cannot_go_back_keeps_serving_and_nothing_is_deleted():
     assert not [each for each in decision.actions if isinstance(each, DeleteApp | ScaleDeployment | ScaleReplicaSet)]
     said = {each.type: each for each in decision.conditions}
     assert (said["Released"].reason, said["Available"].status) == ("Conflict", True)
-    assert said["GitReachable"].message == "the app's folder has left main; live traffic goes back to Deployment old"
+    assert said["FolderInMain"].message == "the app's folder has left main; live traffic goes back to Deployment old"
     assert [each.event for each in decision.record.ledger] == []
 
 
@@ -232,19 +232,19 @@ SAID = {
 @pytest.mark.parametrize("policy", SAID)
 def test_the_condition_says_what_becomes_of_it(policy):
     said = {each.type: each.message for each in decided(leaving(spec=with_policy(policy))).conditions}
-    assert said["GitReachable"] == f"the app's folder has left main; {SAID[policy]}"
+    assert said["FolderInMain"] == f"the app's folder has left main; {SAID[policy]}"
 
 
 def test_an_app_that_is_kept_says_why():
     state = leaving(spec=with_policy(DeletionPolicy.KEEP), desired={**GONE, "kept": "4 of 5 apps left"})
     said = {each.type: each.message for each in decided(state).conditions}
-    assert said["GitReachable"] == "the app's folder has left main; it keeps serving: 4 of 5 apps left"
+    assert said["FolderInMain"] == "the app's folder has left main; it keeps serving: 4 of 5 apps left"
 
 
 def test_a_suspended_app_keeps_serving_whatever_its_policy_says():
     state = leaving(spec=replace(with_policy(DeletionPolicy.ORPHAN), suspend=PAUSE))
     said = {each.type: each.message for each in decided(state).conditions}
-    assert said["GitReachable"] == "the app's folder has left main; it keeps serving"
+    assert said["FolderInMain"] == "the app's folder has left main; it keeps serving"
 
 
 def test_a_released_app_whose_folder_is_gone_says_that_the_rest_goes():
@@ -290,6 +290,6 @@ def test_pods_that_a_service_of_ours_leads_to_stay_though_another_one_would_sele
 
 
 def test_an_app_that_is_to_be_orphaned_says_that_it_waits_for_its_services():
-    said = {each.type: each.message for each in decided(two_services(3, 2)).conditions}["GitReachable"]
+    said = {each.type: each.message for each in decided(two_services(3, 2)).conditions}["FolderInMain"]
     ends = "it ends once its Services lead to the same pods, as deletionPolicy: orphan says"
     assert said == f"the app's folder has left main; {ends}"

@@ -348,7 +348,7 @@ def test_main_that_says_no_more_what_it_is_ends_no_app_that_serves_whatever_its_
     told = [(each.event, each.reason) for each in decision.record.ledger]
     assert told == [(Event.ORPHANED, "the app's folder has left main, it was to be the app new; it keeps serving")]
     said = {each.type: each for each in decision.conditions}
-    assert said["GitReachable"].message == (
+    assert said["FolderInMain"].message == (
         "the app's folder has left main; it keeps serving: it was to be the app new, and nothing in main says so any "
         "more; put its folder back, or write adopt: {app: web} into the app that it is now"
     )
@@ -444,7 +444,7 @@ def test_an_accident_ends_nothing():
 def test_until_then_it_says_so_and_is_in_no_conflict():
     state = former(record={"moved_at": NOW})
     said = {each.type: each for each in decided(state).conditions}
-    assert said["GitReachable"].message == (
+    assert said["FolderInMain"].message == (
         "the app's folder has left main; it ends: the app new, which it is now, has its Services; its pods stay warm "
         "for a while"
     )
@@ -496,7 +496,7 @@ def test_its_route(name):
 def test_what_it_waits_for_is_said_and_looked_at_again():
     decision = decided(routed())
     said = {each.type: each.message for each in decision.conditions}
-    assert said["GitReachable"] == (
+    assert said["FolderInMain"] == (
         "the app's folder has left main; the app new, which it is now, has its Services; its route leads to them until "
         "that one has its own"
     )

@@ -36,7 +36,7 @@ def test_folder_that_leaves_main_without_a_policy_keeps_serving_and_says_so(web:
     web.scenario.publish("Remove web", {web.folder: None})
 
     web.wait_told("orphaned")
-    web.wait(lambda: web.condition("GitReachable")["reason"] == "Orphaned", "the condition says so")
+    web.wait(lambda: web.condition("FolderInMain")["reason"] == "Orphaned", "the condition says so")
     web.scenario.advance(3600)
     web.scenario.wait_idle()
     assert web.live_tag() == "v1"
@@ -130,7 +130,7 @@ def test_many_apps_that_leave_in_one_commit_are_all_kept(world: Scenario) -> Non
     for app in apps[:4]:
         app.wait_told("orphaned")
         assert app.live_tag() == "v1"
-        said = app.condition("GitReachable")["message"]
+        said = app.condition("FolderInMain")["message"]
         assert said.endswith("it keeps serving: 4 of 5 apps left (maxDeletedAppsPercent)"), said
 
     world.pull()
@@ -149,7 +149,7 @@ def test_an_app_is_kept_while_a_new_folder_that_may_be_it_cannot_be_read(web: Ap
     files = {f"{shop.folder}/target.yaml": shop.target_yaml("v1"), f"{shop.folder}/app.yaml": "spec: ["}
     world.publish("Rename web, nearly", {web.folder: None, **files})
     web.wait_told("orphaned")
-    said = web.condition("GitReachable")["message"]
+    said = web.condition("FolderInMain")["message"]
     assert said.endswith(f"it keeps serving: {shop.folder} cannot be read, and may say that it is this app (adopt.app)")
     world.restart(fresh_mirror=True)
     world.wait_idle()
@@ -173,7 +173,7 @@ def test_an_app_is_kept_while_the_folder_of_its_former_name_is_back_and_cannot_b
 
     world.publish("Nearly take it back", {shop.folder: None, f"{web.folder}/app.yaml": "spec: ["})
     shop.wait_told("orphaned")
-    assert f"{web.folder} cannot be read" in shop.condition("GitReachable")["message"]
+    assert f"{web.folder} cannot be read" in shop.condition("FolderInMain")["message"]
     service = world.cluster.get(f"{services(world.namespace)}/web")
     assert service["spec"]["selector"]["gitops-bg.dev/app"] == "shop"
 

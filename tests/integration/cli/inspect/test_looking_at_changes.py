@@ -88,7 +88,7 @@ def test_explain_and_plan_know_that_main_refuses_the_agent(cli: Cli, web: App, t
     web.configure()
     web.push_image("v2")
     web.wait_offered("v2")
-    web.wait(lambda: web.condition("GitReachable")["reason"] == "MainRefuses", "the agent says so")
+    web.wait(lambda: web.condition("MainWritable")["reason"] == "MainRefuses", "the agent says so")
     shown = cli("explain", str(web.key))
     assert "main refuses the agent's commit" in shown
     assert f"merge the branch {web.promotion_branch}" in shown
