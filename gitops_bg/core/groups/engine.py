@@ -38,7 +38,7 @@ from gitops_bg.core.groups.reporting.status import conditions_of, conditions_of_
 from gitops_bg.core.groups.routes.attaching import attach
 from gitops_bg.core.groups.routes.attaching import moments as attaching_moments
 from gitops_bg.core.groups.succession import succeed, taking_over
-from gitops_bg.core.groups.suspension import is_suspended
+from gitops_bg.core.groups.suspension import is_suspended, note_suspension
 from gitops_bg.core.groups.transition import (
     GATEWAY_STATUS_GRACE_SECONDS,
     advance,
@@ -53,6 +53,7 @@ from gitops_bg.core.transitions.record.clocks import by_now
 
 STEPS: tuple[Callable[[GroupWorld], GroupWorld], ...] = (
     acknowledge_ledger,  # what Git has is not written again
+    note_suspension,  # who is asked again after it has its whole time
     forget_changed,  # a folder that says something else may come back
     forget_answered,  # somebody asks for another version than the one that failed
     drop_removed,  # versions whose folder left main

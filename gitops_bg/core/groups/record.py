@@ -158,6 +158,10 @@ class GroupRecord:
     """The entries that Git may not have yet (`core.groups.reporting.ledger`)."""
     ledger_claimed: int = 0
     """The entry that the ledger claimed although this record never gave it out, until Git has a later one; 0: none."""
+    suspended: bool = False
+    """Whether somebody had suspended the group when it was last looked at."""
+    resumed_at: datetime | None = None
+    """When the last suspension ended; deadlines of hooks begin anew then."""
     late: tuple[tuple[str, str], ...] = ()
     """The services that came into the folder of a version when that had passed, each with the version: a rollback does
     not take them in, as nobody has ever judged them.

@@ -45,6 +45,8 @@ def succeed(world: GroupWorld) -> GroupWorld:
         rollout=was.rollout,
         analyses=was.analyses,
         hooks=was.hooks,
+        suspended=was.suspended,
+        resumed_at=was.resumed_at,
         late=was.late,
         succeeds=former.name,
     )

@@ -1,5 +1,7 @@
 """Whether somebody has suspended a group in group.yaml."""
 
+from datetime import datetime
+
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.decision import GateKind, GateResult
 
@@ -8,6 +10,18 @@ def is_suspended(world: GroupWorld) -> bool:
     """Whether nothing is promoted now, because somebody said so."""
     suspend = world.spec.suspend
     return suspend is not None and suspend.lasts(world.now)
+
+
+def resumed_at(world: GroupWorld) -> datetime | None:
+    """When the last suspension ended; None while it lasts, or where there was none."""
+    if is_suspended(world):
+        return None
+    return world.now if world.record.suspended else world.record.resumed_at
+
+
+def note_suspension(world: GroupWorld) -> GroupWorld:
+    """Remember whether the group is suspended, and when that ended."""
+    return world.with_record(suspended=is_suspended(world), resumed_at=resumed_at(world))
 
 
 def not_suspended(world: GroupWorld, version: str) -> GateResult:

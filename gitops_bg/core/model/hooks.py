@@ -274,7 +274,7 @@ def failure_limit_exceeded(run: HookRun, hook: Hook) -> bool:
     return hook.type.counts_refusals and run.refused > hook.failure_limit
 
 
-def expires_at(run: HookRun, hook: Hook, resumed_at: datetime | None = None) -> datetime | None:
+def expires_at(run: HookRun, hook: Hook, resumed_at: datetime | None) -> datetime | None:
     """When the agent gives up on a gate that does not open, or on a backend that does not answer; None where never.
 
     ``resumed_at``: when the last suspension ended; nobody was asked during it. What had expired before stays so.

@@ -232,6 +232,38 @@ def test_the_end_of_a_deadline_wakes_the_group_and_is_told_once() -> None:
     assert (wake_at, len(world.called)) == (None, 1)
 
 
+def test_a_hook_has_its_whole_deadline_again_after_a_suspension() -> None:
+    """Found so: a suspension of an hour counted, so that the hook expired unasked, and the version stayed behind."""
+    world = asked(Hook("may-i", HookType.CONFIRM_PROMOTION, deadline=600), answers_with={"may-i": NO})
+    world.settle()
+    world.suspend = Suspension("a holiday")
+    world.settle()
+    world.after(3600).settle()
+    world.suspend = None
+    gate = next(each for each in world.decide().gates if each.kind == GateKind.HOOK)
+    assert GroupEvent.HOOK_EXPIRED not in [event for event, _ in world.told]
+    assert "until 13:10:00Z" in gate.reason
+    world.settle()
+    world.after(599).settle()
+    assert GroupEvent.HOOK_EXPIRED not in [event for event, _ in world.told]
+
+
+@pytest.mark.parametrize("yes", [True, False])
+def test_after_a_suspension_the_hook_decides_within_its_time(yes: bool) -> None:
+    world = asked(Hook("may-i", HookType.CONFIRM_PROMOTION, deadline=600, interval=60), answers_with={"may-i": NO})
+    world.settle()
+    world.suspend = Suspension("a holiday")
+    world.settle()
+    world.after(3600).settle()
+    world.suspend = None
+    world.settle()
+    world.answers_with = {"may-i": YES if yes else NO}
+    for _ in range(11):
+        world.after(60).settle()
+    assert world.stages == ("v1L v2A" if yes else "v1A v2C")
+    assert (GroupEvent.HOOK_EXPIRED in [event for event, _ in world.told]) is not yes
+
+
 def test_a_backend_that_does_not_answer_in_time_promotes_nothing_and_is_not_asked_any_more() -> None:
     world = asked(SMOKE, answers_with={"smoke": WAIT})
     world.settle()

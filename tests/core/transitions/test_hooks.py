@@ -159,7 +159,7 @@ def test_retries_end():
     ],
 )
 def test_the_deadline_of_each_type(type_, one, seconds):
-    ends = expires_at(run_of(type_, **one), hook(type_, deadline=600))
+    ends = expires_at(run_of(type_, **one), hook(type_, deadline=600), None)
     assert ends == (None if seconds is None else START + timedelta(seconds=seconds))
 
 

@@ -14,7 +14,7 @@ def answer_text(hook: Hook, run: HookRun) -> str:
 
 
 def what_next(
-    hook: Hook, run: HookRun, moment: datetime | None, anew: str, now: datetime, resumed_at: datetime | None = None
+    hook: Hook, run: HookRun, moment: datetime | None, anew: str, now: datetime, resumed_at: datetime | None
 ) -> str:
     """What comes next: when it is asked again, or, where its time is over, what asks ``anew``.
 

@@ -133,9 +133,12 @@ def _gate(world: GroupWorld, version: str, hook: Hook) -> GateResult | None:
     anew = f"change a file in {version}/, or set active: {active} and back"
     over = says_no(hook, run)
     is_open = satisfied(run, hook, world.now) and not over
-    after = "" if over else what_next(hook, run, due_at(run, hook), f"to ask anew, {anew}", world.now)
+    comes = what_next(hook, run, due_at(run, hook), f"to ask anew, {anew}", world.now, world.record.resumed_at)
     return GateResult(
-        GateKind.HOOK, is_open, answer_text(hook, run) + after, remedy=anew if over or run.expired else ""
+        GateKind.HOOK,
+        is_open,
+        answer_text(hook, run) + ("" if over else comes),
+        remedy=anew if over or run.expired else "",
     )
 
 
@@ -168,5 +171,6 @@ def moments(world: GroupWorld) -> Iterator[datetime]:
     for hook, run in asked_about(world):
         if says_no(hook, run):
             continue
-        every = (_next_call(world, hook, run), None if run.expired else expires_at(run, hook))
+        ends = None if run.expired else expires_at(run, hook, world.record.resumed_at)
+        every = (_next_call(world, hook, run), ends)
         yield from (each for each in every if each is not None)

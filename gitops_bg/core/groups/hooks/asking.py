@@ -34,7 +34,7 @@ def take_hook_answers(world: GroupWorld) -> GroupWorld:
     for hook, run in tuple(asked_about(world)):
         called = world.observed.calls.get(id_of(run, world.record.epoch))
         after = run if called is None or says_no(hook, run) else take(run, hook, called)
-        moment = expires_at(after, hook)
+        moment = expires_at(after, hook, world.record.resumed_at)
         after = replace(after, expired=moment is not None and world.now >= moment)
         if after != run:
             world = _conclude(_with_run(world, run, after), hook, run, after)

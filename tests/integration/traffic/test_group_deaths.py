@@ -1,0 +1,70 @@
+"""Agents die at any moment while a version arrives and is promoted by one push: once it has answered, who names it
+meets its pods and nobody else; until then, the version that serves, or nobody.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.traffic.gateway_users import Answer, Load
+from tests.integration.traffic.test_groups import used
+from tests.support.agent.mortality import Mortals
+from tests.support.cluster.clusters import SandboxCluster
+from tests.support.groups import Store
+from tests.support.waiting import PATIENCE
+
+NOBODY = "nobody"
+"""Its pods are on their way: 500 where its Service is not there yet, 503 where that has no pods yet."""
+STORIES = ((1, 12), (2, 8), (3, 6), (5, 4), (7, 4), (9, 3), (11, 3), (13, 2), (17, 2))
+"""After how many writes an agent dies, and how many agents do before one lives on."""
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[SandboxCluster]:
+    with SandboxCluster.run(tmp_path, traffic=True) as running:
+        yield running
+
+
+@pytest.mark.slow
+def test_who_names_a_version_meets_no_other_one_after_it_has_answered_whenever_agents_die(
+    cluster: SandboxCluster, tmp_path: Path
+) -> None:
+    with used(cluster, tmp_path) as (store, load), load.running():
+        store.activate("v2")
+        store.wait("v1L v2A")
+        for number, (writes, deaths) in enumerate(STORIES, start=3):
+            died = _arrives_and_is_promoted(store, load, f"v{number}", writes, deaths)
+            told = _in_order(load.answers, f"v{number}")
+            print(f"v{number}: {died} deaths after {writes} writes each; who named it met {told}")
+            allowed = [f"cart-v{number - 1}", NOBODY, f"cart-v{number}"]
+            assert told == [each for each in allowed if each in told]
+            assert told[-1] == f"cart-v{number}"
+        unnamed = [each for each in load.answers if not each.version]
+        assert {each.status for each in unnamed} == {200}
+
+
+def _arrives_and_is_promoted(store: Store, load: Load, version: str, writes: int, deaths: int) -> int:
+    store.world.stop()
+    load.requests.append(("/cart", version))
+    agents = Mortals(store.world, writes=writes, mortal=deaths)
+    store.spec["active"] = version
+    store.world.publish(version, {**store.group(), **store.version(version, cart="/cart")})
+    former = f"v{int(version[1:]) - 1}"
+    done = f"{former}L {version}A"
+    agents.until(
+        lambda: store.stages().endswith(done) and store.status().get("phase") == "Healthy", done, timeout=PATIENCE
+    )
+    load.expect({("/cart", version): f"cart-{version}"})
+    store.world.restart()
+    return agents.deaths
+
+
+def _in_order(answers: list[Answer], version: str) -> list[str]:
+    """Who answered, or that nobody did, in the order of time, each once in a row."""
+    named = sorted(each for each in answers if each.version == version)
+    told = (each.by if each.status == 200 else NOBODY for each in named)
+    return [who for who, _ in itertools.groupby(told)]
