@@ -1,6 +1,7 @@
 """The connection to the API server: one identity, its credentials, its counts, one retry.
 
-It sends and receives bytes; `client` gives them meaning, a `transport` carries them. Retries belong to the caller
+It sends and receives bytes; `client` gives them meaning, a `transport` carries them. Whatever the media type, a body is
+UTF-8 that JSON and YAML readers understand alike: the API server reads an apply as YAML. Retries belong to the caller
 (pitfalls.md §1.2); the only hidden one follows a 401, with credentials read anew.
 """
 
@@ -21,6 +22,7 @@ from gitops_bg.cluster.api.impersonation import impersonation
 from gitops_bg.cluster.api.plain_transport import plain_transport
 from gitops_bg.cluster.api.skew import Skew
 from gitops_bg.cluster.api.transport import Transport
+from gitops_bg.core.text.json_for_yaml import json_for_yaml
 
 Count = Callable[[str, str, float], None]
 """Called for every request: its verb, the status code or `NO_ANSWER`, and the seconds until the response began."""
@@ -130,13 +132,14 @@ class Connection:
         headers |= self._credentials(transport) | impersonation(self._access.impersonate, call.method, call.path)
         if call.body is not None:
             headers["Content-Type"] = call.content_type
+        body = None if call.body is None else json_for_yaml(call.body).encode()
         query = f"?{urlencode(call.query)}" if call.query else ""
         self._may_send(call)
         sent = self._skew.now() if self._skew else None
         verb, code, started = call.what.partition(" ")[0], "", time.monotonic()
         try:
             timeouts = (self._access.connect_timeout, read_timeout)
-            response = transport.request(call.method, transport.host + call.path + query, headers, call.body, timeouts)
+            response = transport.request(call.method, transport.host + call.path + query, headers, body, timeouts)
             code = str(response.status)
         finally:
             self._count(verb, code or NO_ANSWER, time.monotonic() - started)

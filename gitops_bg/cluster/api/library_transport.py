@@ -41,12 +41,16 @@ class LibraryTransport:
         return {each["key"]: each["value"] for each in self._api.configuration.auth_settings().values()}
 
     def request(
-        self, method: str, url: str, headers: Mapping[str, str], body: Any, timeouts: Timeouts
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, timeouts: Timeouts
     ) -> urllib3.HTTPResponse:
         """Send one request."""
-        answer = self._api.rest_client.request(method, url, headers=dict(headers), body=body, _request_timeout=timeouts)
-        response: urllib3.HTTPResponse = answer.response
-        return response
+        patience = urllib3.Timeout(connect=timeouts[0], read=timeouts[1])
+        # Its pool, not its `request`, which would write the body anew, with escapes that YAML does not read.
+        answer = self._api.rest_client.pool_manager.request(
+            method, url, body=body, headers=dict(headers), timeout=patience, preload_content=False
+        )
+        assert isinstance(answer, urllib3.HTTPResponse)
+        return answer
 
     def close(self) -> None:
         """Close every idle connection."""

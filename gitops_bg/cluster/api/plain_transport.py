@@ -5,7 +5,6 @@ Whatever is not plain is left to the library: plugins, providers, passwords, pro
 """
 
 import base64
-import json
 import os
 import ssl
 import tempfile
@@ -65,13 +64,12 @@ class PlainTransport:
         return {"authorization": f"Bearer {self._plain.token}"} if self._plain.token else {}
 
     def request(
-        self, method: str, url: str, headers: Mapping[str, str], body: Any, timeouts: Timeouts
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, timeouts: Timeouts
     ) -> urllib3.HTTPResponse:
         """Send one request."""
-        text = None if body is None else json.dumps(body)
         patience = urllib3.Timeout(connect=timeouts[0], read=timeouts[1])
         answer = self._pool.request(
-            method, url, body=text, headers=dict(headers), timeout=patience, preload_content=False
+            method, url, body=body, headers=dict(headers), timeout=patience, preload_content=False
         )
         assert isinstance(answer, urllib3.HTTPResponse)
         return answer

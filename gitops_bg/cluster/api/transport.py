@@ -1,7 +1,7 @@
 """How one identity sends bytes to one API server: what `connection` needs of whoever does it. Decides nothing."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 import urllib3
 
@@ -20,7 +20,7 @@ class Transport(Protocol):
         """The headers with the identity; empty where a certificate says who it is."""
 
     def request(
-        self, method: str, url: str, headers: Mapping[str, str], body: Any, timeouts: Timeouts
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, timeouts: Timeouts
     ) -> urllib3.HTTPResponse:
         """Send one request, once; the response is not read yet."""
 

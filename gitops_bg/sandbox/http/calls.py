@@ -5,16 +5,16 @@ Paths and verbs: kubernetes.io "Kubernetes API Concepts"; apiserver `pkg/endpoin
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from gitops_bg.sandbox.http import protobuf
+from gitops_bg.sandbox.http import bodies, protobuf
 from gitops_bg.sandbox.http.errors import bad_request, unsupported_media_type
 from gitops_bg.sandbox.http.wire import Request
 
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete", "GET": "get", "HEAD": "get"}
+APPLY_YAML = "application/apply-patch+yaml"
 _OF_NAMESPACES = ("status", "finalize")
 
 
@@ -50,17 +50,19 @@ class Call:
         return self.headers.get("content-type", "application/json").partition(";")[0].strip()
 
     def document(self) -> Any:
-        """Return the body; raise 400 if it is not JSON (which also every client's "YAML" is) and 415 for protobuf
-        of a kind that `protobuf.py` does not know.
+        """Return the body; raise 400 if it is not what its media type says, and 415 for protobuf of a kind that
+        `protobuf.py` does not know.
         """
         try:
             if self.content_type == protobuf.MEDIA_TYPE:
                 return protobuf.read(self.body)
-            return json.loads(self.body) if self.body else {}
+            if not self.body:
+                return {}
+            return bodies.read_yaml(self.body) if self.content_type == APPLY_YAML else bodies.read_json(self.body)
         except protobuf.Unreadable as error:
             raise unsupported_media_type(f"{self.content_type}: {error}", ["application/json"]) from error
-        except ValueError as error:
-            raise bad_request(f"the object provided is unrecognized: {error}") from error
+        except bodies.Unreadable as error:
+            raise bad_request(str(error)) from error
 
 
 def read_call(request: Request) -> Call:

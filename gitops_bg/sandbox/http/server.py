@@ -14,7 +14,7 @@ from typing import Any
 
 from gitops_bg.sandbox.faults import ConnectionLost, Faults
 from gitops_bg.sandbox.http import decoding, discovery, tables
-from gitops_bg.sandbox.http.calls import Call, read_call
+from gitops_bg.sandbox.http.calls import APPLY_YAML, Call, read_call
 from gitops_bg.sandbox.http.errors import (
     ApiError,
     bad_request,
@@ -36,7 +36,7 @@ from gitops_bg.sandbox.verbs.eviction import evict
 from gitops_bg.sandbox.verbs.strategic import strategic_merge
 from gitops_bg.sandbox.verbs.writing import Options, Writer
 
-_APPLY = ("application/apply-patch+yaml", "application/apply-patch+cbor")
+_APPLY = (APPLY_YAML, "application/apply-patch+cbor")
 _PATCHES: dict[str, Callable[[Any, Any], Any]] = {
     "application/json-patch+json": patches.json_patch,
     "application/merge-patch+json": patches.merge_patch,

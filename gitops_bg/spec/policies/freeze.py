@@ -3,13 +3,13 @@
 A file is known by what it says, never by its name alone: people name policies of their own ``freeze``.
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from gitops_bg.core.model.policies.rules import Match, Policy, Span, Windows
 from gitops_bg.core.names import fit
+from gitops_bg.core.text.json_for_yaml import json_for_yaml
 from gitops_bg.spec.app.layout import POLICIES_FOLDER
 from gitops_bg.spec.policies.load import PeopleFile, load_policy_file
 
@@ -56,20 +56,20 @@ def freeze_files(namespace: str) -> tuple[str, str]:
 
 
 def write_freeze(freeze: Freeze) -> bytes:
-    """Return the text of the file. Texts of people are in JSON, which YAML reads literally."""
-    match = f"  match: {{namespaces: [{json.dumps(freeze.namespace)}]}}\n" if freeze.namespace else ""
+    """Return the text of the file. Texts of people are in the JSON that YAML reads alike."""
+    match = f"  match: {{namespaces: [{json_for_yaml(freeze.namespace)}]}}\n" if freeze.namespace else ""
     end = f'\n        end: "{_wall(freeze.end)}"' if freeze.end else ""
     return (
         f"{_HEADER.decode()} `gitops-bg unfreeze` removes it. Times are UTC.\n"
         "apiVersion: gitops-bg.dev/v1alpha1\n"
         "kind: PromotionPolicy\n"
-        f"metadata: {{name: {json.dumps(_name(_NAME, freeze.namespace))}}}\n"
+        f"metadata: {{name: {json_for_yaml(_name(_NAME, freeze.namespace))}}}\n"
         f"spec:\n{match}"
         "  rules:\n"
         "  - windows:\n"
         "      deny:\n"
         f'      - start: "{_wall(freeze.start)}"{end}\n'
-        f"        reason: {json.dumps(freeze.reason, ensure_ascii=False)}\n"
+        f"        reason: {json_for_yaml(freeze.reason)}\n"
     ).encode()
 
 

@@ -4,7 +4,6 @@ The parser gives the place, the bytes are replaced, the result is read again: if
 edit is refused. Never writes a file; that is the caller's job.
 """
 
-import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -13,11 +12,12 @@ from ruamel.yaml.events import AliasEvent, MappingStartEvent
 
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.spec import Retry, Suspension
+from gitops_bg.core.text.json_for_yaml import json_for_yaml
 from gitops_bg.core.text.lines import lines_of
 from gitops_bg.core.text.printable import one_line
 from gitops_bg.spec.app.layout import APP_FILE, DEFAULT_TARGET_FILE, SETTINGS_FILE
 from gitops_bg.spec.manifests.target import pod_paths, template_of, value_at
-from gitops_bg.spec.yaml.emit import double_quoted, scalar, to_yaml
+from gitops_bg.spec.yaml.emit import scalar, to_yaml
 from gitops_bg.spec.yaml.parser import Node
 from gitops_bg.spec.yaml.paths import Path, written
 from gitops_bg.spec.yaml.reader import Document, Reading, read, read_one
@@ -59,7 +59,7 @@ def set_template(data: bytes, template: Mapping[str, Any], file: str = DEFAULT_T
         raise _refusal(document, path, "there is no pod template", "write one")
     _refuse_what_is_shared(document, path, node)
     if parent.flow:
-        return _verified(document, text.with_value(node, json.dumps(value)), path, value)
+        return _verified(document, text.with_value(node, json_for_yaml(value)), path, value)
     indent = " " * (node.key_column - 1)
     for lines in filter(None, (_lines_like(like, path, value, indent), _lines_anew(path, value, indent))):
         try:
@@ -81,8 +81,8 @@ def _at_one_place(document: Document, template: Mapping[str, Any]) -> Mapping[st
         wanted = as_map(as_map(template.get("metadata")).get(field))
         if as_map(now["metadata"].get(field)) != wanted:
             message = f"the {field} of the pods were others, and here they are those of the workload"
-            text = json.dumps(wanted, ensure_ascii=False)
-            raise _refusal(document, (*paths.metadata, field), message, f"write {one_line(text)} by hand first")
+            remedy = f"write {one_line(json_for_yaml(wanted))} by hand first"
+            raise _refusal(document, (*paths.metadata, field), message, remedy)
     return as_map(template.get("spec"))
 
 
@@ -167,8 +167,8 @@ def _one_line(value: str | int | Mapping[str, str | int]) -> str:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, str):
-        return double_quoted(value)
-    fields = (f"{key}: {double_quoted(item) if isinstance(item, str) else item}" for key, item in value.items())
+        return json_for_yaml(value)
+    fields = (f"{key}: {json_for_yaml(item) if isinstance(item, str) else item}" for key, item in value.items())
     return f"{{{', '.join(fields)}}}"
 
 
@@ -218,7 +218,7 @@ def _in_style(text: str, style: str | None) -> str:
     """Quote text as the author quoted the replaced text, where that is possible."""
     if style == "'":
         return "'" + text.replace("'", "''") + "'"
-    return text if not style and scalar(text) == text else double_quoted(text)
+    return text if not style and scalar(text) == text else json_for_yaml(text)
 
 
 def _verified(document: Document, changed: bytes, path: Path, value: Any) -> bytes:

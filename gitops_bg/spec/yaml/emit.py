@@ -9,13 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gitops_bg.core.model.digest import Json
+from gitops_bg.core.text.json_for_yaml import UNPRINTABLE, json_for_yaml
 from gitops_bg.spec.yaml.scalars import resolve
 
 _INDENT = "  "
 # Text that never needs quotes: it starts and ends with a word, and contains no indicator of YAML.
 _PLAIN = re.compile(r"[A-Za-z0-9_./$(][A-Za-z0-9_./@()+=*~$^-]*(?:[ :][A-Za-z0-9_./@()+=*~$^-]+)*")
-# The opposite of what a literal block may contain: printable characters, and no line break but \n (YAML 1.1 has five).
-_UNPRINTABLE = re.compile(r"[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 
 
 def to_yaml(value: Mapping[str, Json]) -> str:
@@ -48,19 +47,9 @@ def scalar(value: Json) -> str:
             return json.dumps(value)
 
 
-def double_quoted(text: str) -> str:
-    """Text in double quotes, with escapes that YAML and JSON share."""
-    plain = json.dumps(text, ensure_ascii=False)
-    return _UNPRINTABLE.sub(lambda match: _escape(match.group()), plain)
-
-
-def _escape(character: str) -> str:
-    return f"\\u{ord(character):04x}"
-
-
 def _text(text: str) -> str:
     is_plain = _PLAIN.fullmatch(text) is not None and ": " not in text and not text.endswith(":")
-    return text if is_plain and resolve(text) == text else double_quoted(text)
+    return text if is_plain and resolve(text) == text else json_for_yaml(text)
 
 
 def _float(value: float) -> str:
@@ -104,7 +93,7 @@ def _sequence(items: Sequence[Any], indent: str) -> Iterator[str]:
 
 def _fits_literal(text: str) -> bool:
     """Whether a literal block represents the text for every parser; else it is quoted."""
-    if "\n" not in text.rstrip("\n") or text[0] in " \n" or _UNPRINTABLE.search(text):
+    if "\n" not in text.rstrip("\n") or text[0] in " \n" or UNPRINTABLE.search(text):
         return False
     return not text.endswith("\n\n") and not any(line.endswith(" ") or line == " " for line in text.split("\n"))
 

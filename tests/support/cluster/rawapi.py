@@ -69,11 +69,11 @@ class RawApi:
     def request(
         self, method: str, path: str, body: Any = None, *, content_type: str = JSON, **query: str
     ) -> tuple[int, Json]:
-        """Send one request; returns the HTTP code and the decoded body, whatever they are."""
+        """Send one request; returns the HTTP code and the decoded body, whatever they are. Bytes go as they are."""
         response = self._pool.request(
             method,
             self.url + target_of(path, query),
-            body=None if body is None else json.dumps(body),
+            body=body if body is None or isinstance(body, bytes) else json.dumps(body),
             headers={**self._headers, "Content-Type": content_type},
         )
         return response.status, decoded(response.data)
@@ -168,13 +168,17 @@ class Watch:
 
     def __init__(self, response: urllib3.BaseHTTPResponse) -> None:
         self._response = response
+        self._stopped = False
 
     def __iter__(self) -> Iterator[Json]:
         pending = b""
         for chunk in self._response.stream(None, decode_content=True):
+            if self._stopped:
+                return  # What comes after the end of TLS is not deciphered.
             *lines, pending = (pending + chunk).split(b"\n")
             yield from (json.loads(line) for line in lines if line)
 
     def stop(self) -> None:
         """Wake the reader, from another thread; its iteration ends, with or without an HTTPError."""
+        self._stopped = True
         self._response.shutdown()
