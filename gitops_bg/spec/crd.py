@@ -157,8 +157,8 @@ def _structural(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Sc
     result: Schema = {key: schema[key] for key in schema if key in _KEPT or key.startswith("x-kubernetes-")}
     if result.get("maximum") == 2**31 - 1:
         result["format"] = "int32"
-    if isinstance(schema.get("additionalProperties"), Mapping):
-        result["additionalProperties"] = _structural(schema["additionalProperties"], definitions)
+    for values in _of_a_map(schema):
+        result["additionalProperties"] = _structural(values, definitions)
     if "items" in schema:
         result["items"] = _structural(schema["items"], definitions)
     if "properties" in schema:
@@ -166,6 +166,12 @@ def _structural(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Sc
         if schema.get("required"):
             result["required"] = schema["required"]
     return result
+
+
+def _of_a_map(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The schema of the values of a map, whatever its keys may be: Kubernetes knows no patterns of them."""
+    given = [schema.get("additionalProperties"), *(schema.get("patternProperties") or {}).values()]
+    return [each for each in given if isinstance(each, Mapping)]
 
 
 def _resolved(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:

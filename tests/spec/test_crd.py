@@ -134,3 +134,11 @@ def test_a_cluster_takes_it_and_kubectl_shows_the_columns(cluster: TestCluster, 
 def test_a_cluster_refuses_what_the_schema_forbids(cluster: TestCluster, apps: str, change: dict[str, Any]) -> None:
     status, _ = cluster.request("POST", apps, {**APP, "spec": {**APP["spec"], **change}})
     assert status == 422
+
+
+def test_every_map_says_what_it_may_hold() -> None:
+    """The API server drops what an object without that has."""
+    for schema in all_schemas():
+        if schema.get("type") == "object":
+            kept = schema.get("x-kubernetes-preserve-unknown-fields")
+            assert kept or "properties" in schema or "additionalProperties" in schema, schema
