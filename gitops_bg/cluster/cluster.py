@@ -343,7 +343,7 @@ class Cluster:
         longest = patience(live, status)
         if longest and may_wait(longest):
             return False
-        answer = self._writer.put_status(APPS, _locked(state, status))
+        answer = self._writer.save_status(APPS, app.namespace, app.name, state.meta.version, status)
         self._decided[app] = answer["metadata"]["resourceVersion"]
         self._kept.came_back(app, status, answer.get("status") or {})
         return True
@@ -447,15 +447,3 @@ def _manifest(app: AppKey, state: AppState, status: Object) -> Object:
     metadata = {"namespace": app.namespace, "name": app.name, "uid": state.meta.uid}
     head = {"apiVersion": APPS.api_version, "kind": APPS.name, "metadata": metadata}
     return {**head, "spec": reread_json(state.spec), "status": status}
-
-
-def _locked(state: AppState, status: Object) -> Object:
-    """A status to PUT; the ``resourceVersion`` is the lock. The server ignores everything but the status."""
-    meta = state.meta
-    metadata = {"namespace": meta.namespace, "name": meta.name, "uid": meta.uid, "resourceVersion": meta.version}
-    return {
-        "apiVersion": APPS.api_version,
-        "kind": APPS.name,
-        "metadata": metadata,
-        "status": status,
-    }

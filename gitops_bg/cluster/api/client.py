@@ -169,13 +169,19 @@ class Client:
         )  # fmt: skip
         return self._write(call)
 
-    def put_status(self, kind: Kind, body: Object) -> Object:
-        """PUT the status; ``metadata.resourceVersion`` of ``body`` is the lock. Raises `WorldChanged` for a
+    def save_status(self, kind: Kind, namespace: str, name: str, version: str, status: Object) -> Object:
+        """Replace the status, and nothing else, of an object at this ``resourceVersion``. Raises `WorldChanged` for a
         stale one.
+
+        By JSON patch: Kubernetes before 1.22 takes a PUT of the status without the spec, which it ignores, as giving up
+        the fields of the spec, and no apply takes out of it any more what leaves Git.
         """
-        namespace, name = name_of(body)
-        path = kind.path(namespace, name) + "/status"
-        return self._write(Call(f"save the status of {kind.called(namespace, name)}", "PUT", path, _MANAGER, body))
+        operations = [
+            {"op": "test", "path": "/metadata/resourceVersion", "value": version},
+            {"op": "add", "path": "/status", "value": status},
+        ]
+        what, path = f"save the status of {kind.called(namespace, name)}", f"{kind.path(namespace, name)}/status"
+        return self._write(Call(what, "PATCH", path, _MANAGER, operations, JSON_PATCH))
 
     def replace(self, kind: Kind, body: Object) -> Object:
         """PUT an object as a whole; ``metadata.resourceVersion`` is the lock. Raises `WorldChanged` for a stale one."""

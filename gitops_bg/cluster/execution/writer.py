@@ -109,9 +109,10 @@ class Writer:
         write = lambda: self._client.patch_status(kind, namespace, name, body)  # noqa: E731
         return self._remembered(kind, (namespace, name), write)
 
-    def put_status(self, kind: Kind, body: Object) -> Object:
-        """PUT of the status, see `Client.put_status`."""
-        return self._remembered(kind, name_of(body), lambda: self._client.put_status(kind, body))
+    def save_status(self, kind: Kind, namespace: str, name: str, version: str, status: Object) -> Object:
+        """Replace the status, see `Client.save_status`."""
+        write = lambda: self._client.save_status(kind, namespace, name, version, status)  # noqa: E731
+        return self._remembered(kind, (namespace, name), write)
 
     def delete(self, kind: Kind, body: Object) -> ChangeSetEntry:
         """Delete exactly the object that was read."""

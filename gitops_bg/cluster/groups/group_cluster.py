@@ -118,8 +118,8 @@ class GroupCluster:
         status = group_status(seen.body, decision, commit, now, pull)
         if status == seen.body.get("status"):
             return False
-        kind = {"apiVersion": RELEASE_GROUPS.api_version, "kind": RELEASE_GROUPS.name}
-        self._client.put_status(RELEASE_GROUPS, {**seen.body, **kind, "status": status})
+        (namespace, name), version = name_of(seen.body), seen.body["metadata"]["resourceVersion"]
+        self._client.save_status(RELEASE_GROUPS, namespace, name, version, status)
         return True
 
     def carry_out(self, group: GroupKey, spec: Mapping[str, Any], action: GroupAction) -> Drift | None:

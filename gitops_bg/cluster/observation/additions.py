@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from gitops_bg.cluster.api.kinds import SERVICES, WORKLOADS, Object
+from gitops_bg.cluster.api.kinds import APPS, RELEASE_GROUPS, SERVICES, WORKLOADS, Object
 from gitops_bg.cluster.manifests.adoption import before_in, is_of_before, routing_of
 from gitops_bg.cluster.observation.drift import LIST_KEYS, item_key
 from gitops_bg.cluster.observation.field_paths import ChangedField, ListItem, Path, item_in
@@ -16,6 +16,8 @@ from gitops_bg.core import names
 from gitops_bg.core.model.auxiliary import ROUTES
 
 _TEMPLATE, _TYPE = ("spec", "template"), "type"
+_OURS = (APPS.name, RELEASE_GROUPS.name)
+"""The kinds whose spec is the agent's alone: the API server fills nothing in there, and Git says all of it."""
 _RUNNING = frozenset(kind.name for kind in WORKLOADS.values())
 _SAME = {"serviceAccount": "serviceAccountName"}
 """The old names of fields: the API server fills in each from the other, so they are there, or go, together."""
@@ -64,14 +66,17 @@ def additions(live: Mapping[str, Any], manifest: Object) -> tuple[ChangedField, 
     """What other field managers added to a live object of ours, beyond its manifest.
 
     Of a Service only what says which pods get requests: how it is reached from outside is for load balancers to say,
-    but not that it is a name of something else, whose type goes with that name. A route is compared as a whole, and
-    metadata is for everybody.
+    but not that it is a name of something else, whose type goes with that name. Of an object of our own kinds all that
+    no apply takes out, whoever wrote it. A route is compared as a whole, and metadata is for everybody.
     """
     kind, spec = manifest["kind"], manifest.get("spec")
     if spec is None or kind in ROUTES:
         return ()
     if kind in _RUNNING:
         return additions_to_pods(live, spec["template"])
+    if kind in _OURS:
+        ours = next(_fields_applied_by_us(live), {})
+        return tuple(_beyond_ours(ours, live.get("spec") or {}, spec, ("spec",)))
     if kind == SERVICES.name:
         added = added_to_service(live)
         gone = (name for name in added if name not in spec or name == _TYPE)
@@ -124,6 +129,28 @@ def _fields_of_others(live: Mapping[str, Any], at: Path) -> Iterator[Mapping[str
             fields = fields.get(f"f:{step}") if isinstance(fields, Mapping) else None
         if entry.get("manager") != names.FIELD_MANAGER and isinstance(fields, Mapping):
             yield fields
+
+
+def _fields_applied_by_us(live: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The fields of the spec that are in the agent's last apply, as far as the API server knows."""
+    for entry in live["metadata"].get("managedFields") or ():
+        if (entry.get("manager"), entry.get("operation")) == (names.FIELD_MANAGER, "Apply"):
+            yield (entry.get("fieldsV1") or {}).get("f:spec") or {}
+
+
+def _beyond_ours(
+    applied: Mapping[str, Any], live: Mapping[str, Any], wanted: Mapping[str, Any], at: Path
+) -> Iterator[ChangedField]:
+    """What is in a map of ours and is not wanted there, unless it was ``applied``: an apply without it takes it out.
+
+    It does not do so of a map that is to be empty, of which Kubernetes before 1.22 makes null and refuses that.
+    """
+    for key, value in live.items():
+        below, said = applied.get(f"f:{key}"), wanted.get(key)
+        if isinstance(value, Mapping) and (isinstance(said, Mapping) or (said is None and below)):
+            yield from _beyond_ours(below or {} if said != {} else {}, value, said or {}, (*at, key))
+        elif said is None and below is None:
+            yield ChangedField((*at, key), value, None)
 
 
 def _beyond_at(live: Mapping[str, Any], wanted: Object, at: tuple[str, ...]) -> tuple[ChangedField, ...]:

@@ -20,7 +20,6 @@ from gitops_bg.cluster.manifests.services import (
     service_names,
 )
 from gitops_bg.cluster.observation.applied_states import AppliedStates
-from gitops_bg.cluster.observation.drift import contains
 from gitops_bg.cluster.observation.look import Look
 from gitops_bg.cluster.observation.on_demand.deployments import adopted_from, gives_back_to
 from gitops_bg.cluster.observation.on_demand.foreign_services import (
@@ -46,6 +45,7 @@ from gitops_bg.core.checks.adoption.exposure import may_be_exposed
 from gitops_bg.core.checks.scheduling import wants_pods
 from gitops_bg.core.errors import Refused, Transient
 from gitops_bg.core.model.auxiliary import ROUTES
+from gitops_bg.core.model.digest import without_nulls
 from gitops_bg.core.model.observed import (
     AuxiliaryView,
     ConfigurationView,
@@ -250,12 +250,13 @@ def _of_others(listed: Listed, own: ServiceNames) -> tuple[ServiceView, ...] | N
 
 
 def app_drifted(state: AppState, manifest: Object) -> bool:
-    """Whether a BlueGreenDeployment differs from its manifest, including a field that left Git."""
+    """Whether a BlueGreenDeployment differs from its manifest, including a field that left Git, whatever its value:
+    none, 0, no and nothing at all are not the same.
+    """
     labelled = (state.meta.manager, state.meta.app) == (names.MANAGER, manifest["metadata"]["labels"][names.APP])
     wanted = manifest["metadata"].get("annotations") or {}
     says = not wanted or wanted == {names.REPOSITORY: state.repository, names.CLUSTER: state.cluster}
-    live = reread_json(state.spec)
-    return not (labelled and says and contains(live, manifest["spec"]) and contains(manifest["spec"], live))
+    return not (labelled and says and reread_json(state.spec) == without_nulls(manifest["spec"]))
 
 
 def _is_app_drifted(look: Look, us: Allegiance) -> bool:

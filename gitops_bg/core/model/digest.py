@@ -90,7 +90,7 @@ def snapshot_of(
     digest leaves them out (DESIGN §3.3). Both leave out nulls. Target, primary and ReplicaSet mostly have the same one:
     its texts are kept once.
     """
-    text, uses = intern(json.dumps(_without_nulls(template), **_COMPACT)), tuple(sorted(configuration))
+    text, uses = intern(json.dumps(without_nulls(template), **_COMPACT)), tuple(sorted(configuration))
     return Snapshot(intern(digest_of(text, uses, workload)), text, uses, workload)
 
 
@@ -105,11 +105,16 @@ def with_configuration(snapshot: Snapshot, configuration: Iterable[Configuration
     return replace(snapshot, digest=digest, configuration=uses)
 
 
-def _without_nulls(value: Json) -> Json:
+def without_nulls(value: Json) -> Json:
+    """Return ``value`` without the null entries of its maps, which the API server drops.
+
+    >>> without_nulls({"a": None, "b": {}, "c": [{"d": None}]})
+    {'b': {}, 'c': [{}]}
+    """
     if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
     if isinstance(value, (list, tuple)):
-        return [_without_nulls(item) for item in value]
+        return [without_nulls(item) for item in value]
     return value
 
 

@@ -167,33 +167,36 @@ def _merge_lists(live: list[Any], intent: list[Any], shape: Shape) -> list[Any]:
     return [*result, *(copy_of(item) for item in wanted.values())]
 
 
-def _remove(obj: Any, path: Path, shape: Shape) -> None:
-    """Take one place out of `obj`, copying the containers on the way, and maps that it leaves empty."""
+def _remove(obj: Any, path: Path, shape: Shape) -> bool:
+    """Take one place out of `obj`, copying the containers on the way, and maps that this leaves empty; return whether
+    there was such a place.
+    """
     step, rest = path[0], path[1:]
     name = step.removeprefix("f:")
     if not isinstance(obj, dict) or name not in obj:
-        return
+        return False
     if not rest:
         del obj[name]
-        return
+        return True
     below = shape.child(name)
     obj[name] = dict(obj[name]) if isinstance(obj[name], dict) else list(obj[name])
-    if isinstance(obj[name], list):
-        _remove_from_list(obj[name], rest, below)
-    else:
-        _remove(obj[name], rest, below)
-    if not obj[name]:
+    take_out = _remove_from_list if isinstance(obj[name], list) else _remove
+    was_there = take_out(obj[name], rest, below)
+    if was_there and not obj[name]:
         del obj[name]
+    return was_there
 
 
-def _remove_from_list(items: list[Any], path: Path, shape: Shape) -> None:
+def _remove_from_list(items: list[Any], path: Path, shape: Shape) -> bool:
     for place, item in enumerate(items):
         step = fields.item_step(item, shape.keys) if shape.keys else fields.value_step(item)
         if step != path[0]:
             continue
         if len(path) == 1:
             del items[place]
-        elif path[1].removeprefix("f:") not in shape.keys:  # an item that stays keeps its key
+            return True
+        if path[1].removeprefix("f:") not in shape.keys:  # an item that stays keeps its key
             items[place] = dict(item)
-            _remove(items[place], path[1:], shape.item())
-        return
+            return _remove(items[place], path[1:], shape.item())
+        return False
+    return False

@@ -30,7 +30,7 @@ def test_L6_G7_crash_after_every_write_ends_in_the_same_state_and_tells_every_sw
     assert agents.deaths > 15
 
 
-@pytest.mark.parametrize("step", ["put_status", "json_patch Service"])
+@pytest.mark.parametrize("step", ["save_status", "json_patch Service"])
 @pytest.mark.slow
 def test_L6_crash_after_status_write_or_switch_loses_and_repeats_nothing(world: Scenario, step: str) -> None:
     """The two moments at which bgd-controller was lost: after it noted the new color, after it moved the Service."""

@@ -56,7 +56,7 @@ def test_L12_conflicts_with_other_writers_are_decided_again_at_once(web: App) ->
         conflicts.append(number)
         web.scenario.cluster.patch(path, {"metadata": {"annotations": {"example.com/touched": str(number)}}})
 
-    _before_each(web, "put_status", interfere, times=5)
+    _before_each(web, "save_status", interfere, times=5)
     web.promote("v2")
 
     assert len(conflicts) == 5

@@ -289,10 +289,10 @@ class Grave:
 
     def prepare(self, agent: Agent) -> None:
         life = self.life = Life(agent, writes=1_000_000)
-        put = agent.cluster.client.put_status
+        put = agent.cluster.client.save_status
 
-        def put_status(*arguments: Any) -> Any:
-            counted = '"successful": 1' in json.dumps(arguments[1])
+        def save_status(*arguments: Any) -> Any:
+            counted = '"successful": 1' in json.dumps(arguments[1:])
             if counted and not self._saved:
                 life.dead.set()
             answer = put(*arguments)
@@ -301,7 +301,7 @@ class Grave:
                 raise Killed
             return answer
 
-        agent.cluster.client.put_status = put_status  # type: ignore[method-assign]
+        agent.cluster.client.save_status = save_status  # type: ignore[method-assign]
 
     def wait(self) -> None:
         assert self.life is not None

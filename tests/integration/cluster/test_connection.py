@@ -153,7 +153,7 @@ WRITES: dict[str, Callable[[Client], object]] = {
     "apply": lambda subject: subject.apply(SERVICES, thing("web"), force=True),
     "patch": lambda subject: subject.json_patch(SERVICES, "shop", "web", []),
     "merge": lambda subject: subject.merge_patch(SERVICES, "shop", "web", {}),
-    "status": lambda subject: subject.put_status(SERVICES, thing("web")),
+    "status": lambda subject: subject.save_status(SERVICES, "shop", "web", "1", {}),
     "replace": lambda subject: subject.replace(SERVICES, thing("web")),
     "delete": lambda subject: subject.delete(SERVICES, "shop", "web"),
     "evict": lambda subject: subject.evict(PODS, thing("web")),

@@ -15,7 +15,7 @@ from gitops_bg.core.errors import Transient
 from tests.support.scenario import Scenario
 from tests.support.waiting import eventually
 
-TO_THE_CLUSTER = ("create", "apply", "json_patch", "merge_patch", "put_status", "scale", "delete")
+TO_THE_CLUSTER = ("create", "apply", "json_patch", "merge_patch", "save_status", "scale", "delete")
 TO_GIT = ("commit_primaries", "offer", "withdraw", "publish")
 
 
