@@ -45,6 +45,8 @@ def live(web: App) -> dict[str, Any]:
 def test_a_suspension_that_ended_is_gone_and_cannot_hold_back_the_end(web: App, tmp_path: Path) -> None:
     world, app = web.scenario, ("web", "-n", web.key.namespace)
     cli = Cli(world.remote, world.cluster.kubeconfig, tmp_path)
+    web.spec["deletionPolicy"] = "delete"
+    web.configure()
     cli("suspend", *app, "--reason", "a drill")
     world.wake()
     web.wait_condition("Suspended")

@@ -1,7 +1,7 @@
 """What this process applied last to each object: by that, a change of somebody else is told from a change of Git.
 
 An object that differs from what was applied to it before was changed by somebody else; so was one whose fields another
-manager owns. After a restart only the second is known. Asks no server, and decides nothing.
+manager owns, and not we as well. After a restart only the second is known. Asks no server, and decides nothing.
 """
 
 from collections.abc import Collection, Iterable
@@ -13,7 +13,7 @@ from cachetools import LRUCache
 
 from gitops_bg.cluster.api.kinds import SERVICES, Kind, Object, name_of
 from gitops_bg.cluster.observation.changed_fields import changed_fields
-from gitops_bg.cluster.observation.field_paths import ChangedField, managers_of
+from gitops_bg.cluster.observation.field_paths import ChangedField, is_ours, managers_of
 from gitops_bg.core import names
 from gitops_bg.core.model.drift import ADMISSION, Drift
 
@@ -50,7 +50,9 @@ class Intents:
     def drift_of(self, kind: Kind, live: Object, field: ChangedField) -> Drift | None:
         """The same for one field that is written by itself."""
         known = self._known(_key(kind, *name_of(live), field.field))
-        return _drift(live, (field,), known, _hash(field.wanted)) if field.found != field.wanted else None
+        if field.found == field.wanted or (known is not None and known.intent == _hash(field.found)):
+            return None
+        return _drift(live, (field,), known, _hash(field.wanted))
 
     def repeats(self, kind: Kind, namespace: str, name: str, field: ChangedField) -> bool:
         """Whether the last write to this field was the same."""
@@ -107,7 +109,7 @@ def _drift(live: Object, found: Iterable[ChangedField], known: _Applied | None, 
     """What of the fields that differ is somebody else's doing."""
     owned = {each.field: managers_of(live, each.path) for each in found}
     if known is None or known.intent != intent:
-        theirs = [each for each in found if owned[each.field]]
+        theirs = [each for each in found if owned[each.field] and not is_ours(live, each)]
     else:
         theirs = [each for each in found if each.field not in known.refused] or list(found)
     if not theirs:

@@ -123,6 +123,7 @@ def take_over(action: SwitchTraffic | PointPreview, live: Object, manifest: Obje
         {"op": "test", "path": _SELECTOR, "value": expected},
         *adopt_service(live, manifest),
         {"op": "add", "path": "/metadata/annotations", "value": annotations},
+        *_take_selector(live),
     ]
 
 
@@ -223,7 +224,29 @@ def keep_before(live: Object) -> list[Object]:
     if not is_of_before(live):
         return []
     value = {**(live["metadata"].get("annotations") or {}), names.BEFORE_ADOPTION: before_of(live)}
-    return [{"op": "add", "path": "/metadata/annotations", "value": value}]
+    return [{"op": "add", "path": "/metadata/annotations", "value": value}, *_take_selector(live)]
+
+
+def _take_selector(live: Object) -> list[Object]:
+    """Take the selector from all who manage it, in the write by which the Service becomes ours: API servers may leave
+    it to them beside us, key by key, and it would look as if they wrote what we write.
+
+    https://kubernetes.io/docs/reference/using-api/server-side-apply/#transferring-ownership
+    """
+    entries = live["metadata"].get("managedFields") or []
+    left = [_without_selector(each) for each in entries if each.get("manager") != names.FIELD_MANAGER]
+    ours = [each for each in entries if each.get("manager") == names.FIELD_MANAGER]
+    kept = [*ours, *(each for each in left if each["fieldsV1"])]
+    if not kept or kept == entries:
+        return []
+    return [{"op": "add", "path": "/metadata/managedFields", "value": kept}]
+
+
+def _without_selector(entry: Object) -> Object:
+    fields = entry.get("fieldsV1") or {}
+    spec = {key: below for key, below in (fields.get("f:spec") or {}).items() if key != "f:selector"}
+    others = {key: below for key, below in fields.items() if key != "f:spec"}
+    return {**entry, "fieldsV1": others | ({"f:spec": spec} if spec else {})}
 
 
 def adopt_service(live: Object, manifest: Object) -> list[Object]:

@@ -68,6 +68,33 @@ def _present(side: Any) -> Any:
     return None if side in ("", {}, []) else without_secrets(side, Marks())
 
 
+def is_ours(live: Object, field: ChangedField) -> bool:
+    """Whether what was found in a field is the agent's own doing: it manages all of it. Whoever changes a value takes
+    it from all who managed it; who only says the same, or said it before, manages it beside others.
+
+    >>> fields = {"f:spec": {"f:selector": {"f:app": {}}}}
+    >>> live = {"metadata": {"managedFields": [{"manager": FIELD_MANAGER, "fieldsV1": fields}]}}
+    >>> is_ours(live, ChangedField(("spec", "selector"), {"app": "web"}, {}))
+    True
+    >>> is_ours(live, ChangedField(("spec", "selector"), {"app": "web", "tier": "x"}, {}))
+    False
+    """
+    entries = live["metadata"].get("managedFields") or ()
+    ours = [each.get("fieldsV1") for each in entries if each.get("manager") == FIELD_MANAGER]
+    return field.found is not None and any(_has_all(fields, field.path, field.found) for fields in ours)
+
+
+def _has_all(fields: Any, path: Sequence[str | ListItem], found: Any) -> bool:
+    """Whether a set of fields has all of what is at a path."""
+    if not isinstance(fields, Mapping):
+        return False
+    if fields == {}:
+        return True
+    if path:
+        return any(_has_all(below, path[1:], found) for key, below in fields.items() if _is_step(key, path[0]))
+    return isinstance(found, Mapping) and all(_has_all(fields.get(f"f:{key}"), (), found[key]) for key in found)
+
+
 def managers_of(live: Object, path: Path) -> tuple[str, ...]:
     """The other field managers that own a place of a live object, or something below it; of several, who wrote last.
 
@@ -93,14 +120,13 @@ def _owns(fields: Any, path: Sequence[str | ListItem]) -> bool:
         return True
     if not isinstance(fields, Mapping) or not fields:
         return fields == {}
-    step = path[0]
+    return any(_owns(below, path[1:]) for key, below in fields.items() if _is_step(key, path[0]))
+
+
+def _is_step(key: str, step: str | ListItem) -> bool:
+    """Whether a key in a set of fields is this step."""
     if isinstance(step, str):
-        return f"f:{step}" in fields and _owns(fields[f"f:{step}"], path[1:])
-    return any(_owns(below, path[1:]) for key, below in fields.items() if _names(key, step))
-
-
-def _names(key: str, step: ListItem) -> bool:
-    """Whether a step in a set of fields is to this item."""
+        return key == f"f:{step}"
     said = item_in(key)
     return bool(said) and item_key(said, step.keys) == item_key(step.item, step.keys)
 

@@ -15,7 +15,7 @@ from gitops_bg.cluster.manifests.operator_requests import requests_of
 from gitops_bg.cluster.manifests.render import pod_template, version_labels
 from gitops_bg.cluster.observation.additions import added_to_service, additions_to_pods
 from gitops_bg.cluster.observation.drift import contains
-from gitops_bg.cluster.observation.field_paths import managers_of
+from gitops_bg.cluster.observation.field_paths import ChangedField, is_ours, managers_of
 from gitops_bg.cluster.observation.states import (
     AppState,
     AuxiliaryState,
@@ -127,7 +127,8 @@ def service_state(body: Object, _known: ServiceState | None = None) -> ServiceSt
     selector = pairs(spec.pop("selector", None))
     kept = {key: metadata[key] for key in ("labels", "annotations", "ownerReferences") if key in metadata}
     content = _compact({"metadata": kept, "spec": spec})
-    moved_by = managers_of(body, ("spec", "selector"))
+    found = ChangedField(("spec", "selector"), body.get("spec", {}).get("selector"), None)
+    moved_by = () if is_ours(body, found) else managers_of(body, found.path)
     return ServiceState(meta_of(body), selector, content, moved_by, added_to_service(body))
 
 

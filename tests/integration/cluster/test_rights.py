@@ -43,13 +43,13 @@ pytestmark = pytest.mark.control_plane
 VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 NEEDED = {
     ("gitops-bg.dev", "bluegreendeployments"): {"get", "list", "watch", "create", "patch", "delete"},
-    ("gitops-bg.dev", "bluegreendeployments/status"): {"update", "patch"},
+    ("gitops-bg.dev", "bluegreendeployments/status"): {"patch"},
     ("apps", "replicasets"): {"get", "list", "watch", "create", "patch", "delete"},
     ("apps", "daemonsets"): set(),
     ("", "namespaces"): {"get"},
     ("", "services"): {"get", "list", "watch", "create", "patch", "delete"},
     ("gitops-bg.dev", "releasegroups"): {"get", "create", "patch"},
-    ("gitops-bg.dev", "releasegroups/status"): {"update"},
+    ("gitops-bg.dev", "releasegroups/status"): {"patch"},
     ("gateway.networking.k8s.io", "httproutes"): {"get", "list", "create", "patch", "delete"},
     ("gateway.networking.k8s.io", "grpcroutes"): {"get", "create", "patch", "delete"},
     ("discovery.k8s.io", "endpointslices"): {"list", "watch"},
