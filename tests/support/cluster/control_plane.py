@@ -15,6 +15,7 @@ import shutil
 import signal
 import socket
 import subprocess
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -48,7 +49,8 @@ _CONTROLLERS = (
     "namespace",
 )
 _LESS_COLLECTING = {"GOGC": "400"}  # A tenth of what a story costs was the collector's; there is memory enough.
-_FEATURES = "--feature-gates=TTLAfterFinished=true"  # of Jobs; without the gate from 1.21 on
+_FEATURES = "--feature-gates=TTLAfterFinished=true"
+"""Jobs that delete themselves: off before 1.21, and no gate any more since 1.24."""
 
 # What people and the agent wrote, for `writes`, and all that ServiceAccounts asked for, for `refusals` and `requests`;
 # reads of others and the cluster's own machinery are left out.
@@ -71,6 +73,15 @@ def assets() -> Path | None:
     if not folder or not all(os.access(Path(folder) / name, os.X_OK) for name in BINARIES):
         return None
     return Path(folder)
+
+
+@cache
+def release(binaries: Path) -> tuple[int, int]:
+    """The release of Kubernetes that a folder has, such as (1, 37)."""
+    command = [str(binaries / "kube-apiserver"), "--version"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    major, minor = said.partition(" v")[2].split(".")[:2]
+    return int(major), int(minor)
 
 
 class ControlPlane:
@@ -121,6 +132,10 @@ class ControlPlane:
         finally:
             api.close()
         return self._write_kubeconfig(f"{namespace}.{name}", {"token": answer["status"]["token"]})
+
+    @property
+    def _features(self) -> list[str]:
+        return [_FEATURES] if release(self._binaries) < (1, 21) else []
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -206,7 +221,7 @@ class ControlPlane:
             "--enable-priority-and-fairness=false",
             "--max-requests-inflight=0",
             "--max-mutating-requests-inflight=0",
-            _FEATURES,
+            *self._features,
         )
 
     def _run_controller_manager(self) -> None:
@@ -226,7 +241,7 @@ class ControlPlane:
             "--concurrent-replicaset-syncs=20",
             "--concurrent-service-endpoint-syncs=20",
             "--horizontal-pod-autoscaler-sync-period=1s",
-            _FEATURES,
+            *self._features,
         )
 
     def _run(self, name: str, *options: str) -> None:
