@@ -21,7 +21,6 @@ from gitops_bg.core.status.conditions import (
     MAIN_REFUSES,
     OFFER_WRITABLE,
     PUSH_REFUSED,
-    WRITE_REFUSED,
 )
 
 _SKEWS = {"ApiServerAhead": 1, "ApiServerBehind": -1}
@@ -41,7 +40,8 @@ def as_the_agent_knows(facts: Facts, manifest: Object | None) -> Facts:
     )
     git = _with_ledger(_with_unread_main(git, conditions), facts.record)
     skew = next((_SKEWS[each["reason"]] for each in conditions if each["reason"] in _SKEWS), observed.clock_skew)
-    refused = why.get(WRITE_REFUSED, observed.refused)
+    said = (each["message"] for each in conditions if (each["type"], each["status"]) == ("Refused", "True"))
+    refused = next(said, observed.refused)
     contested = why.get(CHANGED_AGAIN, observed.contested)
     known = replace(observed, git=git, refused=refused, clock_skew=skew, contested=contested)
     return replace(facts, observed=known)

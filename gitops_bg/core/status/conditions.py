@@ -19,6 +19,7 @@ from gitops_bg.core.checks.phase import (
     untold,
     version_name,
 )
+from gitops_bg.core.checks.refusals import RefusalCause, cause_of
 from gitops_bg.core.checks.restart import refused_pods, restart_story
 from gitops_bg.core.checks.scheduling import stuck
 from gitops_bg.core.checks.situations import (
@@ -74,8 +75,13 @@ HISTORY_REWRITTEN = "HistoryRewritten"
 """The condition that main lacks a commit that was seen in it."""
 
 
-WRITE_REFUSED = "WriteRefused"
-"""The reason of the condition Refused where a write that the app needs was refused; its message says which and why."""
+_REFUSED = {
+    RefusalCause.OBJECT: "ObjectInvalid",
+    RefusalCause.POLICY: "PolicyDenied",
+    RefusalCause.QUOTA: "QuotaExceeded",
+    RefusalCause.OTHER: "WriteRefused",
+}
+"""The reasons of the condition Refused, by who can mend it; its message says which write was refused, and why."""
 
 
 def conditions_of(world: World, gates: tuple[GateResult, ...] | None = None) -> tuple[Condition, ...]:
@@ -272,7 +278,9 @@ def _foreign(world: World) -> Condition:
 
 def _refused(world: World) -> Condition:
     why = refusal(world)
-    return Condition("Refused", bool(why), WRITE_REFUSED if why else "NoRefusal", why or "no write was refused")
+    if not why:
+        return Condition("Refused", False, "NoRefusal", "no write was refused")
+    return Condition("Refused", True, _REFUSED[cause_of(why)], why)
 
 
 def _diverged(world: World) -> Condition:

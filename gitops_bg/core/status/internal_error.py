@@ -26,13 +26,16 @@ class RecordUnreadable(InternalError):
 
 def internal_error(app: AppKey, error: GitopsBgError) -> Condition:
     """The condition for the error, with what to do about it."""
+    patch = f"""kubectl patch bgd {app.name} -n {app.namespace} --subresource=status --type=merge"""
+    anew = f"""{patch} -p '{{"status":{{"record":null}}}}'"""
     if isinstance(error, RecordUnreadable):
-        patch = f"""kubectl patch bgd {app.name} -n {app.namespace} --subresource=status --type=merge"""
-        said = f"""{error}. To have it made anew from Git: {patch} -p '{{"status":{{"record":null}}}}'"""
-        return Condition(INTERNAL_ERROR, True, "RecordUnreadable", said)
+        return Condition(INTERNAL_ERROR, True, "RecordUnreadable", f"{error}. To have it made anew from Git: {anew}")
     if isinstance(error, Exhausted):
         return Condition(INTERNAL_ERROR, True, "InternalError", f"{error}. The agent tries again")
-    said = f"{error}. The agent tries again; report it, with the traceback in its log"
+    said = (
+        f"{error}. The agent tries again; report it, with the traceback in its log. Where somebody changed the status "
+        f"by hand, that is the cause: have the record made anew from Git: {anew}"
+    )
     return Condition(INTERNAL_ERROR, True, "InternalError", said)
 
 

@@ -271,7 +271,7 @@ MEANINGS: Meanings = {
     ("InternalError", "InternalError"): Meaning(
         "stays as it is: the agent does nothing about this app",
         PLATFORM,
-        "report the bug, with its traceback in the agent's log",
+        "report the bug; where somebody changed the status by hand, run the command in the message",
         "gitops-bg reconcile {app}",
     ),
     ("InternalError", "RecordUnreadable"): Meaning(
@@ -383,6 +383,24 @@ MEANINGS: Meanings = {
     ),
     ("Released", "Conflict"): Meaning(STAYS, PLATFORM, "mend what the message names, or remove spec.release", _EXPLAIN),
     ("Refused", "NoRefusal"): CALM,
+    ("Refused", "ObjectInvalid"): Meaning(
+        "stays as it is until the write goes through",
+        AUTHOR,
+        "correct the field that the API server names, and push",
+        "gitops-bg check",
+    ),
+    ("Refused", "PolicyDenied"): Meaning(
+        "stays as it is until the write goes through",
+        AUTHOR,
+        "change what the policy of the cluster names; who runs the cluster knows what it wants",
+        _EXPLAIN,
+    ),
+    ("Refused", "QuotaExceeded"): Meaning(
+        "stays as it is until the write goes through",
+        OPERATOR,
+        "make room: ask for less, delete what is not needed, or have the quota raised",
+        "kubectl get resourcequotas -A",
+    ),
     ("Refused", "WriteRefused"): Meaning(
         "stays as it is until the write goes through",
         PLATFORM,

@@ -381,6 +381,23 @@ CONDITIONS = {
         world(active(1), observed=NO_RIGHTS),
         ("Refused", True, "WriteRefused", "create replicasets: 403"),
     ),
+    "Refused: by what the file says": (
+        world(active(1), observed={"refused": "apply services web: 422 Invalid: spec.ports[0].port: Invalid value: 0"}),
+        (
+            "Refused",
+            True,
+            "ObjectInvalid",
+            "apply services web: 422 Invalid: spec.ports[0].port: Invalid value: 0",
+        ),
+    ),
+    "Refused: by a policy of the cluster": (
+        world(active(1), observed={"refused": 'create web: 403 Forbidden: admission webhook "x" denied the request'}),
+        ("Refused", True, "PolicyDenied", 'create web: 403 Forbidden: admission webhook "x" denied the request'),
+    ),
+    "Refused: by a quota": (
+        world(active(1), observed={"refused": "create web: 403 Forbidden: exceeded quota: small"}),
+        ("Refused", True, "QuotaExceeded", "create web: 403 Forbidden: exceeded quota: small"),
+    ),
     "GitReachable: yes": (world(active(1)), ("GitReachable", True, "Reachable", "the remote answers")),
     "GitReachable: no": (
         world(active(1), observed={"git": GitView(unreachable="connection refused")}),

@@ -13,7 +13,16 @@ APP = AppKey("shop", "web")
 def test_a_bug_is_to_be_reported():
     told = internal_error(APP, InternalError("KeyError: 'a'"))
     assert (told.type, told.status, told.reason) == ("InternalError", True, "InternalError")
-    assert told.message == "KeyError: 'a'. The agent tries again; report it, with the traceback in its log"
+    assert told.message.startswith("KeyError: 'a'. The agent tries again; report it, with the traceback in its log. ")
+
+
+def test_a_bug_that_a_forged_record_may_have_caused_has_the_command_that_makes_it_anew():
+    told = internal_error(APP, InternalError("KeyError: 'v1:9f'"))
+    assert "Where somebody changed the status by hand" in told.message
+    assert (
+        """kubectl patch bgd web -n shop --subresource=status --type=merge -p '{"status":{"record":null}}'"""
+        in told.message
+    )
 
 
 def test_a_record_that_nobody_can_read_has_the_command_that_makes_it_anew():

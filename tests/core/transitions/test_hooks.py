@@ -1092,7 +1092,7 @@ def test_an_event_hook_is_told(name):
 
 def test_a_phase_without_any_version_is_told_of_none():
     (message,) = outbox(world(spec=manual(hooks=(hook(EVENT),)))).messages
-    assert (message.message, message.checksum) == ("phase Deploying", "")
+    assert (message.message, message.checksum) == ("phase Invalid", "")
 
 
 def test_messages_are_numbered_on_and_what_was_told_before_is_not_told_again():

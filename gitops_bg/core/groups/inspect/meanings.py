@@ -87,7 +87,7 @@ GROUP_MEANINGS: Meanings = {
     (CANDIDATES_ANSWER, "Answered"): CALM,
     (CANDIDATES_ANSWER, "NoCandidate"): CALM,
     (CANDIDATES_ANSWER, "NobodyAnswers"): Meaning(
-        "without the header is not affected; requests that name the candidate get no answer",
+        "without the header is not affected; with it nobody answers",
         AUTHOR,
         "mend the service that the message names, and push; until then the candidate cannot be promoted",
         _EXPLAIN,
