@@ -20,7 +20,7 @@ from pathlib import Path
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.closed_refs import ClosedRefs
 from gitops_bg.agent.desired.git_loop import GitLoop, Listener
-from gitops_bg.agent.desired.lineage import main_of
+from gitops_bg.agent.desired.lineage import main_of_live
 from gitops_bg.agent.forge.connection import connect_with
 from gitops_bg.agent.forge.thread import ForgeThread, Wiring
 from gitops_bg.agent.groups.commands import GroupCommands
@@ -465,22 +465,18 @@ class Agent:
     def _remembered_mains(self) -> Iterable[Main]:
         """The mains that live records were decided from, as far as they can be read."""
         mains: set[Main] = set()
-        for app in filter(self.catalog.cares_for, self.cluster.apps()):
+        for app, state in self.cluster.bgds().items():
             with quietly(f"reading the record of {app}", app):
-                mains.add(self._main_of(app))
+                if self.catalog.cares_for(app):
+                    mains.add(main_of_live(state))
         return frozenset(mains)
-
-    def _main_of(self, app: AppKey) -> Main:
-        """The main that an app's record was decided from; only where it names none, the record is read."""
-        state = self.cluster.bgd(app)
-        return state.main if state is not None and state.main.commit else main_of(self.cluster.record(app))
 
     def _verified_before(self) -> VerifiedBefore:
         """The mains of `_remembered_mains` by their commits, and whether no record is missing."""
         commits, is_complete = set(), self.cluster.knows_all
-        for app in filter(self.catalog.cares_for, self.cluster.apps()):
+        for state in (state for app, state in self.cluster.bgds().items() if self.catalog.cares_for(app)):
             try:
-                commits.add(self._main_of(app).commit)
+                commits.add(main_of_live(state).commit)
             except GitopsBgError:
                 is_complete = False
         return VerifiedBefore(frozenset(filter(None, commits)), is_complete)
@@ -584,8 +580,9 @@ def _lease(settings: AgentSettings, metrics: Metrics) -> Lease | None:
 
 
 def allegiance_of(settings: AgentSettings) -> Allegiance:
-    """The repository and cluster that the agent follows, as live objects name them."""
-    return Allegiance(repository_name(settings.repository.url), settings.repository.cluster)
+    """The repository, cluster and branch that the agent follows, as live objects name them."""
+    repository = settings.repository
+    return Allegiance(repository_name(repository.url), repository.cluster, repository.branch)
 
 
 def _secret(file: Path | None) -> bytes | None:

@@ -155,10 +155,10 @@ class Cluster:
         return cls.over(Client(access), namespaces)
 
     @classmethod
-    def over(cls, client: Client, namespaces: Sequence[str] = ()) -> "Cluster":
-        """As `live`, over a client that there is already; `stop` closes it."""
+    def over(cls, client: Client, namespaces: Sequence[str] = (), us: Allegiance = NOBODYS) -> "Cluster":
+        """As `live`, over a client that there is already, as who follows ``us`` sees it; `stop` closes it."""
         reader = LiveReader(client, EndpointSliceVersion(client), tuple(namespaces))
-        return cls._of(client, reader, reader)
+        return cls._of(client, reader, reader, us=us)
 
     @classmethod
     def _of(
@@ -227,9 +227,13 @@ class Cluster:
 
     def apps(self, namespace: str = "") -> list[AppKey]:
         """The apps whose BlueGreenDeployment is ours, sorted; those of one namespace, or of all."""
+        return sorted(self.bgds(namespace))
+
+    def bgds(self, namespace: str = "") -> dict[AppKey, AppState]:
+        """The live BlueGreenDeployments that are ours, as `apps`."""
         states = (state for state in self._reader.apps() if namespace in ("", state.meta.namespace))
         found = {AppKey(state.meta.namespace, state.meta.name): state for state in states}
-        return sorted(app for app, state in found.items() if not app_owner_of(state, app, self._us))
+        return {app: state for app, state in found.items() if not app_owner_of(state, app, self._us)}
 
     def has_namespace(self, name: str) -> bool:
         """Whether a namespace exists now, never cached."""

@@ -17,6 +17,10 @@ AGENT = ("gitops-bg", "gitops-bg@localhost")
 """The agent, as its commits name it, unless gitops-bg.yaml says another name."""
 
 
+MAIN = "main"
+"""The branch that is deployed unless somebody says another."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerificationSettings:
     """The files of the keys that commits of main must be signed by; they are read again when they change."""
@@ -39,7 +43,7 @@ class RepositorySettings:
     cluster: str
     directory: Path
     """The directory of the mirror; only this process works in it."""
-    branch: str = "main"
+    branch: str = MAIN
     author: tuple[str, str] | None = None
     """The name and mail address of the person whose commits these are; None: they are the agent's, whose name is a
     setting of the repository (``commitAuthor``).

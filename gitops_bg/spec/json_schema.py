@@ -11,6 +11,7 @@ from pydantic.json_schema import models_json_schema
 
 from gitops_bg.spec.analysis.templates import AnalysisTemplate, ClusterAnalysisTemplate
 from gitops_bg.spec.app.models import BlueGreenDeployment, Primary, Settings
+from gitops_bg.spec.client_settings import ClientSettings
 from gitops_bg.spec.groups.models import GroupVersion, ReleaseGroup, ServiceRoutes
 from gitops_bg.spec.notifications.alert_providers import AlertProvider
 from gitops_bg.spec.policies.cases import PromotionPolicyTest
@@ -34,6 +35,7 @@ MODELS: dict[str, type[BaseModel]] = {
         ReleaseGroup,
         GroupVersion,
         ServiceRoutes,
+        ClientSettings,
     )
 }
 """Each kind that users write, or read in a diff, and its model."""

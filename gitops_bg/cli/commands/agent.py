@@ -27,6 +27,7 @@ from gitops_bg.cluster.api.lease import LeaseSettings
 from gitops_bg.core.errors import Transient
 from gitops_bg.outbound.addresses import AddressRules, Network, networks
 from gitops_bg.repo.git.address import repository_name
+from gitops_bg.repo.settings import MAIN
 from gitops_bg.web.address import parse_address
 from gitops_bg.web.app import application, application_of_probes
 from gitops_bg.web.server import WebServer
@@ -146,7 +147,7 @@ def _lease(git: GitOptions, options: AgentOptions) -> LeaseSettings:
     if not options.lease_retry < options.lease_renew_deadline < options.lease_duration:
         raise UsageError("--lease-retry must be shorter than --lease-renew-deadline, and that than --lease-duration")
     namespaces = sorted(set(options.namespace or ()))
-    work = "\n".join([repository_name(repository_url(git.repo)), git.branch, git.cluster, *namespaces])
+    work = "\n".join([repository_name(repository_url(git.repo)), git.branch or MAIN, git.cluster, *namespaces])
     return LeaseSettings(
         namespace=options.lease_namespace or own_namespace() or next(iter(namespaces), "default"),
         name=options.lease_name or f"gitops-bg-{hashlib.sha256(work.encode()).hexdigest()[:10]}",

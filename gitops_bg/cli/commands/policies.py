@@ -11,7 +11,7 @@ import typer
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound, UsageError
 from gitops_bg.cli.exit_codes import NOT_SO, OK
 from gitops_bg.cli.options.durations import seconds
-from gitops_bg.cli.options.options import GitOptions, OutputOptions, PlaceOptions
+from gitops_bg.cli.options.options import AppOptions, OutputOptions
 from gitops_bg.cli.reporting import problem_line
 from gitops_bg.cli.session.ledger_doubts import tell_doubts
 from gitops_bg.cli.session.past import past_promotions
@@ -82,9 +82,7 @@ def _folder(path: Path) -> tuple[tuple[Policy, ...], dict[str, bytes]]:
 
 
 def replay(
-    git: GitOptions,
-    place: PlaceOptions,
-    out: OutputOptions,
+    at: AppOptions,
     policies: Annotated[
         Path | None, typer.Option("--policies", metavar="DIR", help="The policies to try. Default: those of main.")
     ] = None,
@@ -104,8 +102,8 @@ def replay(
 
     Example: gitops-bg policies replay --since 90d --policies ./policies
     """
-    output = Output(out)
-    with Session(git, place=place, with_ledger=True) as session:
+    place, output = at.place, Output(at.out)
+    with Session(at.git, None if at.git.cluster else at.kube, place, with_ledger=True) as session:
         if policies and as_they_were:
             raise UsageError("--policies and --as-they-were say which policies to judge by: give one of them")
         given = () if as_they_were else _folder(policies)[0] if policies else _of_main(session)

@@ -33,19 +33,25 @@ class GitOptions:
         typer.Option(
             envvar="GITOPS_BG_REPO",
             metavar="URL",
-            help="The configuration repository: https, ssh, file or a path. Default: origin of the current directory.",
+            help="The configuration repository: https, ssh, file or a path. Default: origin of the current directory, "
+            "else the one that the live app follows.",
             rich_help_panel=GIT,
         ),
     ] = ""
     branch: Annotated[
-        str, typer.Option(envvar="GITOPS_BG_BRANCH", help="The branch that is deployed.", rich_help_panel=GIT)
-    ] = "main"
+        str,
+        typer.Option(
+            envvar="GITOPS_BG_BRANCH",
+            help="The branch that is deployed. Default: the one that the live app follows, else main.",
+            rich_help_panel=GIT,
+        ),
+    ] = ""
     cluster: Annotated[
         str,
         typer.Option(
             envvar="GITOPS_BG_CLUSTER",
             metavar="NAME",
-            help="Whose ledger: gitops-bg/state/NAME. Default: the only one there is.",
+            help="Whose ledger: gitops-bg/state/NAME. Default: that of the live app, else the only one there is.",
             rich_help_panel=GIT,
         ),
     ] = ""
@@ -280,17 +286,8 @@ class LiveOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileOptions:
-    """Options of verbs that need Git alone."""
-
-    git: GitOptions
-    place: PlaceOptions
-    out: OutputOptions
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AppOptions:
-    """Options of verbs that need both Git and the cluster."""
+    """Options of verbs that read Git, and the cluster, or ask it which repository, branch and ledger are meant."""
 
     git: GitOptions
     kube: ClusterOptions

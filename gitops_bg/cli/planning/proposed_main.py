@@ -61,11 +61,18 @@ def proposed_main(repository: Repository, git: GitOptions, question: Question) -
     with tempfile.TemporaryDirectory(prefix="gitops-bg-") as temporary:
         folder = Path(temporary) / "proposed.git"
         _begin(folder, Path(objects), repository)
-        main = f"refs/heads/{git.branch}"
+        settings = repository.settings
+        main = f"refs/heads/{settings.branch}"
         before = _commit(question.base, question, folder) if question.base else _here(folder, "rev-parse", main)
         after = _merged(folder, before, _head(folder, question))
         _here(folder, "update-ref", main, before)
-        options = replace(git, repo=str(folder), state_dir=Path(temporary) / "mirror")
+        options = replace(
+            git,
+            repo=str(folder),
+            branch=settings.branch,
+            cluster=settings.cluster,
+            state_dir=Path(temporary) / "mirror",
+        )
         yield ProposedMain(before, after, options, folder)
 
 

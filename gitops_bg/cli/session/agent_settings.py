@@ -12,6 +12,7 @@ from gitops_bg.cli.options.options import GitOptions, VerifyOptions
 from gitops_bg.cli.session.connect import credential_file, repository_settings, verification_settings
 from gitops_bg.cluster.installation.manifests import CREDENTIALS_FOLDER
 from gitops_bg.repo.git.transport import transport_for
+from gitops_bg.repo.settings import MAIN
 
 
 def settings_for(git: GitOptions, verify: VerifyOptions) -> Mapping[str, str]:
@@ -25,7 +26,7 @@ def settings_for(git: GitOptions, verify: VerifyOptions) -> Mapping[str, str]:
     named = {
         "GITOPS_BG_REPO": repository_url(git.repo),
         "GITOPS_BG_CLUSTER": git.cluster,
-        "GITOPS_BG_BRANCH": git.branch if git.branch != GitOptions().branch else "",
+        "GITOPS_BG_BRANCH": git.branch if git.branch != MAIN else "",
         "GITOPS_BG_GIT_USERNAME": git.git_username if git.git_username != GitOptions().git_username else "",
     }
     files = {variable: f"{CREDENTIALS_FOLDER}/{name}" for variable, (name, path) in _files(git, verify).items() if path}

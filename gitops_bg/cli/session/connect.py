@@ -13,7 +13,7 @@ from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options.options import GitOptions, VerifyOptions
 from gitops_bg.repo.git.errors import DiskProblem, MirrorInUse
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.settings import RepositorySettings, VerificationSettings
+from gitops_bg.repo.settings import MAIN, RepositorySettings, VerificationSettings
 
 NO_CLUSTER = "default"
 """The name of the ledger if no option names one."""
@@ -29,7 +29,7 @@ def repository_settings(
         url=repository_url(options.repo),
         cluster=cluster,
         directory=directory,
-        branch=options.branch,
+        branch=options.branch or MAIN,
         username=options.git_username,
         token_file=_absolute(options.git_token_file),
         ca_file=_absolute(options.git_ca_file),

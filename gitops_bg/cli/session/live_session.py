@@ -21,6 +21,7 @@ from gitops_bg.core.model.version import AppKey
 
 if TYPE_CHECKING:
     from gitops_bg.cluster.cluster import Cluster
+    from gitops_bg.cluster.observation.ownership import Allegiance
 
 
 def access(options: ClusterOptions) -> Access:
@@ -58,13 +59,20 @@ class LiveSession:
         self._stack.callback(client.close)
         return client
 
+    @property
+    def follows(self) -> "Allegiance":
+        """Of which repository and cluster the apps are that are asked about; nobody's: of any."""
+        from gitops_bg.cluster.observation.ownership import NOBODYS
+
+        return NOBODYS
+
     @cached_property
     def cluster(self) -> "Cluster":
-        """The cluster; every access reads it live."""
+        """The cluster, as the agent that is meant sees it; every access reads it live."""
         from gitops_bg.cluster.cluster import Cluster
 
         namespaces = (self._place.namespace,) if self._place.namespace else ()
-        cluster = Cluster.over(self.client, namespaces)
+        cluster = Cluster.over(self.client, namespaces, self.follows)
         self._stack.callback(cluster.stop)
         return cluster
 

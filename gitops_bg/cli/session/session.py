@@ -3,33 +3,40 @@
 It only reads; each verb does its own writing.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 from gitops_bg.agent.desired.catalog import Catalog
-from gitops_bg.agent.desired.lineage import main_of
+from gitops_bg.agent.desired.lineage import main_of, main_of_live
 from gitops_bg.agent.reconcile.facts import Facts, gather
 from gitops_bg.agent.reconcile.peer_facts import knowing_one_another, wants_peers
-from gitops_bg.cli.errors import ObjectNotFound
+from gitops_bg.cli.clone.said_once import with_said_once
+from gitops_bg.cli.errors import ObjectNotFound, UsageError
 from gitops_bg.cli.options.options import ClusterOptions, GitOptions, PlaceOptions
 from gitops_bg.cli.session.connect import open_repository
 from gitops_bg.cli.session.live_session import LiveSession
-from gitops_bg.cli.session.published_repository import located
+from gitops_bg.cli.session.location import ALL, About, Location, locations
 from gitops_bg.cli.session.refused_writes import as_the_agent_knows
-from gitops_bg.cluster.api.kinds import APPS, Object
+from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.api.remedies import no_namespace
+from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.git.main import Main
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.repo.git.address import repository_name
+from gitops_bg.repo.git.errors import BranchMissing
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.app.layout import APP_FILE
-from gitops_bg.spec.codec import from_json
 
 
 class Session(LiveSession):
-    """A context manager. ``author`` is the author of commits; verbs that only read need none."""
+    """A context manager. ``author`` is the author of commits; verbs that only read need none.
+
+    What it is ``about`` says which repository, branch and ledger are meant; ``follows`` is that, where it is known
+    already.
+    """
 
     def __init__(
         self,
@@ -38,23 +45,65 @@ class Session(LiveSession):
         place: PlaceOptions | None = None,
         author: tuple[str, str] | None = None,
         *,
+        about: About = ALL,
+        follows: Allegiance = NOBODYS,
         with_ledger: bool = False,
     ) -> None:
         super().__init__(kube, place)
         self._git = git
         self._author = author
+        self._about = replace(about, namespace=self._place.namespace)
+        self._known_follows = follows
         self._with_ledger = with_ledger
 
     @cached_property
     def repository(self) -> Repository:
         """The repository, freshly fetched."""
+        return self._opened[1]
+
+    @cached_property
+    def follows(self) -> Allegiance:
+        """The repository, branch and ledger that the verb is about, as its live objects name them."""
+        if self._git is None:
+            return NOBODYS
+        first = self._locations[0]
+        if first.follows.repository and (first.otherwise or not first.witness):
+            return first.follows
+        location, repository = self._opened
+        settings = repository.settings
+        ours = Allegiance(repository_name(settings.url), settings.cluster, settings.branch)
+        return location.follows if location.follows.repository else ours
+
+    @cached_property
+    def _locations(self) -> Sequence[Location]:
         assert self._git is not None
-        reads = self._kube is not None and self._author is None
-        git = located(self._git, lambda: self.client, self._place.namespace) if reads else self._git
-        repository = open_repository(git, self._stack, self._author, with_ledger=self._with_ledger)
-        if repository.poll().rewritten:  # no agent acted on what this person's mirror saw earlier
-            repository.accept(repository.head)
-        return repository
+        if self._known_follows.repository:
+            return [Location(self._git, self._known_follows)]
+        git, kube = self._git, self._kube
+        settings = with_said_once(git, kube)
+        if kube is None:
+            return [Location(settings)]
+        return locations(git, settings, lambda: self.client, self._about)
+
+    @cached_property
+    def _opened(self) -> tuple[Location, Repository]:
+        """The first location that has its witness, and its repository. Raises `UsageError` where none has."""
+        for location in self._locations:
+            repository = open_repository(location.git, self._stack, self._author, with_ledger=self._with_ledger)
+            if self._is_at(location, repository):
+                return location, repository
+            repository.close()
+        raise UsageError(self._locations[0].otherwise)
+
+    def _is_at(self, location: Location, repository: Repository) -> bool:
+        try:
+            if repository.poll().rewritten:  # no agent acted on what this person's mirror saw earlier
+                repository.accept(repository.head)
+        except BranchMissing:
+            if location.witness:
+                return False
+            raise
+        return not location.witness or repository.contains(location.witness)
 
     def catalog(self, namespaces: Iterable[str] = (), records: Iterable[Record] | None = None) -> Catalog:
         """Return the apps in main, read now; without namespaces, all apps. ``records`` replace the live ones."""
@@ -112,9 +161,8 @@ class Session(LiveSession):
         """Return the mains that live records name: if main lacks one it was rewritten, even if we never saw that."""
         if self._kube is None:
             return frozenset()
-        bodies = [body for namespace in namespaces or ("",) for body in self.cluster.client.list(APPS, namespace)]
-        records = [from_json(Record, (body.get("status") or {}).get("record") or {}) for body in bodies]
-        return frozenset(map(main_of, records))
+        states = (state for namespace in namespaces or ("",) for state in self.cluster.bgds(namespace).values())
+        return frozenset(map(main_of_live, states))
 
     def remembered(self) -> frozenset[Main]:
         """Return the mains from which the records of all apps were decided."""

@@ -95,10 +95,13 @@ class GroupCluster:
             rivals={each["metadata"]["name"]: rival_of(each) for each in found or () if not _is_of(group, each)},
             formers=tuple(self._former(group, each, found or ()) for each in self._left_main(group, in_main)),
             has_gateway_api=routes is not None,
-            drifted=body.get("spec") != spec,
+            drifted=body.get("spec") != spec or not self._is_said_whom_it_follows(body),
             contested=_said_of_fights(body.get("status") or {}),
             pull=pull_in(body.get("status") or {}),
         )
+
+    def _is_said_whom_it_follows(self, body: Object) -> bool:
+        return self._annotations.items() <= (body["metadata"].get("annotations") or {}).items()
 
     def save(
         self,

@@ -255,7 +255,7 @@ def app_drifted(state: AppState, manifest: Object) -> bool:
     """
     labelled = (state.meta.manager, state.meta.app) == (names.MANAGER, manifest["metadata"]["labels"][names.APP])
     wanted = manifest["metadata"].get("annotations") or {}
-    says = not wanted or wanted == {names.REPOSITORY: state.repository, names.CLUSTER: state.cluster}
+    says = not wanted or wanted == Allegiance(state.repository, state.cluster, state.branch).annotations
     return not (labelled and says and reread_json(state.spec) == without_nulls(manifest["spec"]))
 
 

@@ -5,7 +5,9 @@ nobody controls it and it carries our two labels, by which people hand objects o
 §3.4).
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Self
 
 from gitops_bg.cluster.api.kinds import APPS, Kind
 from gitops_bg.cluster.observation.states import AppState, Meta
@@ -21,6 +23,15 @@ class Allegiance:
 
     repository: str = ""
     cluster: str = ""
+    branch: str = field(default="", compare=False)
+    """The branch that is deployed, for people and commands to find it. It tells no two agents apart: the same one may
+    follow another branch tomorrow.
+    """
+
+    @classmethod
+    def said_by(cls, annotations: Mapping[str, str]) -> Self:
+        """What a live object follows, by its annotations; nothing where an older release made it."""
+        return cls(*(annotations.get(each, "") for each in (names.REPOSITORY, names.CLUSTER, names.BRANCH)))
 
     def __str__(self) -> str:
         return f"{self.repository} (cluster {self.cluster})"
@@ -28,8 +39,8 @@ class Allegiance:
     @property
     def annotations(self) -> dict[str, str]:
         """The annotations of a BlueGreenDeployment that follows it."""
-        both = {names.REPOSITORY: self.repository, names.CLUSTER: self.cluster}
-        return both if self.repository else {}
+        said = {names.REPOSITORY: self.repository, names.CLUSTER: self.cluster, names.BRANCH: self.branch}
+        return {key: text for key, text in said.items() if text} if self.repository else {}
 
 
 NOBODYS = Allegiance()

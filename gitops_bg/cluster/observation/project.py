@@ -163,6 +163,7 @@ def app_state(body: Object, _known: AppState | None = None) -> AppState:
         reconcile=annotations.get(names.RECONCILE, ""),
         repository=intern(annotations.get(names.REPOSITORY, "")),
         cluster=intern(annotations.get(names.CLUSTER, "")),
+        branch=intern(annotations.get(names.BRANCH, "")),
         claimed_by=annotations.get(names.CLAIMED_BY, ""),
     )
 

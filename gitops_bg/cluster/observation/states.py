@@ -170,8 +170,9 @@ class AppState:
     """Whether `request` is one that the record has not answered."""
     reconcile: str
     repository: str = ""
-    """The repository, and which of its clusters, it follows; empty where an older release created it."""
+    """The repository, and which of its clusters and branches, it follows; empty where an older release made it."""
     cluster: str = ""
+    branch: str = ""
     claimed_by: str = ""
     """Which other repository claims it."""
 

@@ -26,6 +26,7 @@ from gitops_bg.spec.app.models import Settings
 from gitops_bg.spec.app.settings import alerting_of, read_settings
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.app.warnings import notes_of
+from gitops_bg.spec.client_settings import CLIENT_SETTINGS_FILE, read_client_settings
 from gitops_bg.spec.groups.layout import GROUPS_FOLDER, ROUTES_FILE, group_of
 from gitops_bg.spec.groups.load import load_group
 from gitops_bg.spec.groups.notes import notes_of_group, services_of
@@ -227,6 +228,11 @@ def _check_settings(contents: dict[str, File]) -> Iterator[Problem]:
         yield content
     else:
         yield from read_settings(content)[1]
+    content = contents.get(CLIENT_SETTINGS_FILE)
+    if isinstance(content, Problem):
+        yield content
+    elif content is not None:
+        yield from read_client_settings(content, of_repository=True)[1]
 
 
 def _check_places(contents: dict[str, File]) -> Iterator[Problem]:

@@ -16,7 +16,7 @@ def agent_settings(
     folder: Path, url: str, kubeconfig: Path, git: Mapping[str, Any] | None = None, **changes: object
 ) -> AgentSettings:
     """Settings for tests: polls only when woken, unless told otherwise. ``git`` are more settings of the repository."""
-    repository = RepositorySettings(url=url, cluster="test", directory=folder / "mirror", **(git or {}))
+    repository = RepositorySettings(url=url, directory=folder / "mirror", **{"cluster": "test", **(git or {})})
     given: dict[str, object] = {
         "repository": repository,
         "access": Access(kubeconfig=kubeconfig),

@@ -14,8 +14,9 @@ from gitops_bg.cli.commands.group.arguments import Group, a_version_or_none
 from gitops_bg.cli.commands.operate.approve import given_by, why_it_does_not_count
 from gitops_bg.cli.errors import ObjectNotFound
 from gitops_bg.cli.exit_codes import NOT_SO, OK
-from gitops_bg.cli.options.options import CommitOptions, FileOptions
+from gitops_bg.cli.options.options import AppOptions, CommitOptions
 from gitops_bg.cli.session.group_session import group_in_git
+from gitops_bg.cli.session.location import group_named
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.groups.branches import approvals_branch_of
@@ -25,7 +26,7 @@ from gitops_bg.repo.repository import Repository
 
 def approve(
     group: Group,
-    at: FileOptions,
+    at: AppOptions,
     commit: CommitOptions,
     version: Annotated[
         str,
@@ -41,7 +42,7 @@ def approve(
     """
     output, by = Output(at.out, dry_run=commit.person.dry_run), author(commit.person.author)
     key = signing_key(at.git.signing_key)
-    with Session(replace(at.git, signing_key=key), place=at.place, author=by) as session:
+    with Session(replace(at.git, signing_key=key), at.kube, at.place, by, about=group_named(group)) as session:
         named, repository = group_in_git(session, group, at.place.namespace), session.repository
         digest = _content(repository, named, version)
         repository.follow_approvals(True)

@@ -16,6 +16,7 @@ from gitops_bg.cli.exit_codes import OK, REFUSED
 from gitops_bg.cli.options.options import AppOptions, AuthorOptions
 from gitops_bg.cli.session.group_session import group_in_git
 from gitops_bg.cli.session.local_clone import follow_push
+from gitops_bg.cli.session.location import group_named
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
@@ -64,7 +65,7 @@ def delete(group: Group, version: Version, at: AppOptions, person: AuthorOptions
     Example: gitops-bg group delete shop/store v3
     """
     output, by = Output(at.out, dry_run=person.dry_run), author(person.author)
-    with Session(at.git, at.kube, at.place, author=by) as session:
+    with Session(at.git, at.kube, at.place, by, about=group_named(group)) as session:
         key, files, _ = _in_git(session, group)
         group_file, folder = f"{group_folder(key)}/{GROUP_FILE}", f"{group_folder(key)}/{version}/"
         still = partial(_not_active, version, group_file)
@@ -77,7 +78,8 @@ def delete(group: Group, version: Version, at: AppOptions, person: AuthorOptions
             raise ObjectNotFound(f"main has no version {version} of {key}; it would be in {folder}")
         change = Change({group_file: still, **found}, f"{key.name}: delete {version}")
         proposed = _propose(session, output, key, change)
-    return _report(output, at, key, version, proposed, f"{version} is deleted by commit {proposed.commit[:10]}")
+    done = f"{version} is deleted by commit {proposed.commit[:10]}"
+    return _report(output, session.repository.settings.branch, key, version, proposed, done)
 
 
 _Demand = Callable[[GroupKey, DesiredGroup, GroupRecord, str], None]
@@ -85,7 +87,7 @@ _Demand = Callable[[GroupKey, DesiredGroup, GroupRecord, str], None]
 
 def _activate(at: AppOptions, person: AuthorOptions, group: str, version: str, verb: str, demand: _Demand) -> int:
     output, by = Output(at.out, dry_run=person.dry_run), author(person.author)
-    with Session(at.git, at.kube, at.place, author=by) as session:
+    with Session(at.git, at.kube, at.place, by, about=group_named(group)) as session:
         key, _, config = _in_git(session, group)
         if config.desired.problems or config.desired.spec is None:
             raise InvalidInput(*config.desired.problems)
@@ -99,8 +101,8 @@ def _activate(at: AppOptions, person: AuthorOptions, group: str, version: str, v
         edit = partial(with_fields, {"active": version}, named, path)
         change = Change({path: edit}, f"{key.name}: {verb} {version}")
         proposed = _propose(session, output, key, change)
-    done = f"by commit {proposed.commit[:10]}" if proposed.changed else "already"
-    return _report(output, at, key, version, proposed, f"main asks for {version} {done}")
+    done = f"main asks for {version} {f'by commit {proposed.commit[:10]}' if proposed.changed else 'already'}"
+    return _report(output, session.repository.settings.branch, key, version, proposed, done)
 
 
 _ASKED_FOR = (VersionStage.ACTIVE, VersionStage.CANDIDATE)
@@ -152,14 +154,14 @@ def _offer(session: Session, group: GroupKey, change: Change, seen: str, refused
     return Proposed(offered.commit, offered.changed, name, str(refused))
 
 
-def _report(output: Output, at: AppOptions, group: GroupKey, version: str, proposed: Proposed, done: str) -> int:
-    """Print what became of the change, with what is ``done`` where main has it; return the exit code."""
+def _report(output: Output, main: str, group: GroupKey, version: str, proposed: Proposed, done: str) -> int:
+    """Print what became of the change, with what is ``done`` where ``main`` has it; return the exit code."""
     data = {"group": str(group), "version": version, "commit": proposed.commit, "changed": proposed.changed}
     offered = {"offeredOn": proposed.branch or None, "refused": proposed.refused or None}
     if output.json:
         output.data(data | offered)
     elif proposed.branch:
-        tell_where_it_is_offered(output, proposed, at.git.branch)
+        tell_where_it_is_offered(output, proposed, main)
     else:
         output.line(f"{group}: {done}", "green")
     return REFUSED if proposed.branch else OK

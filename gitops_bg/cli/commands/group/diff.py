@@ -4,6 +4,7 @@ from gitops_bg.cli.commands.group.arguments import Group
 from gitops_bg.cli.exit_codes import NOT_SO, OK
 from gitops_bg.cli.options.options import AppOptions
 from gitops_bg.cli.session.group_session import group_facts, group_in_git
+from gitops_bg.cli.session.location import group_named
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.groups.route_differences import route_differences, service_differences
 from gitops_bg.cli.views.output import Output
@@ -18,7 +19,7 @@ def diff(group: Group, at: AppOptions) -> int:
     Example: gitops-bg group diff shop/store
     """
     output = Output(at.out)
-    with Session(at.git, at.kube, at.place) as session:
+    with Session(at.git, at.kube, at.place, about=group_named(group)) as session:
         facts = group_facts(session, group_in_git(session, group, at.place.namespace))
         if facts.desired.spec is None or facts.desired.is_last_valid:
             raise InvalidInput(*facts.desired.problems)

@@ -9,6 +9,7 @@ from gitops_bg.cli.exit_codes import NOT_SO, OK
 from gitops_bg.cli.options.options import AppOptions
 from gitops_bg.cli.session.group_session import group_facts, group_in_git
 from gitops_bg.cli.session.heard_gates import with_heard_gates_of_group
+from gitops_bg.cli.session.location import group_named
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.groups.explanation import Explanation, drawn_explanation, json_explanation
 from gitops_bg.cli.views.output import Output
@@ -25,7 +26,7 @@ def explain(
     Example: gitops-bg group explain shop/store
     """
     output = Output(at.out)
-    with Session(at.git, at.kube, at.place) as session:
+    with Session(at.git, at.kube, at.place, about=group_named(group)) as session:
         facts, now = group_facts(session, group_in_git(session, group, at.place.namespace)), session.now
         decision = with_heard_gates_of_group(facts.decide(now), facts)
         found = Explanation(facts.group, facts.desired, facts.observed, decision, now)

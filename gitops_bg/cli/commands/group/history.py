@@ -7,9 +7,10 @@ import typer
 
 from gitops_bg.cli.commands.group.arguments import Group
 from gitops_bg.cli.options.app_names import app_name
-from gitops_bg.cli.options.options import FileOptions
+from gitops_bg.cli.options.options import AppOptions
 from gitops_bg.cli.session.group_session import group_in_git
 from gitops_bg.cli.session.ledger_doubts import demanded, tell_doubts
+from gitops_bg.cli.session.location import group_named
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.listing import Column, Line, Listing
 from gitops_bg.cli.views.output import Output, said
@@ -29,7 +30,7 @@ Row = tuple[str, PublishedEntry[GroupLedgerEntry]]
 
 
 def history(
-    at: FileOptions,
+    at: AppOptions,
     group: Group,
     limit: Annotated[int, typer.Option("--limit", "-l", min=1, help="Show at most so many, newest first.")] = 1_000_000,
 ) -> None:
@@ -40,7 +41,8 @@ def history(
     Example: gitops-bg group history shop/store
     """
     output = Output(at.out)
-    with Session(at.git, place=at.place, with_ledger=True) as session:
+    kube = None if at.git.cluster else at.kube  # a ledger that is named is that of another cluster, or of none any more
+    with Session(at.git, kube, at.place, about=group_named(group), with_ledger=True) as session:
         key, branch = _meant(session, group, at.place.namespace), session.repository.settings.state_branch
         rows = demanded(session.repository, key, session.repository.group_history(key, limit))
         tell_doubts(session.repository, output, key)

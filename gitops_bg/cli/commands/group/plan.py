@@ -16,6 +16,7 @@ from gitops_bg.cli.errors import ObjectNotFound
 from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.options import AppOptions
 from gitops_bg.cli.session.group_session import group_facts, group_in_git
+from gitops_bg.cli.session.location import group_named
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.groups.planned_group import PlannedGroup, drawn_plan, json_plan
 from gitops_bg.cli.views.output import Output
@@ -46,7 +47,7 @@ def plan(
     Example: gitops-bg group plan shop/store v2
     """
     output = Output(at.out)
-    with Session(at.git, at.kube, at.place) as session:
+    with Session(at.git, at.kube, at.place, about=replace(group_named(group), if_branch=True)) as session:
         facts = group_facts(session, group_in_git(session, group, at.place.namespace))
         asking = _asking_for(facts, version)
         found = _planned(asking, session.now, asked_for=version if asking is not facts else "")

@@ -22,6 +22,7 @@ from gitops_bg.cluster.lint import lint
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.repo.repository import Repository
+from gitops_bg.repo.settings import MAIN
 from gitops_bg.spec.app.check import check_repository
 from gitops_bg.spec.app.layout import (
     ALERTS_FOLDER,
@@ -140,7 +141,7 @@ def _contents(git: GitOptions, path: Path | None) -> tuple[dict[str, Content], l
         tree = path or Path()
         if not tree.is_dir():
             raise ObjectNotFound(f"{tree} is no folder; name a work tree, or a remote with --repo")
-        return dict(files_of(tree)), list(promotions_with_company(tree, git.branch))
+        return dict(files_of(tree)), list(promotions_with_company(tree, git.branch or MAIN))
     with Session(git) as session:
         return dict(_committed(session.repository)), list(session.repository.misplaced())
 

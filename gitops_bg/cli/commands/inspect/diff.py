@@ -12,6 +12,7 @@ from gitops_bg.cli.edits.named_version import number_named, with_template
 from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.cli.exit_codes import NOT_SO, OK
 from gitops_bg.cli.options.options import App, AppOptions, version_option
+from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.configuration_differences import Side, configuration_differences, without_secrets_of
 from gitops_bg.cli.views.output import Output
@@ -36,7 +37,7 @@ def diff(
     Example: gitops-bg diff shop/web --to v4
     """
     output = Output(at.out)
-    with Session(at.git, at.kube, at.place) as session:
+    with Session(at.git, at.kube, at.place, about=apps_named(app)) as session:
         facts = session.facts(session.app(app))
         world = facts.world(session.now)
         active, number = world.active, number_named(to, world, session)

@@ -14,6 +14,7 @@ from gitops_bg.cli.exit_codes import NOT_SO, OK, code_of
 from gitops_bg.cli.options.durations import spoken
 from gitops_bg.cli.options.options import App, AppOptions
 from gitops_bg.cli.session.heard_gates import with_heard_gates
+from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.refused_writes import as_far_as_the_agent_reads
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.condition_meanings import drawn, json_of
@@ -69,7 +70,7 @@ def explain(
     Example: gitops-bg explain shop/web
     """
     output = Output(at.out)
-    with Session(at.git, at.kube, at.place) as session:
+    with Session(at.git, at.kube, at.place, about=apps_named(app)) as session:
         facts, unread = _facts(session, session.app(app))
         if unread:
             output.note(f"main cannot be read from here, so this is what the cluster knows: {unread}")

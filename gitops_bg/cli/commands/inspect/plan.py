@@ -21,9 +21,11 @@ from gitops_bg.cli.planning.plan_sarif import sarif
 from gitops_bg.cli.planning.planned import Planned
 from gitops_bg.cli.planning.plans import Plan, PlanOfApp, plan_of
 from gitops_bg.cli.planning.proposed_main import Question, proposed_main
+from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.pull_comment import pull_comment
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
+from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance
 from gitops_bg.spec.codec import to_json
 
 if TYPE_CHECKING:
@@ -92,20 +94,23 @@ def plan(
     Example: gitops-bg plan --worktree
     """
     question, comment = proposal.question, pull_comment(at.pull, at.git.git_ca_file)
-    before, found = _asked(_Asked(at, by, apps or []), at.git, question)
+    before, found = _asked(_Asked(at, by, apps or []), question)
     if comment:
         comment.keep("plan", markdown(found.shown))
     _tell(Output(at.out.ordinary), at.out.output, found, before)
 
 
-def _asked(asked: "_Asked", git: GitOptions, question: Question | None) -> tuple[Plan | None, Plan]:
+def _asked(asked: "_Asked", question: Question | None) -> tuple[Plan | None, Plan]:
     """Return the plan that is asked for; of what would come to main, with that of main as it is."""
-    if question is None:
-        return None, asked.plan(git)
-    with Session(git) as session, proposed_main(session.repository, git, question) as proposed:
-        before = asked.plan(proposed.git)
-        proposed.accept()
-        return before, asked.plan(proposed.git).beyond(before)
+    with asked.session(asked.at.git) as session:
+        if question is None:
+            return None, asked.plan(session)
+        with proposed_main(session.repository, asked.at.git, question) as proposed:
+            with asked.session(proposed.git, session.follows) as there:
+                before = asked.plan(there)
+            proposed.accept()
+            with asked.session(proposed.git, session.follows) as there:
+                return before, asked.plan(there).beyond(before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +119,16 @@ class _Asked:
     by: LiveOptions
     apps: list[str]
 
-    def plan(self, git: GitOptions) -> Plan:
-        """Return the plan of the repository that the options name."""
-        at, by = self.at, self.by
-        with Session(git, None if by.observed else at.kube, at.place, with_ledger=True) as session:
-            live = observed_file.load(by.observed) if by.observed else None
-            found = plan_of(session, live, self.apps, at.place.namespace)
+    def session(self, git: GitOptions, follows: Allegiance = NOBODYS) -> Session:
+        """Return a session for the repository that the options name, or with what it ``follows`` already."""
+        kube = None if self.by.observed else self.at.kube
+        return Session(git, kube, self.at.place, about=apps_named(*self.apps), follows=follows, with_ledger=True)
+
+    def plan(self, session: Session) -> Plan:
+        """Return the plan of the session's repository."""
+        by = self.by
+        live = observed_file.load(by.observed) if by.observed else None
+        found = plan_of(session, live, self.apps, self.at.place.namespace)
         if by.dump_observed:
             observed_file.dump(found.live, by.dump_observed)
         return found

@@ -10,7 +10,6 @@ from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.cli.options.options import ClusterOptions, CommitOptions, GitOptions, OutputOptions
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
-from gitops_bg.cluster.api.kinds import APPS
 from gitops_bg.core.status.conditions import HISTORY_REWRITTEN
 from gitops_bg.repo.write.edits import EditOrNew
 from gitops_bg.spec.app.layout import SETTINGS_FILE
@@ -60,8 +59,8 @@ def _next_generation(session: Session) -> int:
 
 def _is_said(session: Session) -> bool:
     """Return whether the agent reports a rewrite for any app: it may have seen more of main than any record names."""
-    bodies = session.cluster.client.list(APPS)
-    conditions = (each for body in bodies for each in (body.get("status") or {}).get("conditions") or ())
+    statuses = (state.status.read() for state in session.cluster.bgds().values())
+    conditions = (each for status in statuses for each in status.get("conditions") or ())
     return any(each["type"] == HISTORY_REWRITTEN and each["status"] == "True" for each in conditions)
 
 

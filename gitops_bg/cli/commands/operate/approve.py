@@ -12,8 +12,9 @@ from gitops_bg.cli.clone.user_git import author, signing_key
 from gitops_bg.cli.edits.named_version import known_as, one_name
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound
 from gitops_bg.cli.exit_codes import NOT_SO, OK
-from gitops_bg.cli.options.options import App, CommitOptions, FileOptions, version_option
+from gitops_bg.cli.options.options import App, AppOptions, CommitOptions, version_option
 from gitops_bg.cli.options.version_names import a_version_name, the_one
+from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.checks.policies.facts import described_by
@@ -49,7 +50,7 @@ class Choice:
 
 def approve(
     app: App,
-    at: FileOptions,
+    at: AppOptions,
     commit: CommitOptions,
     to: Annotated[
         str,
@@ -69,7 +70,7 @@ def approve(
     """
     output, by = Output(at.out, dry_run=commit.person.dry_run), author(commit.person.author)
     key = signing_key(at.git.signing_key)
-    with Session(replace(at.git, signing_key=key), place=at.place, author=by) as session:
+    with Session(replace(at.git, signing_key=key), at.kube, at.place, by, about=apps_named(app)) as session:
         named = session.app_in_git(app)
         choice = _chosen(named, _choices(session, named), one_name(to, digest, "--digest"))
         repository = session.repository
@@ -96,7 +97,7 @@ def approve(
 
 def _choices(session: Session, app: AppKey) -> list[Choice]:
     """Return the versions in Git, the next one first."""
-    reading = session.catalog([app.namespace]).reading
+    reading = session.catalog([app.namespace], records=()).reading  # no cluster has to be there
     entry, branch = reading.found(app), reading.promotions.get(app)
     config = entry.config if entry else None
     target = config.target.snapshot if config and config.target else None

@@ -14,7 +14,7 @@ from gitops_bg.cli.clone.user_git import author
 from gitops_bg.cli.commands.operate.suspend import moment_option
 from gitops_bg.cli.edits.commits import Change, commit_change
 from gitops_bg.cli.errors import CommandFailed, UsageError
-from gitops_bg.cli.options.options import AuthorOptions, GitOptions, OutputOptions, PlaceOptions
+from gitops_bg.cli.options.options import AppOptions, AuthorOptions
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.checks.policies.match import may_cover
@@ -43,13 +43,14 @@ class FreezeOptions:
     ] = False
 
 
-def freeze(git: GitOptions, place: PlaceOptions, person: AuthorOptions, out: OutputOptions, how: FreezeOptions) -> None:
+def freeze(at: AppOptions, person: AuthorOptions, how: FreezeOptions) -> None:
     """Stop every promotion, of all apps or those of a namespace; rollbacks go on. `unfreeze` ends it.
 
     Example: gitops-bg freeze --reason 'INC-4711, ask Ada' --until 4h
     """
+    place = at.place
     output, by, now = (
-        Output(out, dry_run=person.dry_run),
+        Output(at.out, dry_run=person.dry_run),
         author(person.author),
         datetime.now(UTC).replace(microsecond=0),
     )
@@ -57,7 +58,7 @@ def freeze(git: GitOptions, place: PlaceOptions, person: AuthorOptions, out: Out
         raise UsageError(f"--until {_moment(how.until)} is over already")
     path = freeze_file(place.namespace)
     content = write_freeze(Freeze(place.namespace, now, how.until, how.reason))
-    with Session(git, place=place, author=by) as session:
+    with Session(at.git, at.kube, place, by) as session:
         edits = _instead(session, place.namespace, content, None if how.force else now)
         commit = commit_change(session, output, Change(edits, f"Freeze {_scope(place.namespace)}", how.reason))
     end = f" until {_moment(how.until)}" if how.until else " until `gitops-bg unfreeze`"
@@ -65,14 +66,15 @@ def freeze(git: GitOptions, place: PlaceOptions, person: AuthorOptions, out: Out
     output.both({"file": path, "commit": commit, "changed": bool(commit)}, said)
 
 
-def unfreeze(git: GitOptions, place: PlaceOptions, person: AuthorOptions, out: OutputOptions) -> None:
+def unfreeze(at: AppOptions, person: AuthorOptions) -> None:
     """End a freeze: what was merged meanwhile goes on.
 
     Example: gitops-bg unfreeze
     """
-    output, by, now = Output(out, dry_run=person.dry_run), author(person.author), datetime.now(UTC)
+    place = at.place
+    output, by, now = Output(at.out, dry_run=person.dry_run), author(person.author), datetime.now(UTC)
     scope = _scope(place.namespace)
-    with Session(git, place=place, author=by) as session:
+    with Session(at.git, at.kube, place, by) as session:
         written = _freezes(session, place.namespace)
         others = _others(session, place.namespace, frozenset(written), now)
         if not written:

@@ -15,6 +15,7 @@ from gitops_bg.cli.edits.proposals import change_to, changed_by, content_of, pro
 from gitops_bg.cli.errors import CommandFailed, UsageError
 from gitops_bg.cli.exit_codes import OK
 from gitops_bg.cli.options.options import App, AppOptions, CommitOptions, WaitOptions, version_option
+from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.operator_requests import new_request
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.session.wait_for_traffic import wait_for_traffic
@@ -89,7 +90,7 @@ def promote(
     by = author(commit.person.author)
     who = f"{by[0]} <{by[1]}>"
     git = replace(at.git, signing_key=signing_key(at.git.signing_key)) if glass.sign else at.git
-    with Session(git, at.kube, at.place, by, with_ledger=True) as session:
+    with Session(git, at.kube, at.place, by, about=apps_named(app), with_ledger=True) as session:
         facts = session.facts(session.app(app))
         world = facts.world(session.now)
         asked = OperatorCommand.PROMOTE_FULL if what.full else OperatorCommand.PROMOTE if _is_paused(world) else None
@@ -110,8 +111,9 @@ def promote(
             facts, world, candidate, Event.PROMOTED, by=who, reason=reason, content=content, overrides=overrides
         )
         shut = [gate.reason for gate in shut_after_commit(world, candidate)] if not overrides else []
+        branch = session.repository.settings.branch
         output.would(
-            f"{facts.app}: {at.git.branch} would name {label(candidate.number, candidate.digest)}",
+            f"{facts.app}: {branch} would name {label(candidate.number, candidate.digest)}",
             *(f"traffic would wait: {reason}" for reason in shut),
         )
         proposed = propose(session, output, change)
@@ -120,7 +122,7 @@ def promote(
         if waiting.wait and not proposed.branch:
             wait_for_traffic(session, at.kube, facts.app, candidate.digest, waiting.timeout)
         told = _ASKED[asked] if asked else ""
-        return report_proposal(output, proposed, change, at.git.branch, told, shut, changed_by(facts, change))
+        return report_proposal(output, proposed, change, branch, told, shut, changed_by(facts, change))
 
 
 def _overrides(world: World, names: list[str], reason: str, email: str, *, signed: bool) -> tuple[str, ...]:

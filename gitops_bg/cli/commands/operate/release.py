@@ -9,6 +9,7 @@ from gitops_bg.cli.clone.user_git import author
 from gitops_bg.cli.edits.commits import commit_to_apps
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options.options import App, AppOptions, AuthorOptions
+from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
 from gitops_bg.cluster.api.client import Client
@@ -41,7 +42,7 @@ def release(
     Example: gitops-bg release shop/orders
     """
     output = Output(at.out, dry_run=person.dry_run)
-    with Session(at.git, at.kube, at.place, author(person.author)) as session:
+    with Session(at.git, at.kube, at.place, author(person.author), about=apps_named(app)) as session:
         key = session.app_in_git(app)
         spec = session.facts(key).spec
         name = deployment or _adopted_from(key, spec)

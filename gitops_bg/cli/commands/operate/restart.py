@@ -8,7 +8,8 @@ import typer
 from gitops_bg.cli.clone.user_git import author
 from gitops_bg.cli.edits.commits import commit_to_apps
 from gitops_bg.cli.options.durations import seconds, spoken
-from gitops_bg.cli.options.options import Apps, CommitOptions, FileOptions
+from gitops_bg.cli.options.options import AppOptions, Apps, CommitOptions
+from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
 from gitops_bg.repo.write.edits import Edit
@@ -17,7 +18,7 @@ from gitops_bg.spec.yaml.edit import set_restart
 
 def restart(
     apps: Apps,
-    at: FileOptions,
+    at: AppOptions,
     commit: CommitOptions,
     delay: Annotated[
         float,
@@ -31,7 +32,7 @@ def restart(
     output = Output(at.out, dry_run=commit.person.dry_run)
     moment = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=delay)
     when = f" in {spoken(delay)}" if delay else ""
-    with Session(at.git, place=at.place, author=author(commit.person.author)) as session:
+    with Session(at.git, at.kube, at.place, author(commit.person.author), about=apps_named(*apps)) as session:
         edits = {key: _restarting(session.app_file(key), moment) for key in session.apps_in_git(apps)}
         made = commit_to_apps(session, output, edits, f"restart{when}", commit.message)
     output.each(

@@ -5,6 +5,7 @@ from gitops_bg.cli.clone.user_git import author
 from gitops_bg.cli.edits.commits import commit_to_apps
 from gitops_bg.cli.edits.retrying import next_retry
 from gitops_bg.cli.options.options import AppOptions, Apps, CommitOptions
+from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.model.spec import Retry
@@ -20,7 +21,7 @@ def resume(apps: Apps, at: AppOptions, commit: CommitOptions) -> None:
     """
     output = Output(at.out, dry_run=commit.person.dry_run)
     by = author(commit.person.author)
-    with Session(at.git, at.kube, at.place, by) as session:
+    with Session(at.git, at.kube, at.place, by, about=apps_named(*apps)) as session:
         keys = session.apps_in_git(apps)
         lifted = {key: _lifting(session.facts(key), f"{by[0]} <{by[1]}>", session) for key in keys}
         edits = {key: _resuming(session.app_file(key), lifted[key]) for key in keys}

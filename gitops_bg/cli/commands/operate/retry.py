@@ -5,6 +5,7 @@ from gitops_bg.cli.edits.commits import commit_to_apps
 from gitops_bg.cli.edits.retrying import next_retry
 from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.cli.options.options import AppOptions, Apps, CommitOptions
+from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.model.actions import label
@@ -22,7 +23,7 @@ def retry(apps: Apps, at: AppOptions, commit: CommitOptions) -> None:
     """
     output = Output(at.out, dry_run=commit.person.dry_run)
     by = author(commit.person.author)
-    with Session(at.git, at.kube, at.place, by) as session:
+    with Session(at.git, at.kube, at.place, by, about=apps_named(*apps)) as session:
         asked = {key: _asked(session, key, f"{by[0]} <{by[1]}>") for key in session.apps_in_git(apps)}
         edits = {key: _retrying(session.app_file(key), request) for key, (request, _) in asked.items()}
         what = ", ".join(dict.fromkeys(shown for _, shown in asked.values()))

@@ -26,6 +26,7 @@ from gitops_bg.cli.options.options import (
     version_option,
 )
 from gitops_bg.cli.session.live_session import access
+from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.operator_requests import carry_out, facts_of, new_request, now
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.session.wait_for_traffic import wait_for_traffic
@@ -87,7 +88,7 @@ def rollback(
             key = session.app(app)
         return _offline(at.kube, key, asked, who(commit.person.author), output)
     by = author(commit.person.author)
-    with Session(at.git, at.kube, at.place, by, with_ledger=True) as session:
+    with Session(at.git, at.kube, at.place, by, about=apps_named(app), with_ledger=True) as session:
         asked = replace(asked, by="{} <{}>".format(*by))
         return _through_git(session, at.kube, session.app(app), asked, output)
 

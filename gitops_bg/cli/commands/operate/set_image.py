@@ -9,7 +9,8 @@ from gitops_bg.cli.edits.commits import commit_change, in_app
 from gitops_bg.cli.edits.soundness import demand_sound
 from gitops_bg.cli.edits.target_file import target_file
 from gitops_bg.cli.errors import UsageError
-from gitops_bg.cli.options.options import App, CommitOptions, FileOptions
+from gitops_bg.cli.options.options import App, AppOptions, CommitOptions
+from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
 from gitops_bg.spec.manifests.image import EXAMPLE, trouble_with
@@ -19,7 +20,7 @@ from gitops_bg.spec.yaml import edit
 def set_image(
     app: App,
     images: Annotated[list[str], typer.Argument(metavar="CONTAINER=IMAGE...", show_default=False)],
-    at: FileOptions,
+    at: AppOptions,
     by: CommitOptions,
 ) -> None:
     """Change the image of containers in the target; comments and formatting stay. What `check` refuses is not pushed.
@@ -28,7 +29,7 @@ def set_image(
     """
     wanted = dict(map(_pair, images))
     output = Output(at.out, dry_run=by.person.dry_run)
-    with Session(at.git, place=at.place, author=author(by.person.author)) as session:
+    with Session(at.git, at.kube, at.place, author(by.person.author), about=apps_named(app)) as session:
         key = session.app_in_git(app)
         filename, places = target_file(session.repository, key), session.repository.places
 

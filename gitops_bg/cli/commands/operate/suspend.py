@@ -13,7 +13,8 @@ from gitops_bg.cli.clone.user_git import author
 from gitops_bg.cli.edits.commits import commit_to_apps
 from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.cli.options.durations import seconds
-from gitops_bg.cli.options.options import Apps, AuthorOptions, FileOptions
+from gitops_bg.cli.options.options import AppOptions, Apps, AuthorOptions
+from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.model.spec import Suspension
@@ -50,7 +51,7 @@ class SuspendOptions:
     ] = False
 
 
-def suspend(apps: Apps, at: FileOptions, person: AuthorOptions, how: SuspendOptions) -> None:
+def suspend(apps: Apps, at: AppOptions, person: AuthorOptions, how: SuspendOptions) -> None:
     """Suspend apps: no candidate, no promotion; live traffic stays, and rollbacks still work. `resume` ends it.
 
     Example: gitops-bg suspend shop/web --reason 'incident 4711' --until 2h
@@ -58,7 +59,7 @@ def suspend(apps: Apps, at: FileOptions, person: AuthorOptions, how: SuspendOpti
     output = Output(at.out, dry_run=person.dry_run)
     by = author(person.author)
     suspension = Suspension(how.reason, f"{by[0]} <{by[1]}>", how.until)
-    with Session(at.git, place=at.place, author=by) as session:
+    with Session(at.git, at.kube, at.place, by, about=apps_named(*apps)) as session:
         edits = {key: _suspending(key, session, suspension, force=how.force) for key in session.apps_in_git(apps)}
         made = commit_to_apps(session, output, edits, "suspend", how.reason)
     output.each(
@@ -67,7 +68,7 @@ def suspend(apps: Apps, at: FileOptions, person: AuthorOptions, how: SuspendOpti
     )
 
 
-def pause(apps: Apps, at: FileOptions, person: AuthorOptions, how: SuspendOptions) -> None:
+def pause(apps: Apps, at: AppOptions, person: AuthorOptions, how: SuspendOptions) -> None:
     """Suspend apps: the same as `suspend`, under Argo Rollouts' name. `resume` ends it.
 
     Example: gitops-bg pause shop/web shop/api --reason 'incident 4711'

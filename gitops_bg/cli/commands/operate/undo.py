@@ -16,6 +16,7 @@ from gitops_bg.cli.edits.restore_version import Folder, edits_back
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound
 from gitops_bg.cli.options.options import App, AppOptions, CommitOptions, version_option
 from gitops_bg.cli.options.version_names import a_version_name
+from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.model.actions import label, titled
@@ -44,7 +45,7 @@ def undo(
     """
     output, named = Output(at.out, dry_run=commit.person.dry_run), one_name(to, to_version, "--to-version")
     by = author(commit.person.author)
-    with Session(at.git, at.kube, at.place, by) as session:
+    with Session(at.git, at.kube, at.place, by, about=apps_named(app)) as session:
         key = session.app_in_git(app)
         facts = session.facts(key)
         world = facts.world(session.now)

@@ -67,10 +67,12 @@ def test_history_has_every_entry_of_the_ledger(cli: Cli, web: App) -> None:
     assert cli.json("history", str(web.key), "--limit", "1")["entries"] == entries[:1]
 
 
-def test_history_asks_which_cluster_where_there_are_two_ledgers(cli: Cli, web: App) -> None:
+def test_history_asks_which_cluster_where_there_are_two_ledgers_and_no_live_app_says_it(cli: Cli, web: App) -> None:
     web.scenario.remote.run(
         "push", "-q", "origin", f"origin/{web.scenario.remote.branch}:refs/heads/gitops-bg/state/eu"
     )
+    assert cli.json("history", str(web.key))["ledger"] == "gitops-bg/state/test"
+    cli.env["GITOPS_BG_KUBECONFIG"] = "/nowhere"
     assert "the ledgers of eu, test; say which" in cli("history", str(web.key), code=2)
     assert cli.json("history", str(web.key), "--cluster", "test")["entries"]
 

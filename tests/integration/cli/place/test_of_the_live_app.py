@@ -1,0 +1,175 @@
+"""Repository, branch and ledger are those that the live app names: nobody has to say them, and what contradicts them
+is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.cli.conftest import Cli
+from tests.support.cluster.clusters import SandboxCluster
+from tests.support.git.remote import GitRemote
+from tests.support.scenario import App, Scenario, scenario
+
+
+class Environments:
+    """Production on main and staging on a branch of one repository, each with its agent, in one Kubernetes cluster."""
+
+    def __init__(self, main: Scenario, staging: Scenario) -> None:
+        self.main = main
+        self.staging = staging
+        self.remote = main.remote
+        main.start()
+        self.web = main.app().deploy("v1")
+        main.wait_idle()
+        self.remote.pull()
+        self.remote.checkout("staging", new=True)
+        self.remote.stage({self.web.folder: None})
+        self.remote.commit("Begin staging")
+        self.remote.run("push", "--quiet", "--set-upstream", "origin", "staging")
+        staging.start()
+        self.staged = staging.app("web")
+        self.staged.add("v1")
+        self.staged.wait_live("v1")
+        staging.wait_idle()
+        main.wait_idle()
+
+
+@pytest.fixture
+def both(sandbox_cluster: SandboxCluster, tmp_path: Path, world: Scenario) -> Iterator[Environments]:
+    git = {"branch": "staging", "cluster": "staging"}
+    with scenario(sandbox_cluster, tmp_path / "staging", remote=world.remote, git=git) as staging:
+        yield Environments(world, staging)
+
+
+@pytest.fixture
+def clone(both: Environments, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> GitRemote:
+    """The user is in a clone with main checked out, and names no repository."""
+    del cli.env["GITOPS_BG_REPO"]
+    both.remote.run("checkout", "--quiet", "main")
+    both.remote.run("pull", "--quiet")
+    monkeypatch.chdir(both.remote.clone)
+    return both.remote
+
+
+def test_reading_verbs_answer_from_the_branch_of_the_app(cli: Cli, both: Environments, clone: GitRemote) -> None:
+    for app, branch, ledger in ((both.web, "main", "test"), (both.staged, "staging", "staging")):
+        name = str(app.key)
+        assert "Healthy" in cli("explain", name, "--exit-code")
+        assert "HistoryRewritten" not in cli("explain", name)
+        (planned,) = cli.json("plan", name)["apps"]
+        assert (planned["app"], planned["phase"]) == (name, "Healthy")
+        assert cli.json("plan", name)["commit"] == clone.head(branch)
+        assert cli.json("history", name)["ledger"] == f"gitops-bg/state/{ledger}"
+        assert cli.json("diff", name)["differences"] == []
+
+
+def test_verbs_that_commit_do_so_on_the_branch_of_the_app(cli: Cli, both: Environments, clone: GitRemote) -> None:
+    main = clone.head("main")
+    cli("set-image", str(both.staged.key), "web=registry.example/web:v2")
+    assert "web:v2" in clone.show("staging", f"{both.staged.folder}/target.yaml")
+    both.staging.wake()
+    both.staged.wait_offered("v2")
+    both.staging.wait_idle()
+    cli("promote", str(both.staged.key), "--force")
+    both.staging.wake()
+    both.staged.wait_live("v2")
+    both.staging.wait_idle()
+    cli("rollback", str(both.staged.key))
+    for verb in ("suspend", "resume", "restart"):
+        cli(verb, str(both.staged.key))
+    assert clone.head("main") == main
+
+
+@pytest.mark.parametrize("option", [("--branch", "main"), ("--cluster", "test")], ids=["branch", "cluster"])
+def test_an_option_that_contradicts_the_app_is_refused(
+    cli: Cli, both: Environments, clone: GitRemote, option: tuple[str, str]
+) -> None:
+    said = cli("explain", str(both.staged.key), *option, code=2)
+    assert f"{' '.join(option)} (or GITOPS_BG_" in said
+    assert f"follows branch staging of {clone.bare.parent}" in said
+    assert "(cluster staging)" in said
+    before = clone.head("main")
+    cli("set-image", str(both.staged.key), "web=registry.example/web:v2", *option, code=2)
+    assert clone.head("main") == before
+
+
+def test_a_variable_of_the_shell_contradicts_as_an_option_does(cli: Cli, both: Environments, clone: GitRemote) -> None:
+    cli.env["GITOPS_BG_BRANCH"] = "main"
+    assert "GITOPS_BG_BRANCH" in cli("plan", str(both.staged.key), code=2)
+    assert "Healthy" in cli("explain", str(both.web.key))
+
+
+def test_what_is_about_all_apps_asks_where_they_follow_several(cli: Cli, both: Environments, clone: GitRemote) -> None:
+    said = cli("plan", code=2)
+    assert "(cluster staging)" in said
+    assert "(cluster test)" in said
+    assert [each["app"] for each in cli.json("plan", "-n", both.staging.namespace)["apps"]] == [str(both.staged.key)]
+    assert [each["app"] for each in cli.json("plan", "--cluster", "test")["apps"]] == [str(both.web.key)]
+    assert [each["app"] for each in cli.json("plan", "--branch", "staging")["apps"]] == [str(both.staged.key)]
+
+
+def test_two_apps_of_one_name_are_named_in_full(cli: Cli, both: Environments, clone: GitRemote) -> None:
+    assert "in full" in cli("explain", "web", code=2)
+    assert "Healthy" in cli("explain", "web", "-n", both.staging.namespace)
+
+
+def test_the_ledger_of_another_cluster_may_be_asked_for(cli: Cli, both: Environments, clone: GitRemote) -> None:
+    assert cli.json("history", str(both.web.key), "--cluster", "test")["ledger"] == "gitops-bg/state/test"
+    assert "there are ledgers of test" in cli("history", str(both.web.key), "--cluster", "staging", code=5)
+
+
+def test_an_app_of_another_repository_changes_no_answer(
+    sandbox_cluster: SandboxCluster, tmp_path: Path, world: Scenario, cli: Cli
+) -> None:
+    """Its record names a main that ours never had."""
+    world.start()
+    web = world.app().deploy("v1")
+    with scenario(sandbox_cluster, tmp_path / "other", git={"cluster": "other"}) as other:
+        other.start()
+        foreign = other.app("shop")
+        foreign.add("v1")
+        foreign.wait_live("v1")
+        other.wait_idle()
+        other.stop()
+        world.wait_idle()
+        world.stop()
+        web.push_image("v2")
+        for arguments in (("plan", str(web.key)), ("plan",), ("plan", "-n", world.namespace)):
+            (planned,) = cli.json(*arguments)["apps"]
+            assert (planned["app"], bool(planned["actions"])) == (str(web.key), True), arguments
+        assert "next is" in cli("explain", str(web.key))
+        assert "nothing was rewritten" in cli("accept-history", code=1)
+        assert "is another repository" in cli("explain", str(foreign.key), code=2)
+        del cli.env["GITOPS_BG_REPO"]
+        assert "Healthy" in cli("explain", str(foreign.key))
+
+
+def test_a_repository_of_another_name_is_known_by_its_content(world: Scenario, cli: Cli, tmp_path: Path) -> None:
+    """Inside of the cluster, or behind a proxy, its address is another one."""
+    world.start()
+    web = world.app().deploy("v1")
+    world.wait_idle()
+    mirror = tmp_path / "elsewhere.git"
+    world.remote.run("clone", "--quiet", "--no-local", "--mirror", str(world.remote.bare), str(mirror))
+    cli.env["GITOPS_BG_REPO"] = str(mirror)
+    for arguments in (("explain", str(web.key)), ("plan",)):
+        assert "Healthy" in cli(*arguments), arguments
+    (planned,) = cli.json("plan")["apps"]
+    assert (planned["phase"], planned["actions"]) == ("Healthy", [])
+
+
+def test_without_a_cluster_the_options_count(world: Scenario, cli: Cli, app_in_git: App) -> None:
+    cli.env["GITOPS_BG_KUBECONFIG"] = "/nowhere"
+    cli("set-image", str(app_in_git.key), "web=registry.example/web:v2")
+    assert "web:v2" in world.remote.show("main", f"{app_in_git.folder}/target.yaml")
+
+
+@pytest.fixture
+def app_in_git(world: Scenario) -> App:
+    app = world.app()
+    app.add("v1")
+    return app
