@@ -20,8 +20,10 @@ from gitops_bg.core.groups.model import GroupKey, GroupState, GroupVersion, Prom
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.repo.git.errors import PushRefused
+from gitops_bg.repo.read.files import File
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.edits import EditOrNew
+from gitops_bg.spec.groups.content import active_in
 from gitops_bg.spec.groups.edits import as_seen, with_fields
 from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder
 from gitops_bg.spec.groups.load import GroupConfig
@@ -145,15 +147,19 @@ class GroupCommands:
     def _set(self, seen: _Seen, fields: Mapping[str, str | int], subject: str) -> Asked:
         """Commit fields of group.yaml, where main names the version that was seen."""
         path = _group_file(seen.group)
-        return self._commit(seen, {path: partial(with_fields, fields, seen.spec.active, path)}, subject)
+        return self._commit(
+            seen, {path: partial(with_fields, fields, seen.spec.active, path)}, subject, str(fields["active"])
+        )
 
-    def _commit(self, seen: _Seen, edits: Mapping[str, EditOrNew], subject: str) -> Asked:
+    def _commit(self, seen: _Seen, edits: Mapping[str, EditOrNew], subject: str, active: str = "") -> Asked:
+        """Commit to main, or to the group's branch; ``active`` is the version that is asked for, where one is."""
         group, branch = seen.group, ""
         message = f"{group.name}: {subject}\n\nAsked for over HTTP.\n"
         try:
             edited = self._repository.commit_files(edits, message)
         except PushRefused:
-            edited = self._repository.offer_group(group, edits, message, seen=seen.offered)
+            both, also = self._beside_standing(seen, edits, active)
+            edited = self._repository.offer_group(group, both, f"{message}{also}", seen=seen.offered)
             branch = group_branch(group)
         self._pushed()
         asks, versions = edited.changed or bool(edited.paths), seen.state.versions
@@ -162,6 +168,44 @@ class GroupCommands:
         pull = self._pull_of(group)
         is_open = pull is not None and pull.state is PullState.OPEN
         return Asked(edited.commit, versions, branch, pull.url if pull is not None and is_open else "")
+
+    def _beside_standing(
+        self, seen: _Seen, edits: Mapping[str, EditOrNew], active: str
+    ) -> tuple[Mapping[str, EditOrNew], str]:
+        """Return the edits together with what the branch of the group asks for already, and what to say of that: nobody
+        has merged it yet, and it was answered, too. Another version to be active takes the place of the former.
+
+        Raises `PromotionRejected` where one contradicts the other.
+        """
+        group, path = seen.group, _group_file(seen.group)
+        standing = self._repository.offered_folder(group) if seen.offered else None
+        if standing is None or standing.commit != seen.offered or not standing.parent:
+            return edits, ""
+        before, after = (
+            self._repository.files_below(group_folder(group), commit) for commit in (standing.parent, standing.commit)
+        )
+        kept: dict[str, EditOrNew] = {each: _removed for each in before if each not in after}
+        was, asked = (active_in(_content(files.get(path))) for files in (before, after))
+        _demand_agreement(group, edits, kept, active or (asked if asked != was else ""))
+        if asked != was and not active:
+            kept[path] = partial(with_fields, {"active": asked}, seen.spec.active, path)
+        facts = self._repository.commit_facts([standing.commit]).get(standing.commit)
+        first = facts.message.partition("\n")[0] if facts is not None and kept else ""
+        return {**edits, **kept}, f"With what was asked for before: {first}\n" if first else ""
+
+
+def _demand_agreement(
+    group: GroupKey, edits: Mapping[str, EditOrNew], kept: Mapping[str, EditOrNew], active: str
+) -> None:
+    """Raise `PromotionRejected` where one request deletes the version that another one wants to be active."""
+    folder = f"{group_folder(group)}/{active}/"
+    if active and any(path.startswith(folder) and edit is _removed for path, edit in {**edits, **kept}.items()):
+        message = f"{group_branch(group)} asks for something else: merge it, or delete it, first"
+        raise PromotionRejected(Rejection.IS_ACTIVE, f"{active} cannot be deleted and be active: {message}")
+
+
+def _content(file: File | None) -> bytes:
+    return file.content if file is not None and isinstance(file.content, bytes) else b""
 
 
 def _group_file(group: GroupKey) -> str:

@@ -15,7 +15,14 @@ from gitops_bg.cluster.execution.anchors import Anchors, let_go
 from gitops_bg.cluster.execution.auxiliary_kinds import WATCHED, AuxiliaryKinds, why_unserved
 from gitops_bg.cluster.execution.intents import Intents
 from gitops_bg.cluster.execution.writer import entry_between, entry_of
-from gitops_bg.cluster.manifests.app_route import following, named_version_of, ports_of, route_kind_in
+from gitops_bg.cluster.manifests.app_route import (
+    attached_as,
+    attachment_of,
+    following,
+    named_version_of,
+    ports_of,
+    route_kind_in,
+)
 from gitops_bg.cluster.manifests.auxiliary import (
     SCALE_TARGET_REF,
     auxiliary_manifest,
@@ -28,7 +35,7 @@ from gitops_bg.cluster.manifests.auxiliary import (
     sentence,
 )
 from gitops_bg.cluster.manifests.patches import disown, take_out
-from gitops_bg.cluster.observation.gateways import acceptance, refusal_of
+from gitops_bg.cluster.observation.gateways import acceptance, is_reported, refusal_of
 from gitops_bg.cluster.observation.live_names import live_name
 from gitops_bg.cluster.observation.ownership import controlling_app, is_unclaimed, owner_of
 from gitops_bg.cluster.observation.reader import Reader
@@ -70,7 +77,10 @@ class AuxiliaryObjects:
         """
         given = config.auxiliary_objects.manifests if config is not None else {}
         wanted = dict.fromkeys((*given, *record.auxiliary_objects))
-        seen = [self._view_or_last(app, app_uid, one, given.get(one), config) for one in wanted]
+        seen = [self._view_or_last(app, app_uid, one, _given(config, one), config) for one in wanted]
+        beside = _beside(config) if any(view is not None and view.moves for view in seen) else None
+        if beside is not None and beside not in wanted:
+            seen.append(self._view_or_last(app, app_uid, beside, _given(config, beside), config))
         routes = (AuxiliaryObject(kind, app.name) for kind in ROUTES) if lost else ()
         seen += [self._own_route(app, app_uid, one, config) for one in routes if one not in wanted]
         return tuple(view for view in seen if view is not None)
@@ -146,7 +156,7 @@ class AuxiliaryObjects:
     ) -> ChangeSetEntry:
         """Apply what Git says; of an object that Git does not describe at present, change only the scale target."""
         auxiliary_object = action.auxiliary_object
-        given = config.auxiliary_objects.manifests.get(auxiliary_object) if config is not None else None
+        given = _given(config, auxiliary_object)
         kind = self._kind(auxiliary_object, given)
         live = self._own(kind, app, auxiliary_object.name, config)
         scale_target = self._scale_target(app, action)
@@ -155,6 +165,7 @@ class AuxiliaryObjects:
         if auxiliary_object.kind in ROUTES:
             made = auxiliary_manifest(app, app_uid, kind, auxiliary_object.name, given)
             manifest = self._anchors.anchored(kind, following(made, short(action.digest), action.ports))
+            manifest = attached_as(manifest, live) if action.stays and live is not None else manifest
         else:
             manifest = auxiliary_manifest(app, app_uid, kind, auxiliary_object.name, given, scale_target)
         drift = self._intents.drift(kind, live, manifest)
@@ -248,6 +259,9 @@ class AuxiliaryObjects:
             names_version=named_version_of(live),
             ports=ports_of(live),
             refused=_refused(app, auxiliary_object, live),
+            moves=_moves(given, live),
+            taken=acceptance(live)[0] if auxiliary_object.kind in ROUTES else None,
+            answered=is_reported(live),
         )
 
     def _drifted(
@@ -256,7 +270,7 @@ class AuxiliaryObjects:
         """Whether it differs from what Git says; how the server normalised the last apply is no drift (I5)."""
         manifest = auxiliary_manifest(app, app_uid, kind, auxiliary_object.name, given, scale_target_of(live))
         if auxiliary_object.kind in ROUTES:
-            manifest = following(manifest, named_version_of(live), ports_of(live))
+            manifest = attached_as(following(manifest, named_version_of(live), ports_of(live)), live)
         settled = is_as_given(live, manifest) or self._settled.get((app, auxiliary_object)) == _content(live)
         return not (settled and is_labelled(live, manifest))
 
@@ -317,3 +331,23 @@ def _refused(app: AppKey, auxiliary_object: AuxiliaryObject, live: Object) -> st
 
 def _content(live: Object) -> tuple[str, str]:
     return live["metadata"]["uid"], content_of(live)
+
+
+def _beside(config: AppConfig | None) -> AuxiliaryObject | None:
+    route = config.auxiliary_objects.route if config is not None else None
+    return route.beside if route is not None else None
+
+
+def _given(config: AppConfig | None, one: AuxiliaryObject) -> Given | None:
+    """What Git says of an object; of a route beside the live one, what it says of that."""
+    if config is None:
+        return None
+    route, manifests = config.auxiliary_objects.route, config.auxiliary_objects.manifests
+    if route is not None and one == route.beside and (main := manifests.get(route.live)) is not None:
+        return {**main, "metadata": {**main["metadata"], "name": one.name}}
+    return manifests.get(one)
+
+
+def _moves(given: Given | None, live: Object) -> bool:
+    is_route = given is not None and live.get("kind", given.get("kind")) in ROUTES
+    return given is not None and is_route and attachment_of(dict(given)) != attachment_of(live)

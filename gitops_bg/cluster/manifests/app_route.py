@@ -11,6 +11,8 @@ from typing import Any
 from gitops_bg.cluster.api.kinds import GRPC_ROUTES, HTTP_ROUTES, Object
 from gitops_bg.core.model.auxiliary import CANDIDATE, ROUTES, BackendPorts
 
+_ATTACHMENT = ("parentRefs", "hostnames")
+
 
 def route_kind_in(spec: Mapping[str, Any]) -> str:
     """The kind of the route that the spec of a BlueGreenDeployment asks for; empty where it asks for none."""
@@ -46,6 +48,23 @@ def with_ports(manifest: Object, ports: BackendPorts) -> Object:
     for ref in _backends(changed):
         ref["port"] = known.get(ref["name"], ref["port"])
     return changed
+
+
+def attached_as(manifest: Object, live: Object) -> Object:
+    """Return the route with the Gateways and hosts of a live one."""
+    spec = {key: value for key, value in manifest["spec"].items() if key not in _ATTACHMENT}
+    return {**manifest, "spec": {**spec, **{key: live["spec"][key] for key in _ATTACHMENT if key in live["spec"]}}}
+
+
+def attachment_of(route: Object) -> tuple[object, ...]:
+    """What decides which requests reach a route at all: its Gateways and its hosts, in no order."""
+    spec = route.get("spec") or {}
+    return frozenset(map(_identity, spec.get("parentRefs") or ())), frozenset(spec.get("hostnames") or ())
+
+
+def _identity(parent: Mapping[str, Any]) -> tuple[object, ...]:
+    defaults = {"group": "gateway.networking.k8s.io", "kind": "Gateway"}
+    return tuple(sorted(((key, str(value)) for key, value in {**defaults, **parent}.items() if value)))
 
 
 def ports_of(live: Mapping[str, Any]) -> BackendPorts:

@@ -6,6 +6,7 @@ from gitops_bg.core.checks.adoption.release import is_handed_back, is_released, 
 from gitops_bg.core.checks.adoption.taking_over import services_to_take_over
 from gitops_bg.core.checks.auxiliary import auxiliary_trouble
 from gitops_bg.core.checks.ports import unservable
+from gitops_bg.core.checks.route_moves import why_not_moved
 from gitops_bg.core.checks.scheduling import why_stuck
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.digest import short
@@ -30,7 +31,7 @@ def unwritten(world: World) -> str:
 
 def refusal(world: World) -> str:
     """Which write was refused, or empty."""
-    return world.observed.refused or auxiliary_trouble(world)
+    return world.observed.refused or auxiliary_trouble(world) or why_not_moved(world)
 
 
 def failure(world: World) -> str:

@@ -357,6 +357,8 @@ class ApplyAuxiliaryObject:
     number: int | None = None
     ports: BackendPorts = ()
     """Of a route: where it leads."""
+    stays: bool = False
+    """Of a route: it keeps its Gateways and hosts, whatever Git says."""
 
     def __str__(self) -> str:
         target = f" -> {label(self.number, self.digest)}" if self.digest else ""

@@ -55,3 +55,7 @@ class AppRoute:
     live: AuxiliaryObject
     """It has the app's own name."""
     port: int
+    beside: AuxiliaryObject | None = None
+    """The name of one that is attached as Git says, while ``live`` is still attached as before: it goes first, so that
+    no traffic depends on a Gateway that nobody has asked yet (`core.checks.route_moves`).
+    """

@@ -174,6 +174,12 @@ class AuxiliaryView:
     """Of a route: where it leads."""
     refused: str = ""
     """Of a route: why a Gateway refuses it as it is."""
+    moves: bool = False
+    """Of a route: its Gateways or hosts are not those of Git."""
+    taken: bool | None = None
+    """Of a route: whether every Gateway has taken it as it is; None where one says nothing."""
+    answered: bool = False
+    """Of a route: whether a Gateway ever said anything of it."""
 
 
 class OperatorCommand(StrEnum):

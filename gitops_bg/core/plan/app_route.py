@@ -8,8 +8,9 @@ from datetime import timedelta
 
 from gitops_bg.core.checks.auxiliary import is_of_another
 from gitops_bg.core.checks.ports import service_ports
+from gitops_bg.core.checks.route_moves import may_follow
 from gitops_bg.core.model.actions import ApplyAuxiliaryObject
-from gitops_bg.core.model.auxiliary import AppRoute, BackendPorts
+from gitops_bg.core.model.auxiliary import AppRoute, AuxiliaryObject, BackendPorts
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import AuxiliaryView, ServiceView
 from gitops_bg.core.world import World
@@ -31,9 +32,26 @@ def route_actions(
         reason = reason or "its Services have other ports now"
     if view is not None and view.names_version != short(named) and not world.suspended:
         reason = reason or "requests by its digest reach another version now"
+    version = world.record.version(named)
+    number = version.number if version else None
+    moves = view is not None and view.moves and not world.suspended
+    if moves and may_follow(world):
+        reason = reason or "a Gateway has taken what Git says"
+    elif moves and route.beside is not None and (why := _why_beside(world, route.beside, ports)):
+        yield ApplyAuxiliaryObject(route.beside, why, named, number, ports)
     if reason:
-        version = world.record.version(named)
-        yield ApplyAuxiliaryObject(route.live, reason, named, version.number if version else None, ports)
+        stays = view is not None and view.moves and (world.suspended or not may_follow(world))
+        yield ApplyAuxiliaryObject(route.live, reason, named, number, ports, stays=stays)
+
+
+def _why_beside(world: World, beside: AuxiliaryObject, ports: BackendPorts) -> str:
+    """Why the route beside the live one is to be written; empty where it is as it shall be, or cannot be ours."""
+    view = world.auxiliary_object(beside)
+    if view is None:
+        return "a Gateway is asked first whether it takes what Git says"
+    if view.trouble or view.deleting or is_of_another(world, view):
+        return ""
+    return "it differs from what Git says" if view.drifted or view.ports != ports else ""
 
 
 def must_unname(world: World) -> bool:

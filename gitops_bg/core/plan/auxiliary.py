@@ -11,6 +11,7 @@ from gitops_bg.core.checks.adoption.moving import is_led_otherwise, own_routes, 
 from gitops_bg.core.checks.adoption.release import is_released
 from gitops_bg.core.checks.auxiliary import is_of_another, may_be_live
 from gitops_bg.core.checks.contests import may_recreate, may_repair
+from gitops_bg.core.checks.route_moves import is_carried_by
 from gitops_bg.core.checks.versions import live_name
 from gitops_bg.core.model.actions import ApplyAuxiliaryObject, ClusterAction, DeleteAuxiliaryObject
 from gitops_bg.core.model.auxiliary import CONFIGURATION, ROUTES, AuxiliaryObject
@@ -59,14 +60,15 @@ def _is_in_use(world: World, auxiliary_object: AuxiliaryObject) -> bool:
 
 
 def _leads_until_another_does(world: World, auxiliary_object: AuxiliaryObject) -> bool:
-    """Whether it is the route of before, and the one of another kind that takes its place is not live yet."""
+    """Whether it is the route of before, of another kind, or the one that was beside the live one, and no Gateway has
+    taken what takes its place yet.
+    """
     route = world.desired.route
-    view = world.auxiliary_object(route.live) if route else None
-    return route is not None and auxiliary_object.kind in ROUTES and _leads_not(world, view)
-
-
-def _leads_not(world: World, view: AuxiliaryView | None) -> bool:
-    return view is None or bool(view.trouble) or is_of_another(world, view)
+    if route is None or auxiliary_object.kind not in ROUTES:
+        return False
+    takes_over = auxiliary_object == route.beside or auxiliary_object.name == route.live.name
+    former, live = world.auxiliary_object(auxiliary_object), world.auxiliary_object(route.live)
+    return takes_over and not is_carried_by(world, live, former)
 
 
 def _refers(snapshot: Snapshot, auxiliary_object: AuxiliaryObject) -> bool:

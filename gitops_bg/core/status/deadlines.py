@@ -23,6 +23,7 @@ from gitops_bg.core.checks.git.unverified import held_since
 from gitops_bg.core.checks.hooks.timing import delivery_deadlines, query_deadlines
 from gitops_bg.core.checks.policies.facts import moments as policy_moments
 from gitops_bg.core.checks.restart import recheck_at
+from gitops_bg.core.checks.route_moves import why_not_moved
 from gitops_bg.core.checks.scheduling import late_at as pods_listed_at
 from gitops_bg.core.checks.stabilization import stabilization_ends
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
@@ -166,8 +167,7 @@ def _unseen(world: World) -> Iterator[Deadline]:
         yield _hidden(GateKind.POLICY, "a policy says something else", moment)
     for moment in moments_of_merges(world):
         yield _hidden(MERGE, "the forge is no longer asked who merged", moment)
-    if world.desired.route or any(view.trouble for view in world.observed.auxiliary_objects):
-        yield _hidden(AUXILIARY, "its route, and what could not be read, is looked at again", world.now + LOOK_AGAIN)
+    yield from _auxiliary(world)
     yield from _adoptions(world)
     if exposures(world):
         yield _hidden(EXPOSURE, "Services of others are looked at again", world.now + LOOK_AGAIN)
@@ -175,6 +175,13 @@ def _unseen(world: World) -> Iterator[Deadline]:
         yield _hidden(CONTEST, "what somebody else changes again and again is repaired, or that is over", moment)
     for moment in former_moments(world):
         yield _hidden(FORMER_SERVICE, "a Service that Git names no longer is not followed any more", moment)
+
+
+def _auxiliary(world: World) -> Iterator[Deadline]:
+    if world.desired.route or any(view.trouble for view in world.observed.auxiliary_objects):
+        yield _hidden(AUXILIARY, "its route, and what could not be read, is looked at again", world.now + LOOK_AGAIN)
+    if why_not_moved(world):
+        yield _hidden(AUXILIARY, "a Gateway is asked about the route", world.now + LOOK_SOON)
 
 
 def _adoptions(world: World) -> Iterator[Deadline]:

@@ -5,6 +5,7 @@ Requests without the version header go to the live Service, those that say ``can
 digest that names the candidate as well is filled in when the route is applied.
 """
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -14,6 +15,7 @@ from gitops_bg.core.model.auxiliary import CANDIDATE, AppRoute, AuxiliaryObject
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.http_routes import Backend, HttpMatch, HttpRoute, HttpRule
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.names import fit
 from gitops_bg.spec.app import models
 from gitops_bg.spec.app.gateway import Routes, parents_of
 from gitops_bg.spec.app.layout import member_of
@@ -71,7 +73,13 @@ def route_of(app: AppKey, blue_green: models.BlueGreen, port: int) -> tuple[AppR
         ("GRPCRoute", grpc_route_spec(route)) if routes.protocol == "grpc" else ("HTTPRoute", http_route_spec(route))
     )
     manifest = {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": app.name}, "spec": spec}
-    return AppRoute(AuxiliaryObject(kind, app.name), port), manifest
+    return AppRoute(AuxiliaryObject(kind, app.name), port, AuxiliaryObject(kind, _beside(route))), manifest
+
+
+def _beside(route: HttpRoute) -> str:
+    """The name of a route that is attached like this one, while the live one is attached otherwise."""
+    identity = repr((sorted(map(repr, route.parents)), sorted(route.hosts)))
+    return fit(f"{route.name}-{hashlib.sha256(identity.encode()).hexdigest()[:8]}")
 
 
 def _rules(routes: Routes, blue_green: models.BlueGreen, port: int) -> Iterator[HttpRule]:

@@ -195,6 +195,29 @@ def test_of_two_requests_at_once_on_a_protected_main_the_second_is_told_that_the
     assert 'active: "v3"' in (remote.show(branch, f"{store.folder}/group.yaml") or "")
 
 
+def test_what_a_branch_asks_for_is_not_wiped_by_another_wish(api: Api, store: Store) -> None:
+    """Nobody has merged the first one yet, and both were answered."""
+    store.world.publish("More", store.version("v3", cart="/cart") | store.version("v4", cart="/cart"))
+    store.wait("v1A v2C v3C v4C")
+    remote, branch = store.world.remote, f"gitops-bg/promote-groups/{store.world.namespace}/store"
+    remote.protect()
+    for method, path, code in (
+        ("DELETE", "/versions/v3", 202),
+        ("POST", "/promote/v3", 409),
+        ("POST", "/promote/v2", 202),
+        ("DELETE", "/versions/v2", 409),
+        ("DELETE", "/versions/v4", 202),
+    ):
+        assert api(method, path)[0] == code, (method, path)
+    assert 'active: "v2"' in (remote.show(branch, f"{store.folder}/group.yaml") or "")
+    assert remote.show(branch, f"{store.folder}/v3/cart/target.yaml") is None
+    assert remote.show(branch, f"{store.folder}/v4/cart/target.yaml") is None
+    assert remote.show(branch, f"{store.folder}/v2/cart/target.yaml") is not None
+    remote.merge(branch)
+    store.world.wake()
+    store.wait("v1L v2A")
+
+
 def test_where_no_branch_takes_it_either_nothing_is_done(api: Api, store: Store) -> None:
     store.world.remote.refuse("*")
     status, said = api("POST", "/promote/v2")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from gitops_bg.core import names
 from gitops_bg.core.model.digest import short
 from tests.integration.traffic.conftest import GatewayCluster
 from tests.integration.traffic.gateway_users import Load
+from tests.support.cluster.clusters import SandboxCluster
 from tests.support.cluster.gateway_api import install_gateway_api, open_gateway
-from tests.support.scenario import Scenario, scenario
+from tests.support.scenario import App, Scenario, scenario
 from tests.support.waiting import eventually
 
 
@@ -43,6 +46,59 @@ def test_no_request_fails_or_goes_astray_through_a_promotion_and_a_rollback(
             load.expect({("/", ""): one, ("/", "v9"): one})
         assert {each.status for each in load.answers} == {200}
         assert load.answers
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"parentRefs": [{"name": "pubilc"}]}, {"parentRefs": [{"name": "public", "sectionName": "wbe"}]}],
+    ids=["Gateway", "listener"],
+)
+def test_a_mistake_in_where_requests_come_in_takes_no_traffic(tmp_path: Path, wrong: dict[str, object]) -> None:
+    """Also in a suspended app, and where the mistake is there when the agent starts anew."""
+    with SandboxCluster.run(tmp_path, traffic=True) as cluster, scenario(cluster, tmp_path) as world:
+        install_gateway_api(cluster)
+        open_gateway(cluster, world.namespace)
+        world.start()
+        web = world.app()
+        right: dict[str, object] = {"parentRefs": [{"name": "public"}]}
+        web.strategy["routes"] = right
+        web.deploy("v1")
+        one, two = (short(web.digest(tag)) for tag in ("v1", "v2"))
+        load = Load(cluster.gateway_url(world.namespace, "public"), [("/", "")], names.DIGEST)
+        load.until_answered()
+        with load.running():
+            web.strategy["routes"] = wrong
+            web.configure()
+            eventually(lambda: looked(world) and len(routes(world)) == 2, what="a Gateway is asked first")
+            world.restart()
+            eventually(lambda: looked(world) and not_taken(web), what="the status says so")
+            load.expect({("/", ""): one})
+            web.promote("v2")
+            load.until({("/", ""): two})
+            web.strategy["routes"] = {"parentRefs": [{"name": "public"}, {"name": "internal"}]}
+            open_gateway(cluster, world.namespace, "internal")
+            web.configure()
+            eventually(lambda: looked(world) and parents(world) == {"public", "internal"}, what="the route has moved")
+            eventually(lambda: looked(world) and routes(world) == ["web"], what="one route is left")
+            load.expect({("/", ""): two})
+            web.spec["suspend"] = {"reason": "an incident"}
+            web.strategy["routes"] = wrong
+            web.configure()
+            for _ in range(5):
+                looked(world)
+            load.expect({("/", ""): two})
+            assert routes(world) == ["web"]
+        assert {each.status for each in load.answers} == {200}
+
+
+def not_taken(web: App) -> bool:
+    message = web.status.get("message") or ""
+    return "stays at the Gateways and hosts of before" in message or "a Gateway refuses HTTPRoute web-" in message
+
+
+def parents(world: Scenario) -> set[str]:
+    live = world.cluster.find(f"/apis/gateway.networking.k8s.io/v1/namespaces/{world.namespace}/httproutes/web") or {}
+    return {each["name"] for each in live["spec"]["parentRefs"]}
 
 
 WARM = 60

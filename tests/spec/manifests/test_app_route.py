@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.model.auxiliary import AppRoute, AuxiliaryObject
+from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.load import AppConfig, load_app
 from gitops_bg.spec.app.warnings import notes_of
@@ -50,7 +50,9 @@ def header(value: str = "candidate", name: str = "X-Version") -> Any:
 
 def test_preview_without_a_manifest_has_the_port_of_the_live_service() -> None:
     config = load(web="{port: 80, targetPort: http}")
-    assert config.auxiliary_objects.route == AppRoute(AuxiliaryObject("HTTPRoute", "web"), 80)
+    route = config.auxiliary_objects.route
+    assert route is not None
+    assert (route.live, route.port) == (AuxiliaryObject("HTTPRoute", "web"), 80)
 
 
 EVERYTHING = {"path": {"type": "PathPrefix", "value": "/"}}
@@ -59,7 +61,9 @@ PUBLIC = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "publ
 
 def test_requests_go_to_the_live_service_and_those_for_the_candidate_to_the_preview() -> None:
     config = load()
-    assert config.auxiliary_objects.route == AppRoute(AuxiliaryObject("HTTPRoute", "web"), 8080)
+    route = config.auxiliary_objects.route
+    assert route is not None
+    assert (route.live, route.port) == (AuxiliaryObject("HTTPRoute", "web"), 8080)
     assert made(config) == {
         "apiVersion": "gateway.networking.k8s.io/v1",
         "kind": "HTTPRoute",

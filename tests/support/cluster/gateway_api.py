@@ -75,14 +75,14 @@ def install_gateway_api(cluster: TestCluster) -> None:
             cluster.install_crd(definition)
 
 
-def open_gateway(cluster: TestCluster, namespace: str) -> None:
-    """Make the Gateway `public` of a namespace, and the Service that denies.
+def open_gateway(cluster: TestCluster, namespace: str, name: str = "public") -> None:
+    """Make a Gateway of a namespace, `public` by default, and the Service that denies.
 
     The sandbox takes routes at once, whatever the class; a control plane has nobody who says anything of them.
     """
     listener = {"name": "http", "port": 80, "protocol": "HTTP"}
     spec = {"gatewayClassName": GATEWAY_CLASS, "listeners": [listener]}
-    metadata = {"name": "public", "namespace": namespace}
+    metadata = {"name": name, "namespace": namespace}
     body = {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway", "metadata": metadata, "spec": spec}
     cluster.apply(body)
     deny, port = {"name": "gitops-bg-deny", "namespace": namespace}, {"port": 80, "protocol": "TCP"}
