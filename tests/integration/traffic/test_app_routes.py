@@ -93,7 +93,7 @@ def test_a_mistake_in_where_requests_come_in_takes_no_traffic(tmp_path: Path, wr
 
 def not_taken(web: App) -> bool:
     message = web.status.get("message") or ""
-    return "stays at the Gateways and hosts of before" in message or "a Gateway refuses HTTPRoute web-" in message
+    return "stays at the Gateways and hosts of before" in message or "a Gateway refuses HTTPRoute" in message
 
 
 def parents(world: Scenario) -> set[str]:
