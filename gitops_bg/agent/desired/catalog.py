@@ -171,6 +171,11 @@ class Catalog:
         """The apps of main that this agent manages."""
         return self.reading.apps
 
+    @property
+    def namespaces(self) -> frozenset[str]:
+        """Those of this agent; empty means all."""
+        return self._namespaces
+
     def cares_for(self, app: AppKey) -> bool:
         """Whether an app is in one of our namespaces."""
         return not self._namespaces or app.namespace in self._namespaces

@@ -25,6 +25,7 @@ from gitops_bg.core.groups.members import MemberState, member_state
 from gitops_bg.core.groups.model import GroupKey, VersionStage
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.reporting.events import WARNINGS, GroupEvent
+from gitops_bg.core.groups.reporting.status import orphaned
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.change_set import Change, ChangeSetEntry
 from gitops_bg.core.model.drift import Drift
@@ -96,7 +97,16 @@ class GroupReconciler:
         self._beside.forge.keep_groups(groups)
         self._beside.ledger.keep(groups)
         self._beside.ledger.moved(self._catalog.ledger_at)
-        return groups
+        return dict.fromkeys((*groups, *list(self._records)))  # Those that left main are told so.
+
+    def left_in_cluster(self) -> Iterable[GroupKey] | None:
+        """All live groups that main does not have: they may have left while no agent ran. None while nobody knows what
+        main has.
+        """
+        if not self._catalog.seen or self._catalog.reading.followed.blind:
+            return None
+        groups = self._catalog.reading.groups
+        return [each for each in self._groups.live(self._catalog.namespaces) if each not in groups]
 
     def member(self, app: AppKey) -> Member | None:
         """Where a member belongs, by its folder in main, or by the last one; None for an app that is none."""
@@ -175,6 +185,7 @@ class GroupReconciler:
         facts = self._gatherer.gather(self._catalog.reading, group)
         if facts is None:
             self._contests.drop(group)
+            self._say_left(group)
             return None, None, False  # A group that left main, or a main that does not count, changes nothing.
         now = self._clock()
         for contest in self._contests.end(group, now):
@@ -191,10 +202,7 @@ class GroupReconciler:
         self._beside.forge.take_group(facts, decision.record, now)
         if facts.observed.uid:  # Without an object, nothing is saved.
             self._beside.ledger.submit(group, ledger_batch(decision.record))
-        self._take(group, decision.record)
-        for place in decision.record.state.endpoints:  # Also those whose folder left main while they serve.
-            app = AppKey(group.namespace, member_name(place.service, place.initial_version))
-            self._members.setdefault(app, Member(group, place.initial_version, place.service))
+        self._know(group, decision.record)
         state = decision.record.state
         active, legacy = state.only(VersionStage.ACTIVE), state.only(VersionStage.LEGACY)
         self._metrics.groups.described(group, decision.phase, active, legacy)
@@ -206,6 +214,25 @@ class GroupReconciler:
             if drift is not None:
                 self._tell_of_repair(group, facts.observed.uid, action, drift)
         return decision, measured_by, wrote or bool(decision.actions)
+
+    def _say_left(self, group: GroupKey) -> None:
+        """Say of a group whose folder left main that nobody decides on it any more; what serves, serves on."""
+        reading = self._catalog.reading
+        if reading.followed.blind or group in reading.groups or not self._catalog.seen:
+            return
+        seen = self._groups.seen(group)
+        if seen.body is None:
+            self._records.pop(group, None)
+            return
+        self._groups.save(seen, orphaned(seen.record), reading.followed.commit, self._clock())
+        self._know(group, seen.record)
+
+    def _know(self, group: GroupKey, record: GroupRecord) -> None:
+        """Know the group by its record, and which apps are its members."""
+        self._take(group, record)
+        for place in record.state.endpoints:  # Also those whose folder left main while they serve.
+            app = AppKey(group.namespace, member_name(place.service, place.initial_version))
+            self._members.setdefault(app, Member(group, place.initial_version, place.service))
 
     def _tell_of_repair(self, group: GroupKey, uid: str, action: GroupAction, drift: Drift) -> None:
         """Count a repair, and say it, unless it is one of a fight; of a fight say that it begins."""

@@ -15,6 +15,9 @@ from gitops_bg.core.model.version import AppKey
 
 LOGGER = logging.getLogger(__name__)
 
+_EVERYWHERE = GroupKey("", "")
+"""Stands for all groups of the cluster that nobody knows of yet."""
+
 
 class GroupThread(DueThread[GroupKey]):
     """``wake`` queues apps for a look; ``may_write`` says whether this agent leads."""
@@ -34,10 +37,12 @@ class GroupThread(DueThread[GroupKey]):
         self._wake = wake
         self._may_write = may_write
         self._backoff = backoff
+        self._has_looked_everywhere = False
 
     def main_was_read(self) -> None:
         """Look at every group: main, or the leadership, may have changed."""
-        self.look_at(self._reconciler.groups())
+        first = () if self._has_looked_everywhere else (_EVERYWHERE,)
+        self.look_at((*self._reconciler.groups(), *first))
 
     def app_changed(self, app: AppKey) -> None:
         """Look at the group of a member soon; nothing for any other app."""
@@ -53,8 +58,21 @@ class GroupThread(DueThread[GroupKey]):
         """Look at groups soon."""
         self._work_at(groups, self._clock())
 
+    def _look_everywhere(self) -> None:
+        """Find the groups that left main while no agent ran, once."""
+        try:
+            with guarded("looking for groups that left main"):
+                left = self._reconciler.left_in_cluster()
+            self._has_looked_everywhere = left is not None
+            self.look_at(left or ())
+        except GitopsBgError as error:
+            LOGGER.warning("groups that left main cannot be found: %s", error)
+
     def _work(self, group: GroupKey) -> None:
         if not self._may_write():
+            return
+        if group == _EVERYWHERE:
+            self._look_everywhere()
             return
         try:
             with guarded(f"a look at the group {group}"):

@@ -68,6 +68,21 @@ class GroupCluster:
         body = self._client.get(RELEASE_GROUPS, group.namespace, group.name)
         return SeenGroup(body, load_group_record(body))
 
+    def live(self, namespaces: Collection[str]) -> list[GroupKey]:
+        """All groups that are live in some namespaces (none: all) and ours; none where the cluster lacks the kind."""
+        try:
+            bodies = [body for each in namespaces or ("",) for body in self._client.list(RELEASE_GROUPS, each)]
+        except NotFound:
+            return []
+        return [
+            GroupKey(body["metadata"]["namespace"], body["metadata"]["name"]) for body in bodies if self._is_ours(body)
+        ]
+
+    def _is_ours(self, body: Object) -> bool:
+        """Whether the object names the repository and cluster that this agent follows."""
+        annotations = body["metadata"].get("annotations") or {}
+        return all(annotations.get(name) == value for name, value in self._annotations.items())
+
     def observe(
         self,
         group: GroupKey,
@@ -254,9 +269,7 @@ class GroupCluster:
         """
         for body in self._client.list(RELEASE_GROUPS, group.namespace) if in_main else ():
             key = GroupKey(group.namespace, body["metadata"]["name"])
-            annotations = body["metadata"].get("annotations") or {}
-            is_ours = all(annotations.get(name) == value for name, value in self._annotations.items())
-            if is_ours and key != group and key not in in_main:
+            if self._is_ours(body) and key != group and key not in in_main:
                 yield body
 
     def _former(self, group: GroupKey, body: Object, routes: Iterable[Object]) -> FormerGroup:

@@ -432,3 +432,24 @@ def test_a_release_group_that_somebody_deletes_takes_no_traffic_along(store: Sto
     store.wait("v1A v2C")
     assert {name: store.world.live("services", name) for name in before} == before
     assert store.ask("/cart") == "cart-v1"
+
+
+@pytest.mark.parametrize("while_running", [True, False])
+def test_a_group_whose_folder_left_main_says_so_and_serves_on(store: Store, while_running: bool) -> None:
+    store.begin()
+    remote = store.world.remote
+    if not while_running:
+        store.world.stop()
+    store.world.pull()
+    files = [each for each in (remote.clone / store.folder).rglob("*") if each.is_file()]
+    store.world.publish("No store", {each.relative_to(remote.clone).as_posix(): None for each in files})
+    if not while_running:
+        store.world.restart()
+    store.wait("v1A v2C", "Degraded")
+    assert "the folder of the group left main; v1 serves on" in store.condition("Ready")["message"]
+    assert store.condition("Ready")["status"] == "False"
+    assert store.ask("/cart") == "cart-v1"
+    store.world.wait_idle()
+    for member in ("cart-v1", "auth-v1"):
+        assert store.world.live("bluegreendeployments", member) is not None
+    assert store.selected("cart") == store.selected("cart-v1") != {}
