@@ -12,7 +12,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.spec.app.validation import expected, nearest
+from gitops_bg.spec.app.layout import APP_FILE
+from gitops_bg.spec.app.models import BlueGreenDeployment
+from gitops_bg.spec.app.validation import expected, nearest, place_of
 from gitops_bg.spec.manifests.target import pod_paths, value_at
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document, first_of
@@ -143,14 +145,25 @@ def _wrong_type(document: Document, allowed: list[Any], value: Any, path: Path) 
         _NAMES.get(typing.get_origin(each) or each, "dict_type" if _is_model(each) else "string_type")
         for each in allowed
     ]
-    return document.problem(path, *expected(names, value, document.quoting(path)))
+    return document.problem(path, *expected(names, value, document.quoting(path), path))
 
 
 def _unknown(document: Document, path: Path, known: list[str]) -> Problem:
     close = nearest(str(path[-1]), known)
-    place = ".".join(str(part) for part in path[:-1] if not isinstance(part, int))
-    kind = str(document.value.get("kind", "")).lower()
-    remedy = (
-        f"did you mean {close}?" if close else f"`kubectl explain {f'{kind}.{place}'.strip('.')}` has all there are"
-    )
+    remedy = f"did you mean {close}?" if close else _instead(document, path)
     return document.problem(path, "there is no such field", remedy, at_key=True)
+
+
+def _instead(document: Document, path: Path) -> str:
+    """Where a field belongs that this kind does not have, or where its fields are told."""
+    if path[-2:-1] == ("resources",):
+        return "write it below requests or limits"
+    if len(path) == _IN_SPEC and (ours := place_of(BlueGreenDeployment, str(path[-1]))):
+        return f"write it as {ours} in {APP_FILE}"
+    kind = str(document.value.get("kind", "")).lower()
+    place = ".".join(str(part) for part in path[:-1] if not isinstance(part, int))
+    return f"`kubectl explain {f'{kind}.{place}'.strip('.')}` has all there are"
+
+
+_IN_SPEC = 2
+"""How many parts the path of a field of `spec` has."""

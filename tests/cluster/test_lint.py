@@ -60,7 +60,7 @@ def test_a_target(change: tuple[str, str]) -> None:
 # what more a container has: what is said of it, after its place
 CONTAINERS = {
     "env: [{name: PORT, value: 8080}]": ['env[0].value: expected text, found a number (quote it: "8080")'],
-    "env: {PORT: x}": ["env: expected a list, found a mapping"],
+    "env: {PORT: x}": ["env: expected a list, found a mapping (such as [{name: NAME, value: text}])"],
     "resources: {requests: {cpu: 1, memory: 64Mi}, limits: {cpu: 0.5}}": [],
     "resources: {request: {cpu: 1}}": ["resources.request: there is no such field (did you mean requests?)"],
     "ports: [{containerPort: 8080, name: http}]": [],
@@ -74,7 +74,7 @@ CONTAINERS = {
     "readinessProbe: {httpget: {port: 80}}": ["readinessProbe.httpget: there is no such field (did you mean httpGet?)"],
     "tty: yes please": ["tty: expected true or false, found text (remove the quotes)"],
     "command: [sleep, 5]": ['command[1]: expected text, found a number (quote it: "5")'],
-    "securityContext: [a]": ["securityContext: expected a mapping, found a list"],
+    "securityContext: [a]": ["securityContext: expected a mapping, found a list (write key: value)"],
 }
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gitops_bg.spec.lint.finding import Rule, Severity
 from gitops_bg.spec.lint.rules import RULES
-from tests.spec.lint.test_rules import ROWS, WITHOUT_PORTS
+from tests.spec.lint.test_rules import NEVER_LIVE, ROWS, WITHOUT_PORTS
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "checks.md"
 COMMAND = "python -m tests.documentation --write-docs"
@@ -28,7 +28,10 @@ agent does not look for: Kubernetes would say them later, or nobody
 An app with an error has no notes, because they could be wrong.
 
 """
-_EXAMPLES = {rule: said for rule, _, _, said in reversed(ROWS)} | {"service-without-ports": WITHOUT_PORTS}
+_EXAMPLES = {rule: said for rule, _, _, said in reversed(ROWS)} | {
+    "service-without-ports": WITHOUT_PORTS,
+    "never-live": NEVER_LIVE,
+}
 
 
 def page() -> str:

@@ -19,6 +19,7 @@ from gitops_bg.spec.app.layout import (
     app_of,
     app_of_folder,
     is_manifest,
+    meant_as,
     member_of,
 )
 from gitops_bg.spec.app.load import AppConfig, load_app
@@ -223,7 +224,9 @@ def _no_source(*filenames: str) -> Source:
 def _check_settings(contents: dict[str, File]) -> Iterator[Problem]:
     content = contents.get(SETTINGS_FILE)
     if content is None:
-        yield Problem(SETTINGS_FILE, "is missing", remedy="copy it from repo-template, or run `gitops-bg init`")
+        meant = meant_as(SETTINGS_FILE, contents)
+        remedy = f"rename {meant}" if meant else "copy it from repo-template, or run `gitops-bg init`"
+        yield Problem(SETTINGS_FILE, "is missing", remedy=remedy)
     elif isinstance(content, Problem):
         yield content
     else:

@@ -1,6 +1,6 @@
 """The paths of a configuration repository (DESIGN §3.1), and the names that are allowed in it. Reads no file."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from gitops_bg.core.groups.model import GroupKey
@@ -170,3 +170,13 @@ def is_manifest(filename: str) -> bool:
     (True, False)
     """
     return filename.endswith(MANIFEST_SUFFIXES)
+
+
+def meant_as(name: str, there: Iterable[str]) -> str:
+    """The file that is there under a name that differs from ``name`` in capitals or its suffix; empty where none is.
+
+    >>> meant_as("app.yaml", ["App.yml", "target.yaml"]), meant_as("app.yaml", ["target.yaml"])
+    ('App.yml', '')
+    """
+    wanted = name.rpartition(".")[0].lower()
+    return next((each for each in there if is_manifest(each) and each.rpartition(".")[0].lower() == wanted), "")

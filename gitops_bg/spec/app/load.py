@@ -20,8 +20,10 @@ from gitops_bg.spec.app.layout import (
     APP_FILE,
     DEFAULT_TARGET_FILE,
     PRIMARY_FILE,
+    SETTINGS_FILE,
     folder_of,
     is_read,
+    meant_as,
     member_of,
 )
 from gitops_bg.spec.app.primary import read_primary
@@ -32,12 +34,19 @@ from gitops_bg.spec.groups.layout import ROUTES_FILE
 from gitops_bg.spec.manifests.auxiliary import NO_AUXILIARY_OBJECTS, UNKNOWN, AuxiliaryObjects, Folder, auxiliary_of
 from gitops_bg.spec.manifests.configuration import Configuration
 from gitops_bg.spec.manifests.members import as_own, check_services, implied_app, live_services
-from gitops_bg.spec.manifests.objects import Applied, Object, ServiceObject, check_place, check_supported
+from gitops_bg.spec.manifests.objects import Object, check_place, check_supported, kind_in, model_of
 from gitops_bg.spec.manifests.other_kinds import instead_of_app
 from gitops_bg.spec.manifests.pod_metadata import check_pod_metadata
 from gitops_bg.spec.manifests.references import CONFIG_MAP, SECRET, Named
 from gitops_bg.spec.manifests.service_ports import check_ports, check_service, is_external, ports_in_git
-from gitops_bg.spec.manifests.target import TargetFile, match_labels, read_target, selected_labels, value_at
+from gitops_bg.spec.manifests.target import (
+    TargetFile,
+    match_labels,
+    metadata_of,
+    read_target,
+    selected_labels,
+    value_at,
+)
 from gitops_bg.spec.manifests.tracking import Tracked, track
 from gitops_bg.spec.notifications.alert_providers import Alerting, alerts_of
 from gitops_bg.spec.rendering.templates import unrendered, unrendered_file
@@ -195,8 +204,8 @@ class _Folder:
             providers=self.providers,
             configuration=tuple(self.configuration.values()),
             auxiliary_objects=auxiliary_objects,
-            labels=_metadata_of(target_document, "labels"),
-            annotations=_metadata_of(target_document, "annotations"),
+            labels=metadata_of(target_document, "labels"),
+            annotations=metadata_of(target_document, "annotations"),
             selector=match_labels(target_document) if target else {},
             pin=self._pin(app_document, source) if app_document and spec and spec.revision else None,
             folder=self.folder,
@@ -239,7 +248,7 @@ class _Folder:
         if remedy := instead_of_app(kind := document.value.get("kind")):
             self.problems.append(document.problem(("kind",), f"a {kind} is no app of gitops-bg", remedy))
             return document, None
-        model, problems = validate(models.BlueGreenDeployment, document)
+        model, problems = validate(models.BlueGreenDeployment, document, {SETTINGS_FILE: models.Settings})
         if model is not None:
             place = check_place(document, self.app, model.metadata, named=True)
             problems = (*place, *check_services(document))
@@ -251,12 +260,16 @@ class _Folder:
         if self.member:
             document, _ = read_one(self._path(APP_FILE), implied_app(self.member))
             return replace(document, data=b"") if document else None  # no file has its lines
-        self.problems.append(Problem(self._path(APP_FILE), "is missing", remedy="add it, or delete the folder"))
+        meant = meant_as(APP_FILE, self.files)
+        remedy = f"rename {meant} to {APP_FILE}" if meant else "add it, or delete the folder"
+        self.problems.append(Problem(self._path(APP_FILE), "is missing", remedy=remedy))
         return None
 
     def _target(self, app_document: Document | None, filename: str) -> tuple[Document | None, TargetFile | None]:
         if filename not in self.files:
-            message, remedy = f"{filename} is not in the folder", f"add it to {self.folder}"
+            meant = meant_as(filename, self.files)
+            remedy = f"rename {meant} to {filename}" if meant else f"add it to {self.folder}"
+            message = f"{filename} is not in the folder"
             if app_document and value_at(app_document.value, ("spec", "render")) is not None:
                 remedy = f"run `gitops-bg render {self.app}`, and commit what it writes"
             anchor = app_document or Document(self._path(APP_FILE), None)
@@ -358,14 +371,14 @@ class _Folder:
             self.problems.append(problem)
             return []
         reading = read(self._path(filename), content)
-        holds_texts = any(_kind_of(each.value) in (CONFIG_MAP, SECRET) for each in reading.documents)
+        holds_texts = any(kind_in(each.value) in (CONFIG_MAP, SECRET) for each in reading.documents)
         template = unrendered(self._path(filename), content, reading.problems, holds_texts=holds_texts)
         self.problems.extend(template or reading.problems)
         if template:
             return []
         good: list[tuple[Document, Object]] = []
         for document in reading.documents:
-            found, problems = validate(_model_of(document.value), document)
+            found, problems = validate(model_of(document.value), document)
             if found is not None:
                 problems = tuple(check_supported(document, found))
                 problems += tuple(check_ports(document)) if found.kind == "Service" else ()
@@ -397,17 +410,3 @@ class _Folder:
 def _with(target: TargetFile, tracked: Tracked, source: Source) -> Target:
     refs = (each.ref for each in tracked.configuration)
     return Target(with_configuration(target.snapshot, refs), target.replicas, source)
-
-
-def _metadata_of(document: Document | None, field: str) -> tuple[tuple[str, str], ...]:
-    """The labels or annotations of a document, even if the document is not usable as a whole."""
-    found = value_at(document.value, ("metadata", field)) if document else None
-    return tuple(sorted((str(key), str(value)) for key, value in found.items())) if isinstance(found, Mapping) else ()
-
-
-def _kind_of(written: Any) -> Any:
-    return written.get("kind") if isinstance(written, Mapping) else None
-
-
-def _model_of(written: Any) -> type[Applied]:
-    return ServiceObject if _kind_of(written) == "Service" else Applied

@@ -5,8 +5,8 @@ from types import MappingProxyType
 
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.spec.app.layout import SETTINGS_FILE
-from gitops_bg.spec.app.models import Settings
+from gitops_bg.spec.app.layout import APP_FILE, SETTINGS_FILE
+from gitops_bg.spec.app.models import BlueGreenDeployment, Settings
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.notifications.alert_providers import Alerting, Providers
 from gitops_bg.spec.yaml.reader import read_one
@@ -25,7 +25,7 @@ def new_settings(generation: int) -> bytes:
 def read_settings(data: bytes, file: str = SETTINGS_FILE) -> tuple[Settings | None, tuple[Problem, ...]]:
     """Read the settings; None and the problems where they are invalid."""
     document, problems = read_one(file, data)
-    return validate(Settings, document) if document else (None, problems)
+    return validate(Settings, document, {APP_FILE: BlueGreenDeployment}) if document else (None, problems)
 
 
 def load_settings(data: bytes, file: str = SETTINGS_FILE) -> Settings:

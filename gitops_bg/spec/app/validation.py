@@ -7,8 +7,9 @@ import difflib
 import re
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
@@ -16,8 +17,11 @@ from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError
 from pydantic_core.core_schema import no_info_after_validator_function
 
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.spec.app.forms import remedy_for
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document, first_of, kind_of
+
+Models = Mapping[str, type[BaseModel]]
 
 ModelType = TypeVar("ModelType", bound=BaseModel)
 
@@ -63,13 +67,18 @@ class Conflict(PydanticCustomError):
         return super().__new__(cls, "conflict", "{message}", {"field": field, "message": message, "remedy": remedy})
 
 
-def validate(model: type[ModelType], document: Document) -> tuple[ModelType | None, tuple[Problem, ...]]:
-    """Validate the document as ``model``; None and every problem where it is invalid."""
+def validate(
+    model: type[ModelType], document: Document, others: Models = types.MappingProxyType({})
+) -> tuple[ModelType | None, tuple[Problem, ...]]:
+    """Validate the document as ``model``; None and every problem where it is invalid.
+
+    ``others``: the models of other files, by their names, of whose fields a problem says that they belong there.
+    """
     try:
         return model.model_validate(document.value), ()
     except ValidationError as error:
         details = error.errors(include_url=False, include_input=True, include_context=True)
-        return None, tuple(first_of(_problem(model, document, detail) for detail in details))
+        return None, tuple(first_of(_problem(model, document, detail, others) for detail in details))
 
 
 def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
@@ -81,30 +90,32 @@ def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     return next(iter(difflib.get_close_matches(word, known, n=1, cutoff=cutoff)), "")
 
 
-def expected(kinds: Iterable[str], value: Any, quoting: str) -> tuple[str, str]:
+def expected(kinds: Iterable[str], value: Any, quoting: str, path: Path) -> tuple[str, str]:
     """Message and remedy for a value of a wrong type, by pydantic's names of the expected types; ``quoting`` is the
     remedy where it is to be text (`Document.quoting`).
 
-    >>> expected(["int_type"], "2", "")
+    >>> expected(["int_type"], "2", "", ("replicas",))
     ('expected a whole number, found text', 'remove the quotes')
-    >>> expected(["int_type", "string_type"], [], "")
+    >>> expected(["int_type", "string_type"], [], "", ("port",))
     ('expected a whole number or text, found a list', '')
     """
     names = list(kinds)
-    remedy = _type_remedy(names[0], value, quoting) if len(names) == 1 else ""
+    remedy = _type_remedy(names[0], value, quoting) or _form(names[0], value, path) if len(names) == 1 else ""
     return f"expected {' or '.join(_EXPECTED[kind] for kind in names)}, found {kind_of(value)}", remedy
 
 
-def _problem(model: type[BaseModel], document: Document, detail: ErrorDetails) -> Problem:
+def _problem(model: type[BaseModel], document: Document, detail: ErrorDetails, others: Models) -> Problem:
     path = detail["loc"]
     kind, context = detail["type"], detail.get("ctx", {})
     if kind == "conflict":
         return document.problem((*path, *_path(context["field"])), context["message"], context["remedy"])
     if kind == "extra_forbidden":
-        return _unknown_field(model, document, path)
+        return _unknown_field(model, document, path, others)
     if kind == "missing":
         return document.problem(path, "is required", f"add {path[-1]}")
     message, remedy = _words(kind, context, detail, document.quoting(path))
+    if kind == "string_too_short":
+        remedy = remedy_for(path, "text", "") or remedy
     return document.problem(path, message, remedy)
 
 
@@ -112,11 +123,41 @@ def _path(dotted: str) -> Path:
     return tuple(int(part) if part.isdecimal() else part for part in dotted.split(".") if part)
 
 
-def _unknown_field(model: type[BaseModel], document: Document, path: Path) -> Problem:
+def _unknown_field(model: type[BaseModel], document: Document, path: Path, others: Models) -> Problem:
     known = _fields_at(model, path[:-1])
-    close = nearest(str(path[-1]), known)
+    name = str(path[-1])
+    close = nearest(name, known)
     remedy = f"did you mean {close}?" if close else f"known here: {', '.join(sorted(known))}"
+    if name == "spec" and len(path) == 1:
+        remedy = "write what is below it at the top of the file"
+    elif place := place_of(model, name):
+        remedy = f"write it as {place}"
+    elif in_other := next((f"{place} in {file}" for file, of in others.items() if (place := place_of(of, name))), ""):
+        remedy = f"write it as {in_other}"
     return document.problem(path, "there is no such field", remedy, at_key=True)
+
+
+@cache
+def place_of(model: type[BaseModel], name: str) -> str:
+    """The one place below ``model`` where there is a field of this name, dotted; empty where there is none, or several.
+
+    Not those inside of lists: which item would be meant nobody can tell.
+    """
+    found = [place for place in _places(model, "") if place.rpartition(".")[2] == name]
+    return found[0] if len(found) == 1 else ""
+
+
+def _places(model: type[BaseModel], above: str) -> Iterator[str]:
+    for key, field in model.model_fields.items():
+        place = f"{above}.{field.alias or key}".removeprefix(".")
+        yield place
+        inner = _model_in(field.annotation, into_lists=False)
+        if inner is not None and place.count(".") < _DEEPEST:
+            yield from _places(inner, place)
+
+
+_DEEPEST = 4
+"""Levels at which fields are looked for that stand at a wrong place."""
 
 
 def _words(kind: str, context: Mapping[str, Any], detail: ErrorDetails, quoting: str) -> tuple[str, str]:
@@ -125,7 +166,7 @@ def _words(kind: str, context: Mapping[str, Any], detail: ErrorDetails, quoting:
     if kind == "int_type" and isinstance(value, float):
         return f"expected a whole number, found {value}", ""
     if kind in _EXPECTED:
-        return expected([kind], value, quoting)
+        return expected([kind], value, quoting, detail["loc"])
     known: dict[str, Callable[[], tuple[str, str]]] = {
         "literal_error": lambda: (f"{value!r} is not allowed", f"write {_alternatives(context['expected'])}"),
         "greater_than_equal": lambda: (f"{value} is too small", f"write {context['ge']} or more"),
@@ -149,6 +190,12 @@ def _type_remedy(kind: str, value: Any, quoting: str) -> str:
     return ""
 
 
+def _form(kind: str, value: Any, path: Path) -> str:
+    """How the field is written; empty where the type says it already."""
+    expects = {"list_type": "list"}.get(kind, "dict" if _EXPECTED[kind] == "a mapping" else "text")
+    return remedy_for(path, expects, value) if path and (expects != "text" or value is None) else ""
+
+
 def _fields_at(model: type[BaseModel], path: Path) -> list[str]:
     """The field names of the model at ``path`` below ``model``; items of lists have no name."""
     current = model
@@ -158,9 +205,11 @@ def _fields_at(model: type[BaseModel], path: Path) -> list[str]:
     return [field.alias or name for name, field in current.model_fields.items()]
 
 
-def _model_in(annotation: Any) -> type[BaseModel] | None:
+def _model_in(annotation: Any, *, into_lists: bool = True) -> type[BaseModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    if typing.get_origin(annotation) in (typing.Union, types.UnionType, list, typing.Annotated):
-        return next((found for each in typing.get_args(annotation) if (found := _model_in(each))), None)
+    opened = (typing.Union, types.UnionType, typing.Annotated, *((list,) if into_lists else ()))
+    if typing.get_origin(annotation) in opened:
+        inner = (_model_in(each, into_lists=into_lists) for each in typing.get_args(annotation))
+        return next((found for found in inner if found), None)
     return None

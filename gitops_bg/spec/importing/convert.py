@@ -363,7 +363,7 @@ _NOWHERE = "no-namespace"
 
 def _standing_for(kind: str, name: str, owner: Manifest) -> Manifest:
     """A workload in place of one that is not among the files."""
-    container = {"name": "app", "image": "app"}
+    container = {"name": "app", "image": "app", "ports": [{"containerPort": 80}]}
     template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [container]}}
     spec = {"selector": {"matchLabels": {"app": name}}, "template": template}
     metadata = {"name": name or owner.name, "namespace": owner.namespace}

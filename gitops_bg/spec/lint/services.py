@@ -3,12 +3,13 @@
 import json
 from collections.abc import Iterator
 
-from gitops_bg.core.checks.ports import container_ports, derived_ports
+from gitops_bg.core.checks.ports import NONE, container_ports, derived_ports
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.app.layout import DEFAULT_TARGET_FILE, member_of
 from gitops_bg.spec.lint.app_folder import AppFolder, name_of
 from gitops_bg.spec.lint.finding import error, note
 from gitops_bg.spec.lint.near_names import near
+from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.values import as_map, maps, texts
 
 
@@ -67,14 +68,40 @@ def _node_port_twice(folder: AppFolder) -> Iterator[Problem]:
 
 def _without_ports(folder: AppFolder) -> Iterator[Problem]:
     """A Service that the agent would have to make of the pods' ports, and there are none (`render`)."""
-    if folder.config.primary or not folder.template or derived_ports(json.dumps(folder.template)):
-        return
-    known = {each.service: each.ports for each in folder.config.ports}
-    for name, path, carries in folder.named_services():
-        if name not in folder.config.services and not known.get(name):
+    for name, path, carries in _unmade(folder):
+        if not _is_needed(folder, name):
             message = f"Service {name} ({carries}) is not in Git, and no container declares a port to make it of"
             remedy = f"declare a containerPort, or add a manifest of Service {name} to the folder"
             yield folder.app.problem(path, message, remedy)
+
+
+def _never_live(folder: AppFolder) -> Iterator[Problem]:
+    """The same of live traffic, which then has no way to any version."""
+    for name, path, _ in _unmade(folder):
+        if _is_needed(folder, name):
+            message = f"no version could ever go live: Service {name} says no port, and no container declares one"
+            remedy = (
+                "declare a containerPort, or write the Service with its ports; a worker that nobody calls has no live "
+                "traffic to switch: leave it a Deployment, applied as before"
+            )
+            yield folder.app.problem(path, message, remedy)
+
+
+def _is_needed(folder: AppFolder, name: str) -> bool:
+    """Whether a Service carries live traffic, and none in the cluster may take its place."""
+    spec = folder.config.spec
+    return spec is not None and spec.adopt is None and name in spec.strategy.active_services
+
+
+def _unmade(folder: AppFolder) -> Iterator[tuple[str, Path, str]]:
+    """The Services of which neither a manifest nor a container says a port."""
+    if folder.config.primary or not any(folder.containers()) or derived_ports(json.dumps(folder.template)):
+        return
+    headless = {
+        name for name, each in folder.config.services.items() if as_map(each.get("spec")).get("clusterIP") == "None"
+    }
+    known = {each.service: each.ports for each in folder.config.ports if each.ports != NONE or each.service in headless}
+    yield from (each for each in folder.named_services() if not known.get(each[0]))
 
 
 SERVICE_RULES = (
@@ -83,4 +110,5 @@ SERVICE_RULES = (
     note("service-name", "app.yaml names a Service nearly as one of the folder.", _near_miss),
     error("node-port-twice", "Two Services want the same port of every node.", _node_port_twice),
     note("service-without-ports", "A Service that the agent cannot make.", _without_ports),
+    error("never-live", "No version can ever go live: a Service for live traffic has no port.", _never_live),
 )

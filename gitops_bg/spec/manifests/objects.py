@@ -3,7 +3,7 @@
 Only what this tool relies on is checked; everything else is left to the API server.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -216,3 +216,13 @@ def check_supported(document: Document, found: Object) -> Iterator[Problem]:
         yield document.problem(
             ("apiVersion",), f"{found.api_version} is no version of {found.kind}", f"write {' or '.join(versions)}"
         )
+
+
+def kind_in(written: Any) -> Any:
+    """The kind of an object as written, whatever it is; None where there is none."""
+    return written.get("kind") if isinstance(written, Mapping) else None
+
+
+def model_of(written: Any) -> type[Applied]:
+    """The model of an object of an app's folder beside its own three files."""
+    return ServiceObject if kind_in(written) == "Service" else Applied

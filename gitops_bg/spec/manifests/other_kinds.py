@@ -24,6 +24,7 @@ REMEDIES = {
     "AlertProvider": "move it to alerts/",
     "PromotionPolicy": "move it to policies/",
     "People": "move it to policies/",
+    "BlueGreenDeployment": "it is the app: call the file app.yaml",
     "ReleaseGroup": "move it to groups/<namespace>/<group>/group.yaml",
     "ServiceRoutes": "it belongs to a service of a release group: groups/<namespace>/<group>/<version>/<service>/",
 }

@@ -154,6 +154,12 @@ def value_at(value: Any, path: Path) -> Any:
     return value
 
 
+def metadata_of(document: Document | None, field: str) -> tuple[tuple[str, str], ...]:
+    """The labels or annotations of a document, even if the document is not usable as a whole."""
+    found = value_at(document.value, ("metadata", field)) if document else None
+    return tuple(sorted((str(key), str(value)) for key, value in found.items())) if isinstance(found, Mapping) else ()
+
+
 def match_labels(document: Document | None) -> Mapping[str, str]:
     """The labels with which a valid target selects its pods, each with its value; none without such a selector."""
     if document and _is_of_oam(document):
@@ -218,6 +224,9 @@ def _check_kind(document: Document) -> Iterator[Problem]:
     elif version != expected:
         message = f"a {kind} is of {expected}, {found}"
         yield document.problem(("apiVersion",), message, f"write apiVersion: {expected}")
+    elif kind not in _APIS and version == _APIS["Deployment"]:
+        guess = nearest(kind.capitalize(), APPS_KINDS) or "Deployment"
+        yield document.problem(("kind",), f"{version} has no workload called {kind}", f"write kind: {guess}")
     elif kind not in _APIS and not isinstance(template_of(document.value), Mapping):
         message = f"the target must be a workload with a pod template, and this {kind} has no spec.template"
         yield document.problem(("kind",), message, "name a Deployment, or another workload")

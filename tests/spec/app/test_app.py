@@ -217,7 +217,8 @@ WRONG = {
     ("adopt: {}", ""): "app.yaml:8: spec.adopt: is from a Deployment or from an app (write one of deployment and app)",
     ("adopt: {deployment: web, scaleDown: onsuccess}", ""): "app.yaml:8: spec.adopt.scaleDown: 'onsuccess' is not "
     "allowed (write never, onSuccess or progressively)",
-    ("rollbackWindow: 3", ""): "app.yaml:8: spec.rollbackWindow: expected a mapping, found a number",
+    ("rollbackWindow: 3", ""): "app.yaml:8: spec.rollbackWindow: expected a mapping, found a number "
+    "(such as {revisions: 3})",
     ("target: primary.yaml", ""): "app.yaml:8: spec.target: must name a YAML file in the app's own folder, "
     "such as target.yaml",
     ("target: ../api/target.yaml", ""): "app.yaml:8: spec.target: must name a YAML file in the app's own folder, "

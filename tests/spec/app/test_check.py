@@ -17,11 +17,13 @@ from gitops_bg.spec.app.load import load_app
 from gitops_bg.spec.app.models import Author
 from gitops_bg.spec.app.settings import default_settings, load_settings
 from gitops_bg.spec.yaml.reader import Document
-from tests.spec.texts import APP, SERVICE, SOUND_SERVICE, SOUND_TARGET, TARGET, source_of
+from tests.spec.texts import APP, SERVICE, SOUND_SERVICE, SOUND_TARGET, source_of
+from tests.spec.texts import TARGET as WITHOUT_PORTS
 
 TEMPLATE = Path(__file__).parents[3] / "repo-template"
 SETTINGS = "apiVersion: gitops-bg.dev/v1alpha1\nkind: Settings\n"
 
+TARGET = WITHOUT_PORTS + "          ports: [{containerPort: 8080}]\n"
 GOOD: dict[str, str | Problem] = {
     "gitops-bg.yaml": SETTINGS,
     "README.md": "# hello",

@@ -398,7 +398,7 @@ WRONG_OF_OAM = {
     "is not possible in a PodSpecWorkload (write Always, or remove the field)",
     ("name: web, n", "name: wep, n"): "target.yaml:3: metadata.name: wep is not the name of the folder apps/shop/web "
     "(write web, or rename the folder)",
-    ("{app: web}", "web"): "target.yaml:3: metadata.labels: expected a mapping, found text",
+    ("{app: web}", "web"): "target.yaml:3: metadata.labels: expected a mapping, found text (such as {app: web})",
 }
 
 

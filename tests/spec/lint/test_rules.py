@@ -521,10 +521,30 @@ def test_a_service_that_nothing_could_be_made_of_is_said_once() -> None:
     assert found(files) == [f"service-without-ports: {WITHOUT_PORTS}"]
 
 
+NEVER_LIVE = (
+    "app.yaml:7: spec.strategy.blueGreen.activeService: no version could ever go live: Service web says no port, and "
+    "no container declares one (declare a containerPort, or write the Service with its ports; a worker that nobody "
+    "calls has no live traffic to switch: leave it a Deployment, applied as before)"
+)
+
+
+@pytest.mark.parametrize("spec", ["  ports: []\n", "  type: ClusterIP\n", ""])
+def test_a_worker_without_ports_could_never_go_live(spec: str) -> None:
+    files = changed("target.yaml", (f"          {PORTS}\n          {PROBE}\n", f"          {NUMBER}\n"))
+    files["app.yaml"] = files["app.yaml"].replace("      previewService: web-preview\n", "")
+    live = SERVICES.partition("---")[0].partition("spec:")[0]
+    files["services.yaml"] = live + (f"spec:\n{spec}" if spec else "")
+    assert f"never-live: {NEVER_LIVE}" in found(files)
+    del files["services.yaml"]
+    assert f"never-live: {NEVER_LIVE}" in found(files)
+    files["app.yaml"] += "  adopt: {}\n"
+    assert not any(each.startswith("never-live") for each in found(files)), "the cluster has the Service already"
+
+
 def test_every_rule_has_a_row_and_a_name_of_its_own() -> None:
     names = [rule.name for rule in FOLDER_RULES]
     assert len(set(names)) == len(names) >= 20
-    assert set(names) == {rule for rule, *_ in ROWS} | {"service-without-ports"}
+    assert set(names) == {rule for rule, *_ in ROWS} | {"service-without-ports", "never-live"}
     assert found(GOOD) == []
 
 

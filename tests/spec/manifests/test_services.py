@@ -42,7 +42,8 @@ WRONG = {
     "another Service than activeService (name a second Service)",
     "activeServices: [Web]": "app.yaml:7: spec.strategy.blueGreen.activeServices[0]: 'Web' is not allowed (use a DNS "
     "name: at most 63 small letters, digits and -)",
-    "activeServices: web": "app.yaml:7: spec.strategy.blueGreen.activeServices: expected a list, found text",
+    "activeServices: web": "app.yaml:7: spec.strategy.blueGreen.activeServices: expected a list, found text "
+    '(write a list: begin each item with "- ")',
 }
 
 

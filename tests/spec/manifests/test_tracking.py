@@ -130,7 +130,9 @@ def test_check_has_no_note_on_what_is_copied_or_left_out_on_purpose() -> None:
     files = {
         "gitops-bg.yaml": b"apiVersion: gitops-bg.dev/v1alpha1\nkind: Settings\n",
         "apps/shop/web/app.yaml": APP.encode(),
-        "apps/shop/web/target.yaml": READING.encode(),
+        "apps/shop/web/target.yaml": READING.replace(
+            "  - name: web\n", "  - name: web\n          ports: [{containerPort: 80}]\n"
+        ).encode(),
         "apps/shop/web/settings.yaml": SETTINGS.encode(),
         "apps/shop/web/other.yaml": SETTINGS.replace("name: settings", f"name: other, {LEFT_OUT}").encode(),
     }
