@@ -113,10 +113,9 @@ def _outcome(before: GroupRecord, after: GroupRecord, hooks: tuple[Hook, ...]) -
     With an analysis after the promotion it succeeds when the analysis does. What is refused before requests move has
     failed, too. A rollback that somebody asks for ends none.
     """
-    failed, moving = after.failed, before.transition
+    failed = after.failed
     if failed is not None and failed != before.failed:
-        is_way_back = not failed.moved and moving is not None and moving.kind is TransitionKind.ROLLBACK
-        return ("", "") if is_way_back else (FAILED, failed.target)
+        return FAILED, failed.target
     if refused := _newly_refused(before, after, hooks):
         return FAILED, refused
     run, was = after.analyses.run(AnalysisStage.POST), before.analyses.run(AnalysisStage.POST)
