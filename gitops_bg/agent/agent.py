@@ -115,7 +115,13 @@ class Agent:
         retries: Backoff[AppKey] = Backoff(self._random.random, first=0.05, longest=300.0)
         namespaces = AwaitedNamespaces(self._alarms, self.cluster.is_open, self.wake_apps)
         self._failures = Failures(
-            self.cluster, self.metrics, retries, self._wake_later, clock, await_namespace=namespaces.wait_for
+            self.cluster,
+            self.metrics,
+            retries,
+            self._wake_later,
+            clock,
+            await_namespace=namespaces.wait_for,
+            moves_traffic=lambda app: self._urgency(app) is Urgency.TRAFFIC,
         )
         self.repository = Repository(settings.repository, clock=clock, sleep=self._pause)
         self.catalog = Catalog(self.repository, settings.namespaces, self._remembered_mains, clock)

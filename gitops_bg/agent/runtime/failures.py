@@ -27,12 +27,18 @@ from gitops_bg.core.status.internal_error import internal_error
 LOGGER = logging.getLogger(__name__)
 
 _SLOW = 30.0
+"""Seconds before the next look after a refusal: a right, or a file, does not change by itself."""
+_SOON, _SOON_AT_MOST = 1.0, 5.0
+"""The same where live traffic is to move, at first and later: an API server that has just started refuses what it will
+take a moment later, before it has read who has which rights, and nobody can tell the one refusal from the other.
+"""
 _AFTER_A_BUG = 1.0
 """Seconds before the first look after a bug, which will most likely occur again."""
 
 
 class Failures:
-    """Counts the failures of every app; ``wake_later`` schedules the next look, ``clock`` gives UTC.
+    """Counts the failures of every app; ``wake_later`` schedules the next look, ``clock`` gives UTC. ``moves_traffic``
+    tells whether the live traffic of an app is to move.
 
     ``await_namespace`` has an app looked at once its namespace exists, and may be listed.
     """
@@ -45,6 +51,7 @@ class Failures:
         wake_later: Callable[[Iterable[AppKey], float], None],
         clock: Callable[[], datetime],
         await_namespace: Callable[[AppKey], None],
+        moves_traffic: Callable[[AppKey], bool],
     ) -> None:
         self._cluster = cluster
         self._metrics = metrics
@@ -52,6 +59,7 @@ class Failures:
         self._wake_later = wake_later
         self._clock = clock
         self._await_namespace = await_namespace
+        self._moves_traffic = moves_traffic
         self.apps: set[AppKey] = set()
 
     def succeeded(self, app: AppKey) -> None:
@@ -62,7 +70,7 @@ class Failures:
     def failed(self, app: AppKey, error: GitopsBgError) -> None:
         """Schedule the next look by who must act (DESIGN §10.1): soon, later, or when the file changes."""
         self.apps.add(app)
-        seconds = self._backoff.failed(app, at_least=_at_least(error))
+        seconds = self._seconds(app, error)
         self._wake_later([app], seconds)
         if isinstance(error, NamespaceMissing | NamespaceClosed):
             self._await_namespace(app)
@@ -73,6 +81,12 @@ class Failures:
                 self._cluster.record_event(app, error.reason, str(error), self._clock(), warning=True)
             if isinstance(error, InternalError):
                 self._show(app, error)
+
+    def _seconds(self, app: AppKey, error: GitopsBgError) -> float:
+        """How long to wait before the next look."""
+        if isinstance(error, Refused) and self._moves_traffic(app):
+            return min(_SOON_AT_MOST, self._backoff.failed(app, at_least=_SOON))
+        return self._backoff.failed(app, at_least=_at_least(error))
 
     def _log(self, app: AppKey, error: GitopsBgError, seconds: float) -> None:
         if isinstance(error, InternalError) and error.__cause__ is not None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from gitops_bg.core import names
+from gitops_bg.core.errors import Refused
 from tests.support.cluster.clusters import SandboxCluster
 from tests.support.cluster.paths import replica_sets, services
 from tests.support.cluster.rawapi import MERGE, Json
 from tests.support.scenario import App, Scenario, scenario
+from tests.support.waiting import stretched
 
 
 @pytest.fixture
@@ -79,3 +82,35 @@ def test_live_service_is_repaired_while_a_repair_of_what_serves_is_refused(
     web.wait(lambda: web.condition("Refused")["status"] == "True", "the repair is refused")
     change(web)
     web.wait_live("v2")
+
+
+def test_a_way_back_waits_for_no_right_that_is_back_a_moment_later(
+    world: Scenario, own_sandbox: SandboxCluster
+) -> None:
+    """As of an API server that has just started, which refuses everybody until it has read who has which rights."""
+    world.start()
+    web = world.app().deploy("v1")
+    commit = web.promote("v2")
+    world.wait_idle()
+    own_sandbox.sandbox.faults.refuse("patch", "services", world.namespace)
+    web.revert(commit)
+    web.wait(lambda: web.condition("Refused")["status"] == "True", "the way back is refused")
+    world.wait_idle()
+    own_sandbox.sandbox.faults.clear()
+    began = time.monotonic()
+    web.wait_live("v1")
+    assert time.monotonic() - began < stretched(6)
+
+
+def test_a_refusal_of_what_moves_no_live_traffic_is_not_asked_again_at_once(
+    world: Scenario, own_sandbox: SandboxCluster
+) -> None:
+    agent = world.start()
+    web = world.app().deploy("v1")
+    world.wait_idle()
+    own_sandbox.sandbox.faults.refuse("create", "replicasets", world.namespace)
+    own_sandbox.sandbox.faults.refuse("patch", "replicasets", world.namespace)
+    web.push_image("v2")
+    web.wait(lambda: web.condition("Refused")["status"] == "True", "the candidate is refused")
+    world.wait_idle()
+    assert agent._failures._seconds(web.key, Refused("no right")) >= 30
