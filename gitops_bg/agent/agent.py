@@ -38,7 +38,7 @@ from gitops_bg.agent.reconcile.event_recorder import EventRecorder
 from gitops_bg.agent.reconcile.measurements import MeasurementRunner
 from gitops_bg.agent.reconcile.reconciler import Look, Reconciler
 from gitops_bg.agent.reconcile.secret_reading import secret_reader
-from gitops_bg.agent.reconcile.urgency import Urgency, urgency_of
+from gitops_bg.agent.reconcile.urgency import Urgency, is_to_move_traffic, urgency_of
 from gitops_bg.agent.runtime.alarms import Alarms, scheduler
 from gitops_bg.agent.runtime.awaited_namespaces import AwaitedNamespaces, log_missing
 from gitops_bg.agent.runtime.backoff import Backoff
@@ -121,7 +121,7 @@ class Agent:
             self._wake_later,
             clock,
             await_namespace=namespaces.wait_for,
-            moves_traffic=lambda app: self._urgency(app) is Urgency.TRAFFIC,
+            moves_traffic=self._is_to_move_traffic,
         )
         self.repository = Repository(settings.repository, clock=clock, sleep=self._pause)
         self.catalog = Catalog(self.repository, settings.namespaces, self._remembered_mains, clock)
@@ -428,6 +428,12 @@ class Agent:
         except GitopsBgError:  # Its look says what is wrong.
             return Urgency.AT_REST
 
+    def _is_to_move_traffic(self, app: AppKey) -> bool:
+        try:
+            return is_to_move_traffic(self.cluster.bgd(app), self.catalog.reading.entry(app))
+        except GitopsBgError:  # Its look says what is wrong.
+            return False
+
     def _wake_later(self, apps: Iterable[AppKey], seconds: float) -> None:
         moment = self._clock() + timedelta(seconds=seconds)
         for app in apps:
@@ -555,7 +561,8 @@ class Agent:
 
     def _ignorance_of_main(self) -> Iterable[str]:
         """Why what is known of main may be no longer so: a look was in vain, or two polls went by without an answer."""
-        age, seen, unread = self.catalog.age.total_seconds(), self.catalog.seen, self.catalog.unread
+        look, seen = self.catalog.last_look, self.catalog.seen
+        age, unread = look.age.total_seconds(), look.unread
         if unread:
             yield f"main cannot be read: {unread}"
         elif not seen:

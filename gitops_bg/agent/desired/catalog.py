@@ -7,13 +7,14 @@ app's history says) are answered for the reading that they hold. Decides nothing
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
-from typing import TypedDict, TypeVar
+from datetime import UTC, datetime
+from typing import TypeVar
 
-from gitops_bg.agent.desired.asked_looks import AskedLooks
 from gitops_bg.agent.desired.askers import Askers
 from gitops_bg.agent.desired.lineage import LASTING_POLLS, Followed, Lineage
-from gitops_bg.agent.desired.lookout import LookCounter
+from gitops_bg.agent.desired.looks.asked_looks import AskedLooks
+from gitops_bg.agent.desired.looks.last_look import LastLook
+from gitops_bg.agent.desired.looks.lookout import LookCounter
 from gitops_bg.agent.desired.peers import PeerBoard
 from gitops_bg.agent.desired.people import HeardOf
 from gitops_bg.agent.desired.policing import PolicingFacts
@@ -31,7 +32,6 @@ from gitops_bg.core.model.desired import Desired, Missing, Primary, Target
 from gitops_bg.core.model.git.looks import Looks
 from gitops_bg.core.model.git.main import Knowledge, Main
 from gitops_bg.core.model.git.pulls import PullRequest, PullView
-from gitops_bg.core.model.git.unread import Unread, UnreadReason
 from gitops_bg.core.model.git.verification import SourceVerification
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Record
@@ -56,11 +56,6 @@ class Refresh:
 
     dirty: frozenset[AppKey]
     moved: bool
-
-
-class _UnreadMain(TypedDict):
-    unreachable: str
-    unread_reason: UnreadReason
 
 
 class Catalog:
@@ -100,13 +95,9 @@ class Catalog:
         self._late: set[AppKey] = set()
         self.reading = Reading()
         """The last reading; a decision takes it once."""
-        self.unread: Unread | None = None
-        """Why main cannot be read; None where the last look was answered."""
-        self._clock = clock
-        self._read_at: datetime | None = None
+        self.last_look = LastLook(clock)
         self.verification: SourceVerification | None = None
         """What became of main's signatures at the last look; None where nobody asks for them."""
-        self._unverified = ""
         self.main_refused = ""
         self.refusal_of: Callable[[str], str] = lambda _: ""
         """Why the remote refuses a branch, or empty; set by the writer (`closed_refs`)."""
@@ -132,19 +123,8 @@ class Catalog:
     @property
     def unreachable(self) -> str:
         """The words of the last look that was in vain; empty where it was answered."""
-        return self.unread.words if self.unread else ""
-
-    @property
-    def unread_main(self) -> _UnreadMain:
-        """Why main cannot be read, for status; that its commits are not verified is told apart."""
-        unread = None if self.unreachable == self._unverified else self.unread
-        reason = unread.reason if unread else UnreadReason.UNREACHABLE
-        return {"unreachable": str(unread) if unread else "", "unread_reason": reason}
-
-    @property
-    def age(self) -> timedelta:
-        """How old what is known of main is; none where nothing is known yet."""
-        return self._clock() - self._read_at if self._read_at else timedelta()
+        unread = self.last_look.unread
+        return unread.words if unread else ""
 
     @property
     def commit(self) -> str:
@@ -300,7 +280,7 @@ class Catalog:
         return GitView(
             promotion=reading.promotions.get(app),
             main_refused=self.main_refused,
-            **self.unread_main,
+            **self.last_look.for_status,
             verification=self.verification,
             offer_refused=self._trouble_with(promotion_branch(app)),
             ledger_refused=self._trouble_with(self._repository.settings.state_branch),
@@ -327,7 +307,7 @@ class Catalog:
         moved = self._look(awaited, look)
         if self._repository.follow_approvals(self._reader.follows_approvals()):
             moved = self._look(awaited, look) or moved  # the branches that somebody asks about by now
-        self._read_at = self._clock()
+        self.last_look.was_read()
         dirty, self._late = frozenset(self._late), set()
         return Refresh(dirty | self._lookout.end(), moved)
 
@@ -336,7 +316,7 @@ class Catalog:
         try:
             poll = self._repository.poll()
         except MainNotVerified as error:
-            self.verification, self._unverified = error.verification, str(error)
+            self.verification = error.verification
             raise
         self._reader.note(poll)
         try:
@@ -351,7 +331,7 @@ class Catalog:
         """Read what moved, then replace the reading at once; `_late` keeps the apps concerned."""
         before = self.reading.followed
         if self.verification != poll.verification:
-            self.verification, self._unverified = poll.verification, ""
+            self.verification = poll.verification
             self._late |= self.apps()
         followed = self._lineage.contains(self._lineage.judge(poll, self._reader.generation))
         if poll.moved or not before.commit:
@@ -371,18 +351,6 @@ class Catalog:
             self._late.update(self._rewrite_reports.due(followed.polls, LASTING_POLLS))
         if before.standing != followed.standing:
             self._late |= self.apps()
-
-    def cannot_read(self, error: GitopsBgError) -> bool:
-        """Note why the last look was in vain; return whether that is new."""
-        is_new = self.unreachable != str(error)
-        reason = next((each for each in UnreadReason if each.value == error.reason), UnreadReason.UNREACHABLE)
-        self.unread = Unread(str(error), reason, self.commit, self._read_at)
-        return is_new
-
-    def can_read(self) -> bool:
-        """Note that a look was answered; return whether that is new."""
-        before, self.unread = self.unread, None
-        return before is not None
 
     def awaiting(self) -> frozenset[AppKey]:
         """The apps that wait for a main that the remote is asked for."""

@@ -299,7 +299,7 @@ class GitLoop(BackgroundThread):
         """The remote does not answer: report it, keep serving, schedule a retry."""
         if isinstance(error, InternalError):
             log_bug(error)
-        if self._catalog.cannot_read(error):
+        if self._catalog.last_look.was_in_vain(error, self._catalog.commit):
             what = "main is not read" if isinstance(error, MainNotVerified) else "the Git remote cannot be read"
             LOGGER.warning("%s: %s", what, error)
             self._listener.wake(self._catalog.apps())
@@ -308,7 +308,7 @@ class GitLoop(BackgroundThread):
 
     def _back(self, dirty: frozenset[AppKey]) -> None:
         self._backoff.succeeded("remote")
-        if self._catalog.can_read():
+        if self._catalog.last_look.was_answered():
             LOGGER.info("the Git remote answers again")
             self._closed.forgive()
             with self._changed:

@@ -79,7 +79,7 @@ class GroupGatherer:
         seen = self._groups.seen(group)
         members = observed_members(self._cluster, reading, group, config.desired, seen.record.state)
         live = self._groups.observe(group, seen, config.body, members, reading.groups)
-        observed = replace(live, verification=self._catalog.verification, **self._catalog.unread_main)
+        observed = replace(live, verification=self._catalog.verification, **self._catalog.last_look.for_status)
         policing = self._policing.of(reading, group, config.desired, seen.record.state)
         alerting = reading.alerting
         told = alerts_of(AppKey(group.namespace, group.name), None, alerting.document, alerting)

@@ -39,6 +39,11 @@ def urgency_of(state: AppState | None, entry: Entry | None) -> Urgency:
     return Urgency.CHANGED if changed else Urgency.AT_REST
 
 
+def is_to_move_traffic(state: AppState | None, entry: Entry | None) -> bool:
+    """Whether the live traffic of an app is to move, also where it was decided and could not be carried out."""
+    return state is not None and (state.asks or state.phase in _MOVING or _moves_traffic(state, entry))
+
+
 def _moves_traffic(state: AppState, entry: Entry | None) -> bool:
     """Whether main promotes a version that does not serve, or its target goes back to one that served before."""
     if entry is None:

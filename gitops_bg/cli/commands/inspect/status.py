@@ -8,12 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gitops_bg.cli.errors import ObjectNotFound, UsageError
-from gitops_bg.cli.exit_codes import NOT_SEEN, OK
-from gitops_bg.cli.options.durations import positive_seconds, spoken
-from gitops_bg.cli.options.options import App, LiveOptions
-from gitops_bg.cli.session.live_session import LiveSession, access
-from gitops_bg.cli.session.seen_commit import (
+from gitops_bg.cli.clone.seen_commit import (
     ASK_AGAIN,
     SEEN_WITHIN,
     SeenCommit,
@@ -21,6 +16,11 @@ from gitops_bg.cli.session.seen_commit import (
     is_in_clone,
     named_commit,
 )
+from gitops_bg.cli.errors import ObjectNotFound, UsageError
+from gitops_bg.cli.exit_codes import NOT_SEEN, OK
+from gitops_bg.cli.options.durations import positive_seconds, spoken
+from gitops_bg.cli.options.options import App, LiveOptions
+from gitops_bg.cli.session.live_session import LiveSession, access
 from gitops_bg.cli.views.condition_meanings import drawn, json_of
 from gitops_bg.cli.views.exit_status import Standing, standing_of
 from gitops_bg.cli.views.output import Output

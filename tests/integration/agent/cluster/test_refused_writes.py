@@ -84,21 +84,28 @@ def test_live_service_is_repaired_while_a_repair_of_what_serves_is_refused(
     web.wait_live("v2")
 
 
-def test_a_way_back_waits_for_no_right_that_is_back_a_moment_later(
-    world: Scenario, own_sandbox: SandboxCluster
+@pytest.mark.parametrize(("forward", "tag"), [(False, "v1"), (True, "v3")], ids=["back", "forward"])
+def test_live_traffic_waits_for_no_right_that_is_back_a_moment_later(
+    world: Scenario, own_sandbox: SandboxCluster, forward: bool, tag: str
 ) -> None:
     """As of an API server that has just started, which refuses everybody until it has read who has which rights."""
     world.start()
     web = world.app().deploy("v1")
     commit = web.promote("v2")
+    if forward:
+        web.push_image("v3")
+        web.wait_offered("v3")
     world.wait_idle()
     own_sandbox.sandbox.faults.refuse("patch", "services", world.namespace)
-    web.revert(commit)
-    web.wait(lambda: web.condition("Refused")["status"] == "True", "the way back is refused")
+    if forward:
+        web.merge_promotion("v3")
+    else:
+        web.revert(commit)
+    web.wait(lambda: web.condition("Refused")["status"] == "True", "the switch is refused")
     world.wait_idle()
     own_sandbox.sandbox.faults.clear()
     began = time.monotonic()
-    web.wait_live("v1")
+    web.wait_live(tag)
     assert time.monotonic() - began < stretched(6)
 
 

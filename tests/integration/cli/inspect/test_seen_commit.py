@@ -8,7 +8,7 @@ from threading import Timer
 
 import pytest
 
-from gitops_bg.cli.session import seen_commit
+from gitops_bg.cli.clone import seen_commit
 from tests.integration.cli.conftest import Cli
 from tests.support.scenario import App, Scenario
 from tests.support.waiting import eventually
