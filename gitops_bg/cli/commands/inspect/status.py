@@ -8,14 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gitops_bg.cli.clone.seen_commit import (
-    ASK_AGAIN,
-    SEEN_WITHIN,
-    SeenCommit,
-    head_of_clone,
-    is_in_clone,
-    named_commit,
-)
+from gitops_bg.cli.clone.head import head_of_clone, is_in_clone, named_commit
 from gitops_bg.cli.errors import ObjectNotFound, UsageError
 from gitops_bg.cli.exit_codes import NOT_SEEN, OK
 from gitops_bg.cli.options.durations import positive_seconds, spoken
@@ -24,6 +17,7 @@ from gitops_bg.cli.session.live_session import LiveSession, access
 from gitops_bg.cli.views.condition_meanings import drawn, json_of
 from gitops_bg.cli.views.exit_status import Standing, standing_of
 from gitops_bg.cli.views.output import Output
+from gitops_bg.cli.views.watching.seen_commit import ASK_AGAIN, SEEN_WITHIN, SeenCommit
 from gitops_bg.cli.views.watching.watch_changes import changes
 from gitops_bg.cluster.api.kinds import APPS
 from gitops_bg.core.model.version import AppKey

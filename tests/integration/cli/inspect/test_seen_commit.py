@@ -8,8 +8,9 @@ from threading import Timer
 
 import pytest
 
-from gitops_bg.cli.clone import seen_commit
+from gitops_bg.cli.views.watching import seen_commit
 from tests.integration.cli.conftest import Cli
+from tests.support.git.remote import GitRemote
 from tests.support.scenario import App, Scenario
 from tests.support.waiting import eventually
 
@@ -109,12 +110,22 @@ def test_a_head_that_is_not_pushed_is_not_waited_for(cli: Cli, clone: App) -> No
 def test_a_clone_of_another_repository_says_nothing_of_its_head(
     cli: Cli, clone: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clone.scenario.remote.run("remote", "set-url", "origin", "https://git.example.com/somebody/else.git")
+    other = GitRemote(tmp_path / "other")
+    other.write("README.md", "hello")
+    other.commit("First")
+    other.push()
+    monkeypatch.chdir(other.clone)
     result = cli.run("status", str(clone.key))
     assert result.stderr == ""
     assert cli.run("status", str(clone.key), "--until-seen", code=2)
     monkeypatch.chdir(tmp_path)
     assert "is no commit of a clone here" in cli("status", str(clone.key), "--commit", "HEAD", code=2)
+
+
+def test_a_clone_by_way_of_a_proxy_is_known_by_its_content(cli: Cli, clone: App) -> None:
+    clone.push_image("v2")
+    clone.scenario.remote.run("remote", "set-url", "origin", "https://git-proxy.example.com/shop/config.git")
+    assert "waiting for the promotion branch" in cli("status", str(clone.key), "--until-asked", code=6)
 
 
 def test_a_main_that_cannot_be_read_is_never_healthy_for_status(

@@ -4,57 +4,22 @@ In a clone of the repository that the app follows it is HEAD, once HEAD was push
 look, and answers in the status; who may not ask waits for its polls.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gitops_bg.cli.clone.user_git import asked, repository_url, succeeds
-from gitops_bg.cli.errors import UsageError
+from gitops_bg.cli.clone.head import decided_from, has
 from gitops_bg.cli.session.live_session import LiveSession
 from gitops_bg.cluster.api.errors import Forbidden
-from gitops_bg.core import names
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.alike.git_reachable import GIT_REACHABLE
-from gitops_bg.repo.git.address import repository_name
-from gitops_bg.spec.app.layout import APP_FILE, folder_of
 from gitops_bg.spec.glance import conditions_of
 
 SEEN_WITHIN = 60.0
 """Seconds in which an agent that runs, and can read main, has read a commit that was pushed."""
 ASK_AGAIN = 3.0
 """Seconds after which the agent is asked again, where main lacked the commit: a forge may be late."""
-
-_MAIN, _BRANCH = "main", f"{names.GROUP}/branch"
-_FULL = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-
-
-def named_commit(text: str) -> str:
-    """Return the commit that a person means, in full. Raises `UsageError`."""
-    found = asked("rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}")
-    if found or _FULL.fullmatch(text):
-        return found or text
-    raise UsageError(f"--commit: {text} is no commit of a clone here; write its 40 digits, or run it in the clone")
-
-
-def head_of_clone(body: Mapping[str, Any]) -> tuple[str, str]:
-    """Return HEAD of the clone here, if it is one of the repository that a live app follows and HEAD is on its branch;
-    and, where HEAD is not there yet, a note that says so.
-    """
-    annotations = body["metadata"].get("annotations") or {}
-    followed, origin = annotations.get(names.REPOSITORY, ""), asked("remote", "get-url", "origin")
-    if not followed or not origin or repository_name(repository_url(origin)) != followed:
-        return "", ""
-    head, branch = asked("rev-parse", "--verify", "--quiet", "HEAD"), annotations.get(_BRANCH) or _MAIN
-    if not head or succeeds("merge-base", "--is-ancestor", head, f"refs/remotes/origin/{branch}"):
-        return head, ""
-    return "", f"HEAD ({head[:10]}) is not on {branch} of origin: what follows is about {branch} as the agent reads it"
-
-
-def is_in_clone(app: AppKey) -> bool:
-    """Whether HEAD of the clone here has an app."""
-    return succeeds("cat-file", "-e", f"HEAD:{folder_of(app)}/{APP_FILE}")
 
 
 @dataclass
@@ -104,10 +69,5 @@ class SeenCommit:
         """Whether the agent has decided on a main with the commit: it says so, or what it decided on has it."""
         if self._answer(status).get("contains") is True:
             return True
-        main = (status.get("record") or {}).get("main") or {}
-        decided = str(main.get("commit", ""))
-        return bool(decided) and (decided == self.wanted or _has(decided, self.wanted))
-
-
-def _has(commit: str, wanted: str) -> bool:
-    return bool(_FULL.fullmatch(commit)) and succeeds("merge-base", "--is-ancestor", wanted, commit)
+        decided = decided_from(status)
+        return bool(decided) and (decided == self.wanted or has(decided, self.wanted))
