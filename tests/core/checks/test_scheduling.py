@@ -14,6 +14,7 @@ from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import PodView
 from gitops_bg.core.model.record import Record, Restart
 from gitops_bg.core.status.conditions import conditions_of
+from gitops_bg.core.status.meanings import AUTHOR, NOBODY, demands, meaning_of, troubles
 from gitops_bg.core.status.timers import wake_at
 from gitops_bg.core.world import World
 from tests.core.records import record_of
@@ -21,6 +22,7 @@ from tests.core.worlds import EARLIER, NOW, SECOND, active, candidate, decided, 
 
 PORTS = "0/2 nodes are available: 2 node(s) didn't have free ports for the requested pod ports."
 CPU = "0/2 nodes are available: 2 Insufficient cpu."
+PULL = 'ImagePullBackOff: Back-off pulling image "registry.example/web:9"'
 V2 = f"v2 ({short(digest(2))})"
 JUST_NOW, LATE = NOW - 5 * SECOND, NOW - 60 * SECOND
 
@@ -72,6 +74,11 @@ SAID: dict[str, tuple[tuple[PodView, ...], str]] = {
     "two have none": (
         (pod("a", unschedulable=CPU), pod("b", unschedulable=CPU)),
         f"2 of its pods have no node: {CPU}",
+    ),
+    "one cannot pull its image": ((pod("a"), pod("b", waiting=PULL)), f"1 of its pods cannot start: {PULL}"),
+    "no node comes before no image": (
+        (pod("a", waiting=PULL), pod("b", unschedulable=CPU)),
+        f"1 of its pods has no node: {CPU}",
     ),
     "one that is going": ((pod("a", unschedulable=CPU, leaving=True),), ""),
     "another version's": ((pod("a", of=1, unschedulable=CPU),), ""),
@@ -130,3 +137,26 @@ def test_what_failed_is_told_with_the_reason() -> None:
 )
 def test_the_engine_looks_when_the_version_is_late_and_again_while_a_pod_has_no_node(of: World, at: datetime) -> None:
     assert wake_at(of) == at
+
+
+def test_an_image_that_cannot_be_pulled_is_said_by_phase_condition_and_gate_and_nobody_is_told_to_wait():
+    state = late(pod("a", waiting=PULL))
+    decision, said = decided(state), f"{V2} waits: 1 of its pods cannot start: {PULL}"
+    assert condition(state, "Healthy") == (False, "Progressing", said)
+    assert condition(state, "CandidateReady") == (False, "PodsWaiting", said)
+    assert condition(state, "Progressing") == (None, "PodsWaiting", said)
+    assert PULL in availability(decision.gates).reason
+    (asked,) = demands(decision.conditions)
+    assert meaning_of(asked.type, asked.reason).who == AUTHOR
+    assert not [one for one in troubles(decision.conditions) if meaning_of(one.type, one.reason).who == NOBODY]
+    assert wake_at(state) == NOW + 60 * SECOND
+
+
+def test_a_quota_that_is_full_is_said_before_pods_that_merely_come_up():
+    full = pods(2, 3, 1, failure='FailedCreate: pods "web-2" is forbidden: exceeded quota: small')
+    state = world(active(1), rising(2, waiting_since=JUST_NOW), sets=(pods(1), full))
+    status, reason, message = condition(state, "CandidateReady")
+    assert (status, reason) == (False, "PodsRefused")
+    assert "exceeded quota" in message
+    assert condition(state, "Healthy")[2] == message
+    assert {one.type for one in demands(decided(state).conditions)} == {"CandidateReady", "ReplicaFailure"}
