@@ -102,11 +102,15 @@ def succeeds(*arguments: str) -> bool:
 
 def _run(*arguments: str, seconds: float, **environment: str) -> subprocess.CompletedProcess[str] | None:
     """Run git; None where it is not installed or does not answer in time."""
-    theirs = {name: value for name, value in os.environ.items() if name in _THEIRS or not name.startswith("GIT_")}
-    env = theirs | environment
+    env = users_environment() | environment
     try:
         return subprocess.run(
             ["git", *arguments], capture_output=True, text=True, timeout=seconds, check=False, env=env
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
+
+
+def users_environment() -> dict[str, str]:
+    """Return the environment of the user's git: theirs, without what names another repository than the one here."""
+    return {name: value for name, value in os.environ.items() if name in _THEIRS or not name.startswith("GIT_")}

@@ -4,14 +4,16 @@ It only reads; each verb does its own writing.
 """
 
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.lineage import main_of, main_of_live
 from gitops_bg.agent.reconcile.facts import Facts, gather
 from gitops_bg.agent.reconcile.peer_facts import knowing_one_another, wants_peers
 from gitops_bg.cli.clone.said_once import with_said_once
+from gitops_bg.cli.clone.user_credentials import with_users_git
 from gitops_bg.cli.errors import ObjectNotFound, UsageError
 from gitops_bg.cli.options.options import ClusterOptions, GitOptions, PlaceOptions
 from gitops_bg.cli.session.connect import open_repository
@@ -89,21 +91,27 @@ class Session(LiveSession):
     def _opened(self) -> tuple[Location, Repository]:
         """The first location that has its witness, and its repository. Raises `UsageError` where none has."""
         for location in self._locations:
-            repository = open_repository(location.git, self._stack, self._author, with_ledger=self._with_ledger)
-            if self._is_at(location, repository):
+            read = partial(self._read, location.witness)
+            repository = with_users_git(location.git, read, self._stack, pushes=self._author is not None)
+            if repository is not None:
                 return location, repository
-            repository.close()
         raise UsageError(self._locations[0].otherwise)
 
-    def _is_at(self, location: Location, repository: Repository) -> bool:
-        try:
-            if repository.poll().rewritten:  # no agent acted on what this person's mirror saw earlier
-                repository.accept(repository.head)
-        except BranchMissing:
-            if location.witness:
-                return False
-            raise
-        return not location.witness or repository.contains(location.witness)
+    def _read(self, witness: str, git: GitOptions) -> Repository | None:
+        """Return the repository, fetched now; None where main lacks the witness of a location."""
+        with ExitStack() as closing:
+            repository = open_repository(git, closing, self._author, with_ledger=self._with_ledger)
+            try:
+                if repository.poll().rewritten:  # no agent acted on what this person's mirror saw earlier
+                    repository.accept(repository.head)
+            except BranchMissing:
+                if witness:
+                    return None
+                raise
+            if witness and not repository.contains(witness):
+                return None
+            self._stack.push(closing.pop_all())
+            return repository
 
     def catalog(self, namespaces: Iterable[str] = (), records: Iterable[Record] | None = None) -> Catalog:
         """Return the apps in main, read now; without namespaces, all apps. ``records`` replace the live ones."""
