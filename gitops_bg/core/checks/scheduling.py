@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.spec import PreviewSwitch
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World
 
@@ -39,6 +40,8 @@ class StuckCause(StrEnum):
     UNSCHEDULABLE = "unschedulable"
     WAITING = "waiting"
     """Their containers do not start."""
+    AT_GATE = "at gate"
+    """They run, and nobody has set one of their ``readinessGates``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,9 @@ def stuck(world: World, version: Version) -> Stuck | None:
         return Stuck(StuckCause.UNSCHEDULABLE, f"{len(homeless)} of its pods {has} no node: {homeless[0]}")
     if waiting := [pod.waiting for pod in pods if pod.waiting]:
         return Stuck(StuckCause.WAITING, f"{len(waiting)} of its pods cannot start: {waiting[0]}")
+    if gated := [pod.shut_gate for pod in pods if pod.shut_gate]:
+        wait = "waits" if len(gated) == 1 else "wait"
+        return Stuck(StuckCause.AT_GATE, f"{len(gated)} of its pods {wait} for the readiness gate {gated[0]}")
     return None
 
 
@@ -70,8 +76,36 @@ def why_stuck(world: World, version: Version) -> str:
     return found.message if found else ""
 
 
-def remedy_for(unschedulable: str) -> str:
-    """What helps pods that have no node; empty where we know nothing better than the scheduler's words."""
-    if _FREE_PORTS not in unschedulable:
+def waits_for_room(world: World) -> bool:
+    """Whether a version that is wanted lacks pods because a quota refuses them, or because no node takes them."""
+    wanted = (each for each in world.record.versions if not each.retiring)
+    return any(_waits_for_room(world, version) for version in wanted)
+
+
+def _waits_for_room(world: World, version: Version) -> bool:
+    view, found = world.replica_set(version.digest), stuck(world, version)
+    crowded = found is not None and found.cause in (StuckCause.REFUSED, StuckCause.UNSCHEDULABLE)
+    return crowded and view is not None and view.replicas > view.available
+
+
+def remedy_for(world: World, found: Stuck | None) -> str:
+    """What helps pods that do not come up; empty where we know nothing better than the words of who keeps them."""
+    if found is None:
+        return ""
+    if found.cause is StuckCause.AT_GATE:
+        return _remedy_for_gate(world)
+    if _FREE_PORTS not in found.message:
         return ""
     return "two versions with one hostPort need a node for each pod of both: add nodes, or remove hostPort"
+
+
+def _remedy_for_gate(world: World) -> str:
+    """A load balancer sets a readiness gate once a Service selects the pods."""
+    strategy, app = world.spec.strategy, world.spec.app
+    if strategy.preview_service is None:
+        wanted = "previewService and previewSwitch: immediate"
+    elif strategy.preview_switch is PreviewSwitch.ON_READY:
+        wanted = "previewSwitch: immediate"
+    else:
+        return f"what sets it must know Service {strategy.preview_service}; `gitops-bg tree {app}` shows its pods"
+    return f"what sets it may wait until a Service selects the pods: write {wanted} in strategy.blueGreen of app.yaml"

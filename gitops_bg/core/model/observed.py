@@ -81,6 +81,8 @@ class PodView:
     """Why no node takes it, in the words of the scheduler; empty where it has one."""
     waiting: str = ""
     """Why its containers do not start, in the words of the kubelet; empty where they do, or are about to."""
+    shut_gate: str = ""
+    """The first of its ``readinessGates`` that nobody has set although its containers are ready; empty where none."""
 
 
 @dataclass(frozen=True, slots=True)

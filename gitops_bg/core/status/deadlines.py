@@ -156,7 +156,7 @@ def _unseen(world: World) -> Iterator[Deadline]:
             yield Deadline(GateKind.AVAILABILITY, version, "its progress deadline", late_at, shown=False)
             why = "its pods are late, and asked why"
             yield Deadline(GateKind.AVAILABILITY, version, why, pods_listed_at(version), shown=False)
-    if any(pod.unschedulable or pod.waiting for pod in world.observed.pods or ()):
+    if any(pod.unschedulable or pod.waiting or pod.shut_gate for pod in world.observed.pods or ()):
         yield _hidden(GateKind.AVAILABILITY, "pods that do not come up are looked at again", world.now + LOOK_AGAIN)
     behind = world.candidate if world.incoming else None
     for gate in gates_before_commit(world, behind) if behind else ():

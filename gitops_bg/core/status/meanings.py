@@ -115,6 +115,12 @@ _STUCK: Mapping[str, Meaning] = {
     "PodsWaiting": Meaning(
         STAYS, AUTHOR, "correct what its pods name: an image, a command, a ConfigMap; and push", _EXPLAIN
     ),
+    "PodsAtGate": Meaning(
+        STAYS,
+        AUTHOR,
+        "let what sets their readiness gate see them: previewSwitch: immediate in app.yaml, with a previewService",
+        _EXPLAIN,
+    ),
     "PodsRefused": Meaning(
         STAYS, OPERATOR, "make room for its pods: a quota, a policy or a webhook refuses them", _TREE
     ),

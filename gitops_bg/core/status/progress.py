@@ -16,6 +16,7 @@ STUCK_REASONS = {
     StuckCause.REFUSED: "PodsRefused",
     StuckCause.UNSCHEDULABLE: "PodsUnschedulable",
     StuckCause.WAITING: "PodsWaiting",
+    StuckCause.AT_GATE: "PodsAtGate",
 }
 """The reasons of Progressing and CandidateReady while something keeps the pods of a version from coming up."""
 _PAUSES = {

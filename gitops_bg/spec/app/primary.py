@@ -146,13 +146,16 @@ def _ports_in(services: Mapping[str, Any]) -> Iterator[ServicePorts]:
 def _edited_by_hand(document: Document, app: AppKey, snapshot: Snapshot) -> Problem:
     return document.problem(
         ("digest",),
-        f"what is below it has the digest {snapshot.digest}: it was edited by hand, or merged badly",
+        f"what is below it has the digest {snapshot.digest}: it was edited by hand or by a bot, or merged badly",
         _remedy(app),
     )
 
 
 def _remedy(app: AppKey) -> str:
-    return f"revert the edit, change target.yaml instead, and run `gitops-bg promote {app}`"
+    return (
+        f"revert the edit, change target.yaml instead, and run `gitops-bg promote {app}`; "
+        f"leave {PRIMARY_FILE} out of what bots change (docs/how-to/ci.md)"
+    )
 
 
 def _utc(moment: datetime | None) -> datetime | None:

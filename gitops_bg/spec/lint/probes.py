@@ -95,6 +95,22 @@ def _no_readiness_probe(folder: AppFolder) -> Iterator[Problem]:
             )
 
 
+def _readiness_gate(folder: AppFolder) -> Iterator[Problem]:
+    preview, switch = folder.blue_green.get("previewService"), folder.blue_green.get("previewSwitch", "onReady")
+    gates = maps(folder.pod.get("readinessGates"))
+    if folder.target is None or (preview and switch == "immediate"):
+        return
+    for place, gate in gates:
+        message = f"{gate.get('conditionType')} may be set only once a Service selects the pods, as load balancers do; "
+        if preview:
+            message += "the preview Service selects those of a candidate once they are ready: each would wait for the other"
+            remedy = "write previewSwitch: immediate in strategy.blueGreen of app.yaml"
+        else:
+            message += "without a previewService none selects those of a candidate"
+            remedy = "write previewService and previewSwitch: immediate in strategy.blueGreen of app.yaml"
+        yield folder.target.problem((*folder.pod_path, "readinessGates", place), message, remedy)
+
+
 def _reached(folder: AppFolder) -> Iterator[Container]:
     """The containers that Services reach: by the ports that they declare; where none declares any, the only one."""
     running = [each for each in folder.containers() if each.group == MAIN]
@@ -162,6 +178,7 @@ PROBE_RULES = (
     note(
         "readiness-probe", "A container gets requests before anybody asked whether it can answer.", _no_readiness_probe
     ),
+    note("readiness-gate", "A candidate may wait for ever for what a load balancer says of its pods.", _readiness_gate),
     note("ready-too-late", "No pod can be ready before the rollout has failed.", _ready_too_late),
     error("prestop-sleep", "A pod would be killed while it still waits for its last requests.", _sleeps_too_long),
 )

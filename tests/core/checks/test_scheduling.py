@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -13,11 +14,13 @@ from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import PodView
 from gitops_bg.core.model.record import Record, Restart
+from gitops_bg.core.model.spec import PreviewSwitch
 from gitops_bg.core.status.conditions import conditions_of
 from gitops_bg.core.status.meanings import AUTHOR, NOBODY, demands, meaning_of, troubles
 from gitops_bg.core.status.timers import wake_at
 from gitops_bg.core.world import World
 from tests.core.records import record_of
+from tests.core.simulation import manual
 from tests.core.worlds import EARLIER, NOW, SECOND, active, candidate, decided, digest, pods, rising, world
 
 PORTS = "0/2 nodes are available: 2 node(s) didn't have free ports for the requested pod ports."
@@ -104,6 +107,31 @@ def test_two_versions_with_one_host_port_are_told_what_helps() -> None:
     assert gate.remedy == remedy_for(PORTS)
     assert "remove hostPort" in gate.remedy
     assert remedy_for(CPU) == remedy_for("") == ""
+
+
+GATED = pod("b", shut_gate="target-health.elbv2.k8s.aws/web")
+
+
+@pytest.mark.parametrize(
+    ("strategy", "remedy"),
+    [
+        ({}, "write previewSwitch: immediate in strategy.blueGreen of app.yaml"),
+        ({"preview_service": None}, "write previewService and previewSwitch: immediate in strategy"),
+        ({"preview_switch": PreviewSwitch.IMMEDIATE}, "what sets it must know Service web-preview"),
+    ],
+    ids=("the preview waits for them", "nothing selects them", "it is as it should be"),
+)
+def test_pods_that_wait_for_a_load_balancer_say_so_and_what_to_write(strategy: dict[str, Any], remedy: str) -> None:
+    seen = late(pod("a"), GATED)
+    seen = replace(seen, spec=manual(**strategy))
+    gate = availability(decided(seen).gates)
+    assert gate.reason == (
+        "waiting for its 3 pods to become available; "
+        "1 of its pods runs, and waits for the readiness gate target-health.elbv2.k8s.aws/web"
+    )
+    assert remedy in gate.remedy
+    failed = replace(seen, record=late(pod("a"), GATED, failure="ProgressDeadlineExceeded", since=EARLIER).record)
+    assert condition(failed, "Progressing")[2].endswith("for the readiness gate target-health.elbv2.k8s.aws/web")
 
 
 def test_a_version_that_main_names_waits_for_nodes_as_well() -> None:

@@ -5,6 +5,8 @@ from datetime import timedelta
 
 import pytest
 
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.observed import PodView
 from gitops_bg.core.model.record import Hold, Switch
 from gitops_bg.core.model.record import SwitchKind as L
 from gitops_bg.core.model.spec import Suspension
@@ -12,11 +14,24 @@ from gitops_bg.core.model.version import Stage
 from gitops_bg.core.transitions.versions.retention import archive, follow_delays
 from gitops_bg.core.transitions.versions.versions import choose_candidate
 from tests.core.simulation import deployed, manual
-from tests.core.worlds import EARLIER, NOW, SECOND, active, candidate, digest, legacy, rising, service, world
+from tests.core.worlds import EARLIER, NOW, SECOND, active, candidate, digest, legacy, pods, rising, service, world
 
 HELD = {"holds": (Hold(digest(2), "5xx", NOW),)}
 DELAYS = {
-    "superseded: scaleDownDelaySeconds": (world(active(1), candidate(2), wants=3), 300),
+    "superseded: it never served": (world(active(1), candidate(2), wants=3), 30),
+    "cancelled: it never served": (world(active(1), candidate(2), wants=1), 30),
+    "superseded: abortScaleDownDelaySeconds": (
+        world(active(1), candidate(2), wants=3, spec=manual(abort_scale_down_delay_seconds=120)),
+        120,
+    ),
+    "superseded, where aborted ones stay for ever": (
+        world(active(1), candidate(2), wants=3, spec=manual(abort_scale_down_delay_seconds=None)),
+        0,
+    ),
+    "superseded after it had served: scaleDownDelaySeconds": (
+        world(active(1), candidate(2, activated_at=EARLIER, left_at=EARLIER), wants=3),
+        300,
+    ),
     "superseded before its pods came up: at once": (world(active(1), rising(2), wants=3), 0),
     "cancelled before its pods came up: at once": (world(active(1), rising(2), wants=1), 0),
     "held before its pods came up: it stays to be looked at": (world(active(1), rising(2), record=HELD), 30),
@@ -25,7 +40,10 @@ DELAYS = {
         world(active(1), candidate(2), record=HELD, spec=manual(abort_scale_down_delay_seconds=None)),
         None,
     ),
-    "superseded, never": (world(active(1), candidate(2), wants=3, spec=manual(scale_down_delay_seconds=None)), None),
+    "superseded, where what served stays for ever": (
+        world(active(1), candidate(2), wants=3, spec=manual(scale_down_delay_seconds=None)),
+        30,
+    ),
 }
 
 
@@ -150,6 +168,40 @@ ARCHIVED = {
         {1},
     ),
 }
+
+FULL = {"failure": "FailedCreate: exceeded quota: pods=9"}
+NOWHERE = PodView("p", "p", short(digest(4)), EARLIER, unschedulable="0/3 nodes are available: 3 Insufficient cpu.")
+NEVER_SERVED = {"retiring": True, "scale_down_at": NOW + 30 * SECOND}
+CROWDED = (legacy(1), active(2), candidate(3, **NEVER_SERVED), rising(4))
+
+
+@pytest.mark.parametrize(
+    ("newest", "seen", "numbers"),
+    [
+        ({"available": 1}, {}, set()),
+        ({"available": 1, **FULL}, {}, {3}),
+        ({"available": 0}, {"pods": (NOWHERE,)}, {3}),
+        ({"available": 3, **FULL}, {}, set()),
+    ],
+    ids=("its pods start", "a quota is full", "no node has room", "it has all it needs"),
+)
+def test_what_never_served_makes_room_at_once_for_what_waits_for_it(newest, seen, numbers):
+    sets = (pods(1), pods(2), pods(3), pods(4, **newest))
+    state = archive(world(*CROWDED, sets=sets, observed=seen))
+    assert {each.number for each in state.record.versions if each.stage is Stage.ARCHIVED} == numbers
+
+
+def test_versions_pushed_in_a_row_leave_no_pods_for_the_delay_of_what_served():
+    """An image updater that pushed twelve tags left twelve versions warm for ten minutes."""
+    sim = deployed(manual(scale_down_delay_seconds=600))
+    for number in range(2, 14):
+        sim.later(seconds=20)
+        sim.push(str(number))
+        sim.settle()
+    assert {tag for tag, size in sizes(sim).items() if size} == {"1", "11", "12", "13"}
+    sim.later(seconds=31)
+    sim.settle()
+    assert {tag for tag, size in sizes(sim).items() if size} == {"1", "13"}
 
 
 @pytest.mark.parametrize("name", ARCHIVED)

@@ -236,8 +236,11 @@ def test_what_is_wrong_with_a_primary(change: tuple[str, str]) -> None:
 
 def test_a_primary_edited_by_hand_is_told_what_to_do() -> None:
     (problem,) = load(primary=PRIMARY.replace("1.0.0", "1.0.1")).problems
-    assert problem.message.endswith("it was edited by hand, or merged badly")
-    assert problem.remedy == "revert the edit, change target.yaml instead, and run `gitops-bg promote shop/web`"
+    assert problem.message.endswith("it was edited by hand or by a bot, or merged badly")
+    assert problem.remedy == (
+        "revert the edit, change target.yaml instead, and run `gitops-bg promote shop/web`; "
+        "leave primary.yaml out of what bots change (docs/how-to/ci.md)"
+    )
 
 
 def test_a_digest_of_a_newer_release_is_taken_as_it_is() -> None:

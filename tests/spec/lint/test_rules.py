@@ -235,6 +235,14 @@ ROWS: list[tuple[str, str, Change, str]] = [
         "started (add a readinessProbe, so that traffic waits until it can answer)",
     ),
     (
+        "readiness-gate",
+        "target.yaml",
+        (LAST, f"{LAST}      readinessGates: [{{conditionType: target-health.elbv2.k8s.aws/web}}]\n"),
+        P % 16 + "readinessGates[0]: target-health.elbv2.k8s.aws/web may be set only once a Service selects the pods, "
+        "as load balancers do; the preview Service selects those of a candidate once they are ready: each would wait "
+        "for the other (write previewSwitch: immediate in strategy.blueGreen of app.yaml)",
+    ),
+    (
         "ready-too-late",
         "target.yaml",
         ("port: http}}", "port: http}, initialDelaySeconds: 600}"),
@@ -558,10 +566,6 @@ SOUND: list[tuple[str, Change]] = [
     ("target.yaml", (REQUESTS, "resources: {requests: {cpu: 1}, limits: {cpu: 1000m, memory: 1G}}")),
     ("target.yaml", (PROBE, "readinessProbe: {grpc: {port: 8080}, successThreshold: 3}")),
     ("target.yaml", (PROBE, "readinessProbe: {tcpSocket: {port: 8080}, initialDelaySeconds: 599}")),
-    (
-        "target.yaml",
-        (f"          {PROBE}\n{LAST}", "      readinessGates: [{conditionType: a.example/ok}]\n"),
-    ),
     ("target.yaml", (LAST, LAST + SIDECAR % "command: [sleep, inf]")),
     ("target.yaml", (LAST, LAST + SIDECAR % "ports: [{name: metrics, containerPort: 9090}]")),
     (
@@ -606,6 +610,23 @@ SOUND: list[tuple[str, Change]] = [
 @pytest.mark.parametrize(("file", "change"), SOUND, ids=lambda each: str(each)[:40])
 def test_what_is_no_mistake_is_not_called_one(file: str, change: Change) -> None:
     assert found(changed(file, change)) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("previewService: web-preview", "previewService: web-preview\n      previewSwitch: immediate"), []),
+        (("      previewService: web-preview\n", ""), ["without a previewService none selects those of a candidate"]),
+    ],
+    ids=("they are shown at once", "nothing shows them"),
+)
+def test_a_readiness_gate_needs_a_service_that_selects_the_pods_of_a_candidate_at_once(change, said) -> None:
+    files = changed("app.yaml", change)
+    gate = f"{LAST}      readinessGates: [{{conditionType: cloud.google.com/load-balancer-neg-ready}}]\n"
+    files["target.yaml"] = files["target.yaml"].replace(LAST, gate)
+    names = [each for each in found(files) if each.startswith("readiness-gate")]
+    assert len(names) == len(said)
+    assert all(wanted in each for wanted, each in zip(said, names, strict=True))
 
 
 ODD = ("5", "[5]", "{a: 5}", "null", "[{name: 5}]")

@@ -108,7 +108,17 @@ def _view(pod: Object) -> PodView:
         leaving="deletionTimestamp" in metadata,
         unschedulable=_unschedulable(conditions),
         waiting=_waiting(pod.get("status") or {}),
+        shut_gate=_shut_gate(pod, conditions),
     )
+
+
+def _shut_gate(pod: Object, conditions: Iterable[Object]) -> str:
+    """The first readiness gate that keeps a pod from being ready, whose containers are
+    (https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-readiness-gate).
+    """
+    true = {each["type"] for each in conditions if each["status"] == "True"}
+    gates = (str(each["conditionType"]) for each in pod["spec"].get("readinessGates") or ())
+    return next((each for each in gates if each not in true), "") if "ContainersReady" in true else ""
 
 
 def _unschedulable(conditions: Iterable[Object]) -> str:

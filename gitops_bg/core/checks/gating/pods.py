@@ -2,7 +2,7 @@
 
 from gitops_bg.core.checks.adoption.onboarding import leak_to, until_no_leak
 from gitops_bg.core.checks.hooks.queries import awaits_confirmation
-from gitops_bg.core.checks.scheduling import remedy_for, why_stuck
+from gitops_bg.core.checks.scheduling import Stuck, remedy_for, stuck
 from gitops_bg.core.checks.sizes import is_scaled_to_zero, needed_to_switch, wanted_size
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.digest import short
@@ -24,11 +24,11 @@ def candidate_available(world: World, version: Version) -> GateResult:
         return _shut(world, "its pods come up once every confirm-rollout hook has said yes")
     if leaking := _leaking(world, version):
         return leaking
-    missing = why_stuck(world, version)
+    found = stuck(world, version)
     if version.failure:
-        return _shut(world, f"{version.failure}: its {size} pods did not become available", missing)
+        return _shut(world, f"{version.failure}: its {size} pods did not become available", found)
     reason = f"waiting for its {size} pods to become available" if size else "no pods of it are wanted now"
-    return _shut(world, reason, missing)
+    return _shut(world, reason, found)
 
 
 def enough_available(world: World, version: Version) -> GateResult:
@@ -40,7 +40,7 @@ def enough_available(world: World, version: Version) -> GateResult:
         return _AVAILABLE
     if is_scaled_to_zero(world):
         return _shut(world, _AT_ZERO)
-    return _shut(world, f"waiting for {needed} available pods", why_stuck(world, version))
+    return _shut(world, f"waiting for {needed} available pods", stuck(world, version))
 
 
 def endpoints_ready(world: World, version: Version) -> GateResult:
@@ -60,8 +60,8 @@ def _leaking(world: World, version: Version) -> GateResult | None:
     return _shut(world, f"its pods come up once {until_no_leak(world, service)}")
 
 
-def _shut(world: World, reason: str, missing: str = "") -> GateResult:
-    """A shut gate; ``missing`` says which pods have no node."""
-    app, known = world.spec.app, remedy_for(missing)
+def _shut(world: World, reason: str, found: Stuck | None = None) -> GateResult:
+    """A shut gate; ``found`` says what keeps the pods from coming up."""
+    app, known = world.spec.app, remedy_for(world, found)
     remedy = known or f"`gitops-bg tree {app}` shows its pods; `kubectl describe` them if they do not come up"
-    return GateResult(GateKind.AVAILABILITY, False, f"{reason}; {missing}" if missing else reason, remedy=remedy)
+    return GateResult(GateKind.AVAILABILITY, False, f"{reason}; {found.message}" if found else reason, remedy=remedy)

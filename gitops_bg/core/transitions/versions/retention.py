@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core.checks.draining import may_still_serve
+from gitops_bg.core.checks.scheduling import waits_for_room
 from gitops_bg.core.checks.versions import is_live
 from gitops_bg.core.model.stages import StageEvent, stage_after
 from gitops_bg.core.model.version import Retirement, Version
@@ -37,21 +38,25 @@ def follow_delays(world: World) -> World:
 def _deadline(world: World, version: Version, since: datetime, *, aborted: bool) -> datetime | None:
     """When a retired version is archived. None: never, or when the verdict on its successor is known.
 
-    With a delay of 0 seconds, at once. A candidate whose pods did not come up is archived at once as well: nobody goes
-    back to it. An aborted one stays for inspection.
+    With a delay of 0 seconds, at once. Nobody goes back to what never served (decision 101): one that was superseded or
+    cancelled stays no longer than an aborted one, and goes at once where its pods did not come up, or where an aborted
+    one stays for ever to be inspected.
     """
     if world.record.keeps_warm(version.digest):
         return None
-    if not (version.was_active or aborted or version.available_since):
-        return since
     strategy = world.spec.strategy
-    seconds = strategy.abort_scale_down_delay_seconds if aborted else strategy.scale_down_delay_seconds
+    if version.was_active and not aborted:
+        seconds = strategy.scale_down_delay_seconds
+    else:
+        seconds = strategy.abort_scale_down_delay_seconds
+        if not aborted and (seconds is None or not version.available_since):
+            return since
     return None if seconds is None else since + timedelta(seconds=seconds)
 
 
 def archive(world: World) -> World:
     """Archive versions whose delay is over, at 0 pods. Up to the limit they keep their delay: what one would go back to
-    before what never served, the newest first.
+    before what never served, the newest first. What never served makes room at once for what waits for it.
     """
     if world.suspended:
         return world
@@ -63,11 +68,11 @@ def archive(world: World) -> World:
     )
     limit = world.spec.strategy.scale_down_delay_revision_limit
     warm = retiring if limit is None else retiring[:limit]
-    needed = _on_call(world)
+    needed, crowded = _on_call(world), waits_for_room(world)
     for version in retiring:
-        if version.digest != needed and (
-            version not in warm or (version.scale_down_at and version.scale_down_at <= world.now)
-        ):
+        late = version.scale_down_at is not None and version.scale_down_at <= world.now
+        in_the_way = crowded and not version.was_active
+        if version.digest != needed and (version not in warm or late or in_the_way):
             world = _archive(world, version)
     return world
 
