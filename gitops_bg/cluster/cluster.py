@@ -290,6 +290,11 @@ class Cluster:
         """The record of an app; the empty one where there is none yet."""
         return load(self._reader.app(app))
 
+    def record_was_edited(self, app: AppKey) -> bool:
+        """Whether somebody edited the record of an app: then it has none, until the next save."""
+        state = self._reader.app(app)
+        return state is not None and state.edited
+
     def observe(self, app: AppKey, config: AppConfig | None, record: Record, now: datetime | None = None) -> Observed:
         """The live state of an app; Git's part stays empty. ``config`` None: the folder left main; ``now`` None: nobody
         asks why pods are late.

@@ -9,6 +9,7 @@ import pytest
 from gitops_bg.agent.desired.reading import Entry
 from gitops_bg.agent.reconcile.urgency import Urgency, urgency_of
 from gitops_bg.cluster.manifests.operator_requests import annotation_of
+from gitops_bg.cluster.manifests.record_seal import sealed
 from gitops_bg.cluster.observation.project import app_state
 from gitops_bg.cluster.observation.states import AppState
 from gitops_bg.core.model.desired import Primary, Target
@@ -42,7 +43,7 @@ def live(
     served = list(activations) if isinstance(activations, tuple) else activations
     record = {"traffic": traffic, "activations": served, "request": answered, "requestsBefore": before}
     record["main"] = {"commit": OLD, "tree": OLD} if main is None else main
-    status = {"phase": phase, "record": record}
+    status = {"phase": phase, "record": sealed(record)}
     return app_state({"metadata": {**metadata, "annotations": annotations}, "spec": {}, "status": status})
 
 

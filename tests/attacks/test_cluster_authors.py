@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gitops_bg.cluster.manifests.record_seal import SEAL, sealed, was_edited
 from gitops_bg.core import names
 from tests.attacks.conftest import Siege, besieged
 from tests.support.cluster.clusters import TestCluster
@@ -76,13 +77,28 @@ def _annotate(cluster: TestCluster, app: App, annotations: dict[str, str | None]
 
 
 @pytest.mark.parametrize("kind", RECORDS)
-def test_record_that_is_none_is_its_apps_condition_and_the_command_in_it_mends_it(kind: str, siege: Siege) -> None:
+def test_record_that_is_none_is_made_anew(kind: str, siege: Siege) -> None:
     cluster, web = siege.world.cluster, siege.web
     status = f"{_path(web, names.KIND)}/status"
     cluster.patch(status, {"status": {"record": None}})
     web.wait(lambda: web.status.get("record"), "the record is made anew")
     cluster.patch(status, {"status": {"record": None}})
     cluster.patch(status, {"status": {"record": RECORDS[kind]}})
+    siege.bystander_goes_on()
+    siege.world.advance(0)
+    web.wait(lambda: not was_edited(web.status) and web.record.epoch, "the record is made anew")
+    web.wait(lambda: web.condition("Available")["status"] == "True", "the app is as it was")
+    assert web.condition("InternalError")["status"] == "Unknown"
+    assert web.live_tag() == "v1"
+
+
+def test_record_of_a_release_that_nobody_here_can_read_is_left_alone_and_the_command_forgets_it(siege: Siege) -> None:
+    cluster, web = siege.world.cluster, siege.web
+    status = f"{_path(web, names.KIND)}/status"
+    before = {key: value for key, value in web.status["record"].items() if key != SEAL}
+    newer = sealed({**before, "versions": [{"of": "another release"}]})
+    cluster.patch(status, {"status": {"record": None}})
+    cluster.patch(status, {"status": {"record": newer}})
     siege.bystander_goes_on()
     condition = web.wait_condition("InternalError")
     assert condition["reason"] == "RecordUnreadable"
@@ -135,4 +151,5 @@ def test_all_of_it_is_outlived_by_a_restart(siege: Siege) -> None:
     _annotate(siege.world.cluster, siege.web, dict.fromkeys(ANNOTATIONS, BRACKETS))
     siege.world.cluster.patch(f"{_path(siege.web, names.KIND)}/status", {"status": {"record": {"sequence": "x"}}})
     siege.outlives_a_restart()
-    siege.web.wait_condition("InternalError")
+    siege.web.wait(lambda: not was_edited(siege.web.status) and siege.web.record.epoch, "the record is made anew")
+    assert siege.web.live_tag() == "v1"

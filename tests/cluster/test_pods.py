@@ -34,7 +34,9 @@ class OnePod:
     ids=("none", "one that nobody set", "its containers are not ready", "the second of two", "set"),
 )
 def test_a_pod_says_which_readiness_gate_it_waits_for(gates: list[str], true: tuple[str, ...], said: str) -> None:
-    conditions = [{"type": each, "status": "True" if each in true else "False"} for each in ("ContainersReady", "Ready")]
+    conditions = [
+        {"type": each, "status": "True" if each in true else "False"} for each in ("ContainersReady", "Ready")
+    ]
     conditions += [{"type": each, "status": "True"} for each in true if each in (ALB, NEG)]
     pod = {
         "metadata": {"name": "a", "uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"},

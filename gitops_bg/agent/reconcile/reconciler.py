@@ -42,6 +42,10 @@ from gitops_bg.core.status.rollout_events import new_entries
 
 LOGGER = logging.getLogger(__name__)
 
+_MADE_ANEW = (
+    "somebody edited the record in the status: it counts as lost, and was made anew from primary.yaml, the ledger and "
+    "the cluster; take the right to write bluegreendeployments/status from whoever does"
+)
 MOST_PASSES = 12
 """After this many writing passes in a row an app goes to the end of the queue, so that others get their turn."""
 
@@ -190,7 +194,11 @@ class Reconciler:
 
     def _act(self, facts: Facts, decision: Decision) -> bool:
         """Save the record, then carry out the actions in order, see `act`."""
+        was_edited = self._cluster.record_was_edited(facts.app)
         saved = not decision.silent and self._save(facts, decision)
+        if saved and was_edited:
+            self._recorder.event(facts.app, Notice.RECORD_MADE_ANEW, _MADE_ANEW, warning=True)
+            LOGGER.warning("%s", _MADE_ANEW, extra=fields(app=facts.app, reason=Notice.RECORD_MADE_ANEW))
         if saved:
             self._catalog.record_saved(facts.app, facts.record, decision.record)
             results = facts.observed.measurements

@@ -12,6 +12,7 @@ from sys import intern
 from gitops_bg.cluster.api.kinds import CONFIG_MAPS, SECRETS, Kind, Object
 from gitops_bg.cluster.manifests import anti_affinity, ephemeral_metadata, own_pods
 from gitops_bg.cluster.manifests.operator_requests import requests_of
+from gitops_bg.cluster.manifests.record_seal import RECORD, without_edited
 from gitops_bg.cluster.manifests.render import pod_template, version_labels
 from gitops_bg.cluster.observation.additions import added_to_service, additions_to_pods
 from gitops_bg.cluster.observation.drift import contains
@@ -147,14 +148,16 @@ def slice_state(body: Object, _known: SliceState | None = None) -> SliceState:
 
 def app_state(body: Object, _known: AppState | None = None) -> AppState:
     """The state of a BlueGreenDeployment."""
-    annotations, status = body["metadata"].get("annotations") or {}, body.get("status") or {}
-    record = kept if isinstance(kept := status.get("record"), dict) else {}
+    annotations, live = body["metadata"].get("annotations") or {}, body.get("status") or {}
+    status = without_edited(live)
+    record = status.get(RECORD) or {}
     request = annotations.get(names.REQUEST, "")
     return AppState(
         meta=meta_of(body),
         spec=_compact(body.get("spec") or {}),
         status=PackedJson.of(status),
-        recorded="record" in status,
+        recorded=RECORD in live,
+        edited=status is not live,
         phase=intern(phase) if isinstance(phase := status.get("phase"), str) else "",
         main=_main_in(record),
         traffic=intern(traffic) if isinstance(traffic := record.get("traffic"), str) else "",

@@ -175,6 +175,8 @@ class AppState:
     branch: str = ""
     claimed_by: str = ""
     """Which other repository claims it."""
+    edited: bool = False
+    """Somebody edited the record in its status, so that it has none."""
 
     def has_served(self, digest: str) -> bool:
         """Whether live traffic ever went to a version, as far as the record remembers. Unpacks the status."""

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from gitops_bg.cluster.api.kinds import Object
+from gitops_bg.cluster.manifests.record_seal import RECORD, sealed, without_edited
 from gitops_bg.cluster.observation.states import AppState
 from gitops_bg.cluster.reporting.analysis_status import runs_of
 from gitops_bg.core.errors import InvalidInput
@@ -45,18 +46,19 @@ _COUNTS = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
 def load(state: AppState | None) -> Record:
     """The record in the status; the empty one where there is none yet.
 
-    Raises `RecordUnreadable` where somebody else wrote an invalid record.
+    Raises `RecordUnreadable` where an agent of another release wrote one that this one cannot read.
     """
     return record_in(state.status.read()) if state is not None else Record()
 
 
 def record_in(status: Object) -> Record:
-    """The record in a parsed status. Raises as `load`."""
-    record = status.get("record")
+    """The record in a parsed status; the empty one where there is none that an agent wrote. Raises as `load`."""
+    record = without_edited(status).get(RECORD)
     try:
         return from_json(Record, record) if record else Record()
     except InvalidInput as error:
-        raise RecordUnreadable(f"the record in the status of this app cannot be read: {error}") from error
+        said = f"the record in the status of this app is of a release that this one cannot read: {error}"
+        raise RecordUnreadable(said) from error
 
 
 def status_of(generation: int, live: Object, decision: Decision, now: datetime) -> Object:
@@ -93,7 +95,7 @@ def status_of(generation: int, live: Object, decision: Decision, now: datetime) 
     handled = _handled(live, decision)
     conditions = list(conditions_with_times(_live_conditions(live), decision.conditions, generation, now))
     answered = {"handledLook": handled} if handled else {}
-    return {**said.stored(), **answered, "conditions": conditions, "record": to_json(record)}
+    return {**said.stored(), **answered, "conditions": conditions, RECORD: sealed(to_json(record))}
 
 
 def _handled(live: Object, decision: Decision) -> Object | None:

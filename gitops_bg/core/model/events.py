@@ -235,6 +235,7 @@ class Notice(StrEnum):
     CONFLICT = "Conflict"
     CONTESTED = "Contested"
     CONTEST_ENDED = "ContestEnded"
+    RECORD_MADE_ANEW = "RecordMadeAnew"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -316,6 +317,10 @@ NOTICES: Mapping[Notice, NoticeRow] = {
         severity=WARN,
     ),
     Notice.CONTEST_ENDED: NoticeRow(when="nobody has changed that object for a while"),
+    Notice.RECORD_MADE_ANEW: NoticeRow(
+        when="somebody edited the record in the status: it was made anew from Git, the ledger and the cluster",
+        severity=WARN,
+    ),
 }
 """Every notice, in the order of the names; docs/reference/events.md has the same table."""
 

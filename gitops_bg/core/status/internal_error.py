@@ -19,7 +19,9 @@ STATUS_WHILE_BROKEN: Mapping[str, bool] = {"Healthy": False, READY: False, RECON
 
 
 class RecordUnreadable(InternalError):
-    """The record in the status is not valid: somebody else wrote to it. Only a person may allow to forget it."""
+    """An agent of another release wrote the record in the status, and this one cannot read it. Only a person may allow
+    to forget it.
+    """
 
     reason = "RecordUnreadable"
 
@@ -29,7 +31,8 @@ def internal_error(app: AppKey, error: GitopsBgError) -> Condition:
     patch = f"""kubectl patch bgd {app.name} -n {app.namespace} --subresource=status --type=merge"""
     anew = f"""{patch} -p '{{"status":{{"record":null}}}}'"""
     if isinstance(error, RecordUnreadable):
-        return Condition(INTERNAL_ERROR, True, "RecordUnreadable", f"{error}. To have it made anew from Git: {anew}")
+        said = f"{error}. Run that release, or have it made anew from Git: {anew}"
+        return Condition(INTERNAL_ERROR, True, "RecordUnreadable", said)
     if isinstance(error, Exhausted):
         return Condition(INTERNAL_ERROR, True, "InternalError", f"{error}. The agent tries again")
     said = (

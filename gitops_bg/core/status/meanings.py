@@ -283,7 +283,7 @@ MEANINGS: Meanings = {
     ("InternalError", "RecordUnreadable"): Meaning(
         "stays as it is: the agent does nothing about this app",
         PLATFORM,
-        "run the command in the message: the record is made anew",
+        "run the release that wrote the record, or the command in the message, which makes it anew",
         "gitops-bg reconcile {app}",
     ),
     ("ReplicaFailure", "NoFailure"): CALM,

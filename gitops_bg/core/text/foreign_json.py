@@ -104,6 +104,15 @@ def reread_json(text: str | bytes) -> Any:
         return json.loads(text)
 
 
+def sorted_json(value: Any) -> bytes:
+    """The JSON of a value with sorted keys: the same bytes for the same content.
+
+    >>> sorted_json({"b": [1, True], "a": None})
+    b'{"a":null,"b":[1,true]}'
+    """
+    return msgspec.json.encode(value, order="sorted")
+
+
 def depth_of(text: str) -> int:
     """How many levels of brackets a text has, outside of strings.
 

@@ -116,8 +116,8 @@ class BlueGreen(Model):
     )
     abort_scale_down_delay_seconds: Delay = Field(
         30,
-        description="How long a candidate keeps its pods after it was aborted, superseded or cancelled: seconds, or, of "
-        'an aborted one, "never". Default 30; 0 is at once. Where a newer one waits for room, all go at once.',
+        description="How long a candidate keeps its pods after it was aborted, superseded or cancelled: seconds, or, "
+        'of an aborted one, "never". Default 30; 0 is at once. Where a newer one waits for room, all go at once.',
     )
 
     expire_after_seconds: Positive | None = Field(

@@ -103,7 +103,9 @@ def _readiness_gate(folder: AppFolder) -> Iterator[Problem]:
     for place, gate in gates:
         message = f"{gate.get('conditionType')} may be set only once a Service selects the pods, as load balancers do; "
         if preview:
-            message += "the preview Service selects those of a candidate once they are ready: each would wait for the other"
+            message += (
+                "the preview Service selects those of a candidate once they are ready: each would wait for the other"
+            )
             remedy = "write previewSwitch: immediate in strategy.blueGreen of app.yaml"
         else:
             message += "without a previewService none selects those of a candidate"
