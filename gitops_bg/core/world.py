@@ -15,7 +15,7 @@ from gitops_bg.core.model.desired import Desired, Missing, Target
 from gitops_bg.core.model.digest import is_genuine, same_snapshot, short
 from gitops_bg.core.model.observed import AuxiliaryView, Observed, ReplicaSetView, ServiceView
 from gitops_bg.core.model.record import Event, FormerService, LedgerEntry, Part, Record, SwitchKind
-from gitops_bg.core.model.spec import AppSpec, DeletionPolicy, Release
+from gitops_bg.core.model.spec import SCALE_DOWN_DELAY_SECONDS, AppSpec, DeletionPolicy, Release
 from gitops_bg.core.model.version import Snapshot, Source, Stage, Version
 from gitops_bg.core.text.images import tags_between
 from gitops_bg.core.way_back import leads_back, may_return_without_gates
@@ -335,16 +335,23 @@ class World:
                 yield view.name, view
 
     def follows(self, former: FormerService) -> bool:
-        """Whether a Service that Git no longer names still moves with live traffic."""
+        """Whether a Service that Git no longer names for live traffic still moves with it."""
         until = self.followed_until(former)
-        return until is None or self.now < until
+        return not former.preview and (until is None or self.now < until)
+
+    def is_followed(self, name: str) -> bool:
+        """Whether a Service carried live traffic until of late, and still moves with it, whatever it is named for."""
+        return any(each.name == name and self.follows(each) for each in self.record.routing.former_services)
 
     def followed_until(self, former: FormerService) -> datetime | None:
         """When a former Service stops to follow: a whole delay after it left Git.
 
-        None while it is in Git, or where the delay has no end.
+        None while it is in Git, or where the delay has no end. One that is to show the preview has one: the default.
         """
-        seconds = self.spec.strategy.scale_down_delay_seconds
+        strategy = self.spec.strategy
+        seconds = strategy.scale_down_delay_seconds
+        if seconds is None and former.name == strategy.preview_service:
+            seconds = SCALE_DOWN_DELAY_SECONDS
         return former.left_at + timedelta(seconds=seconds) if former.left_at and seconds is not None else None
 
     def is_selected(self, digest: str) -> bool:

@@ -1,18 +1,19 @@
 """A record lost during an emergency: what the ledger and traffic still say of it (DESIGN §4.7)."""
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from gitops_bg.core.engine import decide
-from gitops_bg.core.model.actions import ApplyService, SwitchTraffic
+from gitops_bg.core.model.actions import ApplyService, ScaleDeployment, SwitchTraffic
 from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.git.looks import Awaited
-from gitops_bg.core.model.observed import ServiceView
-from gitops_bg.core.model.record import Cause, Hold, Lift, Record
-from gitops_bg.core.model.spec import Adoption, Suspension
+from gitops_bg.core.model.observed import DeploymentView, ServiceView
+from gitops_bg.core.model.record import Adopted, Cause, Hold, Lift, Record
+from gitops_bg.core.model.spec import Adoption, ScaleDown, Suspension
 from gitops_bg.core.world import World
 from tests.core.simulation import manual, template
 from tests.core.worlds import EARLIER, NOW, digest, pods, primary, service, target, world
@@ -202,3 +203,22 @@ def test_a_hand_over_that_was_half_way_goes_on() -> None:
     assert record.routing.switch.to_digest == digest(1)
     to_another = replace(adopting, desired=replace(adopting.desired, primary=primary(2)))
     assert decided(to_another).routing.traffic == digest(1)
+
+
+def test_the_deployment_that_an_app_was_adopted_from_is_left_as_it_is_once_the_record_was_lost() -> None:
+    """Found so: its owner had scaled it up again, the object was deleted, and the agent took its pods once more."""
+    state = lost(live=2, held=3)
+    adopted = Adoption("old", ScaleDown.PROGRESSIVELY)
+    taken = replace(state.observed.active_service, before=(("app", "web"),))  # type: ignore[type-var]
+    pods_of_its_owner = DeploymentView("old", 3, (("app", "web"),), available=3)
+    state = replace(
+        state,
+        spec=replace(state.spec, adopt=adopted),
+        observed=replace(state.observed, active_service=taken, deployment=pods_of_its_owner),
+    )
+    decision = decide(state.spec, state.desired, state.observed, state.record, NOW)
+    assert decision.record.adopted == Adopted("old", left=True)
+    later = decide(state.spec, state.desired, state.observed, decision.record, NOW + timedelta(days=1))
+    assert not [each for each in (*decision.actions, *later.actions) if isinstance(each, ScaleDeployment)]
+    said = next(each for each in later.conditions if each.type == "Adopting")
+    assert said.message.endswith("before the record of this app was made anew: its pods are left as they are")

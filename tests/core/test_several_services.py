@@ -222,6 +222,7 @@ def test_while_suspended_nothing_else_is_repaired(web, grpc):
 # --- a Service that app.yaml names no longer ---
 
 RENAMED = manual(active_service="web2")
+SHOWS_IT = manual(active_service="web2", preview_service="web")
 LEFT = FormerService("web", NOW)
 
 
@@ -244,9 +245,26 @@ NOTED = {
     "nobody knows whether it is": (renamed(None, desired={"whole": False}), (FormerService("web"),)),
     "somebody deleted it": (renamed(view=None), ()),
     "it is somebody else's by now": (renamed(service={"ours": False}), ()),
-    "it is the preview Service by now": (
-        replace(renamed(), spec=manual(active_service="web2", preview_service="web")),
+    "it is to show the preview: it follows first": (replace(renamed(None), spec=SHOWS_IT), (LEFT,)),
+    "likewise, whatever its manifest in Git says": (
+        replace(renamed(desired={"ports": (ServicePorts("web", ""),)}), spec=SHOWS_IT),
+        (LEFT,),
+    ),
+    "it is to show the preview, and has followed long enough": (
+        replace(renamed(now=NOW + 300 * SECOND), spec=SHOWS_IT),
         (),
+    ),
+    "it was the preview Service": (
+        renamed(None, observed={"former_preview": "web"}),
+        (FormerService("web", NOW, preview=True),),
+    ),
+    "it was the preview Service, and its manifest is there": (
+        renamed(None, observed={"former_preview": "web"}, desired={"ports": (ServicePorts("web", ""),)}),
+        (FormerService("web", NOW, preview=True),),
+    ),
+    "it was the preview Service before": (
+        renamed(FormerService("web", NOW, preview=True), now=NOW + 99 * SECOND),
+        (FormerService("web", NOW, preview=True),),
     ),
 }
 
@@ -282,6 +300,38 @@ def test_of_former_services_only_the_followed_ones_of_ours_move():
     former = (LEFT, FormerService("theirs", NOW), FormerService("late", NOW - 300 * SECOND))
     state = renamed(observed={"former_services": views}, record={"former_services": former})
     assert [name for name, _ in state.active_services] == ["web2", "web"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "now", "moves"),
+    [
+        (SHOWS_IT, NOW, True),
+        (SHOWS_IT, LATE, False),
+        (replace(SHOWS_IT, strategy=replace(SHOWS_IT.strategy, scale_down_delay_seconds=None)), LATE, True),
+        (
+            replace(SHOWS_IT, strategy=replace(SHOWS_IT.strategy, scale_down_delay_seconds=None)),
+            NOW + 600 * SECOND,
+            False,
+        ),
+    ],
+    ids=("within the delay", "after it", "where old versions stay for ever", "then ten minutes"),
+)
+def test_a_service_that_is_to_show_the_preview_moves_with_live_traffic_first(spec, now, moves):
+    """Found so: clients of that name got the candidate, which nobody had promoted, at once."""
+    shown = {"preview_service": service("web", 1)}
+    state = note_former_services(replace(renamed(now=now, observed=shown, record={"preview": digest(2)}), spec=spec))
+    assert ([action.name for action in keep_preview(state)] == []) is moves
+    switching = replace(renamed(record={"switch": DECIDED}, names_=2, now=now, observed=shown), spec=spec)
+    assert [action.name for action in switch_traffic(switching)] == (["web2", "web"] if moves else ["web2"])
+
+
+def test_a_former_preview_service_follows_nothing_and_is_said_with_the_command_that_deletes_it():
+    state = renamed(FormerService("web", NOW, preview=True), 2)
+    assert keep_active(state) == keep_preview(state) == ()
+    condition = services_in_git(state)
+    assert (condition.status, condition.reason) == (False, "NotManaged")
+    assert condition.message.startswith("Service web shows the preview no longer (Service web-preview shows it)")
+    assert "`kubectl delete service -n shop web`" in condition.message
 
 
 @pytest.mark.parametrize(

@@ -43,8 +43,13 @@ def with_named_version(manifest: Object, digest: str) -> Object:
 
 
 def with_ports(manifest: Object, ports: BackendPorts) -> Object:
-    """Return the route with these ports of its Services."""
+    """Return the route with these ports of its Services, without the rules that lead to others; as it is where no port
+    is known.
+    """
     changed, known = copy.deepcopy(manifest), dict(ports)
+    if known:
+        rules = changed["spec"]["rules"]
+        changed["spec"]["rules"] = [each for each in rules if all(ref["name"] in known for ref in each["backendRefs"])]
     for ref in _backends(changed):
         ref["port"] = known.get(ref["name"], ref["port"])
     return changed

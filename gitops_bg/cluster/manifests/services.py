@@ -56,12 +56,22 @@ def live_service_names(state: AppState | None) -> ServiceNames:
 def former_names(
     config: AppConfig | None, state: AppState | None, record: Record, found: Iterable[ServiceState] = ()
 ) -> tuple[str, ...]:
-    """The Services that the live object or the record names as active, and Git no longer names; and of those ``found``
-    with the labels of the app, all that lead to a version of it.
+    """The Services that the live object or the record names as active, and Git no longer does, be it that Git names
+    them for the preview now; the former preview Service; and of those ``found`` with the labels of the app, all that
+    lead to a version of it.
     """
-    before = {*live_service_names(state).all_active(), *(each.name for each in record.routing.former_services)}
-    before |= {each.meta.name for each in found if names.DIGEST in dict(each.selector)}
-    return tuple(sorted(before.difference(service_names(config, state).all())))
+    live, wanted = live_service_names(state), service_names(config, state)
+    carried = {*live.all_active(), *(each.name for each in record.routing.former_services)}
+    others = {each.meta.name for each in found if names.DIGEST in dict(each.selector)}
+    others |= {live.preview} if live.preview else set()
+    return tuple(sorted(carried.difference(wanted.all_active()) | others.difference(wanted.all())))
+
+
+def former_preview(config: AppConfig | None, state: AppState | None) -> str:
+    """The preview Service that the live object names, where Git no longer does; empty where there is none."""
+    live = live_service_names(state)
+    gone = live.preview is not None and live.preview not in service_names(config, state).all()
+    return live.preview or "" if gone else ""
 
 
 def at_hand(config: AppConfig | None, live: Mapping[str, str]) -> Mapping[str, str]:

@@ -17,6 +17,7 @@ from gitops_bg.cluster.manifests.render import app_manifest
 from gitops_bg.cluster.manifests.services import (
     ServiceNames,
     former_names,
+    former_preview,
     service_names,
 )
 from gitops_bg.cluster.observation.applied_states import AppliedStates
@@ -105,7 +106,8 @@ def gather(
     reader = sources.reader
     state = reader.app(app)
     found = () if record.epoch else reader.services(app)
-    names = (*service_names(config, state).all(), *former_names(config, state, record, found))
+    named, former = service_names(config, state).all(), former_names(config, state, record, found)
+    names = (*named, *(each for each in former if each not in named))
     if _runs_on_every_node(config, record):
         _follow_daemon_sets(reader, app, record)
     adopting, returning = _may_take_over(config, record), _goes_back(config, record)
@@ -230,6 +232,7 @@ def observe(
         active_service=view(wanted.active) if wanted.active else None,
         more_active_services=tuple(filter(None, map(view, wanted.more_active))),
         former_services=tuple(filter(None, map(view, former_names(config, state, record, contents.found)))),
+        former_preview=former_preview(config, state),
         preview_service=view(wanted.preview) if wanted.preview else None,
         other_services=_of_others(contents.others, wanted),
         other_services_refused=str(contents.others.trouble) if isinstance(contents.others.trouble, Refused) else "",

@@ -306,7 +306,11 @@ class Observed:
     more_active_services: tuple[ServiceView, ...] = ()
     """The existing ones of the other Services that carry live traffic."""
     former_services: tuple[ServiceView, ...] = ()
-    """Services that the live BlueGreenDeployment or the record names as active, and Git no longer does."""
+    """Services that the live BlueGreenDeployment or the record names as active, and Git no longer does, or for the
+    preview only; and `former_preview`.
+    """
+    former_preview: str = ""
+    """The preview Service that the live BlueGreenDeployment names, and Git no longer does; empty where it does."""
     preview_service: ServiceView | None = None
     other_services: tuple[ServiceView, ...] | None = None
     """The Services of the namespace that are not the app's own, and may have the pods of any version: whose selector

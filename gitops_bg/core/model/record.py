@@ -199,6 +199,8 @@ class FormerService:
     name: str
     left_at: datetime | None = None
     """When its manifest left Git; None while the manifest is still in the folder."""
+    preview: bool = False
+    """It showed the preview, and never carried live traffic: nobody follows it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,6 +121,10 @@ class IntOrPercent:
 A_QUARTER = IntOrPercent(25, percent=True)
 
 
+SCALE_DOWN_DELAY_SECONDS = 600
+"""The default of ``scaleDownDelaySeconds``."""
+
+
 @dataclass(frozen=True, slots=True)
 class Strategy:
     """``spec.strategy.blueGreen``. Times in seconds; a delay of None means never."""
@@ -131,7 +135,7 @@ class Strategy:
     preview_switch: PreviewSwitch = PreviewSwitch.ON_READY
     auto_promotion_enabled: bool = False
     auto_promotion_seconds: int = 0
-    scale_down_delay_seconds: int | None = 600
+    scale_down_delay_seconds: int | None = SCALE_DOWN_DELAY_SECONDS
     scale_down_delay_revision_limit: int | None = None
     abort_scale_down_delay_seconds: int | None = 30
     expire_after_seconds: int | None = None

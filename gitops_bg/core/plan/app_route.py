@@ -84,7 +84,8 @@ def _version_named(world: World) -> str:
 
 
 def _ports(world: World, route: AppRoute, view: AuxiliaryView | None) -> BackendPorts | None:
-    """The port of each Service that the route leads to; None while one of them is not ready for it.
+    """The port of each Service that the route leads to; None while one of them is not ready for it. It leads to no
+    preview Service of somebody else's, and live traffic does not wait for that one.
 
     Ports come to a Service, and go, with the version that serves them: the port of Git counts once the Service has it.
     """
@@ -96,7 +97,7 @@ def _ports(world: World, route: AppRoute, view: AuxiliaryView | None) -> Backend
         preview = world.observed.preview_service
         if preview is None:
             return None
-        services.append(preview)
+        services.extend([preview] if preview.ours else [])
     found = [(each.name, _port(route, each, dict(view.ports) if view else {})) for each in services if each.ours]
     known = tuple((name, port) for name, port in sorted(found) if port is not None)
     return known if len(known) == len(services) else None

@@ -73,13 +73,13 @@ def keep_active(world: World) -> tuple[ClusterAction, ...]:
 
 
 def keep_preview(world: World) -> tuple[ClusterAction, ...]:
-    """The write that keeps the preview Service as the record says."""
+    """The write that keeps the preview Service as the record says; none while it still moves with live traffic."""
     name, service, digest = (
         world.spec.strategy.preview_service,
         world.observed.preview_service,
         world.record.routing.preview,
     )
-    if name is None or not digest or world.suspended:
+    if name is None or not digest or world.suspended or world.is_followed(name):
         return ()
     if service is not None and is_former_preview(world, service):
         return (PointPreview(name, service.selector, digest, _ports(world, name, digest), adopts=True),)

@@ -16,6 +16,7 @@ from gitops_bg.core.checks.adoption.taking_over import (
 from gitops_bg.core.checks.phase import foreign_object, version_name
 from gitops_bg.core.checks.sizes import needed_to_switch
 from gitops_bg.core.model.conditions import Condition
+from gitops_bg.core.model.record import Adopted
 from gitops_bg.core.model.spec import Adoption, ScaleDown
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World
@@ -59,6 +60,13 @@ def _waiting(world: World, adopt: Adoption, coming: Version, services: str) -> s
     return f"{up} of {needed} pods of {version_name(coming)} are available to take over {services}{apart}"
 
 
+def _gone(adopted: Adopted) -> str:
+    if adopted.replicas is not None:
+        return f"the pods of Deployment {adopted.deployment} have gone"
+    why = f"from Deployment {adopted.deployment} before the record of this app was made anew"
+    return f"live traffic was taken over {why}: its pods are left as they are"
+
+
 def _after(world: World, adopt: Adoption, active: Version) -> Condition:
     adopted = world.record.adopted
     if adopt.app:
@@ -69,7 +77,7 @@ def _after(world: World, adopt: Adoption, active: Version) -> Condition:
         stay = f"the pods of Deployment {adopted.deployment} get no traffic, and stay (scaleDown: never)"
         return Condition(ADOPTING, False, "Adopted", stay)
     if adopted.left:
-        return Condition(ADOPTING, False, "Adopted", f"the pods of Deployment {adopted.deployment} have gone")
+        return Condition(ADOPTING, False, "Adopted", _gone(adopted))
     if watched_deployment(world) is None:
         other = f"live traffic was taken over from Deployment {adopted.deployment}, not from {adopt.deployment}"
         return Condition(ADOPTING, True, "OtherDeployment", other)

@@ -32,7 +32,13 @@ def _differences(world: World) -> Iterator[Condition]:
 
 
 def _left(world: World, former: FormerService) -> str:
-    app = world.spec.app
+    app, name = world.spec.app, world.spec.strategy.preview_service
+    if former.preview:
+        instead = f"Service {name} shows it" if name else "app.yaml names none"
+        return (
+            f"Service {former.name} shows the preview no longer ({instead}), and is no longer managed: "
+            f"`kubectl delete service -n {app.namespace} {former.name}`, or name it in app.yaml"
+        )
     delete = f"kubectl delete service -n {app.namespace} {former.name}"
     return f"Service {former.name} is no longer managed: it stays where it points; `{delete}`, or name it in app.yaml"
 
@@ -45,6 +51,8 @@ def _followed(world: World, former: FormerService) -> str:
         end = f"until Service {', '.join(waits)} carries it, and some time longer"
     else:
         end = "as long as its manifest is in Git"
+    if former.name == world.spec.strategy.preview_service:
+        return f"Service {former.name} carried live traffic: it moves with it {end}, and shows the preview then"
     return f"Service {former.name} is not named by app.yaml any more: it moves with live traffic {end}"
 
 

@@ -98,6 +98,23 @@ DONE = {
         routed(*TWO, shows=1, view=live(1), observed={"refused": "no rights"}),
         [f"preview {digest(2)}", "name none"],
     ),
+    "the preview Service is somebody else's: live traffic does not wait for it": (
+        routed(*TWO, shows=2, view=None, observed={"preview_service": service("web-preview", 0, ours=False)}),
+        ["name none"],
+    ),
+    "the preview Service is somebody else's by now: no request is led there": (
+        routed(*TWO, shows=2, view=live(), observed={"preview_service": service("web-preview", 0, ours=False)}),
+        ["name none"],
+    ),
+    "and then all is well": (
+        routed(
+            *TWO,
+            shows=2,
+            view=live(ports=(("web", 80),)),
+            observed={"preview_service": service("web-preview", 0, ours=False)},
+        ),
+        [],
+    ),
     "the Services are not there yet": (routed(*TWO, shows=0, view=None), []),
     "the Services do not have its port: it leads to the one that they have": (
         routed(*TWO, shows=2, view=None, ports='[{"port":81}]'),

@@ -15,9 +15,23 @@ def note_hand_over(world: World) -> World:
     adopt = world.spec.adopt
     if world.record.adopted is not None or adopt is None or adopt.app or not world.record.routing.traffic:
         return world
-    if not any(view is not None and view.before for _, view in world.active_services):
+    if not _was_taken_over(world):
         return world
     return world.with_record(replace(world.record, adopted=Adopted(adopt.deployment)))
+
+
+def taken_over_before(world: World) -> Adopted | None:
+    """What a new record remembers of a Deployment whose Services were taken over before it began.
+
+    Nobody knows whether its pods had gone by then, and who has scaled it up since. The consent counts once, so it is
+    left as it is.
+    """
+    adopt = world.spec.adopt
+    return Adopted(adopt.deployment, left=True) if adopt and adopt.deployment and _was_taken_over(world) else None
+
+
+def _was_taken_over(world: World) -> bool:
+    return any(view is not None and view.before for _, view in world.active_services)
 
 
 def note_deployment(world: World) -> World:

@@ -18,6 +18,7 @@ from gitops_bg.core.model.record import Cause, Event, Record, Switch, SwitchKind
 from gitops_bg.core.model.stages import StageEvent, stage_after
 from gitops_bg.core.model.version import Stabilization, Version
 from gitops_bg.core.transitions.git.merges import ask_who_merged
+from gitops_bg.core.transitions.traffic.adoption import taken_over_before
 from gitops_bg.core.transitions.traffic.holds import overrule_retry, put_hold, without_objection
 from gitops_bg.core.transitions.traffic.serving import found_serving
 from gitops_bg.core.transitions.verdicts.analysis import await_verdict
@@ -98,7 +99,8 @@ def take_up(world: World) -> World:
         return world
     record, world = world.record, world.with_version(_activated(world, serving, SwitchKind.FIRST))
     moved = _moved(world.record, serving.digest, SwitchKind.FIRST)
-    return world.with_record(replace(moved, holds=record.holds, past_holds=record.past_holds))
+    adopted = taken_over_before(world)
+    return world.with_record(replace(moved, holds=record.holds, past_holds=record.past_holds, adopted=adopted))
 
 
 def _activated(world: World, version: Version, switch_kind: SwitchKind, decided_with: int = 0) -> Version:

@@ -11,10 +11,12 @@ import pytest
 from gitops_bg.agent.agent import Agent
 from gitops_bg.core.errors import Transient
 from gitops_bg.core.model.actions import SwitchTraffic
+from gitops_bg.core.model.digest import short
 from gitops_bg.core.names import selector
 from gitops_bg.sandbox.http.calls import Call
 from gitops_bg.sandbox.http.errors import ApiError
 from tests.support.cluster.clusters import SandboxCluster, TestCluster
+from tests.support.cluster.paths import services
 from tests.support.cluster.rawapi import MERGE
 from tests.support.scenario import App, scenario
 
@@ -240,3 +242,42 @@ def test_refused_manifest_holds_up_no_repair_of_the_selector(web: App) -> None:
     web.scenario.cluster.patch(path, {"spec": {"selector": {"app": "elsewhere"}}}, MERGE)
     right = selector(web.key, web.digest("v1"))
     web.wait(lambda: web.scenario.live("services", "web")["spec"]["selector"] == right, "its selector is repaired")
+
+
+def test_a_service_that_carried_live_traffic_shows_no_candidate_before_it_has_followed(web: App) -> None:
+    """Clients of the name web got v2, which nobody had promoted, as soon as web was named for the preview."""
+    world = web.scenario
+    world.start()
+    web.strategy = {"scaleDownDelaySeconds": 300}
+    web.deploy("v1")
+    web.push_image("v2")
+    web.wait_preview("v2")
+    web.strategy |= {"activeService": "shop", "previewService": "web"}
+    web.configure()
+    web.wait(lambda: web.selected("shop") == short(web.digest("v1")), "the new Service carries live traffic")
+    condition = web.wait_condition("ServicesInGit", "False")
+    world.settle()
+    assert web.selected("web") == short(web.digest("v1"))
+    assert web.condition("ServicesInGit")["message"].startswith("Service web")
+    assert condition["reason"] in ("Followed", "NotManaged")
+    world.advance(400)
+    web.wait(lambda: web.selected("web") == short(web.digest("v2")), "then it shows the candidate")
+    assert web.selected("shop") == short(web.digest("v1"))
+
+
+@pytest.mark.parametrize("named", ["web-next", None])
+def test_a_preview_service_that_app_yaml_names_no_longer_is_said_until_somebody_deletes_it(
+    web: App, named: str | None
+) -> None:
+    world = web.scenario
+    world.start()
+    web.strategy = {}
+    web.deploy("v1")
+    web.strategy |= {"previewService": named}
+    web.configure()
+    condition = web.wait_condition("ServicesInGit", "False")
+    assert condition["reason"] == "NotManaged"
+    assert f"kubectl delete service -n {world.namespace} web-preview" in condition["message"]
+    world.settle()
+    world.cluster.delete(f"{services(world.namespace)}/web-preview")
+    web.wait_condition("ServicesInGit", "True")
