@@ -531,6 +531,51 @@ def test_version_that_is_wanted_again_before_traffic_left_it_is_judged_anew(leav
     assert (world.live, world.held) == ("1", {"2"})
 
 
+def test_version_whose_verdict_was_bad_is_judged_anew_where_it_stays_after_all():
+    """Found so: it served on, with a verdict that somebody had overruled, and nobody looked at it again."""
+    world = analysed(manual(), post=PLAN)
+    world.push("2")
+    world.settle()
+    world.merge()
+    world.settle()
+    world.bad_tags.add("1")
+    world.pods_fail("1")
+    measure(world, BAD)
+    for _ in range(3):
+        assert world.step().measurements == (), "traffic leaves it"
+    assert (world.live, world.decide().phase) == ("2", Phase.ROLLING_BACK)
+    assert phase(world, POST) is BAD, "the verdict is shown meanwhile"
+    world.set_primary("1", "follow the rollback")
+    world.settle()
+    world.set_primary("2", "keep it after all")
+    world.settle()
+    run = world.record.run(POST)
+    assert run is not None
+    assert (world.live, run.running, run.attempt, run.fallback) == ("2", True, 2, template("1").digest)
+    assert world.record.numbered(1).scale_down_at is None, "it may have to go back"
+    world.bad_tags.clear()
+    world.pods_come_up()
+    measure(world, BAD)
+    world.settle()
+    assert (world.live, world.held) == ("1", {"2"})
+
+
+def test_version_that_has_nothing_to_go_back_to_is_not_measured_for_ever():
+    world = analysed(manual(), post=PLAN)
+    world.push("2")
+    world.settle()
+    world.merge()
+    world.settle()
+    world.delete_replica_set("1")
+    run = world.record.run(POST)
+    assert run is not None
+    bad = replace(world.record, versions=tuple(each for each in world.record.versions if each.number == 2))
+    world.record = bad
+    measure(world, BAD)
+    world.settle()
+    assert (world.live, phase(world, POST)) == ("2", BAD)
+
+
 def leave_by_verdict(world: Simulation) -> None:
     world.measured = tuple(MeasurementResult(one.id, BAD, world.now, "1") for one in world.decide().measurements)
 

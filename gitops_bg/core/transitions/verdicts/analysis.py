@@ -68,14 +68,14 @@ def drop_stale(world: World) -> World:
 
     One whose version the preview Service has left begins anew: what answered meanwhile was another version. So does
     one whose version traffic is about to leave, if it stays: the rollback may be taken back, and nobody would judge
-    what serves then.
+    what serves then. That holds after a bad verdict, too.
     """
     for run in world.record.analyses.runs:
         if _is_stale(world, run):
             waited_for = world.record.keeps_warm(run.fallback)
             world = _without_run(world, run)
             world = _let_fallback_go(world, run) if waited_for else world
-        elif _lost_its_preview(world, run) or _is_being_left(world, run):
+        elif _lost_its_preview(world, run) or _is_being_left(world, run) or _is_overruled(world, run):
             world = _with_run(world, anew(run))
     return world
 
@@ -90,6 +90,18 @@ def _is_being_left(world: World, run: AnalysisRun) -> bool:
     """Whether traffic is about to go back from the version that a run after promotion measures."""
     measures = run.stage is POST and run.started_at is not None and (run.running or run.paused)
     return measures and world.switch_kind is SwitchKind.ROLLBACK
+
+
+def _is_overruled(world: World, run: AnalysisRun) -> bool:
+    """Whether a version serves on although its verdict after promotion was bad: the hold that came with the way back is
+    lifted since, before traffic left.
+    """
+    ended, bad = run.finished_at, run.phase in (AnalysisPhase.FAILED, AnalysisPhase.ERROR)
+    if run.stage is not POST or not bad or ended is None or run.digest != world.record.routing.traffic:
+        return False
+    hold = world.record.objection(run.digest)
+    is_kept = hold is not None and hold.lifted is not None and hold.since >= ended
+    return is_kept and world.switch_kind is not SwitchKind.ROLLBACK
 
 
 def _is_stale(world: World, run: AnalysisRun) -> bool:
