@@ -43,6 +43,8 @@ class RepositorySettings:
     cluster: str
     directory: Path
     """The directory of the mirror; only this process works in it."""
+    names_cluster: bool = True
+    """Whether changes of main name the cluster: not where nobody knows it, and ``cluster`` is a stand-in."""
     branch: str = MAIN
     author: tuple[str, str] | None = None
     """The name and mail address of the person whose commits these are; None: they are the agent's, whose name is a
@@ -77,6 +79,11 @@ class RepositorySettings:
     def mirror(self) -> Path:
         """The bare repository in the directory."""
         return self.directory / MIRROR
+
+    @property
+    def named_cluster(self) -> str:
+        """The cluster that changes of main name; empty where nobody knows it."""
+        return self.cluster if self.names_cluster else ""
 
     @property
     def state_branch(self) -> str:

@@ -28,6 +28,7 @@ def repository_settings(
         author=author,
         url=repository_url(options.repo),
         cluster=cluster,
+        names_cluster=bool(options.cluster) or cluster != NO_CLUSTER,
         directory=directory,
         branch=options.branch or MAIN,
         username=options.git_username,

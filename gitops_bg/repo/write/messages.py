@@ -145,7 +145,8 @@ def trailers(movement: Movement) -> list[str]:
 
 
 def _message(movement: Movement, verb: str, cluster: str, changes: Sequence[object] = (), said: str = "") -> str:
-    parts = [f"{_sentence(movement, verb)} [{one_line(cluster)}]"]
+    where = f" [{one_line(cluster)}]" if cluster else ""
+    parts = [f"{_sentence(movement, verb)}{where}"]
     reason = one_line(movement.reason)
     if reason:
         # "Reason:" keeps the text from the start of a line, where it could pass for a revert's marker.

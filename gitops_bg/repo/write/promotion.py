@@ -212,7 +212,7 @@ class Promotions:
 
     def _draft(self, change: PrimaryChange, before: bytes, parent: str | int) -> Draft:
         old, new = (configuration_in(content, change.app) for content in (before, change.content))
-        message = asking(change.movement, self._mirror.settings.cluster, configuration_changes(old, new))
+        message = asking(change.movement, self._mirror.settings.named_cluster, configuration_changes(old, new))
         return Draft(parent, {self._index.places.file(change.app, PRIMARY_FILE): change.content}, message)
 
     def _standing(self, changes: Sequence[PrimaryChange], base: str) -> dict[AppKey, PrimaryOutcome]:
