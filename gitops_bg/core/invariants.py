@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gitops_bg.core.checks.adoption.release import is_released
 from gitops_bg.core.checks.restart import PodGroup, serves
 from gitops_bg.core.checks.sizes import serving_to_match
+from gitops_bg.core.checks.versions import goes_back_still
 from gitops_bg.core.model.actions import (
     Action,
     DeleteConfiguration,
@@ -61,7 +62,7 @@ def _asked_for(world: World, switch: SwitchTraffic) -> Iterator[str]:
     named = switch.digest == world.named
     returned_to = override is not None and override.to_digest == switch.digest and version and version.was_active
     # Aborting a promotion that never moved traffic leads to the version that serves anyway.
-    if not (named or world.record.routing.traffic == "" or returned_to):
+    if not (named or world.record.routing.traffic == "" or returned_to or goes_back_still(world)):
         yield f"I3: {switch}, which neither primary.yaml names nor served before"
 
 

@@ -91,6 +91,37 @@ def test_refused_write_leaves_the_other_service_on_its_way_back(refused):
     assert sim.moves == sim.recorded_moves()
 
 
+@pytest.mark.parametrize("refused", ["web", "admin"])
+def test_rollback_that_one_service_refuses_stands_until_the_gates_of_what_main_names_instead_are_open(refused):
+    """Found so: the Service that had gone back was led forward again, to the version that was to be left."""
+    sim = deployed(SPEC)
+    sim.push("2")
+    sim.settle()
+    sim.merge()
+    sim.settle()
+    sim.refuses = lambda action: isinstance(action, SwitchTraffic) and action.name == refused
+    sim.revert_promotion()
+    passes(sim)
+    gone_back = "admin" if refused == "web" else "web"
+    led = lambda: {"web": sim.active, **sim.more}  # noqa: E731
+    assert led()[gone_back] == template("1").digest
+    sim.bad_tags.add("3")
+    sim.push("3")
+    sim.set_primary("3", "the fix")
+    passes(sim)
+    assert led() == {refused: template("2").digest, gone_back: template("1").digest}
+    assert sim.record.routing.switch is not None
+    assert not sim.record.routing.switch.withdrawn
+    sim.refuses = lambda action: False
+    sim.settle()
+    assert sim.points_to() == {template("1").digest}
+    sim.bad_tags.clear()
+    sim.settle()
+    assert sim.points_to() == {template("3").digest}
+    assert sim.moves == sim.recorded_moves()
+    assert sim.events().count("rolled-back") == 1
+
+
 def passes(sim: Simulation) -> None:
     """Some passes of an agent whose writes are refused: it does not get quiet."""
     for _ in range(4):

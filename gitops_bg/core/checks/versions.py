@@ -1,7 +1,7 @@
 """Facts about a version: the name of its ReplicaSet, whether it is live or an old tag, the color of the next one."""
 
 from gitops_bg.core import names
-from gitops_bg.core.model.record import Lift
+from gitops_bg.core.model.record import Lift, SwitchKind
 from gitops_bg.core.model.version import Color, Version
 from gitops_bg.core.world import World
 
@@ -17,6 +17,18 @@ def is_live(world: World, digest: str) -> bool:
     switch = world.record.routing.switch
     decided = switch is not None and digest == switch.to_digest
     return world.is_selected(digest) or decided or digest in (world.record.routing.traffic, world.desired_digest)
+
+
+def goes_back_still(world: World) -> bool:
+    """Whether a rollback that some Services have followed, and another one refuses, goes on although main names a third
+    version: until the gates of that one are open, nothing may lead to what was to be left.
+    """
+    switch = world.record.routing.switch
+    if switch is None or switch.withdrawn or switch.switch_kind is not SwitchKind.ROLLBACK:
+        return False
+    to = world.record.version(switch.to_digest)
+    is_third = world.desired_digest not in (switch.to_digest, switch.from_digest)
+    return is_third and to is not None and to.was_active and world.is_selected(to.digest)
 
 
 def next_color(world: World) -> Color:

@@ -10,6 +10,7 @@ from gitops_bg.core.checks.adoption.release import moves_no_more
 from gitops_bg.core.checks.adoption.taking_over import may_take_over
 from gitops_bg.core.checks.gates import all_open, gates_before_first, gates_before_switch, gates_of_begun_switch
 from gitops_bg.core.checks.policies.facts import verdicts
+from gitops_bg.core.checks.versions import goes_back_still
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.policies.facts import Verdict
@@ -157,7 +158,9 @@ def decide_switch(world: World) -> World:
         world = put_hold(world, active, cause=_cause(world), reason=reason, by=by, awaits=waits)
     world = _want(world, coming)
     gates = gates_of_begun_switch if _has_begun(world, coming) else gates_before_switch
-    return _with_switch(world, coming) if all_open(gates(world, coming)) else _without_switch(world)
+    if all_open(gates(world, coming)):
+        return _with_switch(world, coming)
+    return world if goes_back_still(world) else _without_switch(world)
 
 
 def _has_begun(world: World, coming: Version) -> bool:
