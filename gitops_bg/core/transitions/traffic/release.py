@@ -54,9 +54,12 @@ def _is_wanted_again(world: World) -> bool:
 
 
 def _is_taken_back(world: World) -> bool:
-    """Whether a release that was begun is wanted no more, while every Service is still ours and none can go back."""
+    """Whether a release that was begun is wanted no more, while every Service is still ours and none can go back: for
+    what is missing, or because the API server refuses the write.
+    """
     still_ours = all(view is not None and view.ours for _, view in world.active_services)
-    return _is_wanted_again(world) and still_ours and bool(still_missing(world))
+    cannot = bool(still_missing(world) or world.observed.refused)
+    return _is_wanted_again(world) and still_ours and cannot
 
 
 def begin_again(world: World) -> World:

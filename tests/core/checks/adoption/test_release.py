@@ -566,6 +566,15 @@ def test_a_release_that_moved_no_service_and_can_move_none_is_taken_back_with_th
     assert decided(state).record.release == ""
 
 
+def test_a_release_whose_first_write_is_refused_is_taken_back_with_the_wish():
+    """Else the Services went back as soon as the API server let them, long after somebody had taken the wish back."""
+    refused = {"refused": "admission webhook: Services may not be changed on Sundays"}
+    state = releasing(spec=NOT_WANTED, record={"release": "old"}, observed=refused)
+    assert decided(state).record.release == ""
+    half = replace(TWO, release=None), {**refused, "more_active_services": (GRPC_BACK,)}
+    assert decided(releasing(spec=half[0], record={"release": "old"}, observed=half[1])).record.release == "old"
+
+
 FINISHED = {
     "every Service can go back now": releasing(spec=NOT_WANTED, record={"release": "old"}),
     "one of two is back": releasing(
