@@ -341,6 +341,15 @@ class Life:
         books = books._replace(bad=books.bad & known, stopped=books.stopped & known)  # The rest is lost for everybody.
         return self.with_books(state, books._replace(owed=(), told=0, live=live, expect=None))
 
+    def edit(self, state: State) -> State | None:
+        """Somebody edits the record: it counts as lost, and the object stays (decision 102)."""
+        if not self.cluster(state).exists or not self.record(state).epoch:
+            return None
+        books, ledger = self.books(state), self.git(state).ledger
+        known = frozenset(tag_of(hold.digest) for hold in (*ledger.holds, *ledger.past_holds))
+        books = books._replace(bad=books.bad & known, stopped=books.stopped & known, owed=(), expect=None)
+        return self.with_books(state, books)._replace(record=self.pools.record.number(canonical(Record())))
+
     def going(self, state: State) -> State | None:
         """Somebody deletes the BlueGreenDeployment; it stays until everything that it blocks on is gone."""
         cluster = self.cluster(state)
@@ -900,6 +909,7 @@ class Life:
             yield ("point", "active", None), lambda: self.point(state, "active", None)
             yield ("point", "preview", None), lambda: self.point(state, "preview", None)
         if on("lost"):
+            yield ("edit",), lambda: self.edit(state)
             yield ("going",), lambda: self.going(state)
             yield ("rebuild", True), lambda: self.rebuild(state, True)
             yield ("rebuild", False), lambda: self.rebuild(state, False)

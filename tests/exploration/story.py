@@ -38,6 +38,7 @@ _WORDS = {
     "later": "time passes until the engine wants to be woken",
     "lose": "somebody deletes the ReplicaSet of {0}",
     "rebuild": "the record is lost",
+    "edit": "somebody edits the record, which counts as lost",
     "going": "somebody deletes the BlueGreenDeployment, which is not gone yet",
 }
 

@@ -154,6 +154,17 @@ def test_it_leads_to_the_ports_that_its_services_have(scene: Scene, protocol: st
     assert seen(scene, protocol) == AuxiliaryView(route_in(protocol), ports=ports)
 
 
+def test_it_leads_live_traffic_alone_where_the_preview_service_is_somebody_elses(scene: Scene, protocol: str) -> None:
+    for ports in ((("web", 80),), LEADS, (("web", 80),)):
+        action = ApplyAuxiliaryObject(route_in(protocol), "told to", "", None, ports)
+        scene.do(action, config=written(scene, protocol))
+        found = scene.cluster.find(path(scene, protocol))
+        assert found is not None
+        led = [each["name"] for rule in found["spec"]["rules"] for each in rule["backendRefs"]]
+        assert sorted(led) == [name for name, _ in ports]
+        assert seen(scene, protocol) == AuxiliaryView(route_in(protocol), ports=ports)
+
+
 def test_it_outlives_the_object_of_its_app_unless_that_is_deleted_on_purpose(scene: Scene, protocol: str) -> None:
     apply(scene, protocol)
     found = scene.cluster.find(path(scene, protocol))
