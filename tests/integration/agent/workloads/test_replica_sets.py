@@ -1,6 +1,12 @@
 """Fields that shape ReplicaSets: delays and replicas follow live edits, without any gate (argo-rollouts.md §1.1)."""
 
-from tests.support.scenario import App
+from pathlib import Path
+
+import pytest
+
+from tests.support.cluster.clusters import TestCluster
+from tests.support.cluster.paths import collection
+from tests.support.scenario import App, scenario
 
 
 def sizes(web: App) -> dict[str, int]:
@@ -82,3 +88,34 @@ def test_old_pods_stay_while_they_drain_whatever_the_delay(web: App) -> None:
     web.scenario.advance(61)
 
     web.wait(lambda: sizes(web) == {"v1": 0, "v2": 2}, "the old version is at 0")
+
+
+@pytest.mark.control_plane
+def test_versions_pushed_in_a_row_leave_room_for_the_newest_in_a_full_namespace(
+    control_plane_cluster: TestCluster, tmp_path: Path
+) -> None:
+    """A quota for two versions: the superseded one kept the newest from ever coming up. What is used is counted here as
+    the quota's own controller does, which does not run.
+    """
+    with scenario(control_plane_cluster, tmp_path) as world:
+        quota = {
+            "apiVersion": "v1",
+            "kind": "ResourceQuota",
+            "metadata": {"name": "full", "namespace": world.namespace},
+            "spec": {"hard": {"pods": "4"}},
+        }
+        quotas = collection("v1", "ResourceQuota", world.namespace)
+        world.cluster.create(quotas, quota)
+        world.start()
+        web = world.app().deploy("v1")
+        web.strategy["abortScaleDownDelaySeconds"] = 100_000
+        web.configure()
+        web.push_image("v2")
+        web.wait_offered("v2")
+        counted = {"status": {"hard": {"pods": "4"}, "used": {"pods": "4"}}}
+        world.cluster.patch(f"{quotas}/full/status", counted)
+        web.push_image("v3")
+        web.wait(lambda: sizes(web) == {"v1": 2, "v2": 0, "v3": 2}, "v2 makes room")
+        world.cluster.patch(f"{quotas}/full/status", {"status": {"used": {"pods": "2"}}})
+        web.wait_offered("v3")
+        assert web.live_tag() == "v1"
