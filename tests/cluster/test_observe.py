@@ -6,17 +6,18 @@ import copy
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.manifests.operator_requests import MOST, annotation_of
 from gitops_bg.cluster.manifests.render import app_manifest, replica_set_manifest, service_manifest
 from gitops_bg.cluster.observation.applied_states import AppliedStates
 from gitops_bg.cluster.observation.drift import contains, same_quantity
 from gitops_bg.cluster.observation.observe import Contents, observe
 from gitops_bg.cluster.observation.on_demand.deployments import adopted_from
-from gitops_bg.cluster.observation.on_demand.pods import Selected
+from gitops_bg.cluster.observation.on_demand.pods import Pods, Selected
 from gitops_bg.cluster.observation.project import app_state, replica_set_state, service_state, slice_state
 from gitops_bg.cluster.observation.replica_set_views import SeenReplicaSets
 from gitops_bg.cluster.observation.service_routes import ServiceRoutes, selector_without_us
@@ -423,3 +424,44 @@ def test_the_deployment_that_is_looked_at_is_the_one_that_live_traffic_goes_back
     assert state.release.deployment == name
     folder = "apps/shop/web" if state.desired.in_git else ""
     assert adopted_from(replace(config(APP), spec=state.spec, folder=folder), state.record) == name
+
+
+# --- why a pod is not ready although its containers are ---
+
+ALB, NEG = "target-health.elbv2.k8s.aws/web", "cloud.google.com/load-balancer-neg-ready"
+
+
+class OnePod:
+    """A client that lists one pod."""
+
+    def __init__(self, pod: dict[str, Any]) -> None:
+        self._pod = pod
+
+    def list(self, *_: object) -> list[dict[str, Any]]:
+        """That pod."""
+        return [self._pod]
+
+
+@pytest.mark.parametrize(
+    ("gates", "true", "said"),
+    [
+        ([], ("ContainersReady", "Ready"), ""),
+        ([ALB], ("ContainersReady",), ALB),
+        ([ALB], (), ""),
+        ([ALB, NEG], ("ContainersReady", ALB), NEG),
+        ([ALB], ("ContainersReady", ALB, "Ready"), ""),
+    ],
+    ids=("none", "one that nobody set", "its containers are not ready", "the second of two", "set"),
+)
+def test_a_pod_says_which_readiness_gate_it_waits_for(gates: list[str], true: tuple[str, ...], said: str) -> None:
+    conditions = [
+        {"type": each, "status": "True" if each in true else "False"} for each in ("ContainersReady", "Ready")
+    ]
+    conditions += [{"type": each, "status": "True"} for each in true if each in (ALB, NEG)]
+    pod = {
+        "metadata": {"name": "a", "uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"},
+        "spec": {"readinessGates": [{"conditionType": each} for each in gates]},
+        "status": {"conditions": conditions},
+    }
+    (view,) = Pods(cast(Client, OnePod(pod))).views(AppKey("shop", "web"))
+    assert view.shut_gate == said
