@@ -88,13 +88,16 @@ def _waits_for_room(world: World, version: Version) -> bool:
     return crowded and view is not None and view.replicas > view.available
 
 
-def remedy_for(world: World, found: Stuck | None) -> str:
+def remedy_of(world: World, found: Stuck | None) -> str:
     """What helps pods that do not come up; empty where we know nothing better than the words of who keeps them."""
-    if found is None:
-        return ""
-    if found.cause is StuckCause.AT_GATE:
+    if found is not None and found.cause is StuckCause.AT_GATE:
         return _remedy_for_gate(world)
-    if _FREE_PORTS not in found.message:
+    return remedy_for(found.message) if found is not None else ""
+
+
+def remedy_for(unschedulable: str) -> str:
+    """What helps pods that have no node; empty where we know nothing better than the scheduler's words."""
+    if _FREE_PORTS not in unschedulable:
         return ""
     return "two versions with one hostPort need a node for each pod of both: add nodes, or remove hostPort"
 

@@ -127,9 +127,10 @@ def test_pods_that_wait_for_a_load_balancer_say_so_and_what_to_write(strategy: d
     gate = availability(decided(seen).gates)
     assert gate.reason == (
         "waiting for its 3 pods to become available; "
-        "1 of its pods runs, and waits for the readiness gate target-health.elbv2.k8s.aws/web"
+        "1 of its pods waits for the readiness gate target-health.elbv2.k8s.aws/web"
     )
     assert remedy in gate.remedy
+    assert condition(seen, "Progressing")[1] == condition(seen, "CandidateReady")[1] == "PodsAtGate"
     failed = replace(seen, record=late(pod("a"), GATED, failure="ProgressDeadlineExceeded", since=EARLIER).record)
     assert condition(failed, "Progressing")[2].endswith("for the readiness gate target-health.elbv2.k8s.aws/web")
 

@@ -2,7 +2,7 @@
 
 from gitops_bg.core.checks.adoption.onboarding import leak_to, until_no_leak
 from gitops_bg.core.checks.hooks.queries import awaits_confirmation
-from gitops_bg.core.checks.scheduling import Stuck, remedy_for, stuck
+from gitops_bg.core.checks.scheduling import Stuck, remedy_of, stuck
 from gitops_bg.core.checks.sizes import is_scaled_to_zero, needed_to_switch, wanted_size
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.digest import short
@@ -62,6 +62,6 @@ def _leaking(world: World, version: Version) -> GateResult | None:
 
 def _shut(world: World, reason: str, found: Stuck | None = None) -> GateResult:
     """A shut gate; ``found`` says what keeps the pods from coming up."""
-    app, known = world.spec.app, remedy_for(world, found)
+    app, known = world.spec.app, remedy_of(world, found)
     remedy = known or f"`gitops-bg tree {app}` shows its pods; `kubectl describe` them if they do not come up"
     return GateResult(GateKind.AVAILABILITY, False, f"{reason}; {found.message}" if found else reason, remedy=remedy)
