@@ -36,8 +36,8 @@ def internal_error(app: AppKey, error: GitopsBgError) -> Condition:
     if isinstance(error, Exhausted):
         return Condition(INTERNAL_ERROR, True, "InternalError", f"{error}. The agent tries again")
     said = (
-        f"{error}. The agent tries again; report it, with the traceback in its log. Where somebody changed the status "
-        f"by hand, that is the cause: have the record made anew from Git: {anew}"
+        f"{error}. The agent tries again; report it, with the traceback in its log. Where it does not end, have the "
+        f"record made anew from Git: {anew}"
     )
     return Condition(INTERNAL_ERROR, True, "InternalError", said)
 

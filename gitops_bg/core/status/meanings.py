@@ -277,7 +277,7 @@ MEANINGS: Meanings = {
     ("InternalError", "InternalError"): Meaning(
         "stays as it is: the agent does nothing about this app",
         PLATFORM,
-        "report the bug; where somebody changed the status by hand, run the command in the message",
+        "report the bug; where it does not end, run the command in the message: the record is made anew",
         "gitops-bg reconcile {app}",
     ),
     ("InternalError", "RecordUnreadable"): Meaning(

@@ -16,9 +16,9 @@ def test_a_bug_is_to_be_reported():
     assert told.message.startswith("KeyError: 'a'. The agent tries again; report it, with the traceback in its log. ")
 
 
-def test_a_bug_that_a_forged_record_may_have_caused_has_the_command_that_makes_it_anew():
+def test_a_bug_that_does_not_end_has_the_command_that_makes_the_record_anew():
     told = internal_error(APP, InternalError("KeyError: 'v1:9f'"))
-    assert "Where somebody changed the status by hand" in told.message
+    assert "Where it does not end" in told.message
     assert (
         """kubectl patch bgd web -n shop --subresource=status --type=merge -p '{"status":{"record":null}}'"""
         in told.message
