@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Where tests make their files: in memory, if there is enough.
 IN_MEMORY = TMPDIR="$$(.ci/temporary)"
 
-.PHONY: demo test test-all test-fast lint lock sbom licences docs site bench soak counts coverage explore histories faults fuzz mutants clean
+.PHONY: demo test test-all test-fast test-control-plane lint lock sbom licences docs site bench soak counts coverage explore histories faults fuzz mutants clean
 
 demo: .venv/.installed
 	$(BIN)/gitops-bg demo
@@ -30,6 +30,13 @@ test-all: .venv/.installed
 PURE := tests/core tests/spec tests/agent tests/analysis tests/cli tests/cluster tests/sandbox
 test-fast: .venv/.installed
 	$(IN_MEMORY) $(BIN)/pytest -q -n $(PURE_WORKERS) $(PURE) tests/documentation tests/test_doctests.py --ignore=tests/core/test_invariants.py
+
+# What an API server reads, keeps and answers, and what the agent writes to it: for another control plane in
+# KUBEBUILDER_ASSETS than that of the other tests.
+OF_CONTROL_PLANES := $(wildcard tests/integration/test_two_clusters*.py) tests/integration/test_control_plane.py \
+	tests/integration/cluster tests/e2e
+test-control-plane: .venv/.installed
+	$(IN_MEMORY) $(BIN)/pytest -n $(WORKERS) --dist worksteal -k "control-plane or control_plane or e2e" $(OF_CONTROL_PLANES)
 
 lint: .venv/.installed
 	$(BIN)/ruff check .

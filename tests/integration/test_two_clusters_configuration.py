@@ -99,12 +99,12 @@ def test_one_mebibyte_of_values_is_taken(cluster: TestCluster, namespace: str) -
         (
             "Secret",
             {"type": "kubernetes.io/basic-auth"},
-            {("data[%s][username]", "Required value"), ("data[%s][password]", "Required value")},
+            {("data[username]", "Required value"), ("data[password]", "Required value")},
         ),
         (
             "Secret",
             {"type": "kubernetes.io/ssh-auth", "stringData": {"ssh-privatekey": ""}},
-            {("data[%s][ssh-privatekey]", "Required value")},
+            {("data[ssh-privatekey]", "Required value")},
         ),
         ("Secret", {"type": "kubernetes.io/dockercfg"}, {("data[.dockercfg]", "Required value")}),
         (
@@ -124,7 +124,8 @@ def test_an_invalid_one_is_a_422_that_names_field_and_rule(
 ) -> None:
     status, answer = cluster.request("POST", path_to(kind, namespace), named(**fields))
     assert (status, answer["reason"]) == (422, "Invalid")
-    said = {each["field"]: each["message"] for each in answer["details"]["causes"]}
+    # Kubernetes 1.20 forgot to put the name in: `data[%s][password]`.
+    said = {each["field"].replace("[%s]", ""): each["message"] for each in answer["details"]["causes"]}
     assert said.keys() == {field for field, _ in causes}
     for field, words in causes:
         assert words in said[field]

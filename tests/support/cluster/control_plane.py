@@ -134,8 +134,8 @@ class ControlPlane:
         return self._write_kubeconfig(f"{namespace}.{name}", {"token": answer["status"]["token"]})
 
     @property
-    def _features(self) -> list[str]:
-        return [_FEATURES] if release(self._binaries) < (1, 21) else []
+    def _is_old(self) -> bool:
+        return release(self._binaries) < (1, 21)
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -221,7 +221,7 @@ class ControlPlane:
             "--enable-priority-and-fairness=false",
             "--max-requests-inflight=0",
             "--max-mutating-requests-inflight=0",
-            *self._features,
+            *([_FEATURES] if self._is_old else []),
         )
 
     def _run_controller_manager(self) -> None:
@@ -233,7 +233,7 @@ class ControlPlane:
             "kube-controller-manager",
             f"--kubeconfig={kubeconfig}",
             f"--controllers={','.join(_CONTROLLERS)}",
-            "--port=0",
+            *(["--port=0"] if self._is_old else []),  # the port without TLS, which went with 1.24
             "--secure-port=0",
             "--leader-elect=false",
             "--kube-api-qps=2000",
@@ -241,7 +241,7 @@ class ControlPlane:
             "--concurrent-replicaset-syncs=20",
             "--concurrent-service-endpoint-syncs=20",
             "--horizontal-pod-autoscaler-sync-period=1s",
-            *self._features,
+            *([_FEATURES] if self._is_old else []),
         )
 
     def _run(self, name: str, *options: str) -> None:
