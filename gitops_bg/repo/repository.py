@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from types import TracebackType
 
@@ -57,6 +58,7 @@ from gitops_bg.repo.read.commits import Around, CommitReader
 from gitops_bg.repo.read.concerned import ConcernedBranches
 from gitops_bg.repo.read.files import Entry, File, Files
 from gitops_bg.repo.read.index.app_index import AppIndex
+from gitops_bg.repo.read.index.births import oldest
 from gitops_bg.repo.read.index.groups import groups_at
 from gitops_bg.repo.read.index.walked_main import WalkedMain
 from gitops_bg.repo.read.mainline import Mainline
@@ -113,7 +115,7 @@ class Repository:
         self._unnamed = False
         self._mirror = mirror = Mirror(settings)
         self._trees = trees = Trees(mirror)
-        self._index = AppIndex(mirror, trees)
+        self._index = AppIndex(mirror, trees, partial(oldest, mirror, trees))
         self._details = details = Details(mirror)
         near = NearChanges(mirror, trees)
         self._sources, self._landings = (Sources(mirror, near, details, landings=one) for one in (False, True))

@@ -6,6 +6,7 @@ from datetime import datetime
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.policy_shelf import asks_about_others
 from gitops_bg.agent.desired.reading import Reading
+from gitops_bg.agent.groups.claims import without_claimed
 from gitops_bg.agent.groups.members import observed_members
 from gitops_bg.agent.groups.offered import OfferedGroup, OfferedGroups
 from gitops_bg.agent.groups.policing import GroupPolicing
@@ -76,6 +77,7 @@ class GroupGatherer:
         config = None if reading.followed.blind else reading.groups.get(group)
         if config is None:
             return None
+        config = replace(config, desired=without_claimed(config.desired, reading, group))
         seen = self._groups.seen(group)
         members = observed_members(self._cluster, reading, group, config.desired, seen.record.state)
         live = self._groups.observe(group, seen, config.body, members, reading.groups)

@@ -453,3 +453,22 @@ def test_a_group_whose_folder_left_main_says_so_and_serves_on(store: Store, whil
     for member in ("cart-v1", "auth-v1"):
         assert store.world.live("bluegreendeployments", member) is not None
     assert store.selected("cart") == store.selected("cart-v1") != {}
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_second_group_with_the_same_service_takes_nothing_from_the_one_that_has_it(
+    store: Store, restarted: bool
+) -> None:
+    store.begin()
+    other = Store(store.world, "aaa")
+    if restarted:
+        store.world.stop()
+    store.world.publish("Another", {**other.group(), **other.version("v1", tag="bad-image", cart="/basket")})
+    if restarted:
+        store.world.restart()
+    eventually(lambda: other.status().get("phase") == "Invalid", what="the second one says so")
+    said = f"is the app {store.world.namespace}/cart-v1, which {store.folder}/v1/cart has already"
+    assert said in other.condition("SpecValid")["message"]
+    store.activate("v2")
+    store.wait("v1L v2A")
+    assert (store.ask("/cart"), store.ask("/cart", "v1")) == ("cart-v2", "cart-v1")

@@ -1,6 +1,6 @@
 """The apps of a commit, and where they lie: by their folders' ids, without reading a file."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
@@ -21,7 +21,9 @@ FOLDERS = (FOLDER, LINK, SUBMODULE)
 class AppIndex:
     """The folder id of every app at one commit, updated from commit to commit by their difference."""
 
-    def __init__(self, mirror: Mirror, trees: Trees) -> None:
+    def __init__(self, mirror: Mirror, trees: Trees, oldest: Callable[[Iterable[str], str], str]) -> None:
+        """``oldest`` says which of several folders of a commit has been there longest (`repo.read.index.births`)."""
+        self._oldest = oldest
         self._mirror = mirror
         self._trees = trees
         self._commit = ""
@@ -61,14 +63,14 @@ class AppIndex:
         before: Mapping[AppKey, Mapping[str, str]] = {}
         if not known:
             before, self._folders, self._found, self._hidden = self._folders, {}, {}, Hidden()
-        self._take(moved, before)
+        self._take(moved, before, commit)
         self._commit, self._crowded = commit, moved.crowded
 
     def _moved(self, before: str, commit: str) -> Moved:
         pair = (before, self._trees.root(commit))
         return moved_between(self._trees, [pair])[pair]
 
-    def _take(self, moved: Moved, before: Mapping[AppKey, Mapping[str, str]]) -> None:
+    def _take(self, moved: Moved, before: Mapping[AppKey, Mapping[str, str]], commit: str) -> None:
         """Take over differences; ``before`` has the folders known until now, where they are those from nothing."""
         hidden = self._hidden = Hidden(_odd_after(self._hidden.places, moved), self._hidden.apps)
         touched: dict[AppKey, None] = {}
@@ -88,9 +90,9 @@ class AppIndex:
                 del folders[path]
                 touched[app] = None
         if touched:
-            self._count(touched)
+            self._count(touched, commit)
 
-    def _count(self, touched: Mapping[AppKey, None]) -> None:
+    def _count(self, touched: Mapping[AppKey, None], commit: str) -> None:
         """Take over the folders of the apps that differ."""
         found, members, unknown = dict(self._found), dict(self._places.members), dict(self._hidden.apps)
         for app in touched:
@@ -100,8 +102,10 @@ class AppIndex:
                 del self._folders[app]
                 found.pop(app, None)
                 continue
-            path, tree = min(folders.items())
-            problem = _conflict(app, folders) if len(folders) > 1 else self._hidden.above(path)
+            path = self._holder(app, folders, commit)
+            problem = self._hidden.above(path) if path else _conflict(app, folders)
+            path = path or min(folders)
+            tree = folders[path]
             if problem:
                 unknown[app] = problem
             found[app] = UNKNOWN if problem else tree
@@ -113,6 +117,17 @@ class AppIndex:
         self._hidden = Hidden(self._hidden.places, unknown)
         if members != self._places.members:
             self._places = Places(members)
+
+    def _holder(self, app: AppKey, folders: Mapping[str, str], commit: str) -> str:
+        """The folder that has the app: the one that had it before, else the one that came first; empty where nobody can
+        tell. A later one takes nothing from what serves.
+        """
+        if len(folders) == 1:
+            return min(folders)
+        if any(each.startswith(f"{APPS_FOLDER}/") for each in folders):
+            return ""  # An app of its own has nothing live that could say so; the later of two groups has.
+        had = self._places.folder(app) if self._found.get(app, UNKNOWN) != UNKNOWN else ""
+        return had if had in folders else self._oldest(sorted(folders), commit)
 
     def misplaced(self, commit: str) -> tuple[Problem, ...]:
         """The entries under ``apps/`` and ``groups/`` in place of folders of apps, and above them, that cannot be one.
