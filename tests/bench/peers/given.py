@@ -32,8 +32,9 @@ class Peer:
     def how_to_get_it(self) -> str:
         """For whoever has not."""
         return (
-            f"{self.name} is not given: {self.variable} is not a folder with bin/{self.binary} and crds/*.yaml; both "
-            f"are in a release of {self.repository} (the latter as {self.definitions})"
+            f"{self.name} is not given: {self.variable} is not a folder with bin/{self.binary} and crds/*.yaml; build "
+            f"the one by `go build ./cmd/{self.binary}` in {self.repository}, and copy the other ({self.definitions}): "
+            "docs/reference/performance.md has the commands"
         )
 
     def folder(self) -> Path | None:

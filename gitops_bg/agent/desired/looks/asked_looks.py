@@ -11,6 +11,9 @@ from gitops_bg.core.model.decision import HandledLook
 from gitops_bg.core.model.git.looks import Looks
 from gitops_bg.core.model.version import AppKey
 
+LONGEST = 200
+"""The most characters of a request that is answered: the answer repeats it, and an annotation may be enormous."""
+
 
 class AskedLooks:
     """The last request for each app, by the look that had begun when it was noticed. Thread-safe."""
@@ -41,7 +44,7 @@ class AskedLooks:
         """
         with self._lock:
             request, begun = self._asked.get(app, ("", 0))
-        if not request or not commit or looks.seen <= begun:
+        if not request or not commit or looks.seen <= begun or len(request) > LONGEST:
             return None
         wanted = commit_in(request)
         return HandledLook(request, commit, self._contains(wanted, commit) if wanted else None)
