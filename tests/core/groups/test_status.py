@@ -16,6 +16,7 @@ from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.groups.reporting.status import conditions_of, phase_of
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.git.unread import UnreadReason
 from gitops_bg.core.model.git.verification import Doubt, SourceVerification, UnverifiedCommit
 from tests.core.groups.notation import NOW
 from tests.core.groups.simulation import STORE, World, store, version
@@ -269,6 +270,19 @@ def test_a_group_says_as_an_app_does_up_to_where_main_is_signed(
     found = decide_group(STORE, desired, ObservedGroup("uid", verification=verification), GroupRecord(), NOW)
     said = [(each.status, each.reason) for each in found.conditions if each.type == "SourceVerified"]
     assert said == told
+
+
+@pytest.mark.parametrize("reason", [None, *UnreadReason])
+@pytest.mark.parametrize("desired", [DesiredGroup(GroupSpec("v1")), DesiredGroup(None, problems=(Problem("f", "no"),))])
+def test_a_group_says_as_an_app_does_why_main_cannot_be_read(
+    desired: DesiredGroup, reason: UnreadReason | None
+) -> None:
+    words = "no route to host; main was last read at 2026-03-01T12:00:00Z, at 0123456789" if reason else ""
+    observed = ObservedGroup("uid", unreachable=words, unread_reason=reason or UnreadReason.UNREACHABLE)
+    found = decide_group(STORE, desired, observed, GroupRecord(), NOW)
+    (said,) = (each for each in found.conditions if each.type == "GitReachable")
+    wanted = (False, reason.value, words) if reason else (True, "Reachable", "the remote answers")
+    assert (said.status, said.reason, said.message) == wanted
 
 
 def test_mistakes_and_foreign_objects_are_told_apart() -> None:
