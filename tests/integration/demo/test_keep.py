@@ -63,6 +63,15 @@ def _printed_until(process: subprocess.Popen[str], word: str) -> str:
         too_long.join()
 
 
+def asked(clone: Path, kubeconfig: str, *arguments: str) -> str:
+    """What a verb answers in a clone of the demo's repository, as the demo suggests it."""
+    environment = locked_down_env(clone.parent) | {"KUBECONFIG": kubeconfig, "XDG_CACHE_HOME": str(clone / ".cache")}
+    command = [str(Path(sys.executable).parent / "gitops-bg"), *arguments]
+    done = subprocess.run(command, cwd=clone, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 @pytest.mark.slow
 def test_keep_prints_what_works_and_stops_on_ctrl_c(tmp_path: Path) -> None:
     with kept(tmp_path, "agent.log") as (process, printed):
@@ -85,6 +94,9 @@ def test_keep_prints_what_works_and_stops_on_ctrl_c(tmp_path: Path) -> None:
         clone = ["git", "clone", "--quiet", remote[1], str(tmp_path / "mine")]
         subprocess.run(clone, check=True, timeout=30, env=locked_down_env(tmp_path))
         assert (tmp_path / "mine/apps/shop/web/primary.yaml").is_file()
+        assert "promoted" in asked(tmp_path / "mine", kubeconfig[1], "history", "shop/web")
+        assert "nothing to do" in asked(tmp_path / "mine", kubeconfig[1], "plan", "shop/web")
+        assert "Healthy" in asked(tmp_path / "mine", kubeconfig[1], "explain", "shop/web", "--exit-code")
 
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=15) == 0
