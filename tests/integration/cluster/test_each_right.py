@@ -16,6 +16,7 @@ from gitops_bg.core.errors import Refused, WorldChanged
 from gitops_bg.core.groups.decision import (
     ApplyGroup,
     ApplyRoute,
+    DeleteFormer,
     DeleteRoute,
     DeleteService,
     FollowMember,
@@ -175,11 +176,12 @@ def release_groups(scene: Scene) -> None:
     admin_made = {"metadata": {"name": "cart-v1"}, "spec": spec}
     scene.cluster.create(f"/api/v1/namespaces/{key.namespace}/services", admin_made)
     subject.carry_out(key, SPEC, ApplyGroup())
-    subject.observe(key, subject.seen(key), SPEC, {})
+    subject.observe(key, subject.seen(key), SPEC, {}, [key])
     decision = GroupDecision((), GroupRecord(group("v1A", "cart@v1")), Phase.HEALTHY, ())
     subject.save(subject.seen(key), decision, "c1", NOW)
     for action in (ApplyRoute(ROUTE), DeleteRoute("store"), FollowMember("cart", "cart-v1"), DeleteService("cart")):
         subject.carry_out(key, SPEC, action)
+    subject.carry_out(key, SPEC, DeleteFormer("store"))
 
 
 def a_lease(scene: Scene) -> None:
