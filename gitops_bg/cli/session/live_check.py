@@ -1,8 +1,9 @@
-"""What a cluster lacks for the files of a repository: our kinds, namespaces, Gateways and their hosts. Reads only."""
+"""What a cluster lacks for the files of a repository: kinds and their versions, namespaces, Gateways. Reads only."""
 
 from collections.abc import Iterator, Mapping
 
 from gitops_bg.cli.session.live_gateways import gateway_problems
+from gitops_bg.cli.session.live_objects import object_problems
 from gitops_bg.cluster.api.errors import KindMissing
 from gitops_bg.cluster.api.kinds import APPS
 from gitops_bg.cluster.api.remedies import missing_kind
@@ -16,7 +17,8 @@ _FIELD = ("metadata", "namespace")
 
 
 def live_problems(cluster: Cluster, files: Mapping[str, bytes | Problem]) -> Iterator[Problem]:
-    """Yield a problem for each app.yaml and group.yaml whose namespace does not exist, then those of Gateways.
+    """Yield a problem for each app.yaml and group.yaml whose namespace does not exist, then those of objects and
+    of Gateways.
 
     Raises `KindMissing` where nobody has installed our kinds, and as `Cluster`.
     """
@@ -29,6 +31,7 @@ def live_problems(cluster: Cluster, files: Mapping[str, bytes | Problem]) -> Ite
             exists[namespace] = cluster.has_namespace(namespace)
         if namespace and not exists[namespace]:
             yield _missing(path, content, namespace)
+    yield from object_problems(cluster, files)
     yield from gateway_problems(cluster, files)
 
 
