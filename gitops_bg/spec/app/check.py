@@ -11,6 +11,8 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey, Source
 from gitops_bg.spec.analysis.template_index import Library, load_templates
 from gitops_bg.spec.app.layout import (
+    ALERTS_FOLDER,
+    ANALYSIS_FOLDER,
     APP_FILE,
     APPS_FOLDER,
     PRIMARY_FILE,
@@ -28,11 +30,11 @@ from gitops_bg.spec.app.settings import alerting_of, read_settings
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.app.warnings import notes_of
 from gitops_bg.spec.client_settings import CLIENT_SETTINGS_FILE, read_client_settings
-from gitops_bg.spec.groups.layout import GROUPS_FOLDER, ROUTES_FILE, group_of
+from gitops_bg.spec.groups.layout import GROUP_FILE, GROUPS_FOLDER, ROUTES_FILE, group_of
 from gitops_bg.spec.groups.load import load_group
 from gitops_bg.spec.groups.notes import notes_of_group, services_of
 from gitops_bg.spec.lint.app_folder import AppFolder
-from gitops_bg.spec.lint.finding import FIELD, NO_EFFECT, PROBLEM, Finding, Rule, Severity
+from gitops_bg.spec.lint.finding import FIELD, NO_EFFECT, PROBLEM, REFUSED_ADDRESS, Finding, Rule, Severity
 from gitops_bg.spec.lint.rules import findings as folder_findings
 from gitops_bg.spec.manifests.members import implied_app
 from gitops_bg.spec.manifests.service_fields import service_fields
@@ -71,9 +73,14 @@ class Checked:
 
 
 def check_repository(
-    files: Iterable[tuple[str, File]], lint: Lint = lambda _document: (), now: datetime | None = None
+    files: Iterable[tuple[str, File]],
+    lint: Lint = lambda _document: (),
+    now: datetime | None = None,
+    addresses: Lint = lambda _document: (),
 ) -> Checked:
     """Check a repository. Paths have slashes and start at its root.
+
+    ``addresses`` finds those of templates, hooks and alerts that the agent refuses to call.
 
     ``now``: every window of a policy must open within a year from then; None: that is not checked.
     """
@@ -115,7 +122,20 @@ def check_repository(
     for folder in (each for each in folders if not each.config.problems and each.config.folder not in broken):
         notes += notes_of(folder.config, folder.app, folder.others)
         found += folder_findings(folder, Severity.NOTE)
+    called = (each for document in _calling(contents) for each in addresses(document))
+    found += _found(REFUSED_ADDRESS, (each for each in called if each.file.rpartition("/")[0] not in broken))
     return Checked(tuple(_first_of_each(_in_order(_said_once([*found, *_found(NO_EFFECT, notes)])))))
+
+
+def _calling(contents: Mapping[str, File]) -> Iterator[Document]:
+    """The documents that say whom the agent is to call."""
+    for path, content in contents.items():
+        shared = path.startswith((f"{ANALYSIS_FOLDER}/", f"{ALERTS_FOLDER}/")) and is_manifest(path)
+        app, group = app_of(path), group_of(path)
+        if isinstance(content, bytes) and (
+            shared or (app and app[1] == APP_FILE) or (group and group[1] == GROUP_FILE)
+        ):
+            yield from read(path, content).documents
 
 
 def _alerting(contents: dict[str, File]) -> Alerting:

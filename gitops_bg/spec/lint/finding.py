@@ -43,6 +43,7 @@ class FolderRule(Rule):
 PROBLEM = Rule("problem", Severity.ERROR, "A file cannot be used as it is written; the last good state keeps serving.")
 FIELD = Rule("field", Severity.ERROR, "Kubernetes has no such field, or the field is missing or of another type.")
 STALE = Rule("stale-render", Severity.ERROR, "A rendered file is not what it would be rendered to now.")
+REFUSED_ADDRESS = Rule("refused-address", Severity.NOTE, "An address that the agent refuses to call by default.")
 NO_EFFECT = Rule("no-effect", Severity.NOTE, "Something written has no effect here, or comes from outside the folder.")
 
 

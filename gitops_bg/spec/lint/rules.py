@@ -5,7 +5,17 @@ from collections.abc import Iterator
 from gitops_bg.spec.lint.app_folder import AppFolder
 from gitops_bg.spec.lint.configuration import CONFIGURATION_RULES
 from gitops_bg.spec.lint.containers import CONTAINER_RULES
-from gitops_bg.spec.lint.finding import FIELD, NO_EFFECT, PROBLEM, STALE, Finding, FolderRule, Rule, Severity
+from gitops_bg.spec.lint.finding import (
+    FIELD,
+    NO_EFFECT,
+    PROBLEM,
+    REFUSED_ADDRESS,
+    STALE,
+    Finding,
+    FolderRule,
+    Rule,
+    Severity,
+)
 from gitops_bg.spec.lint.other_tools import OTHER_TOOLS_RULES
 from gitops_bg.spec.lint.pods import POD_RULES
 from gitops_bg.spec.lint.probes import PROBE_RULES
@@ -23,7 +33,7 @@ FOLDER_RULES: tuple[FolderRule, ...] = (
     *OTHER_TOOLS_RULES,
 )
 
-RULES: tuple[Rule, ...] = (PROBLEM, FIELD, STALE, *FOLDER_RULES, NO_EFFECT)
+RULES: tuple[Rule, ...] = (PROBLEM, FIELD, STALE, *FOLDER_RULES, REFUSED_ADDRESS, NO_EFFECT)
 """Every rule of `check`: those about a folder, and what the loaders and the linter of fields find."""
 
 

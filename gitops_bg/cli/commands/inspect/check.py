@@ -21,6 +21,7 @@ from gitops_bg.cli.views.output import Output
 from gitops_bg.cluster.lint import lint
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.outbound.refused_addresses import refused_addresses
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import MAIN
 from gitops_bg.spec.app.check import check_repository
@@ -52,7 +53,7 @@ def check(
     ] = None,
     live: Annotated[
         bool,
-        typer.Option("--live", help="Also ask the cluster for what files need: our kinds, namespaces, Gateways."),
+        typer.Option("--live", help="Also ask the cluster for what files need: kinds, namespaces, Gateways."),
     ] = False,
 ) -> int:
     """Check every file of a repository; exit 1 if any has an error. Notes say what has no effect.
@@ -80,7 +81,7 @@ def _report(
     git: GitOptions, path: Path | None, strict: bool, ignored: frozenset[str], cluster: ClusterOptions | None
 ) -> Report:
     contents, stray = _contents(git, path)
-    checked = check_repository(contents.items(), lint, datetime.now(UTC))
+    checked = check_repository(contents.items(), lint, datetime.now(UTC), refused_addresses)
     findings = (each for each in _with_stray(checked.findings, stray) if each.rule.name not in ignored)
     lacking = _lacking(cluster, contents) if cluster else ()
     stale = [Finding(STALE, each) for each in stale_targets(path or Path(), contents)] if path or not git.repo else []
