@@ -13,7 +13,7 @@ from gitops_bg.cli.clone.worktree import files_of
 from gitops_bg.cli.errors import ObjectNotFound, UsageError
 from gitops_bg.cli.options.options import CheckFormat, CheckOutputOptions, ClusterOptions, GitOptions
 from gitops_bg.cli.reporting import problem_line
-from gitops_bg.cli.session.live_check import live_problems
+from gitops_bg.cli.session.live.live_check import live_problems
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.check_forges import annotations, code_quality, sarif
 from gitops_bg.cli.views.check_report import Report, report_json

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from gitops_bg.cli.session.live_gateways import gateway_problems
-from gitops_bg.cli.session.live_objects import object_problems
+from gitops_bg.cli.session.live.live_gateways import gateway_problems
+from gitops_bg.cli.session.live.live_objects import object_problems
 from gitops_bg.cluster.api.errors import KindMissing
 from gitops_bg.cluster.api.kinds import APPS
 from gitops_bg.cluster.api.remedies import missing_kind

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gitops_bg.spec.app.layout import SETTINGS_FILE
 
-REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[3]
 TEMPLATE = REPOSITORY / "repo-template"
 FILES = {
     str(path.relative_to(TEMPLATE)): path.read_bytes()

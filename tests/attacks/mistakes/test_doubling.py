@@ -29,7 +29,7 @@ from gitops_bg.spec.yaml.documents import with_document
 from gitops_bg.spec.yaml.edit import set_field, set_image
 from gitops_bg.spec.yaml.parser import MAX_PROBLEMS
 from gitops_bg.spec.yaml.reader import read
-from tests.attacks.long_files import (
+from tests.attacks.mistakes.long_files import (
     ANYTHING,
     CASE_SHAPES,
     EDITED,
