@@ -105,7 +105,7 @@ def test_a_folder_that_is_renamed_without_a_word_changes_nothing_and_says_so(tmp
         on.world.publish("Rename web", {on.web.folder: None})
         new.add("v2", "Add shop")
         said = new.wait_condition("Conflict")
-        assert "gitops-bg move" in said["message"]
+        assert "write adopt: {app: web} into its app.yaml" in said["message"]
         assert on.web.condition("FolderInMain")["message"] == "the app's folder has left main; it keeps serving"
         on.world.wait_idle()
         mark = len(on.load)
