@@ -13,6 +13,7 @@ from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import AppKey, Color, Source, Stage, Version
 from gitops_bg.core.text.printable import one_line
 from gitops_bg.repo.read.markers import markers_in
+from gitops_bg.repo.read.promotion_branches import cluster_in
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.commits import blob_id
 from gitops_bg.repo.write.messages import Movement, asking, ledger_message, trailers
@@ -64,6 +65,14 @@ def test_every_event_has_words_in_both_kinds_of_commit(event: Event) -> None:
     assert told[0].endswith("v2 (abcdef0123) [prod]")
     assert told[-4:] == [*trailers(movement), "Bg-Ledger: prod"]
     assert "Bg-Ledger" not in asking(movement, "prod"), "it belongs to the ledger alone"
+
+
+def test_a_commit_of_somebody_who_knows_no_cluster_names_none() -> None:
+    """Found so: it named one called default, and every agent left the promotion branch to that one."""
+    movement = Movement(app=WEB, event=Event.ROLLED_BACK, to_version=2, to_digest="v1:abcdef0123456789")
+    message = asking(movement, "")
+    assert message.splitlines()[0].endswith("v2 (abcdef0123)")
+    assert (cluster_in(message), cluster_in(asking(movement, "prod"))) == ("", "prod")
 
 
 ONE, TWO = "v1:1111111111222222", "v1:abcdef0123456789"
