@@ -142,7 +142,7 @@ FAULTS = (
     ),
     Fault(
         "traffic may go where no pods are",
-        "checks.sizes",
+        "checks.pods.sizes",
         "    if world.switch_kind is SwitchKind.ROLLBACK:\n        return max(min(1, full), serving)",
         "    return 0\n    if world.switch_kind is SwitchKind.ROLLBACK:\n        return max(min(1, full), serving)",
         "v2 candidate ready",
@@ -398,7 +398,7 @@ FAULTS = (
     ),
     Fault(
         "0 of 0 pods are enough to go back",
-        "checks.sizes",
+        "checks.pods.sizes",
         "return max(min(1, full), serving)",
         "return serving",
         "two warm versions",
@@ -414,7 +414,7 @@ FAULTS = (
     ),
     Fault(
         "0 of 0 pods are enough to go forward",
-        "checks.sizes",
+        "checks.pods.sizes",
         "return max(1, full, serving)",
         "return serving",
         "v2 candidate ready",

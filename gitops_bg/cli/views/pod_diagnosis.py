@@ -11,7 +11,7 @@ from itertools import groupby
 from gitops_bg.cli.views.pods import Pod, pods_of
 from gitops_bg.cluster.api.kinds import EVENTS
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.core.checks.scheduling import remedy_for
+from gitops_bg.core.checks.pods.scheduling import remedy_for
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.version import AppKey, ConfigurationRef, Snapshot

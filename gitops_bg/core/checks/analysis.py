@@ -1,6 +1,6 @@
 """What analyses are to measure, and what they have found of a version so far (argo-rollouts.md §3)."""
 
-from gitops_bg.core.checks.draining import reaches_only
+from gitops_bg.core.checks.pods.draining import reaches_only
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Plan
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.version import Version

@@ -22,9 +22,9 @@ from gitops_bg.core.checks.phase import (
     untold,
     version_name,
 )
-from gitops_bg.core.checks.restart import restart_story
-from gitops_bg.core.checks.scheduling import why_stuck
-from gitops_bg.core.checks.sizes import is_scaled_to_zero
+from gitops_bg.core.checks.pods.restart import restart_story
+from gitops_bg.core.checks.pods.scheduling import why_stuck
+from gitops_bg.core.checks.pods.sizes import is_scaled_to_zero
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.analysis.runs import why
 from gitops_bg.core.model.conditions import Phase

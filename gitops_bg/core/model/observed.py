@@ -325,7 +325,7 @@ class Observed:
     """What became of the app under another name; None unless it got one and has a route itself."""
     auxiliary_objects: tuple[AuxiliaryView, ...] = field(default=(), metadata={STORED_AS: "companions"})
     pods: tuple[PodView, ...] | None = None
-    """The pods of the app; None unless a restart has begun or a version is late (`checks.scheduling.wants_pods`)."""
+    """The pods of the app; None unless a restart has begun or a version is late (`checks.pods.scheduling`)."""
     pods_refused: str = ""
     """Why the agent may not list the pods, or empty."""
     requests: tuple[Request, ...] = ()

@@ -149,7 +149,7 @@ class Strategy:
     """What the pods of the active version carry in addition to its template (``core.plan.ephemeral_metadata``)."""
     preview_metadata: PodMetadata = NO_METADATA
     max_unavailable: IntOrPercent = A_QUARTER
-    """How many pods of a version may be missing during a restart; at least one (``core.checks.restart``)."""
+    """How many pods of a version may be missing during a restart; at least one (``core.checks.pods.restart``)."""
     more_active_services: tuple[str, ...] = ()
     """Further Services that carry live traffic: all move together, or none."""
     pre_promotion_analysis: Plan | None = None

@@ -9,7 +9,7 @@ stands in Git, in the target or in ``primary.yaml``; where it does not, the copy
 from collections.abc import Iterable
 
 from gitops_bg.core.checks.contests import may_recreate, may_repair
-from gitops_bg.core.checks.sizes import wanted_size
+from gitops_bg.core.checks.pods.sizes import wanted_size
 from gitops_bg.core.model.actions import ApplyConfiguration, ClusterAction, DeleteConfiguration
 from gitops_bg.core.model.observed import ConfigurationView
 from gitops_bg.core.model.version import ConfigurationRef, Snapshot, Version

@@ -5,7 +5,7 @@ of a digest or a selector, and no pod is restarted for it. These actions come af
 """
 
 from gitops_bg.core.checks.ephemeral_metadata import metadata_for
-from gitops_bg.core.checks.sizes import wanted_size
+from gitops_bg.core.checks.pods.sizes import wanted_size
 from gitops_bg.core.model.actions import ClusterAction, CreateReplicaSet, SyncPodMetadata
 from gitops_bg.core.model.observed import ReplicaSetView
 from gitops_bg.core.model.version import PodMetadata, Version

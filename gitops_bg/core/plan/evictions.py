@@ -1,6 +1,6 @@
 """Evictions: the pods that a restart asks to evict now (argo-rollouts.md §1.3)."""
 
-from gitops_bg.core.checks.restart import PodGroup
+from gitops_bg.core.checks.pods.restart import PodGroup
 from gitops_bg.core.model.actions import ClusterAction, EvictPod
 from gitops_bg.core.world import World
 

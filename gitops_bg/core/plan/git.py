@@ -1,6 +1,5 @@
 """Actions on Git: the commit of ``primary.yaml``, the promotion branch, the ledger (DESIGN §4.3, §4.5, §4.6)."""
 
-from gitops_bg.core.checks.availability import is_expired
 from gitops_bg.core.checks.gates import all_open, gates_before_commit, gates_before_first, gates_before_own_commit
 from gitops_bg.core.checks.git.offers import (
     follows_traffic_elsewhere,
@@ -10,8 +9,9 @@ from gitops_bg.core.checks.git.offers import (
 )
 from gitops_bg.core.checks.git.pulls import is_declined, is_held_by_closing, is_superseded_in_place
 from gitops_bg.core.checks.git.unverified import held_since
+from gitops_bg.core.checks.pods.availability import is_expired
+from gitops_bg.core.checks.pods.sizes import is_scaled_to_zero
 from gitops_bg.core.checks.ports import services_of
-from gitops_bg.core.checks.sizes import is_scaled_to_zero
 from gitops_bg.core.checks.versions import is_old_tag
 from gitops_bg.core.model.actions import CommitPrimary, GitAction, OfferPromotion, PublishLedger, WithdrawPromotion
 from gitops_bg.core.model.desired import Missing

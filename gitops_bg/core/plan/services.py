@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from gitops_bg.core.checks.adoption.release import is_released, moves_no_more
 from gitops_bg.core.checks.adoption.taking_over import is_former_preview, may_take_over
 from gitops_bg.core.checks.contests import SERVICE, may_recreate, may_repair
+from gitops_bg.core.checks.pods.sizes import needed_to_switch
 from gitops_bg.core.checks.ports import ports_of, unservable
-from gitops_bg.core.checks.sizes import needed_to_switch
 from gitops_bg.core.model.actions import (
     ApplyService,
     ClusterAction,

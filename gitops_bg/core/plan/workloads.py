@@ -11,7 +11,7 @@ from gitops_bg.core.checks.adoption.release import is_released
 from gitops_bg.core.checks.contests import REPLICA_SET, may_recreate, may_repair, may_rescale
 from gitops_bg.core.checks.ephemeral_metadata import metadata_for
 from gitops_bg.core.checks.identity import has_twin
-from gitops_bg.core.checks.sizes import wanted_size
+from gitops_bg.core.checks.pods.sizes import wanted_size
 from gitops_bg.core.checks.versions import is_live, live_name
 from gitops_bg.core.model.actions import ClusterAction, CreateReplicaSet, DeleteReplicaSet, ScaleReplicaSet
 from gitops_bg.core.model.observed import ReplicaSetView

@@ -14,7 +14,7 @@ from gitops_bg.core.checks.adoption.taking_over import (
     why_unproven,
 )
 from gitops_bg.core.checks.phase import foreign_object, version_name
-from gitops_bg.core.checks.sizes import needed_to_switch
+from gitops_bg.core.checks.pods.sizes import needed_to_switch
 from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.record import Adopted
 from gitops_bg.core.model.spec import Adoption, ScaleDown

@@ -19,9 +19,10 @@ from gitops_bg.core.checks.phase import (
     untold,
     version_name,
 )
+from gitops_bg.core.checks.pods.restart import refused_pods, restart_story
+from gitops_bg.core.checks.pods.scheduling import stuck
+from gitops_bg.core.checks.pods.sizes import is_scaled_to_zero
 from gitops_bg.core.checks.refusals import RefusalCause, cause_of
-from gitops_bg.core.checks.restart import refused_pods, restart_story
-from gitops_bg.core.checks.scheduling import stuck
 from gitops_bg.core.checks.situations import (
     AT_ZERO,
     Standing,
@@ -33,7 +34,6 @@ from gitops_bg.core.checks.situations import (
     rewritten,
     standing_of,
 )
-from gitops_bg.core.checks.sizes import is_scaled_to_zero
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.analysis.runs import why
 from gitops_bg.core.model.decision import Condition, GateResult, Phase

@@ -1,6 +1,6 @@
 """How many pods an app has, in the words of Argo Rollouts (argo-rollouts.md §4). Nothing here decides anything."""
 
-from gitops_bg.core.checks.sizes import wanted_size
+from gitops_bg.core.checks.pods.sizes import wanted_size
 from gitops_bg.core.model.decision import Counts
 from gitops_bg.core.world import World
 

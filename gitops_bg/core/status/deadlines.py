@@ -13,19 +13,19 @@ from gitops_bg.core.checks.adoption.exposure import exposures
 from gitops_bg.core.checks.adoption.moving import ends_at, leads_still
 from gitops_bg.core.checks.adoption.release import is_releasing
 from gitops_bg.core.checks.adoption.taking_over import is_adopting, may_go_at, watched_deployment
-from gitops_bg.core.checks.availability import is_in_flight, progress_deadline
 from gitops_bg.core.checks.contests import fights, pauses
-from gitops_bg.core.checks.draining import drained_at, former_moments, may_still_serve
 from gitops_bg.core.checks.gates import gates_before_commit, standing_gates
 from gitops_bg.core.checks.gating.analyses import live_verdict
 from gitops_bg.core.checks.git.merges import moments_of_merges
 from gitops_bg.core.checks.git.unverified import held_since
 from gitops_bg.core.checks.hooks.timing import delivery_deadlines, query_deadlines
+from gitops_bg.core.checks.pods.availability import is_in_flight, progress_deadline
+from gitops_bg.core.checks.pods.draining import drained_at, former_moments, may_still_serve
+from gitops_bg.core.checks.pods.restart import recheck_at
+from gitops_bg.core.checks.pods.scheduling import late_at as pods_listed_at
+from gitops_bg.core.checks.pods.stabilization import stabilization_ends
 from gitops_bg.core.checks.policies.facts import moments as policy_moments
-from gitops_bg.core.checks.restart import recheck_at
 from gitops_bg.core.checks.route_moves import why_not_moved
-from gitops_bg.core.checks.scheduling import late_at as pods_listed_at
-from gitops_bg.core.checks.stabilization import stabilization_ends
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.analysis.runs import moments
 from gitops_bg.core.model.decision import GateKind, GateResult

@@ -125,7 +125,7 @@ _STUCK: Mapping[str, Meaning] = {
         STAYS, OPERATOR, "make room for its pods: a quota, a policy or a webhook refuses them", _TREE
     ),
 }
-"""What keeps the pods of a version from coming up (``core.checks.scheduling``)."""
+"""What keeps the pods of a version from coming up (``core.checks.pods.scheduling``)."""
 
 OF_THE_PHASE = ("Healthy", READY, RECONCILING, STALLED)
 """Condition types that repeat the phase."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gitops_bg.core.checks.draining import without_traffic
+from gitops_bg.core.checks.pods.draining import without_traffic
 from gitops_bg.core.checks.ports import ports_of, unservable
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.decision import Condition

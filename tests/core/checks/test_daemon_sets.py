@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.checks.availability import is_available
-from gitops_bg.core.checks.sizes import needed_to_switch, wanted_size
+from gitops_bg.core.checks.pods.availability import is_available
+from gitops_bg.core.checks.pods.sizes import needed_to_switch, wanted_size
 from gitops_bg.core.model.digest import digest_of, is_genuine, same_content, snapshot_of, with_configuration
 from gitops_bg.core.model.observed import ReplicaSetView
 from gitops_bg.core.model.version import ConfigurationRef, Version, WorkloadKind

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.checks.scheduling import remedy_for, wants_pods, why_stuck
+from gitops_bg.core.checks.pods.scheduling import remedy_for, wants_pods, why_stuck
 from gitops_bg.core.model.actions import PublishLedger
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.digest import short

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.checks.availability import is_available
-from gitops_bg.core.checks.sizes import needed_to_switch, wanted_size
+from gitops_bg.core.checks.pods.availability import is_available
+from gitops_bg.core.checks.pods.sizes import needed_to_switch, wanted_size
 from gitops_bg.core.invariants import violations
 from gitops_bg.core.model import actions as act
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, Metric, Plan

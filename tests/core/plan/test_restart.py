@@ -5,7 +5,7 @@ from datetime import datetime
 
 import pytest
 
-from gitops_bg.core.checks.restart import is_up, recheck_at
+from gitops_bg.core.checks.pods.restart import is_up, recheck_at
 from gitops_bg.core.checks.situations import phase_of
 from gitops_bg.core.invariants import InvariantBroken, check
 from gitops_bg.core.model.actions import EvictPod

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.checks.availability import DEADLINE_EXCEEDED
+from gitops_bg.core.checks.pods.availability import DEADLINE_EXCEEDED
 from gitops_bg.core.model.analysis.metrics import AnalysisStage, Metric, Plan
 from gitops_bg.core.model.analysis.runs import AnalysisRun, begin
 from gitops_bg.core.model.record import Hold, Restart

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.checks.availability import DEADLINE_EXCEEDED
+from gitops_bg.core.checks.pods.availability import DEADLINE_EXCEEDED
 from gitops_bg.core.model.actions import CommitPrimary
 from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.observed import GitView, OperatorCommand, PromotionBranch

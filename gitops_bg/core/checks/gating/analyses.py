@@ -5,8 +5,8 @@ The reason of a gate says what a person can do about it.
 """
 
 from gitops_bg.core.checks.analysis import SKIPPED, is_in_preview, plan_of
-from gitops_bg.core.checks.draining import arrived_at
 from gitops_bg.core.checks.gating.verdict import verdict_of
+from gitops_bg.core.checks.pods.draining import arrived_at
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.decision import GateKind, GateResult

@@ -4,8 +4,8 @@ Every abort puts a hold and writes an event, as `abort` does; live traffic is ne
 present state, not at what just happened, so a field that is set later also applies to versions that failed before.
 """
 
-from gitops_bg.core.checks.availability import is_expired, is_in_flight
 from gitops_bg.core.checks.git.unverified import away
+from gitops_bg.core.checks.pods.availability import is_expired, is_in_flight
 from gitops_bg.core.model.git.looks import awaited
 from gitops_bg.core.model.record import Cause, Event, SwitchKind
 from gitops_bg.core.model.spec import OnExpire

@@ -7,7 +7,7 @@ foreign address in the slices would prevent every scale-down.
 
 from dataclasses import replace
 
-from gitops_bg.core.checks.draining import reaches_only
+from gitops_bg.core.checks.pods.draining import reaches_only
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World
 

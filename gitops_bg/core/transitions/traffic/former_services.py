@@ -8,7 +8,7 @@ is only reported. The agent deletes none. Writes nothing.
 
 from dataclasses import replace
 
-from gitops_bg.core.checks.draining import without_traffic
+from gitops_bg.core.checks.pods.draining import without_traffic
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.record import FormerService

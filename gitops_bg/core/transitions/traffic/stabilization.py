@@ -8,8 +8,8 @@ cure an outage months later.
 
 from dataclasses import replace
 
-from gitops_bg.core.checks.availability import DEADLINE_EXCEEDED
-from gitops_bg.core.checks.stabilization import stabilization_ends
+from gitops_bg.core.checks.pods.availability import DEADLINE_EXCEEDED
+from gitops_bg.core.checks.pods.stabilization import stabilization_ends
 from gitops_bg.core.model.record import Cause, Event, SwitchKind
 from gitops_bg.core.model.version import Stabilization, Version
 from gitops_bg.core.transitions.git.decisions import override

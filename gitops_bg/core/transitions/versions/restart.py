@@ -8,7 +8,7 @@ begun, which is why the record says so. Traffic comes first: nothing is evicted 
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gitops_bg.core.checks.restart import RECHECK, PodGroup, is_old, may_go_on, refused_pods, serves
+from gitops_bg.core.checks.pods.restart import RECHECK, PodGroup, is_old, may_go_on, refused_pods, serves
 from gitops_bg.core.model.observed import PodView
 from gitops_bg.core.model.record import Event, Restart
 from gitops_bg.core.model.version import Stage, Version

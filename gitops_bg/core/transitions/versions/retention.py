@@ -7,8 +7,8 @@ applies at once, even to versions retired before. Never touches a version that t
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from gitops_bg.core.checks.draining import may_still_serve
-from gitops_bg.core.checks.scheduling import waits_for_room
+from gitops_bg.core.checks.pods.draining import may_still_serve
+from gitops_bg.core.checks.pods.scheduling import waits_for_room
 from gitops_bg.core.checks.versions import is_live
 from gitops_bg.core.model.stages import StageEvent, stage_after
 from gitops_bg.core.model.version import Retirement, Version

@@ -9,7 +9,7 @@ from gitops_bg.core import names
 from gitops_bg.core.checks.adoption.exposure import exposures, may_be_exposed
 from gitops_bg.core.checks.adoption.onboarding import inescapable, leak_to
 from gitops_bg.core.checks.adoption.taking_over import OTHER_STAND_IN, STAND_IN, has_stand_ins, stand_ins
-from gitops_bg.core.checks.sizes import wanted_size
+from gitops_bg.core.checks.pods.sizes import wanted_size
 from gitops_bg.core.model.actions import CreateReplicaSet, ScaleReplicaSet
 from gitops_bg.core.model.decision import GateKind, Phase
 from gitops_bg.core.model.desired import Missing

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from gitops_bg.core.checks.adoption.onboarding import leak_to, selects_pods
-from gitops_bg.core.checks.sizes import wanted_size
+from gitops_bg.core.checks.pods.sizes import wanted_size
 from gitops_bg.core.engine import decide
 from gitops_bg.core.model.actions import CreateReplicaSet, ScaleReplicaSet
 from gitops_bg.core.model.decision import GateKind, Phase

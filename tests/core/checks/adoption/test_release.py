@@ -23,7 +23,7 @@ from gitops_bg.core.checks.adoption.taking_over import (
     stand_ins,
     watched_deployment,
 )
-from gitops_bg.core.checks.sizes import wanted_size
+from gitops_bg.core.checks.pods.sizes import wanted_size
 from gitops_bg.core.model.actions import (
     ApplyService,
     CreateReplicaSet,

@@ -17,7 +17,7 @@ from gitops_bg.core.checks.adoption.taking_over import (
     why_left_alone,
 )
 from gitops_bg.core.checks.ephemeral_metadata import metadata_for
-from gitops_bg.core.checks.sizes import needed_to_switch, wanted_size
+from gitops_bg.core.checks.pods.sizes import needed_to_switch, wanted_size
 from gitops_bg.core.engine import decide
 from gitops_bg.core.invariants import violations
 from gitops_bg.core.model.actions import (

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from gitops_bg.core.checks.sizes import wanted_size
+from gitops_bg.core.checks.pods.sizes import wanted_size
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import PodView
 from gitops_bg.core.model.record import Restart

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from gitops_bg.core.checks.sizes import wanted_size
+from gitops_bg.core.checks.pods.sizes import wanted_size
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.world import World
