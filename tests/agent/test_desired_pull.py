@@ -78,7 +78,7 @@ def test_of_what_another_cluster_offers_and_this_one_holds_only_the_status_says_
     found = desired_pull(state, here=here)
     assert (found.offer is None) is (here is True), "its own offer is about to be withdrawn"
     if found.offer is not None:
-        assert (found.offer.only_status, found.offer.refused) == (True, "on hold: because")
+        assert (found.offer.only_status, found.offer.refused) == (True, "on hold: aborted: because")
         assert found.offer.content is (Content.OTHER if here is None else Content.OFFERED)
         assert status_of(found.offer).state is CheckState.FAILURE
 

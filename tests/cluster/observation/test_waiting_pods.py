@@ -26,4 +26,4 @@ RUNNING = {"state": {"running": {}}}
 )
 def test_why_a_pod_waits(status: dict[str, Any], said: str) -> None:
     metadata = {"name": "web-1", "uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"}
-    assert _view({"metadata": metadata, "status": status}).waiting == said
+    assert _view({"metadata": metadata, "spec": {}, "status": status}).waiting == said
