@@ -18,6 +18,7 @@ from gitops_bg.cluster.groups.status import group_status, load_group_record
 from gitops_bg.cluster.manifests.http_routes import http_route
 from gitops_bg.cluster.manifests.patches import keep_before, take_out, unchanged
 from gitops_bg.cluster.observation.additions import additions
+from gitops_bg.cluster.observation.drift import ports_are
 from gitops_bg.cluster.observation.gateways import is_reported, taken, unresolved
 from gitops_bg.cluster.observation.states import meta_of
 from gitops_bg.cluster.reporting.status import pull_in
@@ -336,7 +337,8 @@ def _says(live: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     """Whether a live spec says what is wanted; the server may have added fields, but to no selector."""
     if (live.get("selector") or {}) != wanted.get("selector"):
         return False
-    return _ports(live) == _ports(wanted) and _affinity(live) == _affinity(wanted)
+    same_ports = ports_are(live.get("ports") or (), wanted.get("ports") or ())
+    return same_ports and _affinity(live) == _affinity(wanted)
 
 
 def _affinity(spec: Mapping[str, Any]) -> tuple[str, Any]:
@@ -349,14 +351,6 @@ def _affinity_change(wanted: Mapping[str, Any]) -> list[dict[str, Any]]:
     kind, details = _affinity(wanted)
     said = {"sessionAffinity": kind} | ({"sessionAffinityConfig": details} if details is not None else {})
     return [{"op": "add", "path": f"/spec/{name}", "value": value} for name, value in said.items()]
-
-
-def _ports(spec: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    """Ports as far as we write them, with the defaults of the API server."""
-    return [
-        (port.get("name"), port["port"], port.get("targetPort", port["port"]), port.get("protocol", "TCP"))
-        for port in spec.get("ports") or ()
-    ]
 
 
 def _said_of_fights(status: Object) -> str:

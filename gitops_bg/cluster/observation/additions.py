@@ -15,7 +15,7 @@ from gitops_bg.cluster.observation.field_paths import ChangedField, ListItem, Pa
 from gitops_bg.core import names
 from gitops_bg.core.model.auxiliary import ROUTES
 
-_TEMPLATE, _TYPE = ("spec", "template"), "type"
+_TEMPLATE, _TYPE, _OWNERS = ("spec", "template"), "type", "f:ownerReferences"
 _OURS = (APPS.name, RELEASE_GROUPS.name)
 """The kinds whose spec is the agent's alone: the API server fills nothing in there, and Git says all of it."""
 _RUNNING = frozenset(kind.name for kind in WORKLOADS.values())
@@ -75,7 +75,7 @@ def additions(live: Mapping[str, Any], manifest: Object) -> tuple[ChangedField, 
     if kind in _RUNNING:
         return additions_to_pods(live, spec["template"])
     if kind in _OURS:
-        ours = next(_fields_applied_by_us(live), {})
+        ours = applied_fields(live).get("f:spec") or {}
         return tuple(_beyond_ours(ours, live.get("spec") or {}, spec, ("spec",)))
     if kind == SERVICES.name:
         added = added_to_service(live)
@@ -131,11 +131,34 @@ def _fields_of_others(live: Mapping[str, Any], at: Path) -> Iterator[Mapping[str
             yield fields
 
 
-def _fields_applied_by_us(live: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The fields of the spec that are in the agent's last apply, as far as the API server knows."""
+def applied_fields(live: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields that are in the agent's last apply, as far as the API server knows; but for owners, of which others
+    have some.
+    """
     for entry in live["metadata"].get("managedFields") or ():
         if (entry.get("manager"), entry.get("operation")) == (names.FIELD_MANAGER, "Apply"):
-            yield (entry.get("fieldsV1") or {}).get("f:spec") or {}
+            fields = entry.get("fieldsV1") or {}
+            metadata = {key: each for key, each in fields.get("f:metadata", {}).items() if key != _OWNERS}
+            return {**fields, "f:metadata": metadata}
+    return {}
+
+
+def left_git(applied: Mapping[str, Any], live: Any, wanted: Any) -> bool:
+    """Whether a field of ``live`` was ``applied`` by the agent and is wanted no more, whatever its value: the next
+    apply takes it out. The items of lists are compared elsewhere (`drift.ports_are`).
+
+    >>> applied = {"f:metadata": {"f:labels": {"f:team": {}}}}
+    >>> live = {"metadata": {"labels": {"team": "shop"}}}
+    >>> left_git(applied, live, {"metadata": {"labels": {}}}), left_git(applied, live, live)
+    (True, False)
+    """
+    if not applied:
+        return live is not None and wanted is None
+    if not isinstance(live, Mapping):
+        return False
+    said = wanted if isinstance(wanted, Mapping) else {}
+    named = ((key.removeprefix("f:"), below) for key, below in applied.items() if key.startswith("f:"))
+    return any(left_git(below, live.get(name), said.get(name)) for name, below in named)
 
 
 def _beyond_ours(

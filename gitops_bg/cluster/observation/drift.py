@@ -58,8 +58,8 @@ def contains(live: Any, desired: Any, field: str = "") -> bool:
 def ports_are(live: Sequence[Any], desired: Sequence[Any]) -> bool:
     """Whether the ports of a Service are exactly the desired ones.
 
-    A name that Git leaves out means no name, and a missing targetPort means the port itself; neither is a field of
-    another manager.
+    A name or an appProtocol that Git leaves out means none, and a missing targetPort means the port itself; none of
+    them is a field of another manager.
 
     >>> ports_are([{"port": 80, "protocol": "TCP", "targetPort": 80}], [{"port": 80}])
     True
@@ -72,10 +72,11 @@ def ports_are(live: Sequence[Any], desired: Sequence[Any]) -> bool:
 
 
 def _leads(port: Any) -> str:
-    """The name of a port, and its target."""
+    """The name of a port, its target, and what is spoken there."""
     said = port if isinstance(port, dict) else {}
     number = said.get("port")
-    return repr((said.get("name") or "", number, said.get("protocol") or "TCP", said.get("targetPort") or number))
+    protocols = said.get("protocol") or "TCP", said.get("appProtocol")
+    return repr((said.get("name") or "", number, *protocols, said.get("targetPort") or number))
 
 
 def same_quantity(one: object, other: object) -> bool:

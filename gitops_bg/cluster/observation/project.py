@@ -14,7 +14,7 @@ from gitops_bg.cluster.manifests import anti_affinity, ephemeral_metadata, own_p
 from gitops_bg.cluster.manifests.operator_requests import requests_of
 from gitops_bg.cluster.manifests.record_seal import RECORD, without_edited
 from gitops_bg.cluster.manifests.render import pod_template, version_labels
-from gitops_bg.cluster.observation.additions import added_to_service, additions_to_pods
+from gitops_bg.cluster.observation.additions import added_to_service, additions_to_pods, applied_fields
 from gitops_bg.cluster.observation.drift import contains
 from gitops_bg.cluster.observation.field_paths import ChangedField, is_ours, managers_of
 from gitops_bg.cluster.observation.states import (
@@ -130,7 +130,8 @@ def service_state(body: Object, _known: ServiceState | None = None) -> ServiceSt
     content = _compact({"metadata": kept, "spec": spec})
     found = ChangedField(("spec", "selector"), body.get("spec", {}).get("selector"), None)
     moved_by = () if is_ours(body, found) else managers_of(body, found.path)
-    return ServiceState(meta_of(body), selector, content, moved_by, added_to_service(body))
+    applied = intern(_compact(applied_fields(body)))
+    return ServiceState(meta_of(body), selector, content, moved_by, added_to_service(body), applied)
 
 
 def slice_state(body: Object, _known: SliceState | None = None) -> SliceState:

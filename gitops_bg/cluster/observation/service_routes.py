@@ -7,6 +7,7 @@ from gitops_bg.cluster.api.kinds import SERVICES, Object
 from gitops_bg.cluster.manifests.adoption import before_in
 from gitops_bg.cluster.manifests.render import digest_in, service_manifest
 from gitops_bg.cluster.manifests.services import at_hand, desired_service_if_known, git_says
+from gitops_bg.cluster.observation.additions import left_git
 from gitops_bg.cluster.observation.drift import contains, ports_are
 from gitops_bg.cluster.observation.look import Look
 from gitops_bg.cluster.observation.on_demand.pods import Selected
@@ -121,13 +122,16 @@ def selector_without_us(state: ServiceState, app: AppKey) -> Pairs:
 
 
 def service_drifted(state: ServiceState, manifest: Object) -> bool:
-    """Whether a Service differs from its manifest, without the selector; including a port that left Git,
-    and what others added.
+    """Whether a Service differs from its manifest, without the selector; including what left Git, and what others
+    added.
     """
     live = reread_json(state.content)
     if not ports_are(live["spec"].get("ports") or (), manifest["spec"].get("ports") or ()):
         return True
     if any(field not in manifest["spec"] for field in state.added):
+        return True
+    applied = reread_json(state.applied)
+    if applied and left_git(applied, live, manifest):
         return True
     spec = {key: value for key, value in manifest["spec"].items() if key != "selector"}
     ours = manifest["metadata"]

@@ -134,6 +134,8 @@ class ServiceState:
     """The other field managers that wrote something of its selector."""
     added: tuple[str, ...] = ()
     """The fields of its spec that others added, and that say which pods get requests (`additions.added_to_service`)."""
+    applied: str = "{}"
+    """JSON of the fields that the agent's last apply named (`additions.applied_fields`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,7 @@ from gitops_bg.core.model.http_routes import (
 from tests.core.groups.notation import NOW, group
 from tests.support.cluster.clusters import TestCluster
 from tests.support.cluster.gateway_api import install_gateway_api
+from tests.support.cluster.rawapi import JSON_PATCH
 from tests.support.waiting import eventually
 
 SPEC: dict[str, Any] = {"active": "v1"}
@@ -330,6 +331,19 @@ def test_a_stable_service_keeps_clients_with_a_pod_as_the_service_of_its_member_
     store.do(FollowMember("cart", "cart-v1", "cart-v1"))
     assert not store.live("cart")["spec"].keys() & {"sessionAffinityConfig"}
     assert store.observed().services["cart"].member == "cart-v1"
+
+
+def test_a_protocol_that_the_port_of_a_member_says_comes_to_the_stable_service_and_goes(store: Store) -> None:
+    port: dict[str, Any] = {"name": "http", "port": 80, "targetPort": 8080, "protocol": "TCP"}
+    store.service("cart-v1", ports=[port])
+    store.do(ApplyGroup(), FollowMember("cart", "cart-v1"))
+    member = f"/api/v1/namespaces/{store.key.namespace}/services/cart-v1"
+    for ports in ([port | {"appProtocol": "kubernetes.io/h2c"}], [port]):
+        store.cluster.patch(member, [{"op": "add", "path": "/spec/ports", "value": ports}], JSON_PATCH)
+        assert store.observed().services["cart"].member == ""
+        store.do(FollowMember("cart", "cart-v1", "cart-v1"))
+        assert store.live("cart")["spec"]["ports"] == ports
+        assert store.observed().services["cart"].member == "cart-v1"
 
 
 def test_a_member_that_moved_on_is_not_followed_any_more(store: Store) -> None:
