@@ -130,7 +130,7 @@ def service_state(body: Object, _known: ServiceState | None = None) -> ServiceSt
     content = _compact({"metadata": kept, "spec": spec})
     found = ChangedField(("spec", "selector"), body.get("spec", {}).get("selector"), None)
     moved_by = () if is_ours(body, found) else managers_of(body, found.path)
-    applied = intern(_compact(applied_fields(body)))
+    applied = intern(_compact(dict(applied_fields(body))))
     return ServiceState(meta_of(body), selector, content, moved_by, added_to_service(body), applied)
 
 
