@@ -3,11 +3,11 @@
 Steps take a World and return one in which only the record differs; the actions then follow from the result.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import cached_property, wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from functools import cached_property
+from typing import Any
 
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
@@ -19,9 +19,6 @@ from gitops_bg.core.model.spec import SCALE_DOWN_DELAY_SECONDS, AppSpec, Deletio
 from gitops_bg.core.model.version import Snapshot, Source, Stage, Version
 from gitops_bg.core.text.images import tags_between
 from gitops_bg.core.way_back import leads_back, may_return_without_gates
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 def resolve(record: Record, snapshot: Snapshot) -> str:
@@ -365,7 +362,7 @@ class World:
     # --- answers --------------------------------------------------------------------------------------------
 
     @cached_property
-    def answers(self) -> dict[tuple[object, ...], tuple[object, Any]]:
+    def known(self) -> dict[tuple[object, ...], tuple[object, Any]]:
         """The answers that `answered_once` has computed for this world."""
         return {}
 
@@ -414,22 +411,3 @@ class World:
         entry = replace(entry, from_tag=from_tag, to_tag=to_tag)
         record = replace(self.record, sequence=entry.sequence, ledger=(*self.record.ledger, entry))
         return self.with_record(record)
-
-
-def answered_once(question: Callable[Concatenate[World, P], T], /) -> Callable[Concatenate[World, P], T]:
-    """Cache a question for each world and its arguments: steps ask the same questions again and again.
-
-    A world never changes; another record makes another world. Arguments are compared by identity (hashing a version
-    costs more than most answers), and kept with the answer, so that no other object can get the same identity.
-    """
-
-    @wraps(question)
-    def answer(world: World, /, *about: P.args, **none: P.kwargs) -> T:
-        key = (question, *map(id, about))
-        known = world.answers.get(key)
-        if known is None:
-            known = world.answers[key] = (about, question(world, *about, **none))
-        found: T = known[1]
-        return found
-
-    return answer

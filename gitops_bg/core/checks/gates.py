@@ -32,7 +32,8 @@ from gitops_bg.core.checks.gating.standing import (
 from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.version import Version
-from gitops_bg.core.world import World, answered_once
+from gitops_bg.core.questions import answered_once
+from gitops_bg.core.world import World
 
 Answer = GateResult | tuple[GateResult, ...] | None
 """One result; several where the author of the app wrote several hooks; None where the app asks for nothing."""

@@ -10,8 +10,9 @@ from gitops_bg.core.model.desired import Desired
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.version import ServicePorts, Version
+from gitops_bg.core.questions import answered_once
 from gitops_bg.core.text.foreign_json import read_json
-from gitops_bg.core.world import World, answered_once
+from gitops_bg.core.world import World
 
 NONE = "[]"
 """The ports of a Service without ports, as a headless one may be."""

@@ -33,7 +33,8 @@ from gitops_bg.core.model.git.verification import Doubt
 from gitops_bg.core.model.hooks import HookType
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.version import Version
-from gitops_bg.core.world import World, answered_once
+from gitops_bg.core.questions import answered_once
+from gitops_bg.core.world import World
 
 Says = Callable[[World], str]
 """A sentence; empty where the situation does not hold."""

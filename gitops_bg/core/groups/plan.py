@@ -20,8 +20,10 @@ from gitops_bg.core.groups.routes.defaults import led_by_default, takes_requests
 from gitops_bg.core.groups.routes.routing import during, render
 from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.http_routes import Backend, HttpRoute, as_stored
+from gitops_bg.core.questions import answered_once
 
 
+@answered_once
 def after_of(world: GroupWorld, version: str, archive_size: int | None = None) -> GroupState:
     """The state after the group has moved to a version. Raises `PromotionRejected`."""
     state = world.state
@@ -30,11 +32,13 @@ def after_of(world: GroupWorld, version: str, archive_size: int | None = None) -
     return promote(state, version, world.spec.archive_size if archive_size is None else archive_size, world.now)
 
 
+@answered_once
 def wanted_routes(world: GroupWorld) -> tuple[HttpRoute, ...]:
     """The HTTPRoutes that shall be live now; none without a gateway."""
     return (*carrying_routes(world), *routes_beside(world))
 
 
+@answered_once
 def carrying_routes(world: GroupWorld) -> tuple[HttpRoute, ...]:
     """The HTTPRoutes that carry traffic now, or shall."""
     gateway, moving = world.gateway, world.record.transition
@@ -76,6 +80,7 @@ def is_in_place(world: GroupWorld) -> bool:
     return is_written(world) and not against and not foreign_service(world)
 
 
+@answered_once
 def is_written(world: GroupWorld) -> bool:
     """Whether all that shall be live is written, as far as it is the group's, whatever a Gateway says of it. A way back
     waits for no more (I6).
@@ -110,6 +115,7 @@ def actions_of(world: GroupWorld) -> tuple[GroupAction, ...]:
     return (*repair, *routes, *_follow(world), *gone, *_delete_services(world))
 
 
+@answered_once
 def without_pods(world: GroupWorld) -> str:
     """The member without a pod that answers to which a step would lead requests without the header, away from one that
     has pods; empty where there is none. Then the step waits, routes and Services alike (I1).

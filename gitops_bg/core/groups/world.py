@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
+from typing import Any
 
 from gitops_bg.core.groups.desired import DesiredGroup, DesiredRoute, GroupSpec
 from gitops_bg.core.groups.model import (
@@ -33,7 +35,7 @@ def member_name(service: str, version: str) -> str:
     return f"{service}-{version}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # Without slots, so that what a decision asks for many times is worked out once.
 class GroupWorld:
     """The group at one moment; ``spec`` is that of a usable folder."""
 
@@ -54,6 +56,11 @@ class GroupWorld:
     def with_event(self, event: GroupEvent, message: str) -> "GroupWorld":
         """The world in which one more thing has happened."""
         return replace(self, events=(*self.events, (event, message)))
+
+    @cached_property
+    def known(self) -> dict[tuple[object, ...], Any]:
+        """What was answered about this world (`core.questions`)."""
+        return {}
 
     @property
     def gateway(self) -> GroupGateway | None:
@@ -84,7 +91,7 @@ class GroupWorld:
             return failed.active
         return run.fallback if run is not None and (run.running or run.paused) else ""
 
-    @property
+    @cached_property
     def state(self) -> GroupState:
         """The state of the record with the routes that Git gives it, but for those that wait for a promotion, each with
         a port that its Service has.

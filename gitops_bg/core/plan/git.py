@@ -19,7 +19,8 @@ from gitops_bg.core.model.observed import PromotionBranch
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.spec import OnExpire, PromoteVia
 from gitops_bg.core.model.version import Version
-from gitops_bg.core.world import World, answered_once
+from gitops_bg.core.questions import answered_once
+from gitops_bg.core.world import World
 
 _NO_PODS = "target.yaml asks for 0 replicas: it would wait for pods that nobody wants"
 

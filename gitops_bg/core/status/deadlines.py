@@ -30,7 +30,8 @@ from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.analysis.runs import moments
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.version import Version
-from gitops_bg.core.world import World, answered_once
+from gitops_bg.core.questions import answered_once
+from gitops_bg.core.world import World
 
 GIT, PROBATION, DRAINING, RESTART, SCALE_DOWN = "git", "probation", "draining", "restart", "scaleDown"
 """The waits besides gates that are shown."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from datetime import timedelta
 
@@ -13,6 +14,8 @@ from gitops_bg.core.groups.model import GroupState, PromotionRejected, RouteMatc
 from gitops_bg.core.groups.routes.prohibitions import Prohibition, prohibitions
 from tests.core.groups.notation import NOW
 
+MANY = int(os.environ.get("HISTORIES", "50")) * 2
+"""How many random histories each promise is tried on; `make histories` takes more, as CI does."""
 SERVICES = ("a", "b", "c")
 PATHS = ("/1", "/2", "/3")
 BRINGS = st.dictionaries(st.sampled_from(SERVICES), st.sets(st.sampled_from(PATHS)), min_size=1)
@@ -83,7 +86,7 @@ class History:
             getattr(self, name)(what)
 
 
-@settings(max_examples=300)
+@settings(max_examples=MANY)
 @given(HISTORIES)
 def test_prohibitions_are_those_that_were_kept_step_by_step(history) -> None:
     first, moves = history
@@ -93,7 +96,7 @@ def test_prohibitions_are_those_that_were_kept_step_by_step(history) -> None:
         assert prohibitions(world.state) == world.kept
 
 
-@settings(max_examples=300)
+@settings(max_examples=MANY)
 @given(HISTORIES)
 def test_what_holds_of_every_state(history) -> None:
     first, moves = history
@@ -114,7 +117,7 @@ def test_what_holds_of_every_state(history) -> None:
         assert {each.version for each in prohibitions(state)} <= set(state.at(CANDIDATE, LEGACY))
 
 
-@settings(max_examples=300)
+@settings(max_examples=MANY)
 @given(HISTORIES)
 def test_a_rollback_undoes_a_promotion_but_for_other_candidates_and_the_archive(history) -> None:
     first, moves = history

@@ -4,6 +4,7 @@ where one says so, nothing spins, and an agent that dies comes to the same end.
 
 from __future__ import annotations
 
+import os
 from random import Random
 
 import pytest
@@ -15,6 +16,8 @@ from gitops_bg.core.model.hooks import Answer, Hook, HookType
 from gitops_bg.core.model.spec import Suspension
 from tests.core.groups.simulation import Died, World, store, version
 
+FEW = int(os.environ.get("HISTORIES", "50")) // 25
+"""How many random histories are tried; `make histories` takes more, as CI does."""
 PRE, POST = AnalysisStage.PRE, AnalysisStage.POST
 ONCE = Plan((Metric("smoke", "web", "{}", consecutive_error_limit=0),))
 ASKED = (
@@ -98,6 +101,6 @@ def history(seed: int, writes: int) -> list[tuple[str, str, bool]]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(FEW))
 def test_whatever_happens_verdicts_decide_and_a_crash_changes_nothing(seed: int) -> None:
     assert history(seed, 1) == history(seed, 10_000)

@@ -13,7 +13,8 @@ from gitops_bg.core.checks.adoption.onboarding import labels_as_live, labels_of_
 from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import Stage, Version
-from gitops_bg.core.world import World, answered_once
+from gitops_bg.core.questions import answered_once
+from gitops_bg.core.world import World
 
 
 @dataclass(frozen=True, slots=True)

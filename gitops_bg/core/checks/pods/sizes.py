@@ -7,7 +7,8 @@ from gitops_bg.core.checks.hooks.queries import awaits_confirmation
 from gitops_bg.core.checks.versions import live_name
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.version import Stage, Version
-from gitops_bg.core.world import World, answered_once
+from gitops_bg.core.questions import answered_once
+from gitops_bg.core.world import World
 
 
 @answered_once

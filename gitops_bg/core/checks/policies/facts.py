@@ -16,9 +16,10 @@ from gitops_bg.core.model.policies.facts import CommitFacts, Facts, PastMove, Po
 from gitops_bg.core.model.record import Cause, Record
 from gitops_bg.core.model.spec import OnExpire
 from gitops_bg.core.model.version import Version
+from gitops_bg.core.questions import answered_once
 from gitops_bg.core.text.foreign_json import read_json
 from gitops_bg.core.way_back import leads_back
-from gitops_bg.core.world import World, answered_once, resolve
+from gitops_bg.core.world import World, resolve
 
 VERSION_LABEL = "app.kubernetes.io/version"
 LAST = 2**53
