@@ -35,7 +35,7 @@ CHANGES = {"set-image", "promote", "approve", "rollback", "undo", "abort", "retr
 MORE_CHANGES = {"pause", "freeze", "unfreeze", "accept-history", "gate open", "gate close"}
 GROUPS = {
     f"group {verb}"
-    for verb in ["get", "tree", "explain", "plan", "diff", "history", "approve", "promote", "rollback", "delete"]
+    for verb in ["get", "tree", "explain", "plan", "diff", "history", "approve", "promote", "rollback", "delete", "new"]
 }
 INSTALLATION = {"install", "uninstall"}
 RENDERED = {"render"}
@@ -204,7 +204,11 @@ def test_groups(cli: Cli, world: Scenario, tmp_path: Path) -> None:
     store.wait_for_ledger("PromotionFinished")
     cli.json("group", "history", name)
     cli.json("group", "rollback", name, "v1")
+    world.wake()
+    store.wait("v1A v2C")
     cli.json("group", "delete", name, "v2")
+    world.pull()
+    cli.json("group", "new", name, "v3", "--checkout", str(world.remote.clone))
     cli.run("group", "promote", name, "v9", "-o", "json", code=5)
     assert cli.printed == GROUPS
 
