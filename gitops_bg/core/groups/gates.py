@@ -86,6 +86,17 @@ def services_ours(world: GroupWorld, version: str) -> GateResult | None:
     return None
 
 
+def routes_ours(world: GroupWorld, version: str) -> GateResult | None:
+    """Every HTTPRoute that is to lead to the version is the group's; None where all are."""
+    for each in carrying_routes(world):
+        live = world.observed.routes.get(each.name)
+        if live is not None and live.foreign:
+            remedy = f"hand it over, or give it another name; then {version} goes on"
+            reason = f"HTTPRoute {each.name}: {live.foreign}"
+            return GateResult(GateKind.ENDPOINTS, open=False, reason=reason, remedy=remedy)
+    return None
+
+
 def requests_ours(world: GroupWorld, version: str) -> GateResult | None:
     """Nobody else has the requests of the group first: else a promotion would move nothing. None where nobody has."""
     reason = first_of_others(world, carrying_routes(world)) or left_behind(world)
@@ -101,6 +112,7 @@ BEFORE_PROMOTION: tuple[Gate, ...] = (
     not_suspended,
     knows_routes,
     services_ours,
+    routes_ours,
     requests_ours,
     not_failed_before,
     live_version_not_being_measured,  # else nobody would know what was measured

@@ -131,14 +131,40 @@ def test_an_older_route_of_somebody_else_is_named_and_nothing_is_promoted_past_i
 
 
 @pytest.mark.parametrize(
+    ("ours", "theirs"), [("/cart", "/cart/"), ("/cart/", "/cart")], ids=["theirs with a slash", "ours with a slash"]
+)
+def test_the_same_requests_in_other_words_are_a_rival_s_too(ours: str, theirs: str) -> None:
+    """A prefix is for the same requests with a slash at its end and without."""
+    world = World({"v1": version(cart=ours), "v2": version(cart=ours)}, others={"web": rival(theirs)})
+    assert world.settle().phase is Phase.DEGRADED
+    world.active = "v2"
+    world.settle()
+    assert world.stages == "v1A v2C"
+
+
+def test_a_promotion_does_not_begin_where_its_httproute_is_somebody_else_s() -> None:
+    world = store()
+    world.settle()
+    world.foreign, world.active = {"store"}, "v2"
+    decision = world.settle()
+    (shut,) = (each for each in decision.gates if not each.open)
+    assert (shut.kind, shut.reason) == (GateKind.ENDPOINTS, "HTTPRoute store: it is managed by Helm")
+    assert (world.stages, world.record.transition) == ("v1A v2C", None)
+    world.foreign = set()
+    assert world.settle().phase is Phase.HEALTHY
+    assert world.stages == "v1L v2A"
+
+
+@pytest.mark.parametrize(
     "other",
     [
         rival(path="/other"),
+        rival(path="/cart/export"),
         rival(hosts=("other.example.com",)),
         rival(parents=(ParentRef("internal"),)),
         replace(rival(), born="999999"),
     ],
-    ids=["path", "host", "Gateway", "younger"],
+    ids=["path", "narrower path", "host", "Gateway", "younger"],
 )
 def test_a_route_for_other_requests_or_a_younger_one_is_nobody_s_rival(other: RivalRoute) -> None:
     world = store()

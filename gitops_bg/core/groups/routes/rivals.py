@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from gitops_bg.core.groups.observed import RivalRoute
 from gitops_bg.core.groups.world import GroupWorld
-from gitops_bg.core.model.http_routes import HttpMatch, HttpRoute, ParentRef
+from gitops_bg.core.model.http_routes import HttpMatch, HttpRoute, ParentRef, PathKind
 
 
 def first_of_others(world: GroupWorld, routes: Iterable[HttpRoute]) -> str:
@@ -22,14 +22,23 @@ def first_of_others(world: GroupWorld, routes: Iterable[HttpRoute]) -> str:
 
 def _before(world: GroupWorld, route: HttpRoute) -> Iterator[tuple[str, RivalRoute, HttpMatch]]:
     """The older routes of others that claim requests of a route, each with one of these."""
-    live, own = world.observed.routes.get(route.name), {match for rule in route.rules for match in rule.matches}
+    live = world.observed.routes.get(route.name)
+    own = {_in_one_spelling(match) for rule in route.rules for match in rule.matches}
     for name, rival in sorted(world.observed.rivals.items()):
         is_older = live is None or (rival.born, name) < (live.born, route.name)
-        shared = (
-            own & rival.matches if is_older and _meet(world.key.namespace, route, rival) else frozenset[HttpMatch]()
-        )
+        is_first = is_older and _meet(world.key.namespace, route, rival)
+        shared = own.intersection(map(_in_one_spelling, rival.matches)) if is_first else set[HttpMatch]()
         for match in sorted(shared, key=lambda each: (each.path, each.method)):
             yield name, rival, match
+
+
+def _in_one_spelling(match: HttpMatch) -> HttpMatch:
+    """A match with the words that others of the same requests have: the slash at the end of a prefix and the case of a
+    header's name say nothing.
+    """
+    path = (match.path.rstrip("/") or "/") if match.kind is PathKind.PREFIX else match.path
+    headers = tuple(sorted((name.lower(), value) for name, value in match.headers))
+    return replace(match, path=path, headers=headers)
 
 
 def _meet(namespace: str, route: HttpRoute, rival: RivalRoute) -> bool:
