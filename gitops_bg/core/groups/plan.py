@@ -99,8 +99,10 @@ def _is_followed(world: GroupWorld, service: str, member: str) -> bool:
     live, moving = world.observed.services.get(service), world.record.transition
     if live is not None and (live.member == member or live.foreign):
         return True
-    if moving is None or moving.step is TransitionStep.SWITCH or world.answers(member):
+    if moving is None or world.answers(member):
         return False
+    if moving.step is TransitionStep.SWITCH:
+        return live is None and members_of(world.state).get(service) == member  # Nothing of it moves.
     left = members_of(after_of(world, moving.target, moving.archive_size)).get(service)
     return not moving.withdrawn or live is None or live.member != left
 

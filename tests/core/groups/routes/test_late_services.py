@@ -243,3 +243,19 @@ def test_time_alone_gives_nobody_the_requests_of_another() -> None:
         world.now += timedelta(days=1)
         world.settle()
     assert world.ask("/cart/basket") == "cart-v1"
+
+
+def test_a_late_service_without_pods_that_stays_where_it_is_stops_no_promotion_and_no_rollback() -> None:
+    """Its Service follows the same member before and after, and comes with the first pod that answers."""
+    world = store()
+    world.settle()
+    world.versions["v1"] = version("2", cart="/cart", auth="/auth", tips="/tips")
+    world.gone, world.active = {"tips-v1"}, "v2"
+    world.settle()
+    assert (world.stages, world.record.transition, world.services["cart"]) == ("v1L v2A", None, "cart-v2")
+    world.active = "v1"
+    world.settle()
+    assert (world.stages, world.record.transition, world.services["cart"]) == ("v1A v2C", None, "cart-v1")
+    world.gone = set()
+    world.settle()
+    assert (world.services["tips"], world.ask("/tips")) == ("tips-v1", "tips-v1")
