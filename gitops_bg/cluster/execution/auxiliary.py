@@ -34,7 +34,8 @@ from gitops_bg.cluster.manifests.auxiliary import (
     scale_target_ref,
     sentence,
 )
-from gitops_bg.cluster.manifests.patches import disown, take_out
+from gitops_bg.cluster.manifests.patches import disown, take_out, without
+from gitops_bg.cluster.observation.additions import left_behind
 from gitops_bg.cluster.observation.gateways import acceptance, is_reported, refusal_of
 from gitops_bg.cluster.observation.live_names import live_name
 from gitops_bg.cluster.observation.ownership import controlling_app, is_unclaimed, owner_of
@@ -172,6 +173,8 @@ class AuxiliaryObjects:
         if change := take_out(live, manifest):
             self._client.json_patch(kind, app.namespace, auxiliary_object.name, change)
         answer = self._client.apply(kind, manifest, force=live is not None)
+        if live is not None and (left := without(answer, left_behind(live, answer, manifest))):
+            answer = self._client.json_patch(kind, app.namespace, auxiliary_object.name, left)
         extra = more_data(answer, manifest)
         if extra:
             answer = self._client.merge_patch(kind, app.namespace, auxiliary_object.name, extra)

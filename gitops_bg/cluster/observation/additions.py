@@ -143,22 +143,40 @@ def applied_fields(live: Mapping[str, Any]) -> Mapping[str, Any]:
     return {}
 
 
-def left_git(applied: Mapping[str, Any], live: Any, wanted: Any) -> bool:
-    """Whether a field of ``live`` was ``applied`` by the agent and is wanted no more, whatever its value: the next
-    apply takes it out. The items of lists are compared elsewhere (`drift.ports_are`).
+def left_git(applied: Mapping[str, Any], live: Any, wanted: Any, at: Path = ()) -> Iterator[ChangedField]:
+    """The fields of ``live`` that were ``applied`` by the agent and are wanted no more, whatever their values: the next
+    apply takes them out. The items of lists are compared elsewhere (`drift.ports_are`).
 
     >>> applied = {"f:metadata": {"f:labels": {"f:team": {}}}}
     >>> live = {"metadata": {"labels": {"team": "shop"}}}
-    >>> left_git(applied, live, {"metadata": {"labels": {}}}), left_git(applied, live, live)
-    (True, False)
+    >>> [each.field for each in left_git(applied, live, {"metadata": {"labels": {}}})]
+    ['metadata.labels.team']
+    >>> list(left_git(applied, live, live))
+    []
     """
-    if not applied:
-        return live is not None and wanted is None
-    if not isinstance(live, Mapping):
-        return False
-    said = wanted if isinstance(wanted, Mapping) else {}
-    named = ((key.removeprefix("f:"), below) for key, below in applied.items() if key.startswith("f:"))
-    return any(left_git(below, live.get(name), said.get(name)) for name, below in named)
+    below = _left_below(applied, live, wanted if isinstance(wanted, Mapping) else {}, at)
+    if wanted is None and live is not None:
+        whole = ChangedField(at, live, None)
+        yield from (whole for _ in islice(below, 1)) if applied else (whole,)
+    else:
+        yield from below
+
+
+def _left_below(applied: Mapping[str, Any], live: Any, wanted: Mapping[str, Any], at: Path) -> Iterator[ChangedField]:
+    for key, below in applied.items() if isinstance(live, Mapping) else ():
+        if (name := key.removeprefix("f:")) != key:
+            yield from left_git(below, live.get(name), wanted.get(name), (*at, name))
+
+
+def left_behind(live: Mapping[str, Any], answer: Mapping[str, Any], manifest: Object) -> tuple[ChangedField, ...]:
+    """What an apply over ``live`` was to take out of the spec, and the ``answer`` still has.
+
+    Kubernetes before 1.23 keeps ``behavior`` of an autoscaler in annotations of autoscaling/v1, in which its own
+    controller writes; an apply then keeps what it should take out.
+    """
+    applied = {"f:spec": applied_fields(live).get("f:spec") or {}}
+    before = {each.field: each.found for each in left_git(applied, live, manifest)}
+    return tuple(each for each in left_git(applied, answer, manifest) if before.get(each.field) == each.found)
 
 
 def _beyond_ours(

@@ -130,8 +130,7 @@ def service_drifted(state: ServiceState, manifest: Object) -> bool:
         return True
     if any(field not in manifest["spec"] for field in state.added):
         return True
-    applied = reread_json(state.applied)
-    if applied and left_git(applied, live, manifest):
+    if any(True for _ in left_git(reread_json(state.applied), live, manifest)):
         return True
     spec = {key: value for key, value in manifest["spec"].items() if key != "selector"}
     ours = manifest["metadata"]
