@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,6 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from tests.support.cluster.pki import Authority
 
 Json = dict[str, Any]
 
@@ -62,7 +65,7 @@ class Asked:
 class Stub:
     """Serves `script`: called with each request, on a thread of its own; `released` ends what hangs."""
 
-    def __init__(self, folder: Path, script: Callable[[Asked], None]) -> None:
+    def __init__(self, folder: Path, script: Callable[[Asked], None], authority: Authority | None) -> None:
         self.released = threading.Event()
         self.asked: list[Asked] = []
         stub = self
@@ -73,7 +76,7 @@ class Stub:
             def handle_one_request(self) -> None:
                 try:
                     super().handle_one_request()
-                except (BrokenPipeError, ConnectionResetError):
+                except (BrokenPipeError, ConnectionResetError, ssl.SSLError):
                     self.close_connection = True
 
             def _serve(self) -> None:
@@ -90,11 +93,16 @@ class Stub:
         self._server.daemon_threads = True
         self._server.block_on_close = False
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        scheme = "https" if authority is not None else "http"
+        if authority is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*authority.server("stub", "127.0.0.1"))
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
+        self.url = f"{scheme}://127.0.0.1:{self._server.server_port}"
         self.token = folder / "token"
         self.token.write_text("first")
         self.kubeconfig = folder / "kubeconfig"
-        self.kubeconfig.write_text(json.dumps(_kubeconfig(self.url, self.token)))
+        self.kubeconfig.write_text(json.dumps(_kubeconfig(self.url, self.token, authority)))
 
     def start(self) -> None:
         self._thread.start()
@@ -107,8 +115,9 @@ class Stub:
 
 
 @contextmanager
-def stub(folder: Path, script: Callable[[Asked], None]) -> Iterator[Stub]:
-    made = Stub(folder, script)
+def stub(folder: Path, script: Callable[[Asked], None], authority: Authority | None = None) -> Iterator[Stub]:
+    """A stub that runs; with an authority it speaks TLS, as API servers do."""
+    made = Stub(folder, script, authority)
     made.start()
     try:
         yield made
@@ -137,12 +146,13 @@ def error(code: int, reason: str) -> Json:
     return {"type": "ERROR", "object": {"kind": "Status", "code": code, "reason": reason, "message": "told to"}}
 
 
-def _kubeconfig(url: str, token: Path) -> Json:
+def _kubeconfig(url: str, token: Path, authority: Authority | None) -> Json:
+    trust = {"certificate-authority": str(authority.certificate)} if authority is not None else {}
     return {
         "apiVersion": "v1",
         "kind": "Config",
         "current-context": "stub",
         "contexts": [{"name": "stub", "context": {"cluster": "stub", "user": "stub"}}],
-        "clusters": [{"name": "stub", "cluster": {"server": url}}],
+        "clusters": [{"name": "stub", "cluster": {"server": url, **trust}}],
         "users": [{"name": "stub", "user": {"tokenFile": str(token)}}],
     }

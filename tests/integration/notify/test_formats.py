@@ -175,6 +175,24 @@ def test_google_chat_gets_a_card(server):
     assert app == {"decoratedText": {"topLabel": "App", "text": "shop/web", "wrapText": True}}
 
 
+ODD = "🚀 grün 青 👩\u200d👩\u200d👧 \U0010fffd \u2028 \\ud83d\\ude80"
+
+
+@pytest.mark.parametrize("type_", ["slack", "discord", "rocket", "msteams", "gchat"])
+def test_any_letter_reaches_every_chat_as_it_is(server: HookServer, type_: str) -> None:
+    alert = Alert(Severity.INFO, f"shop/web: {ODD}", NOW, (("Reason", ODD),))
+    assert told(type_, alert=alert, address=server.url("/hook")).status == 200
+
+    def texts(value: Any) -> Iterator[str]:
+        inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        yield from (value,) if isinstance(value, str) else (text for each in inner for text in texts(each))
+
+    found = [text for text in texts(server.asked[0].payload) if "🚀" in text]
+    escaped = ODD.replace("\\", "\\\\") if type_ == "msteams" else ODD
+    assert len(found) >= 2
+    assert [text for text in found if ODD not in text and escaped not in text] == []
+
+
 # --- links ---
 
 
