@@ -158,7 +158,8 @@ class Passes:
             counted = desired if desired.knowledge.counts else desired.unread()
             said = said_of(World(spec, counted, observed, record, NOW))
             live = tag_of(record.routing.traffic)
-            known = self._sayings[key] = (said, tuple(untrue(said, head, agent, cluster, live)))
+            read = None if desired.knowledge in (Knowledge.UNKNOWN, Knowledge.OLDER) else head
+            known = self._sayings[key] = (said, tuple(untrue(said, read, agent, cluster, live)))
         return known
 
     def _number(self, part: AppSpec | Desired | Observed) -> int:

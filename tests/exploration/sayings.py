@@ -43,7 +43,11 @@ def said_of(world: World) -> Said:
 
 
 def untrue(said: Said, head: Commit | None, agent: Agent, cluster: Cluster, live: str) -> Iterator[str]:
-    """What is said, and is not so; ``head``: main as the agent has read it, ``live``: where the record has traffic."""
+    """What is said, and is not so.
+
+    ``head``: main as the agent has read it, None where the record was decided from a newer one, which another agent
+    has read: then the record is all that is said. ``live``: where the record has traffic.
+    """
     phase, message = said.standing.phase, said.standing.message
     if not message:
         yield f"{phase} without a word"
