@@ -908,8 +908,9 @@ class Life:
             yield ("point", "active", ""), lambda: self.point(state, "active", "")
             yield ("point", "active", None), lambda: self.point(state, "active", None)
             yield ("point", "preview", None), lambda: self.point(state, "preview", None)
-        if on("lost"):
+        if on("edited"):
             yield ("edit",), lambda: self.edit(state)
+        if on("lost"):
             yield ("going",), lambda: self.going(state)
             yield ("rebuild", True), lambda: self.rebuild(state, True)
             yield ("rebuild", False), lambda: self.rebuild(state, False)

@@ -120,7 +120,8 @@ def _before_each(web: App, verb: str, do: Callable[[int], None], *, times: int, 
     write, numbers = getattr(client, verb), iter(range(times))
 
     def wrapped(kind: Any, body: Any, *arguments: Any, **named: Any) -> Any:
-        meant = body["metadata"]["name"].startswith(only or web.name) and kind.name != "Event"
+        name = body["metadata"]["name"] if isinstance(body, dict) else arguments[0]
+        meant = name.startswith(only or web.name) and kind.name != "Event"
         number = next(numbers, None) if meant else None
         if number is not None:
             do(number)

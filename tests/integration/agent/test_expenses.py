@@ -13,7 +13,7 @@ from tests.support.cluster.clusters import SandboxCluster
 from tests.support.scenario import App, Scenario, scenario
 from tests.support.waiting import eventually
 
-SAVED = "PUT bluegreendeployments/web/status"
+SAVED = "PATCH bluegreendeployments/web/status"
 SAVE = f"^{SAVED}$"
 OF_THE_APP = "/web"
 """All but the list of other people's Services, which is of the namespace and asked for once in a while."""
@@ -67,7 +67,7 @@ def test_a_promotion_moves_traffic_after_one_question_one_fetch_and_one_save(web
     web.wait_live("v2")
     before = expenses.until(MOVES)
     assert before.processes() == ["ls-remote", "fetch"]
-    assert before.requests() == ["PUT bluegreendeployments/web/status", *live_reads("v2", web)]
+    assert before.requests() == ["PATCH bluegreendeployments/web/status", *live_reads("v2", web)]
 
 
 def test_a_promotion_is_two_saves_and_what_is_only_noted_a_third_a_minute_later(web: App, expenses: Expenses) -> None:
@@ -171,7 +171,7 @@ def test_a_rollback_moves_traffic_after_one_question_one_fetch_and_one_save(web:
     web.wait_live("v1")
     before = expenses.until(MOVES)
     assert before.processes() == ["ls-remote", "fetch"]
-    assert before.requests() == ["PUT bluegreendeployments/web/status", *live_reads("v1", web)]
+    assert before.requests() == ["PATCH bluegreendeployments/web/status", *live_reads("v1", web)]
 
 
 def test_a_promotion_is_two_events_and_a_rollback_two(web: App) -> None:

@@ -133,6 +133,7 @@ def test_a_link_in_place_of_a_version_deletes_nothing(store: Store) -> None:
     folder, remote, cart = f"{store.folder}/v2", store.world.remote, store.world.app("cart-v2")
     cart.folder = f"{folder}/cart"
     cart.wait_primary("v2")  # or the agent would write it into the folder that a link takes the place of
+    eventually(lambda: store.ask("/cart", "v2") == "cart-v2", what="requests that name it reach it")
     store.world.pull()
     remote.remove(folder)
     (remote.clone / folder).symlink_to("v1")

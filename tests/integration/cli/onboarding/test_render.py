@@ -31,6 +31,7 @@ CHART = {
     "charts/web/templates/deployment.yaml": SOUND_TARGET.replace("web:1.0.0", "web:{{ .Values.tag }}").replace(
         "name: web\n  namespace: shop", "name: {{ .Release.Name }}\n  namespace: {{ .Release.Namespace }}", 1
     ),
+    "charts/web/templates/service.yaml": SERVICE.replace(", namespace: shop", ""),
     "charts/web/templates/account.yaml": "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: web}\n",
     "values/web.yaml": "tag: 1.2.0\n",
 }

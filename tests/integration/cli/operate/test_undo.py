@@ -117,7 +117,7 @@ def test_undo_to_a_version_on_hold_says_that_it_is(cli: Cli, web: App) -> None:
     assert cli.json("undo", str(web.key))["to"] == 1
     web.wait_phase("Healthy")
     result = cli.run("undo", str(web.key), "--to-version", "2")
-    assert "is on hold: errors" in result.stderr
+    assert "is on hold: aborted: errors" in result.stderr
 
 
 def test_undo_finds_a_version_that_the_record_forgot_in_main_s_history(cli: Cli, web: App) -> None:
