@@ -73,6 +73,12 @@ class Load:
                 what = f"{path} of {version or 'no version'}"
                 eventually(partial(self._is_answered, pool, path, version), what=what)
 
+    def until_answered_by(self, path: str, version: str, by: str) -> None:
+        """Wait until this request, which users need not send, is answered by this one."""
+        with urllib3.PoolManager(retries=False) as pool:
+            what = f"{path} of {version or 'no version'} is answered by {by}"
+            eventually(lambda: self.ask(pool, path, version).by == by, what=what)
+
     def _is_answered(self, pool: urllib3.PoolManager, path: str, version: str) -> bool:
         return self.ask(pool, path, version).status == 200
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from gitops_bg.cluster.groups.routes import read_route
 from gitops_bg.core.model.http_routes import HttpRoute
 from tests.integration.traffic.conftest import GatewayCluster
-from tests.integration.traffic.gateway_users import Load
+from tests.integration.traffic.gateway_users import Answer, Load
 from tests.integration.traffic.test_groups import used
 from tests.support.cluster.clusters import SandboxCluster
 from tests.support.groups import Store
@@ -40,7 +41,11 @@ def rename(store: Store, name: str) -> Store:
 
 
 def answered_always(load: Load) -> None:
-    assert {each.status for each in load.answers} == {200}
+    assert failed(load) == []
+
+
+def failed(load: Load) -> list[Answer]:
+    return [each for each in load.answers if each.status != 200]
 
 
 @pytest.mark.slow
@@ -57,12 +62,18 @@ def test_a_folder_with_another_name_keeps_its_users_and_its_promotions_count(
             market.activate("v2")
             market.wait("v1L v2A")
             load.expect({("/cart", ""): "cart-v2", ("/cart", "v1"): "cart-v1"})
+            began = time.monotonic()
             market.world.publish("v3", market.version("v3", cart="/cart"))
             market.wait("v1L v2A v3C")
+            load.until_answered_by("/cart", "v3", "cart-v3")
+            ended = time.monotonic()
             market.activate("v3")
             market.wait("v1A v2L v3A")
             load.expect({("/cart", ""): "cart-v3", ("/cart", "v2"): "cart-v2", ("/auth", ""): "auth-v1"})
-        answered_always(load)
+        if gateway.name == "traefik":  # 3.0 answers nothing at a Gateway while a candidate has no ready pod.
+            assert [each for each in failed(load) if not began < each.sent < ended] == []
+        else:
+            answered_always(load)
 
 
 @pytest.mark.slow

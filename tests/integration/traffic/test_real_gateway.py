@@ -121,7 +121,7 @@ def write(cluster: TraefikCluster, namespace: str, name: str, *rules: HttpRule) 
     cluster.apply(http_route(namespace, {}, HttpRoute(name, (), (ParentRef("public"),), rules)))
 
 
-def test_one_rule_that_traefik_3_0_does_not_take_stops_every_change_of_its_gateway(
+def test_one_rule_that_traefik_3_0_does_not_take_ends_every_route_of_its_gateway(
     traefik: TraefikCluster, gateway_of_two: str
 ) -> None:
     gateway = f"{GATEWAY_API}/{gateway_of_two}/gateways/public"
@@ -131,10 +131,14 @@ def test_one_rule_that_traefik_3_0_does_not_take_stops_every_change_of_its_gatew
         return any(each["type"] == "Accepted" and each["status"] == "True" for each in conditions)
 
     write(traefik, gateway_of_two, "good", HttpRule((HttpMatch("/one"),), ONE))
+    good = Load(traefik.gateway_url(gateway_of_two, "public"), [("/one", "")])
     for row, rule in REFUSED.items():
         eventually(is_accepted, what=f"the Gateway is well before {row}")
+        good.until_answered()
         write(traefik, gateway_of_two, "bad", rule)
         eventually(lambda: not is_accepted(), what=f"the Gateway does not take {row}")
+        with urllib3.PoolManager(retries=False) as pool:
+            eventually(lambda: good.ask(pool, "/one", "").status == 404, what=f"{row} ends the good route, too")
         traefik.delete(f"{GATEWAY_API}/{gateway_of_two}/httproutes/bad")
     eventually(is_accepted, what="the Gateway is well again")
 
