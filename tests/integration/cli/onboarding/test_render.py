@@ -30,8 +30,8 @@ CHART = {
     "charts/web/values.yaml": "tag: 1.0.0\n",
     "charts/web/templates/deployment.yaml": SOUND_TARGET.replace("web:1.0.0", "web:{{ .Values.tag }}").replace(
         "name: web\n  namespace: shop", "name: {{ .Release.Name }}\n  namespace: {{ .Release.Namespace }}", 1
-    ),
-    "charts/web/templates/service.yaml": SERVICE.replace(", namespace: shop", ""),
+    )
+    + "          ports: [{name: http, containerPort: 8080}]\n",
     "charts/web/templates/account.yaml": "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: web}\n",
     "values/web.yaml": "tag: 1.2.0\n",
 }
