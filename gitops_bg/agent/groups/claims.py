@@ -13,7 +13,7 @@ from gitops_bg.spec.groups.layout import group_folder
 
 def without_claimed(desired: DesiredGroup, reading: Reading, group: GroupKey) -> DesiredGroup:
     """Return the group without the services whose app lies in another folder, with a problem for each: they are not its
-    own, and no route of it may lead there.
+    own, and no route of it may lead there. An app whose files cannot be read is nobody else's.
     """
     problems: list[Problem] = []
     versions: dict[str, DesiredVersion] = {}
@@ -22,7 +22,7 @@ def without_claimed(desired: DesiredGroup, reading: Reading, group: GroupKey) ->
         for service, one in version.services.items():
             folder, app = f"{group_folder(group)}/{name}/{service}", AppKey(group.namespace, member_name(service, name))
             entry = reading.entries.get(app) if one.pods else None
-            if entry is None or entry.config.folder == folder:
+            if entry is None or entry.config.folder in ("", folder):
                 own[service] = one
                 continue
             message = f"is the app {app}, which {entry.config.folder} has already"

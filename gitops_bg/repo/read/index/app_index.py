@@ -32,6 +32,8 @@ class AppIndex:
         """The ids of each app's folders by path; one that has several is in conflict."""
         self._found: Mapping[AppKey, str] = {}
         self._hidden = Hidden()
+        self._contested: frozenset[AppKey] = frozenset()
+        """The apps with several folders of which nobody can tell which one has the app."""
         self._places = Places()
 
     @property
@@ -95,6 +97,7 @@ class AppIndex:
     def _count(self, touched: Mapping[AppKey, None], commit: str) -> None:
         """Take over the folders of the apps that differ."""
         found, members, unknown = dict(self._found), dict(self._places.members), dict(self._hidden.apps)
+        contested = set(self._contested - touched.keys())
         for app in touched:
             folders = self._folders[app]
             unknown.pop(app, None)
@@ -104,7 +107,9 @@ class AppIndex:
                 continue
             path = self._holder(app, folders, commit)
             problem = self._hidden.above(path) if path else _conflict(app, folders)
-            path = path or min(folders)
+            if not path:
+                contested.add(app)
+                path = min(folders)
             tree = folders[path]
             if problem:
                 unknown[app] = problem
@@ -113,20 +118,20 @@ class AppIndex:
                 members.pop(app, None)
             else:
                 members[app] = path
-        self._found = found
+        self._found, self._contested = found, frozenset(contested)
         self._hidden = Hidden(self._hidden.places, unknown)
         if members != self._places.members:
             self._places = Places(members)
 
     def _holder(self, app: AppKey, folders: Mapping[str, str], commit: str) -> str:
-        """The folder that has the app: the one that had it before, else the one that came first; empty where nobody can
-        tell. A later one takes nothing from what serves.
+        """The folder that has the app: the one that had it before, also while a link hides it, else the one that came
+        first; empty where nobody can tell. A later one takes nothing from what serves.
         """
         if len(folders) == 1:
             return min(folders)
         if any(each.startswith(f"{APPS_FOLDER}/") for each in folders):
             return ""  # An app of its own has nothing live that could say so; the later of two groups has.
-        had = self._places.folder(app) if self._found.get(app, UNKNOWN) != UNKNOWN else ""
+        had = self._places.folder(app) if app in self._found and app not in self._contested else ""
         return had if had in folders else self._oldest(sorted(folders), commit)
 
     def misplaced(self, commit: str) -> tuple[Problem, ...]:
