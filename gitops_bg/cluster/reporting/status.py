@@ -19,6 +19,7 @@ from gitops_bg.core.model.record import Record, Rollout
 from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.status.deadlines import DRAINING
 from gitops_bg.core.status.internal_error import STATUS_WHILE_BROKEN, RecordUnreadable
+from gitops_bg.core.status.kstatus import READY
 from gitops_bg.core.status.process_view import FIELDS
 from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.core.text.moments import read_moment
@@ -239,11 +240,12 @@ def _images(version: Version) -> Iterator[str]:
 
 
 def _message(decision: Decision) -> str:
-    """The one sentence beside the phase: of the condition that explains it, or the first shut gate."""
+    """The one sentence beside the phase: of the condition that explains it, the first shut gate, or what Ready says."""
     conditions = {condition.type: condition.message for condition in decision.conditions}
     why = conditions.get(_REASONS.get(decision.phase, ""), "")
     shut = [gate.reason for gate in decision.gates if not gate.open]
-    return why or next(iter([*shut, *conditions.values()]), "")
+    lacking = [conditions[READY]] if decision.phase is not Phase.HEALTHY and READY in conditions else []
+    return why or next(iter([*shut, *lacking, *conditions.values()]), "")
 
 
 def conditions_with_times(

@@ -384,7 +384,8 @@ def test_they_go_along_with_live_traffic_where_their_app_gets_another_name(
             assert world.live(names.PLURAL, "web"), "the former app is warm"
             (serving,) = shop.versions().values()
             assert live(shop, HPA, COPY)["spec"]["scaleTargetRef"]["name"] == serving.name
-            assert (shop.phase(), web.phase()) == ("Healthy", "Healthy")
+            assert (shop.phase(), web.phase()) == ("Healthy", "Progressing"), "the former app ends by itself"
+            assert web.condition("FolderInMain")["reason"] == "Leaving"
             world.advance(301)
             shop.wait(lambda: world.live(names.PLURAL, "web") is None, "the former app is gone")
             shop.wait(lambda: not web.versions(), "and its pods")

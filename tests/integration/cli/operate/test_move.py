@@ -77,8 +77,9 @@ def test_the_folder_gets_another_name_and_the_agent_takes_over(cli: Cli, web: Ap
     beside = (("ConfigMap", "flags"), (BUDGET, "web"), (HPA, "web-primary"))
     shop.wait(lambda: {whose(*each) for each in beside} == {"shop"}, "what is beside it goes along")
     world.wait_idle()
-    for each in (shop, web):
-        cli("status", str(each.key), code=0)
+    cli("status", str(shop.key), code=0)
+    ends = cli("status", str(web.key), "--no-watch", code=7)
+    assert "Progressing: the app's folder has left main; it ends: the app shop" in ends, "its pods are warm for a while"
 
     def is_over() -> bool:
         world.advance(WARM + 1)
