@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gitops_bg.cluster.manifests.record_seal import RECORD, SEAL, sealed
 from gitops_bg.core.model.digest import short
 from tests.bench.apps import BenchApp
 
@@ -48,7 +49,16 @@ class Stamp:
             return ids.setdefault(found[0], str(uuid.uuid4()))
 
         for model in models:
-            yield json.loads(_UID.sub(renewed, self.text(model)))
+            yield _sealed_anew(json.loads(_UID.sub(renewed, self.text(model))))
+
+
+def _sealed_anew(stamped: dict[str, Any]) -> dict[str, Any]:
+    """With the seal of the other app's record, where it has one: that of the model's would tell of an edit."""
+    status = stamped.get("status") or {}
+    if RECORD in status:
+        unsealed = {key: value for key, value in status[RECORD].items() if key != SEAL}
+        stamped["status"] = {**status, RECORD: sealed(unsealed)}
+    return stamped
 
 
 def is_about(model: BenchApp, text: str) -> bool:
