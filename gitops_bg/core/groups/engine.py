@@ -131,8 +131,8 @@ def _end_of_suspension(world: GroupWorld) -> tuple[datetime, ...]:
 
 
 def _wake_at(world: GroupWorld) -> datetime | None:
-    """When a deadline passes, a measurement is due, a policy opens or shuts, a repair waits no longer, or a silent
-    Gateway counts as one that never says anything.
+    """When a deadline passes, a measurement is due, a policy opens or shuts, a repair waits no longer, a silent Gateway
+    counts as one that never says anything, or one that is not silent may have answered.
     """
     moving, left = world.record.transition, world.record.left_at
     since = moving.step_since if moving else left
@@ -145,6 +145,8 @@ def _wake_at(world: GroupWorld) -> datetime | None:
         moments.append(latest)
     if since is not None:
         moments.append(since + timedelta(seconds=GATEWAY_STATUS_GRACE_SECONDS))
+    if any(live.answered and live.accepted is None and not live.foreign for live in world.observed.routes.values()):
+        moments.append(world.now + timedelta(seconds=GATEWAY_STATUS_GRACE_SECONDS))  # Nothing else tells of its answer.
     if moving is not None:
         moments.append(deadline_of(world, moving))
     return min((moment for moment in moments if moment > world.now), default=None)

@@ -9,6 +9,7 @@ from datetime import timedelta
 import pytest
 
 from gitops_bg.core.groups.desired import DesiredRoute, DesiredService, DesiredVersion
+from gitops_bg.core.groups.engine import decide_group
 from gitops_bg.core.groups.members import MemberState
 from gitops_bg.core.groups.model import GroupGateway, RouteMatch, TransitionStep
 from gitops_bg.core.groups.transition import GATEWAY_STATUS_GRACE_SECONDS
@@ -1099,6 +1100,23 @@ def test_a_member_that_falls_ill_after_the_first_step_stops_the_second() -> None
     world.ill = set()
     world.settle()
     assert world.stages == "v1L v2A"
+
+
+@pytest.mark.parametrize(
+    ("answered", "accepted", "asked"), [(True, None, True), (False, None, False), (True, True, False)]
+)
+def test_a_gateway_that_has_not_answered_the_last_change_is_looked_at_again(
+    answered: bool, accepted: bool | None, asked: bool
+) -> None:
+    """Found so: a refusal that came after the last look of a rollback was not said for ten minutes."""
+    world = store()
+    world.settle()
+    observed = world.observed()
+    routes = {name: replace(live, answered=answered, accepted=accepted) for name, live in observed.routes.items()}
+    observed = replace(observed, routes=routes)
+    decision = decide_group(world.key, world.desired(), observed, world.record, world.now)
+    soon = world.now + timedelta(seconds=GATEWAY_STATUS_GRACE_SECONDS)
+    assert (decision.phase, decision.wake_at) == (Phase.HEALTHY, soon if asked else None)
 
 
 def test_a_step_has_exactly_its_deadline() -> None:

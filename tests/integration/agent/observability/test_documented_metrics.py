@@ -52,7 +52,7 @@ def test_every_documented_series_gets_a_sample(world: Scenario, own_sandbox: San
     agent = world.start()
     publish_templates(world)
     store, web = Store(world), world.app()
-    own_sandbox.sandbox.faults.fail(500, times=4, verb="update", resource="releasegroups/status")
+    own_sandbox.sandbox.faults.fail(500, times=4, verb="patch", resource="releasegroups/status")
     world.publish("A group", {**store.group(), **store.version("v1", cart="/cart")})
     analysed(web, "prePromotionAnalysis")
     web.deploy("v1")
@@ -66,7 +66,7 @@ def test_every_documented_series_gets_a_sample(world: Scenario, own_sandbox: San
     world.remote.refuse("gitops-bg/promote/*")
     web.push_image("v3")  # a push that fails
     web.wait_condition("OfferWritable", "False")
-    own_sandbox.sandbox.faults.fail(500, times=4, verb="update", resource="bluegreendeployments/status")
+    own_sandbox.sandbox.faults.fail(500, times=4, verb="patch", resource="bluegreendeployments/status")
     web.spec["suspend"] = {"by": "ada", "reason": "a holiday"}
     web.configure()
     web.wait_condition("Suspended")
