@@ -908,7 +908,7 @@ class Life:
             yield ("point", "active", ""), lambda: self.point(state, "active", "")
             yield ("point", "active", None), lambda: self.point(state, "active", None)
             yield ("point", "preview", None), lambda: self.point(state, "preview", None)
-        if on("edited"):
+        if on("edited"):  # No seed has it yet: beside deaths and pods that fail it still breaks I4 (decision 102).
             yield ("edit",), lambda: self.edit(state)
         if on("lost"):
             yield ("going",), lambda: self.going(state)

@@ -76,7 +76,6 @@ SEEDS: tuple[Seed, ...] = (
     _seed("in analysis after promotion", (*IN_ANALYSIS, *PROMOTED), "analysis crash ask pods", 1400, spec=ANALYSED),
     _seed("a merge that nobody has seen", (*V2_PROVEN, ("push", "3"), S, ("merge",)), "ask crash retry git", 860),
     _seed("rebuilt cluster", (*ROLLED_BACK, ("rebuild", False)), "lost pods git ask crash", 550),
-    _seed("a record that is edited", V2, "edited pods", 10),
     _seed("no history kept", ROLLED_BACK, "ask retry git lost time", 790, spec=NO_HISTORY),
     _seed("no history kept, v2 live", V2, "ask retry git lost time", 920, spec=NO_HISTORY),
     _seed("a cache that lags", V2_READY, "stale pods foreign crash ask", 1630, tags=("1", "2")),
