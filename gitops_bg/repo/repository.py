@@ -42,7 +42,7 @@ from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
 from gitops_bg.repo.git.push import Pusher
 from gitops_bg.repo.ledger.group_ledger import GroupLedger
-from gitops_bg.repo.ledger.group_ledger_file import GroupLedgerBatch
+from gitops_bg.repo.ledger.group_ledger_file import GroupDocument, GroupLedgerBatch
 from gitops_bg.repo.ledger.history import AppHistory, Committed
 from gitops_bg.repo.ledger.ledger import Ledger, Published
 from gitops_bg.repo.ledger.ledger_entries import Position, PublishedEntry
@@ -741,15 +741,15 @@ class Repository:
         with self._guarded():
             return list(islice(self._app_history.of(app), limit))
 
-    def publish_groups(self, batch: Mapping[GroupKey, GroupLedgerBatch]) -> dict[GroupKey, Position]:
-        """Write what the ledger of groups does not have yet; return how far it got. Raises as ``commit_primaries``."""
+    def publish_groups(self, batch: Mapping[GroupKey, GroupLedgerBatch]) -> dict[GroupKey, GroupDocument]:
+        """Write what the ledger of groups does not have yet; return what it has. Raises as ``commit_primaries``."""
         with self._guarded(), self._writing():
             return self._group_ledger.publish(batch)
 
-    def group_position(self, group: GroupKey) -> Position:
-        """How far the ledger of a group got."""
+    def group_document(self, group: GroupKey) -> GroupDocument:
+        """What the ledger has of a group."""
         with self._guarded():
-            return self._group_ledger.document(group).position
+            return self._group_ledger.document(group)
 
     def group_history(
         self, group: GroupKey, limit: int | None = None

@@ -15,7 +15,7 @@ from gitops_bg.core.groups.observed import LedgerPosition
 from gitops_bg.core.groups.record import GroupLedgerEntry
 from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.repo.git.errors import PushRefused
-from gitops_bg.repo.ledger.group_ledger_file import GroupLedgerBatch
+from gitops_bg.repo.ledger.group_ledger_file import GroupDocument, GroupLedgerBatch
 from gitops_bg.repo.ledger.ledger_entries import Position
 from tests.support.waiting import eventually
 
@@ -40,20 +40,21 @@ class Git:
         self.tries = 0
         self.leads = True
 
-    def group_position(self, group: GroupKey) -> Position:
-        return Position("life" if group in self.has else "", self.has.get(group, 0))
+    def group_document(self, group: GroupKey) -> GroupDocument:
+        at = Position("life" if group in self.has else "", self.has.get(group, 0))
+        return GroupDocument(at, *(("v2", "v1") if group in self.has else ()))
 
     def group_ledger_doubts(self) -> Mapping[GroupKey, str]:
         return dict(self.doubts)
 
-    def publish_groups(self, batch: Mapping[GroupKey, GroupLedgerBatch]) -> dict[GroupKey, Position]:
+    def publish_groups(self, batch: Mapping[GroupKey, GroupLedgerBatch]) -> dict[GroupKey, GroupDocument]:
         self.tries += 1
         if self.error is not None:
             raise self.error
         if self.strikes & batch.keys():
             raise RecursionError("too deep")
         self.has |= {group: each.entries[-1].sequence for group, each in batch.items()}
-        return {group: self.group_position(group) for group in batch}
+        return {group: self.group_document(group) for group in batch}
 
 
 @pytest.fixture
@@ -86,7 +87,7 @@ def test_nothing_is_written_before_somebody_has_read_how_far_git_is(git: Git, le
     git.has[STORE] = 7
     ledger.submit(STORE, batch(1))
     eventually(lambda: ledger.position(STORE), what="it knows how far Git is")
-    assert (ledger.position(STORE), git.tries, git.told) == (LedgerPosition("life", 7), 0, [STORE])
+    assert (ledger.position(STORE), git.tries, git.told) == (LedgerPosition("life", 7, "v2", "v1"), 0, [STORE])
 
 
 def test_an_entry_is_written_once_however_often_it_is_submitted(git: Git, ledger: GroupLedgerThread) -> None:
@@ -94,7 +95,7 @@ def test_an_entry_is_written_once_however_often_it_is_submitted(git: Git, ledger
     for _ in range(3):
         ledger.submit(STORE, batch(1, 2))
         eventually(lambda: ledger.idle, what="nothing is due")
-    assert (git.has[STORE], ledger.position(STORE), git.tries) == (2, LedgerPosition("life", 2), 1)
+    assert (git.has[STORE], ledger.position(STORE), git.tries) == (2, LedgerPosition("life", 2, "v2", "v1"), 1)
 
 
 def test_what_git_refuses_is_tried_again(git: Git, ledger: GroupLedgerThread) -> None:
@@ -147,7 +148,7 @@ def test_a_branch_that_moved_is_read_again_and_what_waits_is_written_all_the_sam
     told = list(git.told)
     git.has[STORE] = 1
     ledger.moved(("tip", "own"))
-    eventually(lambda: ledger.position(STORE) == LedgerPosition("life", 1), what="it is read again")
+    eventually(lambda: ledger.position(STORE) == LedgerPosition("life", 1, "v2", "v1"), what="it is read again")
     assert git.told[len(told) :] == [STORE], "nothing is new of the other"
     git.doubts = {BLOG: "Mallory wrote it"}
     ledger.moved(("next", "own"))

@@ -13,8 +13,7 @@ from gitops_bg.agent.runtime.due_thread import DueThread
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.observed import LedgerPosition
-from gitops_bg.repo.ledger.group_ledger_file import GroupLedgerBatch
-from gitops_bg.repo.ledger.ledger_entries import Position
+from gitops_bg.repo.ledger.group_ledger_file import GroupDocument, GroupLedgerBatch
 from gitops_bg.repo.repository import Repository
 
 LOGGER = logging.getLogger(__name__)
@@ -54,7 +53,7 @@ class GroupLedgerThread(DueThread[GroupKey]):
             position = self._positions.get(group)
             if position is None:
                 self._work_at([group], self._clock())
-            elif not batch.entries or position == LedgerPosition(batch.epoch, batch.entries[-1].sequence):
+            elif not batch.entries or position.is_at(batch.epoch, batch.entries[-1].sequence):
                 self._waiting.pop(group, None)
             elif self._waiting.get(group) != batch:
                 self._waiting[group] = batch
@@ -108,7 +107,7 @@ class GroupLedgerThread(DueThread[GroupKey]):
         self._backoff.succeeded("ledger")
         self._take(found, batch if known else {}, doubts)
 
-    def _published(self, group: GroupKey, batch: dict[GroupKey, GroupLedgerBatch]) -> dict[GroupKey, Position]:
+    def _published(self, group: GroupKey, batch: dict[GroupKey, GroupLedgerBatch]) -> dict[GroupKey, GroupDocument]:
         """Publish all that waits; where that hits a bug, this group alone: no other one waits for it."""
         try:
             with guarded("writing the ledger of groups"):
@@ -118,12 +117,12 @@ class GroupLedgerThread(DueThread[GroupKey]):
                 raise
             return self._repository.publish_groups({group: batch[group]}) if group in batch else {}
 
-    def _read(self, group: GroupKey) -> dict[GroupKey, Position]:
-        return {group: self._repository.group_position(group)}
+    def _read(self, group: GroupKey) -> dict[GroupKey, GroupDocument]:
+        return {group: self._repository.group_document(group)}
 
     def _take(
         self,
-        found: dict[GroupKey, Position],
+        found: dict[GroupKey, GroupDocument],
         batch: dict[GroupKey, GroupLedgerBatch],
         doubts: Mapping[GroupKey, str],
     ) -> None:
@@ -131,8 +130,8 @@ class GroupLedgerThread(DueThread[GroupKey]):
         with self._changed:
             before, self._doubts = self._doubts, doubts
             moved = {group for group in self._positions if before.get(group) != doubts.get(group)}
-            for group, position in found.items():
-                now = LedgerPosition(position.epoch, position.sequence)
+            for group, document in found.items():
+                now = _position(document)
                 if self._positions.get(group) != now:
                     moved.add(group)
                 self._positions[group] = now
@@ -142,3 +141,7 @@ class GroupLedgerThread(DueThread[GroupKey]):
             self._work_at(found.keys() & self._waiting.keys(), self._clock())
         for group in moved:
             self._tell(group)
+
+
+def _position(document: GroupDocument) -> LedgerPosition:
+    return LedgerPosition(document.position.epoch, document.position.sequence, document.active, document.legacy)

@@ -1,11 +1,13 @@
 """What is known of a group whose record is lost: somebody deleted its ReleaseGroup, or it has never had one.
 
-Traffic says what served: each Service of a service's own name follows a member, and has its name as a label.
+Traffic says what served: each Service of a service's own name follows a member, and has its name as a label. Where
+Services follow several versions, the group's HTTPRoutes say which of them serves; where there are none, the ledger.
 """
 
 from collections.abc import Iterator
 
 from gitops_bg.core.groups.model import version_number
+from gitops_bg.core.groups.observed import LedgerPosition
 from gitops_bg.core.groups.routes.defaults import led_by_default
 from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.http_routes import Backend, HttpRoute, HttpRule
@@ -40,14 +42,34 @@ def inherited(world: GroupWorld, version: str) -> frozenset[str]:
     was active already.
 
     So say Services and routes together: of what the folder has, some follow this version, the others an older one, and
-    requests without the header go to exactly these. While traffic moves, Services and routes differ.
+    requests without the header go to exactly these. While traffic moves, Services and routes differ. Without routes the
+    ledger says which version served last; traffic moves while it still says the one before.
     """
     overtaken, followed = _overtaken(world, version), dict(_followed(world))
-    its = {service for service, member in followed.items() if member == member_name(service, version)}
-    led = frozenset[str]().union(*led_by_default(_routes(world), world.spec.gateway).values())
+    its = _its_own(world, version)
+    if not its or not overtaken:
+        return frozenset()
+    led = _led_to(world)
+    if not led:
+        return overtaken if _by_ledger(world).active == version else frozenset()
     agree = {followed[service] for service in overtaken | its} <= led
     is_on_its_way = any(member_name(service, version) in led for service in overtaken)
-    return overtaken if its and agree and not is_on_its_way else frozenset()
+    return overtaken if agree and not is_on_its_way else frozenset()
+
+
+def _its_own(world: GroupWorld, version: str) -> frozenset[str]:
+    """The services whose Service follows a version."""
+    return frozenset(service for service, member in _followed(world) if member == member_name(service, version))
+
+
+def _led_to(world: GroupWorld) -> frozenset[str]:
+    """The members that get requests without the header by HTTPRoutes."""
+    return frozenset[str]().union(*led_by_default(_routes(world), world.spec.gateway).values())
+
+
+def _by_ledger(world: GroupWorld) -> LedgerPosition:
+    """What the ledger says; nothing, where nobody has read it."""
+    return world.observed.ledger or LedgerPosition("", 0)
 
 
 def _overtaken(world: GroupWorld, version: str) -> frozenset[str]:
@@ -63,11 +85,15 @@ def _led_to_by_nothing(world: GroupWorld) -> frozenset[str]:
     """The versions between the legacy one and the one that serves, nothing of which serves: they were rolled back and
     left behind, so that a rollback leads past them.
 
-    The legacy version is the one before that routes name in a header; what is older was archived. Where somebody has
-    changed a route of the group, or none names such a version, nothing is known.
+    The legacy version is the one before that routes name in a header, else the one of the ledger; what is older was
+    archived. Where somebody has changed a route of the group, or none names such a version, and the ledger knows of
+    none either, nothing is known.
     """
     newest = newest_followed(world)
-    legacy = max((number for number in _numbers_in_headers(world) if number < newest), default=newest)
+    ledger = _by_ledger(world)
+    noted = version_number(ledger.legacy) if version_number(ledger.active) == newest else 0
+    named = [number for number in _numbers_in_headers(world) if number < newest]
+    legacy = max(named, default=noted or newest)
     served = {member for _, member in _followed(world)} | _backends(world)
     return frozenset(
         name
@@ -108,10 +134,35 @@ def why_unknown(world: GroupWorld) -> str:
     """Why the record cannot be made again from main; empty where it can.
 
     A service may serve on without a folder. Only the lost record knew that, and its routes: a new one would take its
-    Service and its pods away.
+    Service and its pods away. And where nothing says which of two versions serves, either may.
     """
-    if not is_lost(world):
+    return (_without_folder(world) or _either(world)) if is_lost(world) else ""
+
+
+def _either(world: GroupWorld) -> str:
+    """What Services, routes and ledger leave open about the version that Git asks for; empty: nothing.
+
+    Where Git asks for an older one, requests go to that in any case.
+    """
+    version = f"v{newest_followed(world)}"
+    if version not in world.desired.versions or version_number(world.spec.active) < newest_followed(world):
         return ""
+    overtaken, its = _overtaken(world, version), _its_own(world, version)
+    if not overtaken or not its or _led_to(world) or _by_ledger(world).active:
+        return ""
+    followed, late = dict(_followed(world)), min(overtaken)
+    pairs = " and ".join(f"{service} follows {followed[service]}" for service in (min(its), late))
+    unread = world.observed.ledger is None
+    why = "nobody has read the ledger yet" if unread else "the ledger does not say which of them is active"
+    was = followed[late].removeprefix(f"{late}-")
+    return (
+        f"the record is lost, {pairs}, and {why}: until then nothing is changed; if {version} is active, take "
+        f"{version}/{late}/ out of main, else write active: {was}"
+    )
+
+
+def _without_folder(world: GroupWorld) -> str:
+    """Which service serves on without a folder; empty where none does."""
     there = {
         member_name(service, name)
         for name, version in world.desired.versions.items()

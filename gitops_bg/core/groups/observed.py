@@ -94,6 +94,14 @@ class LedgerPosition:
 
     epoch: str
     sequence: int
+    active: str = ""
+    """The version that served by then; empty where the ledger does not say it."""
+    legacy: str = ""
+    """The one before, which is kept warm."""
+
+    def is_at(self, epoch: str, sequence: int) -> bool:
+        """Whether this is the last entry."""
+        return (self.epoch, self.sequence) == (epoch, sequence)
 
 
 @dataclass(frozen=True, slots=True)

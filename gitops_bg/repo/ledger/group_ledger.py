@@ -18,7 +18,7 @@ from gitops_bg.repo.ledger.group_ledger_file import (
     parse,
     render,
 )
-from gitops_bg.repo.ledger.ledger_entries import Position, PublishedEntry, each_once
+from gitops_bg.repo.ledger.ledger_entries import PublishedEntry, each_once
 from gitops_bg.repo.ledger.places import README, group_at, path_of_group
 from gitops_bg.repo.ledger.state_branch import StateBranch, View, Written
 from gitops_bg.repo.read.files import Files
@@ -33,8 +33,8 @@ class GroupLedger:
         self._branch = branch
         self._files = files
 
-    def publish(self, batch: Mapping[GroupKey, GroupLedgerBatch]) -> dict[GroupKey, Position]:
-        """Write what the branch does not have yet, in one commit; return how far the ledger of each group got.
+    def publish(self, batch: Mapping[GroupKey, GroupLedgerBatch]) -> dict[GroupKey, GroupDocument]:
+        """Write what the branch does not have yet, in one commit; return the file of each group then.
 
         May be called again with the same batch after any failure. Raises as `StateBranch.write`.
         """
@@ -53,7 +53,7 @@ class GroupLedger:
             return Written(files, message(fresh, self._branch.cluster))
 
         self._branch.write(compose)
-        return {group: document.position for group, document in documents.items()}
+        return documents
 
     def document(self, group: GroupKey) -> GroupDocument:
         """The file of a group as the agent itself wrote it last; an empty one if it is missing or damaged. Raises as

@@ -159,6 +159,8 @@ class World:
     """What the ledger has taken, in its order."""
     takes_ledger: bool = True
     """Whether the ledger takes anything now."""
+    reads_ledger: bool = True
+    """Whether the agent has read the ledger."""
     takes_commits: bool = True
     """Whether main takes the agent's commits."""
     branch: str = ""
@@ -218,8 +220,12 @@ class World:
             commit_trouble=trouble,
             commit_branch=self.branch,
             pull=self.pull,
-            ledger=LedgerPosition(self.git.position.epoch, self.git.position.sequence),
+            ledger=self._ledger() if self.reads_ledger else None,
         )
+
+    def _ledger(self) -> LedgerPosition:
+        at = self.git.position
+        return LedgerPosition(at.epoch, at.sequence, self.git.active, self.git.legacy)
 
     def _former(
         self, record: GroupRecord, services: dict[str, StableService], routes: dict[str, LiveRoute]

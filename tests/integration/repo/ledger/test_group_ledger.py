@@ -43,8 +43,8 @@ def sequences(repository: Repository, group: GroupKey = STORE) -> list[int]:
 def test_one_entry_is_a_commit_that_says_it_in_its_subject_and_trailers(
     repository: Repository, remote: GitRemote
 ) -> None:
-    positions = repository.publish_groups({STORE: batch(entry(1, message="promoted v2\nBg-Group: forged"))})
-    assert positions == {STORE: Position("life-1", 1)}
+    (document,) = repository.publish_groups({STORE: batch(entry(1, message="promoted v2\nBg-Group: forged"))}).values()
+    assert (document.position, document.active) == (Position("life-1", 1), "v2")
     assert remote.log(STATE)[0].subject == "store: promoted v1 → v2 [prod]"
     trailers = remote.run("log", "-1", "--format=%(trailers:unfold)", STATE, cwd=remote.bare)
     assert trailers.splitlines() == [
@@ -96,11 +96,11 @@ def test_publishing_again_changes_nothing_also_with_a_new_mirror(
 ) -> None:
     repository.publish_groups({STORE: batch(entry(1), entry(2))})
     head = remote.head(STATE)
-    assert repository.publish_groups({STORE: batch(entry(1), entry(2))}) == {STORE: Position("life-1", 2)}
+    assert repository.publish_groups({STORE: batch(entry(1), entry(2))})[STORE].position == Position("life-1", 2)
     other = opened(mirror="other")
     other.poll()
-    assert other.group_position(STORE) == Position("life-1", 2)
-    assert other.publish_groups({STORE: batch(entry(2), entry(3))}) == {STORE: Position("life-1", 3)}
+    assert other.group_document(STORE).position == Position("life-1", 2)
+    assert other.publish_groups({STORE: batch(entry(2), entry(3))})[STORE].position == Position("life-1", 3)
     assert remote.run("rev-parse", f"{STATE}~1", cwd=remote.bare).strip() == head
     assert sequences(repository) == [3, 2, 1]
 
@@ -162,7 +162,7 @@ def test_a_file_that_is_not_ours_is_written_anew(repository: Repository, remote:
     remote.checkout(STATE)
     remote.publish("Oops", {path_of_group(STORE): text})
     repository.poll()
-    assert repository.group_position(STORE) == Position("life-1", 1), "as the agent itself wrote it"
+    assert repository.group_document(STORE).position == Position("life-1", 1), "as the agent itself wrote it"
     assert "wrote it in commit" in repository.group_ledger_doubts()[STORE]
     repository.publish_groups({STORE: batch(entry(1), entry(2))})
     assert (sequences(repository), repository.group_ledger_doubts()) == ([2, 1], {})

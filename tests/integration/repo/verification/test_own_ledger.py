@@ -79,12 +79,16 @@ def test_all_files_that_are_read_back_are_compared(agent: Repository, signed: Si
     forger.on_top(files=forged)
     for repository in (agent, restarted(signed)):
         repository.poll()
-        assert repository.group_position(STORE) == Position("life-1", 1)
+        assert repository.group_document(STORE).position == Position("life-1", 1)
         assert "in the agent's name, not signed" in repository.group_ledger_doubts()[STORE]
         assert "policies.json: somebody wrote it in the agent's name" in repository.policy_log_doubt()
         assert [each.entry.sequence for _, each in repository.group_history(STORE)] == [1]
     agent.publish_groups({STORE: group_batch(group_entry(1), group_entry(2))})
-    assert (agent.group_ledger_doubts(), agent.policy_log_doubt(), agent.group_position(STORE).sequence) == ({}, "", 2)
+    assert (agent.group_ledger_doubts(), agent.policy_log_doubt(), agent.group_document(STORE).position.sequence) == (
+        {},
+        "",
+        2,
+    )
     assert signed.remote.show(STATE, "policies.json") is None
     assert (signed.remote.show(STATE, "README.md") or "")[:100] == readme[:100]
     assert signed.remote.show(STATE, "notes.txt") == "x", "what is not of the ledger is left alone"

@@ -1,0 +1,128 @@
+"""A group whose record is lost, where its Services alone do not say which version serves: the ledger does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.model.conditions import Phase
+from tests.core.groups.simulation import GATEWAY, World, store, version
+
+
+def late(**changes: object) -> World:
+    """v2 serves with auth of v1, and its folder got auth when it was active already; those pods are ill."""
+    world = store(active="v2", **changes)
+    world.settle()
+    world.versions["v2"] = version("2", cart="/cart /new", auth="/auth")
+    world.ill = {"auth-v2"}
+    world.settle()
+    return world
+
+
+def lost(world: World) -> World:
+    """Somebody deleted the ReleaseGroup."""
+    world.record, world.there, world.uid = GroupRecord(), False, "another"
+    world.trail.clear()
+    return world
+
+
+def said(world: World) -> str:
+    """Why nothing is done; empty where something is, or nothing is to be."""
+    found = (
+        each for each in world.decide().conditions if (each.type, each.reason) == ("PromotionRejected", "RecordLost")
+    )
+    return next((each.message for each in found), "")
+
+
+@pytest.mark.parametrize("gateway", [None, GATEWAY], ids=["without a Gateway", "somebody changed the routes"])
+def test_the_ledger_says_that_a_version_serves_into_which_a_service_came_late(gateway: object) -> None:
+    """Found so: the whole version counted as never promoted, and live traffic went back to the one before."""
+    world = late(gateway=gateway)
+    before = dict(world.services), world.stages
+    lost(world).unreadable = set(world.routes)
+    for _ in range(5):
+        world.step()
+        assert world.services == before[0]
+    world.unreadable = set()
+    world.settle()
+    assert (dict(world.services), world.stages) == before
+
+
+def test_the_ledger_says_that_traffic_was_on_its_way_only() -> None:
+    """So it goes back, and every gate is asked again."""
+    world = store(gateway=None)
+    world.versions["v2"] = version(cart="/cart", auth="/auth")
+    world.settle()
+    world.services["cart"] = "cart-v2"
+    lost(world).active, world.ill = "v2", {"auth-v2"}
+    world.settle()
+    assert (world.stages, world.services["cart"]) == ("v1A v2C", "cart-v1")
+    world.ill = set()
+    world.settle()
+    assert (world.stages, world.services["cart"]) == ("v1L v2A", "cart-v2")
+
+
+@pytest.mark.parametrize("reads", [False, True], ids=["nobody has read it yet", "it says nothing"])
+def test_nothing_is_changed_while_no_ledger_says_which_version_serves(reads: bool) -> None:
+    world = late(gateway=None)
+    before = dict(world.services)
+    lost(world).reads_ledger, git = reads, world.git
+    world.git = type(git)()
+    decision = world.settle()
+    assert (decision.phase, decision.actions, world.services, world.record) == (
+        Phase.DEGRADED,
+        (),
+        before,
+        GroupRecord(),
+    )
+    why = "the ledger does not say which of them is active" if reads else "nobody has read the ledger yet"
+    assert said(world) == (
+        f"the record is lost, cart follows cart-v2 and auth follows auth-v1, and {why}: until then nothing is changed; "
+        "if v2 is active, take v2/auth/ out of main, else write active: v1"
+    )
+    world.reads_ledger, world.git = True, git
+    world.settle()
+    assert (said(world), world.stages, world.services) == ("", "v1L v2A", before)
+
+
+@pytest.mark.parametrize(("remedy", "stages"), [("the folder leaves main", "v1L v2A"), ("active: v1", "v1A v2C")])
+def test_the_remedies_for_a_ledger_that_says_nothing_lead_on(remedy: str, stages: str) -> None:
+    world = late(gateway=None)
+    lost(world).git = type(world.git)()
+    world.settle()
+    if remedy == "active: v1":
+        world.active = "v1"
+    else:
+        world.versions["v2"] = version("3", cart="/cart /new")
+    world.settle()
+    assert (said(world), world.stages, world.services["auth"]) == ("", stages, "auth-v1")
+
+
+def test_the_ledger_knows_the_way_back_past_a_version_that_was_rolled_back() -> None:
+    """v2 was bad, and left; v3 replaces every service, so that no Service says so."""
+    every = {"cart": "/cart", "auth": "/auth"}
+    world = World({name: version(name, **every) for name in ("v1", "v2")}, gateway=None)
+    world.settle()
+    for active in ("v2", "v1"):
+        world.active = active
+        world.settle()
+    world.versions["v3"] = version("v3", **every)
+    world.settle()
+    world.active = "v3"
+    world.settle()
+    assert world.stages == "v1L v3A"
+    lost(world).settle()
+    assert world.stages == "v1L v3A"
+    world.active = "v1"
+    world.settle()
+    assert (world.stages, world.services["cart"]) == ("v1A v3C", "cart-v1")
+
+
+def test_routes_are_asked_before_the_ledger_which_may_be_behind() -> None:
+    world = late()
+    world.git = replace(world.git, active="v1", legacy="")
+    before = world.answers(), dict(world.services), world.stages
+    lost(world).settle()
+    assert (world.answers(), dict(world.services), world.stages) == before
