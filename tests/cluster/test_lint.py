@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from kubernetes import client
 
@@ -72,7 +74,7 @@ CONTAINERS = {
         "readinessProbe.httpGet.port: expected a whole number or text, found a list"
     ],
     "readinessProbe: {httpget: {port: 80}}": ["readinessProbe.httpget: there is no such field (did you mean httpGet?)"],
-    "tty: yes please": ["tty: expected true or false, found text (remove the quotes)"],
+    "tty: yes please": ["tty: expected true or false, found text (write true or false)"],
     "command: [sleep, 5]": ['command[1]: expected text, found a number (quote it: "5")'],
     "securityContext: [a]": ["securityContext: expected a mapping, found a list (write key: value)"],
 }
@@ -83,6 +85,55 @@ def test_a_container(more: str) -> None:
     place = "spec.template.spec.containers[0]."
     found = [problem.partition(place)[2] for problem in said(f"{TARGET}          {more}\n")]
     assert found == CONTAINERS[more]
+
+
+# a field of a container or its pod, and what somebody writes there: what it is once its author has done what is advised
+FOLLOWED = {
+    ("defaultMode", "0400"): ["0400", "256"],
+    ("defaultMode", '"0400"'): ['"0400"', "256"],
+    ("defaultMode", "0o644"): ["0o644", "420"],
+    ("defaultMode", '"0o644"'): ['"0o644"', "420"],
+    ("defaultMode", '"256"'): ['"256"', "256"],
+    ("containerPort", '"8080"'): ['"8080"', "8080"],
+    ("containerPort", "08080"): ["08080", '"08080"', "8080"],
+    ("containerPort", "8_080"): ["8_080", '"8_080"', "8080"],
+    ("tty", "yes"): ["yes", "true"],
+    ("tty", '"Yes"'): ['"Yes"', "true"],
+    ("tty", '"false"'): ['"false"', "false"],
+    ("value", "3.10"): ["3.10", '"3.10"'],
+    ("value", "0x1F"): ["0x1F", '"0x1F"'],
+    ("value", "True"): ["True", '"True"'],
+    ("value", "+49"): ["+49", '"+49"'],
+    ("value", "0123"): ["0123", '"0123"'],
+}
+CONTAINER = """          ports: [{containerPort: %(containerPort)s}]
+          tty: %(tty)s
+          env: [{name: A, value: %(value)s}]
+      volumes: [{name: a, secret: {secretName: keys, defaultMode: %(defaultMode)s}}]
+"""
+ADVICE = (r'quote it: ("[^"]*")', r"write (\w+)(?:,|$)")
+
+
+def advised(written: str, remedy: str) -> str:
+    """What somebody writes who does what a remedy says, the first thing where it says two."""
+    if "decimal digits, without quotes" in remedy:
+        return written.strip('"').replace("_", "").lstrip("0")
+    found = next((found for each in ADVICE if (found := re.match(each, remedy))), None)
+    return found[1] if found else written.strip('"')
+
+
+@pytest.mark.parametrize(("field", "written"), FOLLOWED)
+def test_no_remedies_of_one_value_lead_in_a_circle(field: str, written: str) -> None:
+    did = [written]
+    for _ in range(3):
+        values = {"containerPort": "8080", "tty": "false", "value": "x", "defaultMode": "256", field: did[-1]}
+        reading = read("a.yaml", f"{TARGET}{CONTAINER % values}".encode())
+        problems = reading.problems or tuple(lint(reading.documents[0]))
+        if not problems:
+            break
+        assert problems[0].remedy, "there is a way on"
+        did.append(advised(did[-1], problems[0].remedy))
+    assert did == FOLLOWED[field, written]
 
 
 def test_of_other_workloads_only_the_pod_template_is_looked_at() -> None:

@@ -18,8 +18,10 @@ from pydantic_core.core_schema import no_info_after_validator_function
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.app.forms import remedy_for
+from gitops_bg.spec.yaml.file_modes import mode_remedy
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document, first_of, kind_of
+from gitops_bg.spec.yaml.scalars import unquoted
 
 Models = Mapping[str, type[BaseModel]]
 
@@ -100,7 +102,7 @@ def expected(kinds: Iterable[str], value: Any, quoting: str, path: Path) -> tupl
     ('expected a whole number or text, found a list', '')
     """
     names = list(kinds)
-    remedy = _type_remedy(names[0], value, quoting) or _form(names[0], value, path) if len(names) == 1 else ""
+    remedy = _type_remedy(names[0], value, quoting, path) or _form(names[0], value, path) if len(names) == 1 else ""
     return f"expected {' or '.join(_EXPECTED[kind] for kind in names)}, found {kind_of(value)}", remedy
 
 
@@ -182,12 +184,15 @@ def _alternatives(expected: str) -> str:
     return expected.replace("'", "")
 
 
-def _type_remedy(kind: str, value: Any, quoting: str) -> str:
+def _type_remedy(kind: str, value: Any, quoting: str, path: Path) -> str:
+    """What to write instead; where that is done, `spec.yaml.reader` takes it: no two remedies lead in a circle."""
     if kind == "string_type" and not isinstance(value, dict | list) and value is not None:
         return quoting
-    if isinstance(value, str) and (kind == "bool_type" or (kind.startswith("int") and value.lstrip("-").isdigit())):
-        return "remove the quotes"
-    return ""
+    if not isinstance(value, str):
+        return ""
+    if kind == "bool_type":
+        return unquoted(value, bool)
+    return mode_remedy(path, value) or unquoted(value, int) if kind.startswith("int") else ""
 
 
 def _form(kind: str, value: Any, path: Path) -> str:

@@ -31,6 +31,23 @@ def _truth(text: str, meaning: str) -> Doubt:
     return Doubt("a truth value to some YAML parsers and text to others", f"write {meaning}, or {quoted(text)}")
 
 
+def unquoted(text: str, kind: type) -> str:
+    """The remedy for a value in quotes that is to be of a kind; empty where it is none of that kind by any reading.
+
+    >>> unquoted("2", int), unquoted("010", int), unquoted("web", int)
+    ('remove the quotes', 'write it in decimal digits, without quotes', '')
+    >>> unquoted("false", bool), unquoted("Yes", bool), unquoted("1", bool)
+    ('remove the quotes', 'write true', 'write true or false')
+    """
+    if kind is bool:
+        old = _TRUTH_IN_OLD_YAML.get(text.lower())
+        return "remove the quotes" if isinstance(resolve(text), bool) else f"write {old or 'true or false'}"
+    value = resolve(text)
+    if isinstance(value, Doubt) and _LOOSE_NUMBER.fullmatch(text.replace("_", "").lower()):
+        return "write it in decimal digits, without quotes"
+    return "remove the quotes" if isinstance(value, int) and not isinstance(value, bool) else ""
+
+
 _CASINGS = (str.lower, str.capitalize, str.upper)
 _TRUTH_IN_OLD_YAML = {"y": "true", "yes": "true", "on": "true", "n": "false", "no": "false", "off": "false"}
 _WORDS: dict[str, Scalar | Doubt] = {
