@@ -3,7 +3,7 @@
 The columns and signs are those of `kubectl argo rollouts get rollout` (argo-rollouts.md §5.1). Draws nothing.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from gitops_bg.cli.options.durations import spoken
 from gitops_bg.cli.views.app_row import age
 from gitops_bg.cli.views.app_view import AppView
+from gitops_bg.cli.views.listing import without_what_was_told
 from gitops_bg.cli.views.pods import Pod
 from gitops_bg.cli.views.replica_sets import ReplicaSet
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
@@ -42,9 +43,14 @@ def root_of(app_view: AppView, now: datetime) -> Branch:
     children = (
         *(_version(app_view, version, now) for version in app_view.versions),
         *(_service(app_view, role, view) for role, view in app_view.services),
-        *(gate_branch(gate, now) for gate in app_view.gates),
+        *(gate_branch(gate, now, _told(app_view)) for gate in app_view.gates),
     )
     return Branch(f"⟳ {row.name}", "App", row.phase, age(row.created, now), "", "bold", children)
+
+
+def _told(app_view: AppView) -> tuple[str, ...]:
+    """What stands above the tree."""
+    return (app_view.row.message, *(each.message for each in app_view.row.demands))
 
 
 # --- versions ---
@@ -80,7 +86,7 @@ def _about(app_view: AppView, version: Version) -> Iterator[str]:
     if version.digest == app_view.record.routing.preview:
         yield "preview"
     if hold:
-        yield f"on hold: {hold.why}"
+        yield without_what_was_told(f"on hold: {hold.why}", _told(app_view))
     if version.failure:
         yield f"failed: {version.failure}"
     if version.source.commit:
@@ -166,11 +172,9 @@ def _next(due: datetime, now: datetime) -> str:
     return f"next in {spoken(left)}" if left > 0 else "measuring"
 
 
-def gate_branch(gate: Mapping[str, Any], now: datetime) -> Branch:
-    """Return a gate of a status, open or shut."""
-    shut = not gate["open"]
+def gate_branch(gate: Mapping[str, Any], now: datetime, told: Iterable[str] = ()) -> Branch:
+    """Return a gate of a status, open or shut; without its reason where that was ``told`` above."""
+    shut, reason = not gate["open"], without_what_was_told(gate["reason"], told)
     until = datetime.fromisoformat(gate["until"]) if shut and gate.get("until") else now
     left = f", {spoken((until - now).total_seconds())} left" if until > now else ""
-    return Branch(
-        f"⊞ {gate['kind']}", "Gate", "shut" if shut else "open", "", f"{gate['reason']}{left}", "red" if shut else ""
-    )
+    return Branch(f"⊞ {gate['kind']}", "Gate", "shut" if shut else "open", "", f"{reason}{left}", "red" if shut else "")

@@ -20,6 +20,7 @@ from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.condition_meanings import drawn, json_of
 from gitops_bg.cli.views.gate_table import ShownGate, gate_table
 from gitops_bg.cli.views.held_back import HeldBack, held_back
+from gitops_bg.cli.views.listing import without_what_was_told
 from gitops_bg.cli.views.output import Output
 from gitops_bg.cli.views.pod_diagnosis import Trouble, troubles_of
 from gitops_bg.cli.views.went_back import WentBack, went_back
@@ -213,6 +214,7 @@ def _show(output: Output, found: _Findings) -> None:
 
 
 def _gates(found: _Findings) -> Iterator[ShownGate]:
+    told = [condition.message for condition in troubles(found.decision.conditions)]
     for gate in found.decision.gates:
-        reason = " ".join(part for part in (gate.reason, _counts(found, gate)) if part)
+        reason = " ".join(part for part in (without_what_was_told(gate.reason, told), _counts(found, gate)) if part)
         yield ShownGate(gate, reason, _advice(found, gate))

@@ -129,6 +129,9 @@ def test_a_target_that_never_moved_has_not_gone_back(cli: Cli, web: App) -> None
     assert [gate["kind"] for gate in told["gates"]] == ["hold"], "it waits for no pods"
     assert told["gates"][0]["reason"].startswith("on hold: rolled back: Revert")
     assert "waits for hold" in cli("get", "-n", web.key.namespace)
+    for screen in (("explain",), ("get",), ("get", "-n")):
+        name = web.key.namespace if screen[-1] == "-n" else str(web.key)
+        assert cli(*screen, name).count("rolled back: Revert") == 1, "what happened, and its reason, are told once"
 
 
 def test_explain_says_what_a_pin_holds_back(cli: Cli, web: App) -> None:
