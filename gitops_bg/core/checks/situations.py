@@ -121,6 +121,11 @@ def _first(world: World) -> str:
     return "" if world.record.routing.traffic else _coming(world) or "waiting for a first version"
 
 
+def _first_held(world: World) -> str:
+    """That nothing serves, and that the version which would be the first is on hold."""
+    return "" if world.record.routing.traffic or _coming(world) else on_hold(world)
+
+
 def _adopting(world: World) -> str:
     return _first(world) if is_adopting(world) else ""
 
@@ -263,6 +268,7 @@ SITUATIONS: tuple[Situation, ...] = (
     Situation(Phase.INVALID, "InvalidSpec", no_target),
     Situation(Phase.SCALED_TO_ZERO, "Released", at_rest),
     Situation(Phase.SCALED_TO_ZERO, "Available", _at_zero),
+    Situation(Phase.HELD, "OnHold", _first_held),
     Situation(Phase.ADOPTING, "Adopting", _adopting),
     Situation(Phase.DEPLOYING, "Available", _first),
     Situation(Phase.WAITING, "HooksPassed", _asked),

@@ -532,7 +532,7 @@ def troubles(conditions: Iterable[Condition], table: Meanings = MEANINGS) -> Ite
     """
     told = tuple(one for one in conditions if not is_calm(one.type, one.reason, table))
     worth = [one for one in told if one.type not in _OF_THE_ROLLOUT]
-    asked = any(_asks(one, table) for one in worth)
+    asked = any(_asks(one, table) for one in told)
     yield from (one for one in worth if not (asked and _only_waits(one, table)))
     if not worth:
         yield from (one for one in told if one.type == "Healthy" and one.reason == Phase.DEGRADED)

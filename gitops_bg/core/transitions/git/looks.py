@@ -11,6 +11,7 @@ from gitops_bg.core.model.git.looks import Awaited
 from gitops_bg.core.model.record import Cause, Hold, Override
 from gitops_bg.core.transitions.git.decisions import override
 from gitops_bg.core.transitions.git.naming import note_named
+from gitops_bg.core.transitions.git.operator_requests import hear_retries
 from gitops_bg.core.world import World
 
 
@@ -50,12 +51,17 @@ def note_look(world: World) -> World:
 
 
 def _know_retry(world: World) -> World:
-    """Ignore a retry that is older than the hold on its digest."""
-    retry = world.spec.retry
-    hold = world.record.held(retry.digest) if retry else None
-    if retry is None or hold is None or is_answered_by(hold, retry) or retry.number <= world.record.operator.retry:
-        return world
-    return world.with_part(replace(world.record.operator, retry=retry.number))
+    """Count the retries that are older than the hold on their digest as heard, with all before them.
+
+    Also one that another retry has replaced in ``app.yaml`` since: it would be heard as soon as the app goes on.
+    """
+    retries = [*(one.retry for one in world.desired.retries_passed), *filter(None, (world.spec.retry,))]
+    unheard = [one for one in retries if one.number > world.record.operator.retry]
+    for number, retry in enumerate(unheard, start=1):
+        hold = world.record.held(retry.digest)
+        if hold is not None and not is_answered_by(hold, retry):
+            return _know_retry(hear_retries(world, unheard[:number]))
+    return world
 
 
 def _know_revert(world: World) -> World:

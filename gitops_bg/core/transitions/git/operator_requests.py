@@ -1,6 +1,6 @@
 """Steps that answer operators: `abort`, `promote`, `rollback --offline`, `gate` in the cluster, `retry` through Git."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from gitops_bg.core.checks.operator_requests import destination, is_answered_by, is_too_late
@@ -9,7 +9,7 @@ from gitops_bg.core.model.git.looks import awaited
 from gitops_bg.core.model.hooks import OpenGate
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.record import Cause, Event, Lift, Record, SwitchKind
-from gitops_bg.core.model.spec import AppSpec
+from gitops_bg.core.model.spec import AppSpec, Retry
 from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.transitions.git.decisions import override
 from gitops_bg.core.transitions.traffic.abort import abort_rollout
@@ -209,7 +209,12 @@ def asks_for_retries(spec: AppSpec, record: Record) -> bool:
 
 def _hear_passed(world: World, passed: tuple[PassedRetry, ...]) -> World:
     """Lift the holds of the passed retries, although another digest is being retried by now."""
-    for retry in () if world.frozen else (one.retry for one in passed):
+    return world if world.frozen else hear_retries(world, [one.retry for one in passed])
+
+
+def hear_retries(world: World, retries: Iterable[Retry]) -> World:
+    """Lift the holds that the retries answer, each retry once; the record keeps the number of the last."""
+    for retry in retries:
         hold = world.record.held(retry.digest)
         if retry.number <= world.record.operator.retry:
             continue
