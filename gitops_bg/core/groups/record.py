@@ -38,6 +38,10 @@ class Transition:
     """How many archived versions remain after a promotion, as group.yaml said when it began."""
     withdrawn: str = ""
     """Why it goes back to where it came from; empty while it goes on."""
+    moved: bool = False
+    """Whether requests had begun to move when it was withdrawn: as long as the way back finds no pods, they are with
+    its target.
+    """
 
     @property
     def goes_back(self) -> bool:

@@ -1,6 +1,6 @@
 """Moves a group from one active version to another, step by step; each step is one world further.
 
-    follow_active   another version is wanted: begin, or, where it is the former one again, go back
+    follow_active   another version is wanted: begin, or, where it is the former one again, go back; or go on after all
     advance         the Gateway has taken the routes of a step: take the next
     give_up         it has not, in time: go back as far as possible
 
@@ -41,9 +41,10 @@ def follow_active(world: GroupWorld) -> GroupWorld:
     Where the version that it asks for has failed after its promotion, the group goes back by itself.
     """
     state, moving, wanted = world.record.state, world.record.transition, world.wanted
+    if moving is not None and moving.withdrawn:
+        return _taken_up(world, moving) if wanted == moving.target else world
     if moving is not None:
-        asked_back = wanted != moving.target and not moving.withdrawn
-        return _withdrawn(world, moving, f"group.yaml asks for {wanted}") if asked_back else world
+        return _withdrawn(world, moving, f"group.yaml asks for {wanted}") if wanted != moving.target else world
     stage = state.stage(wanted)
     if stage is VersionStage.ACTIVE or not state.only(VersionStage.ACTIVE):
         return world
@@ -58,6 +59,19 @@ def follow_active(world: GroupWorld) -> GroupWorld:
     begun = Transition(kind, source, wanted, TransitionStep.PREPARE, world.now, world.now, size)
     world = world.with_event(GroupEvent(f"{kind}Started"), f"{kind.lower()} from {source} to {wanted}")
     return world.with_record(transition=begun)
+
+
+def _taken_up(world: GroupWorld, moving: Transition) -> GroupWorld:
+    """Go on with a move that is on its way back, where Git asks for it again: the version that it goes back to may have
+    lost its pods, and requests are with the other one as long as that is so. Every gate is asked again.
+    """
+    is_back = not moving.moved or is_written(world)  # Then it is over, and begins anew.
+    if is_back or not all(gate.open for gate in gates_of(world, moving.target)):
+        return world
+    said = f"{moving.kind.lower()} from {moving.source} to {moving.target} goes on: group.yaml asks for it again"
+    world = world.with_event(GroupEvent(f"{moving.kind}Started"), said)
+    on = replace(moving, step=TransitionStep.SWITCH, step_since=world.now, withdrawn="", moved=False)
+    return world.with_record(transition=on)
 
 
 def _said_of(world: GroupWorld, version: str) -> str:
@@ -136,7 +150,8 @@ def waits_for(world: GroupWorld) -> str:
 
 
 def _withdrawn(world: GroupWorld, moving: Transition, why: str) -> GroupWorld:
-    back = replace(moving, step=TransitionStep.PREPARE, step_since=world.now, withdrawn=why)
+    moved = moving.step is TransitionStep.SWITCH
+    back = replace(moving, step=TransitionStep.PREPARE, step_since=world.now, withdrawn=why, moved=moved)
     return world.with_record(transition=back)
 
 

@@ -77,7 +77,7 @@ GROUP_MEANINGS: Meanings = {
     (PROMOTION_REJECTED, RECORD_LOST): Meaning(
         "stays where it is: nothing of the group is changed",
         AUTHOR,
-        "put the folder back that the message names, or let its service leave",
+        "put the folder back that the message names, or do what else it says",
         _EXPLAIN,
     ),
     (PROMOTION_REJECTED, ANY): Meaning(STAYS, AUTHOR, "name a candidate, or the version before, as active", _EXPLAIN),

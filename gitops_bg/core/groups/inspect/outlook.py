@@ -8,7 +8,7 @@ from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.model import Endpoint, GroupKey, TransitionStep, VersionStage
 from gitops_bg.core.groups.observed import ObservedGroup
-from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.record import GroupRecord, Transition, TransitionKind
 from gitops_bg.core.groups.reporting.status import PROMOTION_REJECTED, RECORD_LOST
 from gitops_bg.core.groups.world import UNKNOWN_MEMBER, member_name
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
@@ -79,7 +79,7 @@ def _lost(group: _Group) -> Outlook | None:
     if not any(each.reason == RECORD_LOST for each in group.decision.conditions):
         return None
     said = "what serves serves on; nothing moves until the record can be made again from main"
-    return Outlook(said, (Advice("put back the folder that the condition names, and push"),))
+    return Outlook(said, (Advice("put back the folder that the condition names, or do what else it says, and push"),))
 
 
 def _new(group: _Group) -> Outlook | None:
@@ -93,7 +93,8 @@ def _moving(group: _Group) -> Outlook | None:
     if moving is None:
         return None
     if moving.withdrawn:
-        return Outlook(f"requests stay with {moving.source}, or go back to it: {moving.withdrawn}")
+        said = f"requests stay with {moving.source}, or go back to it: {moving.withdrawn}"
+        return Outlook(said, tuple(_out_of_withdrawn(group, moving)))
     if moving.goes_back:
         return Outlook(f"requests go back from {moving.source} to {moving.target} now, whatever the Gateway says")
     advice = (Advice(f"go back to {moving.source}", f"gitops-bg group rollback {group.key} {moving.source}"),)
@@ -101,6 +102,18 @@ def _moving(group: _Group) -> Outlook | None:
         said = "once the Gateway has taken the rules with the version's header, all other requests move"
         return Outlook(f"{said} from {moving.source} to {moving.target}", advice)
     return Outlook(f"once the Gateway has taken its routes, {moving.target} is active", advice)
+
+
+def _out_of_withdrawn(group: _Group, moving: Transition) -> Iterator[Advice]:
+    """What to do where the way back finds no pods: mend them, or go on to the version that has the requests."""
+    ill = tuple(_of_ill(group, moving.source))
+    yield from ill
+    asks = group.desired.spec is not None and group.desired.spec.active == moving.target
+    if asks:
+        yield from dict.fromkeys(Advice(gate.remedy) for gate in group.decision.gates if not gate.open and gate.remedy)
+    elif ill and moving.moved:
+        verb = "promote" if moving.kind is TransitionKind.PROMOTION else "rollback"
+        yield Advice(f"or go on to {moving.target}", f"gitops-bg group {verb} {group.key} {moving.target}")
 
 
 def _left(group: _Group) -> Outlook | None:

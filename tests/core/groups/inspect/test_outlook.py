@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -12,7 +13,8 @@ from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
-from tests.core.groups.simulation import STORE, World, store
+from gitops_bg.core.model.spec import Suspension
+from tests.core.groups.simulation import STORE, Died, World, store
 
 
 def outlook(world: World) -> Outlook:
@@ -81,6 +83,23 @@ def test_each_step_of_a_move_says_the_next_and_the_way_back() -> None:
     assert said(world) == ("once the Gateway has taken its routes, v2 is active", back)
     world.active = "v1"
     assert said(world) == ("requests stay with v1, or go back to it: group.yaml asks for v1", [])
+
+
+def test_a_way_back_out_of_a_switch_without_pods_to_go_to_names_them_and_the_way_on() -> None:
+    world = store()
+    world.settle()
+    world.active = "v2"
+    while world.services["cart"] != "cart-v2":
+        with suppress(Died):
+            world.step(1)
+    world.active, world.gone = "v1", {"cart-v1"}
+    world.settle()
+    goes_back = "requests stay with v1, or go back to it: group.yaml asks for v1"
+    ill = "gitops-bg explain shop/cart-v1"
+    assert said(world) == (goes_back, [ill, "gitops-bg group promote shop/store v2"])
+    world.active, world.suspend = "v2", Suspension("a holiday")
+    world.settle()
+    assert said(world) == (goes_back, [ill, "when it is over, remove suspend from group.yaml"])
 
 
 def test_what_is_rejected_and_what_is_invalid_move_nothing() -> None:
@@ -182,7 +201,7 @@ def test_a_lost_record_that_main_cannot_make_again_says_what_to_put_back() -> No
     world.record, world.versions, world.active = GroupRecord(), {"v1": world.versions["v1"]}, "v1"
     assert said(world) == (
         "what serves serves on; nothing moves until the record can be made again from main",
-        ["put back the folder that the condition names, and push"],
+        ["put back the folder that the condition names, or do what else it says, and push"],
     )
 
 

@@ -8,11 +8,12 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.groups.model import TransitionStep
+from gitops_bg.core.groups.model import GroupGateway, TransitionStep
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.routes.defaults import led_by_default
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.http_routes import Backend
+from gitops_bg.core.model.spec import Suspension
 from tests.core.groups.simulation import GATEWAY, Died, World, store, version
 
 
@@ -276,3 +277,92 @@ def test_a_way_back_out_of_a_switch_is_not_done_while_a_service_still_follows_th
     world.gone = set()
     world.settle()
     assert (world.services["cart"], world.record.transition) == ("cart-v1", None)
+
+
+# --- a way back out of a switch that finds no pods ---
+
+
+def withdrawn(*, gateway: GroupGateway | None = GATEWAY, back: bool = False) -> World:
+    """A switch that main took back once requests were with its target, and whose source has lost its pods; ``back``: of
+    a rollback from v2 to v1.
+    """
+    world = World({"v1": version(cart="/cart"), "v2": version(cart="/cart")}, gateway=gateway)
+    world.settle()
+    if back:
+        world.active = "v2"
+        world.settle()
+    source, target = ("v2", "v1") if back else ("v1", "v2")
+    world.active = target
+    while world.services["cart"] != f"cart-{target}":
+        with suppress(Died):
+            world.step(1)
+    assert world.record.transition is not None
+    world.active, world.gone = source, {f"cart-{source}"}
+    world.settle()
+    assert (world.services["cart"], world.decide().phase) == (f"cart-{target}", Phase.ROLLING_BACK)
+    return world
+
+
+WITHDRAWN = [(GATEWAY, False), (None, False), (GATEWAY, True), (None, True)]
+
+
+@pytest.mark.parametrize(("gateway", "back"), WITHDRAWN)
+def test_a_switch_that_was_taken_back_goes_on_once_main_names_its_version_again(
+    gateway: GroupGateway | None, back: bool
+) -> None:
+    """Found so: it waited for ever for the pods of the version that nobody asked for any more."""
+    world = withdrawn(gateway=gateway, back=back)
+    world.active = "v1" if back else "v2"
+    world.trail.clear()
+    world.settle()
+    assert (world.stages, world.record.transition) == ("v1A v2C" if back else "v1L v2A", None)
+    assert world.services["cart"] == f"cart-{world.active}"
+    assert gateway is None or {each["/cart", ""] for each in world.trail} <= {f"cart-{world.active}"}
+
+
+def test_it_goes_on_through_every_gate_only() -> None:
+    world = withdrawn()
+    world.active, world.suspend = "v2", Suspension("a holiday")
+    world.settle()
+    assert (world.stages, world.ask("/cart"), world.decide().phase) == ("v1A v2C", "cart-v2", Phase.ROLLING_BACK)
+    world.suspend = None
+    world.settle()
+    assert world.stages == "v1L v2A"
+
+
+def test_it_goes_back_all_the_same_where_the_pods_come_back_first() -> None:
+    world = withdrawn()
+    world.gone = set()
+    world.settle()
+    assert (world.stages, world.ask("/cart"), world.services["cart"]) == ("v1A v2C", "cart-v1", "cart-v1")
+
+
+def test_a_switch_that_took_too_long_goes_on_once_somebody_has_answered_its_failure() -> None:
+    world = switching(written=True)
+    world.gone = {"cart-v1"}
+    world.after(700).settle()
+    world.accepts = True
+    world.settle()
+    assert (world.stages, world.ask("/cart")) == ("v1A v2C", "cart-v2")
+    for active in ("v1", "v2"):
+        world.active = active
+        world.settle()
+    assert (world.stages, world.ask("/cart"), world.record.failed) == ("v1L v2A", "cart-v2", None)
+
+
+def test_a_move_that_was_taken_back_before_requests_moved_begins_anew() -> None:
+    """Its first step is done once more, whatever is gone."""
+    world = store()
+    world.settle()
+    world.active, world.accepts = "v2", False
+    world.settle()
+    world.active = "v1"
+    world.decide()
+    for active in ("v1", "v2"):
+        world.active = active
+        with suppress(Died):
+            world.step(1)
+    assert world.record.transition is None or world.record.transition.step is TransitionStep.PREPARE
+    world.accepts = True
+    world.settle()
+    assert (world.stages, world.ask("/cart")) == ("v1L v2A", "cart-v2")
