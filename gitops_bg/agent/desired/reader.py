@@ -202,7 +202,9 @@ class Reader:
             self._enter(app, None)
         hidden = {app: problem for app in changed if (problem := self._hidden.apps.get(app))}
         for app, problem in hidden.items():
-            self._enter(app, unreadable(app, problem))
+            folder = self._repository.places.folder(app)
+            has_it = self._hidden.above(folder) is not None  # Else two folders say that they are the app.
+            self._enter(app, unreadable(app, problem, folder if has_it else ""))
         if changed - hidden.keys():
             for app, entry in self._read_entries(changed - hidden.keys()).items():
                 self._enter(app, entry)
@@ -267,7 +269,8 @@ class Reader:
             return self._entry(app, files, sources, tree)
         except TookTooLong as error:
             log_bug(error, app)
-            return unreadable(app, too_costly(self._repository.places.folder(app), error))
+            folder = self._repository.places.folder(app)
+            return unreadable(app, too_costly(folder, error), folder)
 
     def _entry(
         self, app: AppKey, files: Mapping[str, File], sources: Mapping[tuple[AppKey, str], Source], tree: str
@@ -368,7 +371,7 @@ def _both(before: Poll, now: Poll) -> Poll:
 def _struck(app: AppKey, error: InternalError, folder: str) -> Entry:
     """The entry of an app whose files hit a bug."""
     remedy = "report it, with the traceback in the agent's log"
-    return unreadable(app, Problem(folder, str(error), remedy=remedy))
+    return unreadable(app, Problem(folder, str(error), remedy=remedy), folder)
 
 
 def _making_versions(files: Mapping[str, File]) -> Iterator[str]:

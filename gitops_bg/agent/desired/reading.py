@@ -103,9 +103,14 @@ class Reading:
         return unreadable(app, problem) if problem else known
 
 
-def unreadable(app: AppKey, problem: Problem) -> Entry:
-    """The entry of an app of which nothing can be read: unknown is not absent, and the running version goes on."""
-    config = AppConfig(app, None, {}, None, None, problems=(problem,), whole=False, auxiliary_objects=UNKNOWN)
+def unreadable(app: AppKey, problem: Problem, folder: str = "") -> Entry:
+    """The entry of an app of which nothing can be read: unknown is not absent, and the running version goes on.
+
+    ``folder`` is the one that has the app all the same; empty where nobody can tell.
+    """
+    config = AppConfig(
+        app, None, {}, None, None, problems=(problem,), whole=False, folder=folder, auxiliary_objects=UNKNOWN
+    )
     return Entry(config, has_primary=True, has_target=True)
 
 

@@ -13,7 +13,8 @@ from gitops_bg.spec.groups.layout import group_folder
 
 def without_claimed(desired: DesiredGroup, reading: Reading, group: GroupKey) -> DesiredGroup:
     """Return the group without the services whose app lies in another folder, with a problem for each: they are not its
-    own, and no route of it may lead there. An app whose files cannot be read is nobody else's.
+    own, and no route of it may lead there; also where its files cannot be read. An app that two folders claim is
+    nobody else's.
     """
     problems: list[Problem] = []
     versions: dict[str, DesiredVersion] = {}

@@ -111,7 +111,8 @@ class GroupReconciler:
     def member(self, app: AppKey) -> Member | None:
         """Where a member belongs, by its folder in main, or by the last one; None for an app that is none."""
         entry = self._catalog.reading.entries.get(app)
-        found = member_of(entry.config.folder) if entry else self._members.get(app)
+        is_known = entry is not None and entry.config.folder  # Of an app that two folders claim nobody knows it.
+        found = member_of(entry.config.folder) if entry is not None and is_known else self._members.get(app)
         if found is not None:
             self._members[app] = found
         return found

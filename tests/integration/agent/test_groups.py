@@ -481,3 +481,23 @@ def test_a_second_group_with_the_same_service_takes_nothing_from_the_one_that_ha
     store.activate("v2")
     store.wait("v1L v2A")
     assert (store.ask("/cart"), store.ask("/cart", "v1")) == ("cart-v2", "cart-v1")
+
+
+def test_a_second_group_takes_nothing_from_the_one_whose_files_nobody_can_read(store: Store) -> None:
+    """Found so: an app whose files nobody can read was nobody's, and the second group led requests to its pods."""
+    store.begin()
+    cart = store.world.app("cart-v1")
+    cart.folder = f"{store.folder}/v1/cart"
+    cart.wait_primary("v1")
+    store.world.pull()
+    remote, folder, other = store.world.remote, f"{store.folder}/v1", Store(store.world, "aaa")
+    remote.remove(folder)
+    (remote.clone / folder).symlink_to("v2")
+    remote.run("add", folder)
+    remote.commit("v1 is v2")
+    store.world.publish("Another", {**other.group(), **other.version("v1", tag="bad-image", cart="/basket")})
+    eventually(lambda: other.status().get("phase") == "Invalid", what="the second one says so")
+    said = f"is the app {store.world.namespace}/cart-v1, which {store.folder}/v1/cart has already"
+    assert said in other.condition("SpecValid")["message"]
+    store.world.wait_idle()
+    assert (store.ask("/cart"), store.ask("/basket")) == ("cart-v1", "404")
