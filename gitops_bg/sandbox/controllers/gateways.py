@@ -52,10 +52,14 @@ class Gateways:
             self._writer.modify(kind, name[0], name[1], lambda obj: {**obj, "status": said}, _OPTIONS)
 
     def _route_status(self, route: Manifest) -> Manifest:
-        return {"parents": list(self._parents(route))}
+        """What other controllers said stays: each writes and removes its own entries only."""
+        said = route.get("status", {}).get("parents") or ()
+        own = [each for each in said if each["controllerName"] == CONTROLLER]
+        others = [each for each in said if each["controllerName"] != CONTROLLER]
+        return {"parents": [*others, *self._parents(route, own)]}
 
-    def _parents(self, route: Manifest) -> Iterator[Manifest]:
-        before = {str(each["parentRef"]): each for each in route.get("status", {}).get("parents") or ()}
+    def _parents(self, route: Manifest, own: list[Manifest]) -> Iterator[Manifest]:
+        before = {str(each["parentRef"]): each for each in own}
         for ref in route["spec"].get("parentRefs") or ():
             key: ObjectKey = (ref.get("namespace") or route["metadata"]["namespace"], ref["name"])
             gateway = self._store.get(GATEWAYS, key)

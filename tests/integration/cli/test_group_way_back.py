@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.integration.cli.conftest import Cli
+from tests.support.cluster.rawapi import Json
 from tests.support.groups import Store
 from tests.support.scenario import Scenario
 from tests.support.waiting import eventually
@@ -31,15 +32,8 @@ def answered(store: Store, accepted: str) -> Iterator[None]:
     def answer() -> None:
         while not stop.wait(0.05):
             for route in store.world.cluster.list(listed):
-                said = {
-                    "type": "Accepted",
-                    "status": accepted,
-                    "reason": "Accepted" if accepted == "True" else "InvalidCertificate",
-                    "message": "by hand",
-                    "observedGeneration": route["metadata"]["generation"],
-                    "lastTransitionTime": "2026-11-28T00:00:00Z",
-                }
-                parent = {"parentRef": {"name": "public"}, "controllerName": "hand.dev/made", "conditions": [said]}
+                conditions = [_said(route, "Accepted", accepted), _said(route, "ResolvedRefs", "True")]
+                parent = {"parentRef": {"name": "public"}, "controllerName": "hand.dev/made", "conditions": conditions}
                 body = {"status": {"parents": [parent]}}
                 path = f"{listed}/{route['metadata']['name']}/status"
                 store.world.cluster.request("PATCH", path, body, content_type="application/merge-patch+json")
@@ -51,6 +45,17 @@ def answered(store: Store, accepted: str) -> Iterator[None]:
     finally:
         stop.set()
         thread.join()
+
+
+def _said(route: Json, kind: str, status: str) -> Json:
+    return {
+        "type": kind,
+        "status": status,
+        "reason": kind if status == "True" else "InvalidCertificate",
+        "message": "by hand",
+        "observedGeneration": route["metadata"]["generation"],
+        "lastTransitionTime": "2026-11-28T00:00:00Z",
+    }
 
 
 def test_a_rollback_is_done_while_the_gateway_refuses_every_route(cli: Cli, store: Store) -> None:

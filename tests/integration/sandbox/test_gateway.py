@@ -209,3 +209,30 @@ def test_a_route_without_its_gateway_has_no_status(sandbox: Sandbox, api: Client
     route(api, rule("one"))
     eventually(lambda: ask().status == 404, what="nobody serves it")
     assert conditions(sandbox) == {}
+
+
+def test_a_gateway_leaves_alone_what_another_controller_said(sandbox: Sandbox, api: Client, ask: Ask) -> None:
+    """Found so: each answer of the sandbox wiped out that of the test beside it.
+
+    https://gateway-api.sigs.k8s.io/reference/spec/#routestatus: a controller changes its own entries only.
+    """
+    route(api, rule("one"))
+    eventually(lambda: len(conditions(sandbox)) == 2, what="the route is taken")
+    refused = {
+        "type": "Accepted",
+        "status": "False",
+        "reason": "Told",
+        "message": "",
+        "observedGeneration": 1,
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }
+    other = {"parentRef": {"name": "public"}, "controllerName": "hand.dev/made", "conditions": [refused]}
+    assert api("PATCH", f"{ROUTES}/r/status", {"status": {"parents": [other]}}, MERGE)[0] == 200
+    eventually(lambda: controllers(sandbox) == ["gitops-bg.dev/sandbox", "hand.dev/made"], what="both have answered")
+    assert api("DELETE", f"{GATEWAYS}/public")[0] == 200
+    eventually(lambda: controllers(sandbox) == ["hand.dev/made"], what="the Gateway's own answer is gone")
+
+
+def controllers(sandbox: Sandbox) -> list[str]:
+    (found,) = sandbox.objects("gateway.networking.k8s.io/v1", "HTTPRoute", "shop")
+    return sorted(each["controllerName"] for each in found["status"]["parents"])
