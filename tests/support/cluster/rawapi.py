@@ -6,6 +6,7 @@ client's loader; opens one connection pool, closed by `close`.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -181,4 +182,5 @@ class Watch:
     def stop(self) -> None:
         """Wake the reader, from another thread; its iteration ends, with or without an HTTPError."""
         self._stopped = True
-        self._response.shutdown()
+        with contextlib.suppress(OSError, RuntimeError, ValueError):  # The server has ended it already.
+            self._response.shutdown()

@@ -335,7 +335,8 @@ def _yaml(manifest: Json) -> str:
 def conditions_of(world: Scenario, *kinds: str) -> Iterator[set[tuple[str, str, str]]]:
     """App, condition and message of every condition of these kinds that is ever true, from now on."""
     seen: set[tuple[str, str, str]] = set()
-    with world.cluster.watch(collection(names.API_VERSION, names.KIND, world.namespace)) as events:
+    # The garbage collector may need 40 s to hear of an owner of a kind that it has just met: all of it is watched.
+    with world.cluster.watch(collection(names.API_VERSION, names.KIND, world.namespace), seconds=600) as events:
 
         def follow() -> None:
             with contextlib.suppress(Exception):  # the watch ends in the middle of a read
