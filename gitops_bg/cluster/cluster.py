@@ -48,7 +48,7 @@ from gitops_bg.cluster.reporting.status import (
     with_condition,
 )
 from gitops_bg.core import names
-from gitops_bg.core.errors import GitopsBgError, Refused, WorldChanged
+from gitops_bg.core.errors import GitopsBgError, Refused, Transient, WorldChanged
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.actions import ClusterAction
 from gitops_bg.core.model.analysis.history import RunRecord
@@ -234,6 +234,18 @@ class Cluster:
         states = (state for state in self._reader.apps() if namespace in ("", state.meta.namespace))
         found = {AppKey(state.meta.namespace, state.meta.name): state for state in states}
         return {app: state for app, state in found.items() if not app_owner_of(state, app, self._us)}
+
+    def groups(self, namespace: str) -> list[GroupKey]:
+        """The live release groups of a namespace that follow what this agent follows; none where they cannot be
+        listed.
+        """
+        try:
+            bodies = self.client.list(RELEASE_GROUPS, namespace)
+        except (Refused, Transient):
+            return []
+        said = ((each, Allegiance.said_by(each["metadata"].get("annotations") or {})) for each in bodies)
+        found = (each for each, follows in said if not self._us.repository or follows == self._us)
+        return [GroupKey(namespace, each["metadata"]["name"]) for each in found]
 
     def has_namespace(self, name: str) -> bool:
         """Whether a namespace exists now, never cached."""

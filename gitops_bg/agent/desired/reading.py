@@ -92,6 +92,10 @@ class Reading:
         """Whether main has no folder of an app, as far as it was read and counts: unknown is not absent."""
         return bool(self.followed.commit) and not self.followed.blind and self.found(app) is None
 
+    def group_has_left(self, group: GroupKey) -> bool:
+        """Whether main has no folder of a release group, as far as it was read and counts."""
+        return bool(self.followed.commit) and not self.followed.blind and group not in self.groups
+
     def unread(self, namespace: str) -> Iterator[AppKey]:
         """The apps of a namespace whose ``app.yaml`` cannot be read."""
         return (app for app, entry in self.entries.items() if app.namespace == namespace and entry.config.spec is None)

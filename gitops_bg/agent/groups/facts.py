@@ -13,6 +13,7 @@ from gitops_bg.agent.groups.policing import GroupPolicing
 from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.groups.group_cluster import GroupCluster, SeenGroup
+from gitops_bg.core.checks.rival_routes import with_formers
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
@@ -81,6 +82,7 @@ class GroupGatherer:
         seen = self._groups.seen(group)
         members = observed_members(self._cluster, reading, group, config.desired, seen.record.state)
         live = self._groups.observe(group, seen, config.body, members, reading.groups)
+        live = replace(live, rivals=with_formers(live.rivals, *self._left_main(reading, group, live)))
         observed = replace(live, verification=self._catalog.verification, **self._catalog.last_look.for_status)
         policing = self._policing.of(reading, group, config.desired, seen.record.state)
         alerting = reading.alerting
@@ -91,6 +93,13 @@ class GroupGatherer:
         return GroupFacts(
             group, config, desired, seen, observed, asks, offered, reading.settings.forge is not None, self._looks()
         )
+
+    def _left_main(
+        self, reading: Reading, group: GroupKey, live: ObservedGroup
+    ) -> tuple[tuple[AppKey, ...], tuple[str, ...]]:
+        """The live apps, and release groups by name, of the namespace whose folder left main."""
+        apps = tuple(each for each in self._cluster.apps(group.namespace) if reading.has_left(each))
+        return apps, tuple(each.name for each in live.formers)
 
     def _offered(
         self, reading: Reading, group: GroupKey, main: DesiredGroup, state: GroupState

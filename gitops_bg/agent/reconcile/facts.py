@@ -10,11 +10,13 @@ from gitops_bg.agent.groups.member_reading import reading_for
 from gitops_bg.agent.reconcile.effective_config import config_for, kept, too_many_gone
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.core.checks.rival_routes import with_formers
 from gitops_bg.core.engine import decide
 from gitops_bg.core.groups.members import MemberState
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import Desired
 from gitops_bg.core.model.git.pulls import PullRequest
+from gitops_bg.core.model.http_routes import RivalRoute
 from gitops_bg.core.model.observed import Observed
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec, DeletionPolicy
@@ -96,7 +98,19 @@ def look(
     config = _config(catalog, reading, app, manifest, record, counts=True)
     formers = former_names(cluster, reading, config) if config else ()
     observed = cluster.observe(app, _knowing(config, formers, reading), record, now) if config else Observed()
+    observed = replace(observed, rivals=_with_formers(cluster, reading, app, observed.rivals))
     return Live(manifest, record, observed, seen.version, seen.pull, formers)
+
+
+def _with_formers(
+    cluster: Cluster, reading: Reading, app: AppKey, rivals: tuple[RivalRoute, ...]
+) -> tuple[RivalRoute, ...]:
+    """The routes of others, marked where their owner left main."""
+    if not any(each.app or each.group for each in rivals):
+        return rivals
+    apps = [each for each in cluster.apps(app.namespace) if reading.has_left(each)]
+    groups = cluster.groups(app.namespace) if any(each.group for each in rivals) else []
+    return with_formers(rivals, apps, [each.name for each in groups if reading.group_has_left(each)])
 
 
 def former_names(cluster: Cluster, reading: Reading, config: AppConfig) -> tuple[str, ...]:

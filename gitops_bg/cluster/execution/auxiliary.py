@@ -10,10 +10,11 @@ from typing import Any
 
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.errors import Forbidden, ForeignObject, NotFound, grant_for_secrets
-from gitops_bg.cluster.api.kinds import SECRETS, Kind, Object
+from gitops_bg.cluster.api.kinds import HTTP_ROUTES, SECRETS, Kind, Object
 from gitops_bg.cluster.execution.anchors import Anchors, let_go
 from gitops_bg.cluster.execution.auxiliary_kinds import WATCHED, AuxiliaryKinds, why_unserved
 from gitops_bg.cluster.execution.intents import Intents
+from gitops_bg.cluster.execution.rival_routes import RivalRoutes
 from gitops_bg.cluster.execution.writer import entry_between, entry_of
 from gitops_bg.cluster.manifests.app_route import (
     attached_as,
@@ -41,11 +42,13 @@ from gitops_bg.cluster.observation.live_names import live_name
 from gitops_bg.cluster.observation.ownership import controlling_app, is_unclaimed, owner_of
 from gitops_bg.cluster.observation.reader import Reader
 from gitops_bg.cluster.observation.states import Meta, meta_of
+from gitops_bg.core import names
 from gitops_bg.core.errors import Refused, Transient, WorldChanged
 from gitops_bg.core.model.actions import ApplyAuxiliaryObject, DeleteAuxiliaryObject
 from gitops_bg.core.model.auxiliary import ROUTES, AuxiliaryObject
 from gitops_bg.core.model.change_set import Change, ChangeSetEntry
 from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.http_routes import RivalRoute
 from gitops_bg.core.model.observed import AuxiliaryView
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
@@ -65,6 +68,7 @@ class AuxiliaryObjects:
         self._anchors = anchors
         self._intents = intents
         self._kinds = AuxiliaryKinds(client)
+        self._rivals = RivalRoutes(client)
         self._settled: dict[tuple[AppKey, AuxiliaryObject], tuple[str, str]] = {}
         self._seen: dict[tuple[AppKey, AuxiliaryObject], AuxiliaryView | None] = {}
         """The last views, for as long as the server does not answer: traffic does not wait for an auxiliary object."""
@@ -105,7 +109,23 @@ class AuxiliaryObjects:
         """
         if isinstance(action, ApplyAuxiliaryObject):
             return (self._apply(app, app_uid, config, action),)
+        if action.owner:
+            gone = self._rivals.delete(app.namespace, action.auxiliary_object.name, action.owner)
+            return (entry_of(HTTP_ROUTES, gone, Change.DELETED),) if gone is not None else ()
         return self._delete(app, action.auxiliary_object)
+
+    def rivals(self, app: AppKey, config: AppConfig | None) -> tuple[RivalRoute, ...]:
+        """The HTTPRoutes of others in the namespace of an app that has one. Those of the app that it was before go by
+        what becomes of that (docs/decisions/0070).
+        """
+        route = config.auxiliary_objects.route if config is not None else None
+        if config is None or route is None or route.live.kind != HTTP_ROUTES.name:
+            return ()
+        adopt = config.spec.adopt if config.spec is not None else None
+        own = {names.app_label(app)}
+        own |= {names.app_label(AppKey(app.namespace, each)) for each in (adopt.names if adopt is not None else ())}
+        found = self._rivals.of(app.namespace)
+        return tuple(each for each in found if each.app not in own and each.name != route.live.name)
 
     def disown(
         self, app: AppKey, app_uid: str, auxiliary_objects: Iterable[AuxiliaryObject]
@@ -265,6 +285,7 @@ class AuxiliaryObjects:
             moves=_moves(given, live),
             taken=acceptance(live)[0] if auxiliary_object.kind in ROUTES else None,
             answered=is_reported(live),
+            born=live["metadata"].get("creationTimestamp", "") if auxiliary_object.kind in ROUTES else "",
         )
 
     def _drifted(

@@ -12,6 +12,7 @@ from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.errors import ForeignObject, NotFound
 from gitops_bg.cluster.api.kinds import HTTP_ROUTES, RELEASE_GROUPS, SERVICES, Kind, Object, name_of
 from gitops_bg.cluster.execution.intents import Intents
+from gitops_bg.cluster.execution.rival_routes import delete_of_owner
 from gitops_bg.cluster.groups.manifests import WRITTEN_ONCE, group_labels, group_manifest, owner_of, stable_service
 from gitops_bg.cluster.groups.routes import read_route, rival_of
 from gitops_bg.cluster.groups.status import group_status, load_group_record
@@ -40,6 +41,7 @@ from gitops_bg.core.groups.observed import FormerGroup, LiveRoute, Member, Obser
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.drift import Drift
 from gitops_bg.core.model.git.pulls import PullRequest
+from gitops_bg.core.model.http_routes import RivalRoute
 from gitops_bg.core.status.alike.contested import CHANGED_AGAIN
 
 
@@ -108,7 +110,7 @@ class GroupCluster:
             members=members,
             services={name: self._stable(group, each) for name, each in self._services(group, members).items()},
             routes={each["metadata"]["name"]: _live_route(group, each) for each in routes or ()},
-            rivals={each["metadata"]["name"]: rival_of(each) for each in found or () if not _is_of(group, each)},
+            rivals=tuple(sorted((rival_of(each) for each in found or () if not _is_of(group, each)), key=_by_name)),
             formers=tuple(self._former(group, each, found or ()) for each in self._left_main(group, in_main)),
             has_gateway_api=routes is not None,
             drifted=body.get("spec") != spec or not self._is_said_whom_it_follows(body),
@@ -153,7 +155,7 @@ class GroupCluster:
                 live = self._own(HTTP_ROUTES, group, action.route.name)
                 return self._apply(HTTP_ROUTES, http_route(group.namespace, group_labels(group), action.route), live)
             case DeleteRoute():
-                self._delete(HTTP_ROUTES, group, action.name)
+                self._delete_route(group, action)
             case FollowMember():
                 return self._follow(group, action)
             case DeleteService():
@@ -255,6 +257,14 @@ class GroupCluster:
             self._client.delete(kind, group.namespace, name, live["metadata"]["uid"])
             self._intents.forget(kind, group.namespace, name)
 
+    def _delete_route(self, group: GroupKey, action: DeleteRoute) -> None:
+        """Delete an HTTPRoute of the group, or of the owner that the action names, as long as that one has it."""
+        if not action.owner:
+            self._delete(HTTP_ROUTES, group, action.name)
+        else:
+            delete_of_owner(self._client, group.namespace, action.name, action.owner)
+            self._intents.forget(HTTP_ROUTES, group.namespace, action.name)
+
     def _routes(self, group: GroupKey) -> list[Object] | None:
         """All HTTPRoutes of the namespace; None where the cluster lacks the kind."""
         try:
@@ -309,6 +319,10 @@ def _is_of(group: GroupKey, body: Object) -> bool:
     labels = body["metadata"].get("labels") or {}
     is_labelled = all(labels.get(key) == value for key, value in group_labels(group).items())
     return is_labelled or body["metadata"]["name"] == names.fit(group.name)
+
+
+def _by_name(rival: RivalRoute) -> str:
+    return rival.name
 
 
 def _record_or_none(body: Object) -> GroupRecord:

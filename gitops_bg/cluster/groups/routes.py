@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.groups.manifests import owner_in
+from gitops_bg.cluster.observation.gateways import is_reported
 from gitops_bg.core import names
-from gitops_bg.core.groups.observed import RivalRoute
 from gitops_bg.core.model.http_routes import (
     Backend,
     Deny,
@@ -17,6 +17,8 @@ from gitops_bg.core.model.http_routes import (
     HttpRule,
     ParentRef,
     PathKind,
+    RivalRoute,
+    RouteClaim,
 )
 from gitops_bg.spec.manifests.routes import rewritten_path
 
@@ -53,13 +55,19 @@ def rival_of(body: Object) -> RivalRoute:
     labels = metadata.get("labels") or {}
     manager = labels.get(names.MANAGED_BY)
     rules: list[dict[str, Any]] = spec.get("rules") or []
-    matches: Iterator[dict[str, Any]] = (each for rule in rules for each in rule.get("matches") or [{}])
+    matches: list[dict[str, Any]] = [each for rule in rules for each in rule.get("matches") or [{}]]
+    parents, hosts = spec.get("parentRefs") or [], tuple(spec.get("hostnames") or ())
+    claim = RouteClaim(tuple(_known(_parent, parents)), hosts, tuple(dict.fromkeys(_known(_match, matches))))
+    is_ours = manager == names.MANAGER
     return RivalRoute(
+        name=metadata["name"],
         owner=owner_in(labels) or manager or "somebody else",
-        parents=tuple(_known(_parent, spec.get("parentRefs") or ())),
-        hosts=tuple(spec.get("hostnames") or ()),
-        matches=frozenset(_known(_match, matches)),
+        claim=claim,
         born=metadata.get("creationTimestamp", ""),
+        whole=(len(claim.parents), len(list(_known(_match, matches)))) == (len(parents), len(matches)),
+        answered=is_reported(body),
+        app=labels.get(names.APP, "") if is_ours else "",
+        group=labels.get(names.RELEASE_GROUP, "") if is_ours else "",
     )
 
 

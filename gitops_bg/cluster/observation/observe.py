@@ -47,6 +47,7 @@ from gitops_bg.core.checks.pods.scheduling import wants_pods
 from gitops_bg.core.errors import Refused, Transient
 from gitops_bg.core.model.auxiliary import ROUTES
 from gitops_bg.core.model.digest import without_nulls
+from gitops_bg.core.model.http_routes import RivalRoute
 from gitops_bg.core.model.observed import (
     AuxiliaryView,
     ConfigurationView,
@@ -70,6 +71,8 @@ class Contents:
     workloads: SeenWorkloads = field(default_factory=SeenReplicaSets)
     routes: Routes = field(default_factory=ServiceRoutes)
     auxiliary_objects: tuple[AuxiliaryView, ...] = ()
+    rivals: tuple[RivalRoute, ...] = ()
+    """The HTTPRoutes of others, where the app has one."""
     pods: tuple[PodView, ...] | None = None
     pods_refused: str = ""
     copies: Copied = field(default_factory=Copied)
@@ -123,6 +126,7 @@ def gather(
         sources.workloads.current(app),
         routes,
         beside,
+        sources.auxiliary_objects.rivals(app, config),
         copies=copies,
         namespace_uid=anchor,
         deployment=deployment,
@@ -239,6 +243,7 @@ def observe(
         deployment=contents.deployment,
         successor=contents.successor,
         auxiliary_objects=contents.auxiliary_objects,
+        rivals=contents.rivals,
         pods=contents.pods,
         pods_refused=contents.pods_refused,
         requests=requests_of(state.request) if state is not None else (),

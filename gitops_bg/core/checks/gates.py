@@ -20,6 +20,7 @@ from gitops_bg.core.checks.gating.hooks import confirm_promotion, confirm_rollou
 from gitops_bg.core.checks.gating.people import approval, countdown
 from gitops_bg.core.checks.gating.pods import candidate_available, endpoints_ready, enough_available
 from gitops_bg.core.checks.gating.policies import offered_alone, policies, policies_of_first
+from gitops_bg.core.checks.gating.routes import requests_ours
 from gitops_bg.core.checks.gating.standing import (
     files_valid,
     folder_in_main,
@@ -66,6 +67,7 @@ FIRST_DEPLOYMENT: Chain = (
 
 BEFORE_COMMIT: Chain = (
     confirm_rollout,  # before the version has pods
+    requests_ours,  # traffic comes by the route of the app
     candidate_available,  # there is something to check
     pods_checked,  # parallel to the analysis, and before it
     pre_promotion,  # the measurements of its pods
@@ -107,6 +109,7 @@ BEFORE_SWITCH: Mapping[SwitchKind, Chain] = {
     SwitchKind.PROMOTION: (
         enough_available,  # pods for all of the traffic (I1)
         endpoints_ready,  # and Kubernetes routes to them
+        requests_ours,
         confirm_rollout,  # a person may have written primary.yaml, so every check counts again, whoever wrote it
         pods_checked,
         pre_promotion,

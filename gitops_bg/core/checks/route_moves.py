@@ -25,8 +25,14 @@ def is_carried_by(world: World, new: AuxiliaryView | None, former: AuxiliaryView
     """
     if new is None or new.trouble or new.moves or is_of_another(world, new):
         return False
-    silent_before = former is None or not former.answered
-    return new.taken is True or (new.taken is None and not new.answered and silent_before)
+    return is_taken(new, silent_before=former is None or not former.answered)
+
+
+def is_taken(view: AuxiliaryView, *, silent_before: bool) -> bool:
+    """Whether its Gateways have taken a route, as far as they say; ``silent_before``: they said nothing of the one
+    whose place it takes, either.
+    """
+    return view.taken is True or (view.taken is None and not view.answered and silent_before)
 
 
 def why_not_moved(world: World) -> str:

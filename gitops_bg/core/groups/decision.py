@@ -31,12 +31,17 @@ class ApplyRoute:
 
 @dataclass(frozen=True, slots=True)
 class DeleteRoute:
-    """Delete an HTTPRoute of the group."""
+    """Delete an HTTPRoute of the group; with an ``owner``, of that one, which left main: its requests are the group's.
+
+    ``owner`` is as `RivalRoute.owner` says it.
+    """
 
     name: str
+    owner: str = ""
 
     def __str__(self) -> str:
-        return f"delete HTTPRoute {self.name}: no version needs it"
+        why = f"{self.owner} left main, and the group answers its requests" if self.owner else "no version needs it"
+        return f"delete HTTPRoute {self.name}: {why}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from gitops_bg.core.groups.analysis.answers import latest_start, measurements_du
 from gitops_bg.core.groups.analysis.verdicts import begin_runs, take_measurements
 from gitops_bg.core.groups.contests import due
 from gitops_bg.core.groups.contests import moments as contest_moments
-from gitops_bg.core.groups.decision import ApplyGroup, GroupDecision
+from gitops_bg.core.groups.decision import ApplyGroup, DeleteRoute, GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.gates import gates_of
 from gitops_bg.core.groups.hooks.answers import calls_due
@@ -37,6 +37,7 @@ from gitops_bg.core.groups.reporting.ledger import acknowledge_ledger, note_even
 from gitops_bg.core.groups.reporting.status import conditions_of, conditions_of_invalid, conditions_of_lost, phase_of
 from gitops_bg.core.groups.routes.attaching import attach
 from gitops_bg.core.groups.routes.attaching import moments as attaching_moments
+from gitops_bg.core.groups.routes.rivals import tell_of_requests, to_take_over
 from gitops_bg.core.groups.succession import succeed, taking_over
 from gitops_bg.core.groups.suspension import is_suspended, note_suspension
 from gitops_bg.core.groups.transition import (
@@ -67,6 +68,7 @@ STEPS: tuple[Callable[[GroupWorld], GroupWorld], ...] = (
     follow_active,  # group.yaml names another version
     advance,  # the Gateway has taken a step
     attach,  # requests come in by another Gateway, or for other hosts
+    tell_of_requests,  # who left main had them
     begin_hooks,  # who is asked about what is on its way
     begin_runs,  # analyses of what is on its way, or has arrived
 )
@@ -104,7 +106,7 @@ def _decided(
     world = world.with_record(state=with_served_routes(world.state))
     gates = _gates_to_show(world)
     return GroupDecision(
-        actions=due(world, actions_of(world)),
+        actions=(*due(world, actions_of(world)), *(DeleteRoute(each.name, each.owner) for each in to_take_over(world))),
         record=world.record,
         phase=phase_of(world, gates),
         conditions=conditions_of(world, gates),

@@ -10,7 +10,7 @@ from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.git.unread import UnreadReason
 from gitops_bg.core.model.git.verification import SourceVerification
 from gitops_bg.core.model.hooks import HookResponse
-from gitops_bg.core.model.http_routes import HttpMatch, HttpRoute, ParentRef
+from gitops_bg.core.model.http_routes import HttpRoute, RivalRoute
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +67,6 @@ class LiveRoute:
 
 
 @dataclass(frozen=True, slots=True)
-class RivalRoute:
-    """An HTTPRoute of the namespace that is not the group's: which requests it claims."""
-
-    owner: str
-    """Whose it is, in words."""
-    parents: tuple[ParentRef, ...]
-    hosts: tuple[str, ...]
-    matches: frozenset[HttpMatch]
-    born: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class FormerGroup:
     """A live ReleaseGroup of the namespace whose folder left main, with what is labelled as its own."""
 
@@ -116,8 +104,8 @@ class ObservedGroup:
     """By the name of their app."""
     services: Mapping[str, StableService] = field(default_factory=dict)
     routes: Mapping[str, LiveRoute] = field(default_factory=dict)
-    rivals: Mapping[str, RivalRoute] = field(default_factory=dict)
-    """The other HTTPRoutes of the namespace, by name."""
+    rivals: tuple[RivalRoute, ...] = ()
+    """The other HTTPRoutes of the namespace, in the order of their names."""
     formers: tuple[FormerGroup, ...] = ()
     """The groups of the namespace whose folder left main."""
     has_gateway_api: bool = True

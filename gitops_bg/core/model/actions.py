@@ -371,6 +371,8 @@ class DeleteAuxiliaryObject:
 
     auxiliary_object: AuxiliaryObject
     reason: str
+    owner: str = ""
+    """Of a route: whose it is, where it is another app's or a group's that left main (`RivalRoute.owner`)."""
 
     def __str__(self) -> str:
         return f"delete {self.auxiliary_object}: {self.reason}"

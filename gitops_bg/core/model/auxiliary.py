@@ -9,6 +9,8 @@ traffic (docs/decisions/0014), and the version that the route names follows the 
 
 from dataclasses import dataclass
 
+from gitops_bg.core.model.http_routes import RouteClaim
+
 CONFIGURATION = ("ConfigMap", "Secret")
 """The kinds of auxiliary objects that pods refer to by name."""
 ROUTES = ("HTTPRoute", "GRPCRoute")
@@ -59,3 +61,5 @@ class AppRoute:
     """The name of one that is attached as Git says, while ``live`` is still attached as before: it goes first, so that
     no traffic depends on a Gateway that nobody has asked yet (`core.checks.route_moves`).
     """
+    claim: RouteClaim = RouteClaim()  # noqa: RUF009 - frozen
+    """The requests that it is for."""

@@ -103,6 +103,43 @@ class HttpRoute:
     rules: tuple[HttpRule, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class RouteClaim:
+    """Which requests a route is for, wherever it leads them."""
+
+    parents: tuple[ParentRef, ...] = ()
+    hosts: tuple[str, ...] = ()
+    """Empty: every host of the Gateway."""
+    matches: tuple[HttpMatch, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RivalRoute:
+    """A route of the namespace that is somebody else's: which requests it claims."""
+
+    name: str
+    owner: str
+    """Whose it is, in words."""
+    claim: RouteClaim
+    born: str = ""
+    """When it was created: of two routes that say the same requests, the older one has them."""
+    whole: bool = True
+    """Whether the claim is all that the route says, and not only what an agent could have written."""
+    answered: bool = False
+    """Whether a Gateway ever said anything of it."""
+    app: str = ""
+    """The value of the label that names its app; empty where it is no app's."""
+    group: str = ""
+    """The value of the label that names its release group; empty where it is none's."""
+    former: bool = False
+    """Its owner is live and follows the same main, which has no folder of it any more."""
+
+
+def claim_of(route: HttpRoute) -> RouteClaim:
+    """Which requests a route is for."""
+    return RouteClaim(route.parents, route.hosts, tuple(match for rule in route.rules for match in rule.matches))
+
+
 def as_stored(route: HttpRoute) -> HttpRoute:
     """Return a route as it reads back from a cluster: a Service that denies is a backend like any other."""
     rules = (

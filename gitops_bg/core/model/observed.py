@@ -11,6 +11,7 @@ from gitops_bg.core.model.git.pulls import Merge, PullRequest
 from gitops_bg.core.model.git.unread import UnreadReason
 from gitops_bg.core.model.git.verification import SourceVerification
 from gitops_bg.core.model.hooks import HookResponse
+from gitops_bg.core.model.http_routes import RivalRoute
 from gitops_bg.core.model.stored import STORED_AS
 from gitops_bg.core.model.version import NO_METADATA, Color, PodMetadata, ServicePorts, Snapshot
 
@@ -182,6 +183,8 @@ class AuxiliaryView:
     """Of a route: whether every Gateway has taken it as it is; None where one says nothing."""
     answered: bool = False
     """Of a route: whether a Gateway ever said anything of it."""
+    born: str = ""
+    """Of a route: when it was created."""
 
 
 class OperatorCommand(StrEnum):
@@ -324,6 +327,8 @@ class Observed:
     successor: Successor | None = None
     """What became of the app under another name; None unless it got one and has a route itself."""
     auxiliary_objects: tuple[AuxiliaryView, ...] = field(default=(), metadata={STORED_AS: "companions"})
+    rivals: tuple[RivalRoute, ...] = ()
+    """The HTTPRoutes of the namespace that are somebody else's, where the app has one, in the order of their names."""
     pods: tuple[PodView, ...] | None = None
     """The pods of the app; None unless a restart has begun or a version is late (`checks.pods.scheduling`)."""
     pods_refused: str = ""

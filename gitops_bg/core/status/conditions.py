@@ -9,6 +9,7 @@ from gitops_bg.core.checks.gates import gates_to_show
 from gitops_bg.core.checks.hooks.queries import describe
 from gitops_bg.core.checks.leaving import stays
 from gitops_bg.core.checks.ledger import ahead, behind, written_by_others
+from gitops_bg.core.checks.own_requests import first_of_others
 from gitops_bg.core.checks.phase import (
     failure,
     foreign_object,
@@ -267,6 +268,8 @@ def _invalid_policy(world: World) -> tuple[Condition, ...]:
 
 def _foreign(world: World) -> Condition:
     whose = foreign_object(world)
+    if not (whose or world.desired.twins) and (rival := first_of_others(world)):
+        return Condition("Conflict", True, "RequestsTaken", rival)
     if not whose and world.observed.app_claimed:
         return Condition("Conflict", True, "ClaimedTwice", world.observed.app_claimed)
     if not whose and world.desired.twins:

@@ -323,6 +323,13 @@ MEANINGS: Meanings = {
         "hand the object over, or rename it, as the message says",
         _EXPLAIN,
     ),
+    ("Conflict", "RequestsTaken"): Meaning(
+        "by the route goes to the owner that is named; by Services, it stays",
+        OPERATOR,
+        "delete the older route, or give one of the two other hosts; where it stays although its owner left main, the "
+        "message says why",
+        _EXPLAIN,
+    ),
     ("Exposed", "NotExposed"): CALM,
     ("Exposed", "SelectedByOthers"): Meaning(
         "of the Service that is named also reaches what nobody promoted",

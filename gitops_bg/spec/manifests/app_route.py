@@ -13,7 +13,7 @@ from typing import Any
 from gitops_bg.core.checks.ports import derived_ports, service_ports, written
 from gitops_bg.core.model.auxiliary import CANDIDATE, AppRoute, AuxiliaryObject
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.http_routes import Backend, HttpMatch, HttpRoute, HttpRule
+from gitops_bg.core.model.http_routes import Backend, HttpMatch, HttpRoute, HttpRule, claim_of
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.names import fit
 from gitops_bg.spec.app import models
@@ -73,7 +73,8 @@ def route_of(app: AppKey, blue_green: models.BlueGreen, port: int) -> tuple[AppR
         ("GRPCRoute", grpc_route_spec(route)) if routes.protocol == "grpc" else ("HTTPRoute", http_route_spec(route))
     )
     manifest = {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": app.name}, "spec": spec}
-    return AppRoute(AuxiliaryObject(kind, app.name), port, AuxiliaryObject(kind, _beside(route))), manifest
+    live, beside = AuxiliaryObject(kind, app.name), AuxiliaryObject(kind, _beside(route))
+    return AppRoute(live, port, beside, claim_of(route)), manifest
 
 
 def _beside(route: HttpRoute) -> str:

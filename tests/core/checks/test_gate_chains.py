@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from gitops_bg.core.checks import gates
-from gitops_bg.core.checks.gating import analyses, hooks, people, pods, policies, standing
+from gitops_bg.core.checks.gating import analyses, hooks, people, pods, policies, routes, standing
 from gitops_bg.core.model.decision import Decision, GateResult
 from gitops_bg.core.model.observed import GitView, PromotionBranch
 from gitops_bg.core.model.record import Override, SwitchKind
@@ -88,7 +88,7 @@ def gates_of(module: ModuleType) -> set[str]:
 def test_every_gate_stands_in_a_chain() -> None:
     chains = (gates.FIRST_DEPLOYMENT, gates.BEFORE_COMMIT, gates.SHOWN_BEFORE_COMMIT, gates.SWITCH_BEGUN, gates.AT_REST)
     listed = {gate.__name__ for chain in (*chains, *gates.BEFORE_SWITCH.values()) for gate in chain}
-    assert set().union(*map(gates_of, (analyses, hooks, people, pods, policies, standing))) == listed
+    assert set().union(*map(gates_of, (analyses, hooks, people, pods, policies, routes, standing))) == listed
 
 
 def test_nothing_deploys_first_while_main_was_rewritten() -> None:

@@ -38,7 +38,6 @@ from gitops_bg.core.groups.observed import (
     LiveRoute,
     Member,
     ObservedGroup,
-    RivalRoute,
     StableService,
 )
 from gitops_bg.core.groups.record import GroupLedgerEntry, GroupRecord
@@ -50,7 +49,7 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.drift import Contest
 from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.hooks import Hook, HookCall, HookResponse
-from gitops_bg.core.model.http_routes import Backend, Deny, HttpRoute, ParentRef, as_stored
+from gitops_bg.core.model.http_routes import Backend, Deny, HttpRoute, ParentRef, RivalRoute, as_stored
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.repo.ledger.group_ledger_file import GroupDocument, GroupLedgerBatch, ledger_batch
 from gitops_bg.repo.ledger.ledger_entries import Position
@@ -211,7 +210,7 @@ class World:
             members,
             services,
             routes,
-            self.others,
+            tuple(replace(each, name=name) for name, each in sorted(self.others.items())),
             formers,
             self.knows_routes,
             contests=self.contests,
@@ -379,8 +378,9 @@ class World:
             case ApplyRoute(route):
                 self.routes[route.name] = route
                 self.ages.setdefault(route.name, len(self.trail) + 1)
-            case DeleteRoute(name):
-                del self.routes[name]
+            case DeleteRoute(name, owner):
+                gone = self.others.pop(name) if owner else self.routes.pop(name)
+                assert not isinstance(gone, RivalRoute) or (gone.owner, gone.former) == (owner, True)
                 self.ages.pop(name, None)
             case FollowMember(service, member):
                 self.services[service] = member

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.groups.observed import RivalRoute
 from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.groups.routes.attaching import GRACE
 from gitops_bg.core.model.decision import GateKind, Phase
-from gitops_bg.core.model.http_routes import HttpMatch, ParentRef
+from gitops_bg.core.model.http_routes import HttpMatch, ParentRef, RivalRoute, RouteClaim
 from gitops_bg.core.model.spec import Suspension
 from tests.core.groups.simulation import World, store, version
 
@@ -112,7 +112,7 @@ def test_a_group_that_has_only_a_part_of_the_former_one_says_so_and_promotes_not
 
 
 def rival(path: str = "/cart", hosts: tuple[str, ...] = (), parents: tuple[ParentRef, ...] = PUBLIC) -> RivalRoute:
-    return RivalRoute("the app web", parents, hosts, frozenset({HttpMatch(path)}), "000000")
+    return RivalRoute("web", "the app web", RouteClaim(parents, hosts, (HttpMatch(path),)), "000000")
 
 
 def test_an_older_route_of_somebody_else_is_named_and_nothing_is_promoted_past_it() -> None:
@@ -140,6 +140,66 @@ def test_the_same_requests_in_other_words_are_a_rival_s_too(ours: str, theirs: s
     world.active = "v2"
     world.settle()
     assert world.stages == "v1A v2C"
+
+
+def former(*paths: str, **changes: object) -> RivalRoute:
+    """An older route of an app whose folder left main."""
+    claim = RouteClaim(PUBLIC, (), tuple(map(HttpMatch, paths)))
+    return replace(rival(), claim=claim, former=True, **changes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("accepts", [True, None], ids=["taken", "at a Gateway that never says anything"])
+def test_the_route_of_an_app_that_left_main_goes_once_the_group_has_one_for_all_its_requests(
+    accepts: bool | None,
+) -> None:
+    world = store(accepts=accepts)
+    world.others = {"web": former("/cart", "/auth/login")}
+    assert world.settle().phase is Phase.HEALTHY
+    said = "store answers the requests of HTTPRoute web of the app web, whose folder left main"
+    assert [text for event, text in world.told if event is GroupEvent.TAKEN_OVER] == [said]
+    assert world.others == {}
+    world.active = "v2"
+    for _ in range(3):
+        world.settle()
+        world.after(GRACE.total_seconds())
+    assert world.stages == "v1L v2A"
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"others": {"web": former("/cart", "/admin")}}, "it has other requests as well: /admin"),
+        ({"others": {"web": former("/cart", whole=False)}}, "it says what no agent writes"),
+        ({"others": {"web": former("/cart"), "xyz": rival()}}, ""),
+        ({"others": {"web": former("/cart")}, "gone": {"auth-v1"}}, ""),
+        ({"others": {"web": former("/cart")}, "accepts": False, "says": "NoMatchingParent"}, ""),
+        ({"others": {"web": former("/cart", answered=True)}, "accepts": None}, ""),
+        ({"others": {"web": former("/cart")}, "suspend": Suspension("an incident")}, ""),
+    ],
+    ids=[
+        "it has other requests",
+        "somebody edited it",
+        "somebody else would have them",
+        "a service has no pods",
+        "the Gateway refuses ours",
+        "the Gateway is silent of ours alone",
+        "suspended",
+    ],
+)
+def test_it_stays_as_long_as_a_request_of_it_would_go_nowhere(changes: dict[str, object], why: str) -> None:
+    world = store(**changes)
+    world.settle()
+    assert "web" in world.others
+    if why:
+        assert world.decide().conditions[0].message.endswith(f"; its folder left main, and it stays: {why}")
+
+
+def test_it_goes_before_a_promotion() -> None:
+    world = store()
+    world.settle()
+    world.others, world.active = {"web": former("/cart")}, "v2"
+    world.settle()
+    assert (world.others, world.stages) == ({}, "v1L v2A")
 
 
 def test_a_promotion_does_not_begin_where_its_httproute_is_somebody_else_s() -> None:

@@ -1,61 +1,59 @@
-"""Who else has live HTTPRoutes for the requests of a group: of two that say the same requests, the older one has them.
-
-https://gateway-api.sigs.k8s.io/reference/spec/#httprouterule. A promotion of the group would change nothing for users
-as long as an older route of somebody else answers them.
-"""
+"""Whose routes stand before those of a group, and which give their requests up (`core.checks.rival_routes`)."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
-from gitops_bg.core.groups.observed import RivalRoute
+from gitops_bg.core.checks.rival_routes import OwnRoute, Rivalry, described, given_up, rivalries
+from gitops_bg.core.groups.model import VersionStage
+from gitops_bg.core.groups.plan import carrying_routes, is_written
+from gitops_bg.core.groups.reporting.events import GroupEvent
+from gitops_bg.core.groups.routes.defaults import led_by_default
+from gitops_bg.core.groups.suspension import is_suspended
 from gitops_bg.core.groups.world import GroupWorld
-from gitops_bg.core.model.http_routes import HttpMatch, HttpRoute, ParentRef, PathKind
+from gitops_bg.core.model.http_routes import HttpRoute, RivalRoute, claim_of
+from gitops_bg.core.questions import answered_once
 
 
 def first_of_others(world: GroupWorld, routes: Iterable[HttpRoute]) -> str:
     """Which route of somebody else gets requests before these of the group, in a sentence; empty where none does."""
-    for name, rival, match in (found for route in routes for found in _before(world, route)):
-        has = f"HTTPRoute {name} of {rival.owner} has the requests {match.path} first"
-        return f"{has}: it says the same ones, and is older"
-    return ""
+    own = tuple(routes)
+    return described(world.key.namespace, map(claim_of, own), _before(world, own))
 
 
-def _before(world: GroupWorld, route: HttpRoute) -> Iterator[tuple[str, RivalRoute, HttpMatch]]:
-    """The older routes of others that claim requests of a route, each with one of these."""
-    live = world.observed.routes.get(route.name)
-    own = {_in_one_spelling(match) for rule in route.rules for match in rule.matches}
-    for name, rival in sorted(world.observed.rivals.items()):
-        is_older = live is None or (rival.born, name) < (live.born, route.name)
-        is_first = is_older and _meet(world.key.namespace, route, rival)
-        shared = own.intersection(map(_in_one_spelling, rival.matches)) if is_first else set[HttpMatch]()
-        for match in sorted(shared, key=lambda each: (each.path, each.method)):
-            yield name, rival, match
-
-
-def _in_one_spelling(match: HttpMatch) -> HttpMatch:
-    """A match with the words that others of the same requests have: the slash at the end of a prefix and the case of a
-    header's name say nothing.
+@answered_once
+def to_take_over(world: GroupWorld) -> tuple[RivalRoute, ...]:
+    """The routes whose requests are the group's now: their owners left main, and all that they are for has somewhere to
+    go. A group that moves, or is suspended, takes nothing over.
     """
-    path = (match.path.rstrip("/") or "/") if match.kind is PathKind.PREFIX else match.path
-    headers = tuple(sorted((name.lower(), value) for name, value in match.headers))
-    return replace(match, path=path, headers=headers)
+    own = carrying_routes(world)
+    if world.record.transition is not None or world.record.left_at is not None or is_suspended(world):
+        return ()
+    if not own or not is_written(world) or not _answers(world, own):
+        return ()
+    live = [world.observed.routes[each.name] for each in own if each.name in world.observed.routes]
+    found = given_up(world.key.namespace, map(claim_of, own), _before(world, own))
+    accepted, silent = {each.accepted for each in live}, not any(each.answered for each in live)
+    return tuple(each for each in found if accepted == {True} or (accepted == {None} and silent and not each.answered))
 
 
-def _meet(namespace: str, route: HttpRoute, rival: RivalRoute) -> bool:
-    ours, theirs = ([_in_full(namespace, each) for each in parents] for parents in (route.parents, rival.parents))
-    return _same_hosts(route.hosts, rival.hosts) and any(_same_parent(one, other) for one in ours for other in theirs)
+def tell_of_requests(world: GroupWorld) -> GroupWorld:
+    """Say whose requests the group has from now on. World in, world out."""
+    for rival in to_take_over(world):
+        said = (
+            f"{world.key.name} answers the requests of HTTPRoute {rival.name} of {rival.owner}, whose folder left main"
+        )
+        world = world.with_event(GroupEvent.TAKEN_OVER, said)
+    return world
 
 
-def _in_full(namespace: str, parent: ParentRef) -> ParentRef:
-    return replace(parent, namespace=parent.namespace or namespace)
+def _answers(world: GroupWorld, routes: Iterable[HttpRoute]) -> bool:
+    """Whether a version is active, and all that it leads requests without the header to has pods that answer."""
+    led = led_by_default(routes, world.gateway).values()
+    is_active = bool(world.record.state.only(VersionStage.ACTIVE))
+    return is_active and all(map(world.answers, frozenset[str]().union(*led)))
 
 
-def _same_hosts(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Whether two routes have a host in common; the more specific host wins before any age counts."""
-    return bool(set(one) & set(other)) or (not one and not other)
-
-
-def _same_parent(one: ParentRef, other: ParentRef) -> bool:
-    is_same = (one.group, one.kind, one.namespace, one.name) == (other.group, other.kind, other.namespace, other.name)
-    sections = not one.section or not other.section or one.section == other.section
-    return is_same and sections and (not one.port or not other.port or one.port == other.port)
+def _before(world: GroupWorld, routes: Iterable[HttpRoute]) -> Iterator[Rivalry]:
+    for route in routes:
+        live = world.observed.routes.get(route.name)
+        own = OwnRoute(route.name, claim_of(route), live.born if live is not None else None)
+        yield from rivalries(world.key.namespace, own, world.observed.rivals)

@@ -61,7 +61,10 @@ def apply(scene: Scene, protocol: str, named: str = "", **changes: Any) -> None:
 
 
 def seen(scene: Scene, protocol: str, **changes: Any) -> AuxiliaryView | None:
-    return next(iter(scene.observe(written(scene, protocol, **changes)).auxiliary_objects), None)
+    """The live route, without the moment when it was created."""
+    view = next(iter(scene.observe(written(scene, protocol, **changes)).auxiliary_objects), None)
+    assert view is None or view.born
+    return replace(view, born="") if view is not None else None
 
 
 def path(scene: Scene, protocol: str) -> str:

@@ -1,0 +1,68 @@
+"""Whose routes stand before that of an app, and which of these give their requests up (`checks.rival_routes`).
+
+Only where the app has one that is an HTTPRoute: Gateways tell conflicts with a GRPCRoute themselves.
+"""
+
+from collections.abc import Iterator
+
+from gitops_bg.core.checks.rival_routes import OwnRoute, Rivalry, described, given_up, rivalries
+from gitops_bg.core.checks.route_moves import is_taken
+from gitops_bg.core.model.auxiliary import AppRoute
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.http_routes import RivalRoute
+from gitops_bg.core.questions import answered_once
+from gitops_bg.core.world import World
+
+HTTP_ROUTE = "HTTPRoute"
+
+
+def first_of_others(world: World) -> str:
+    """Which route of somebody else gets requests before that of the app, in a sentence; empty where none does."""
+    route = _route(world)
+    if route is None:
+        return ""
+    return described(world.spec.app.namespace, (route.claim,), _before(world, route))
+
+
+def waits_for_former(world: World) -> bool:
+    """Whether an owner that left main has requests of the app."""
+    route = _route(world)
+    return route is not None and any(each.rival.former for each in _before(world, route))
+
+
+@answered_once
+def to_take_over(world: World) -> tuple[RivalRoute, ...]:
+    """The routes whose requests are the app's now: their owners left main, and what its own route leads to answers. An
+    app that is suspended, or moves, takes nothing over.
+    """
+    route = _route(world)
+    if route is None or world.suspended or world.record.routing.switch is not None or not _answers(world, route):
+        return ()
+    view = world.auxiliary_object(route.live)
+    found = given_up(world.spec.app.namespace, (route.claim,), _before(world, route))
+    return tuple(each for each in found if view is not None and is_taken(view, silent_before=not each.answered))
+
+
+def _route(world: World) -> AppRoute | None:
+    """The HTTPRoute that main asks for; None where main does not count, or has no folder of the app."""
+    route = world.desired.route if world.in_main_for_sure else None
+    return route if route is not None and route.live.kind == HTTP_ROUTE else None
+
+
+def _answers(world: World, route: AppRoute) -> bool:
+    """Whether the live route is as Git says, and leads to a Service with pods for all of the traffic."""
+    view, (_, service), active = world.auxiliary_object(route.live), world.active_services[0], world.active
+    if view is None or view.owner or view.former or view.trouble or view.deleting or view.drifted or view.moves:
+        return False
+    if active is None or service is None or not service.ours or service.digest != short(active.digest):
+        return False
+    is_enough = service.ready_endpoints > 0 and world.available(active.digest) >= world.full_size
+    return is_enough and service.name in dict(view.ports)
+
+
+def _before(world: World, route: AppRoute) -> Iterator[Rivalry]:
+    view = world.auxiliary_object(route.live)
+    born = view.born if view is not None and not (view.owner or view.former) else None
+    return rivalries(
+        world.spec.app.namespace, OwnRoute(route.live.name, route.claim, born or None), world.observed.rivals
+    )

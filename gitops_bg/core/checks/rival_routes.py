@@ -1,0 +1,139 @@
+"""Who else has a live HTTPRoute for the requests of an app or a release group: of two that say the same ones, the older
+has them.
+
+https://gateway-api.sigs.k8s.io/reference/spec/#httprouterule. As long as somebody else's answers them, a promotion
+would change nothing for users. One whose owner left main gives its requests up, once all of them have somewhere to go.
+Nothing here decides anything.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from gitops_bg.core import names
+from gitops_bg.core.model.http_routes import HttpMatch, ParentRef, PathKind, RivalRoute, RouteClaim
+from gitops_bg.core.model.version import AppKey
+
+
+@dataclass(frozen=True, slots=True)
+class OwnRoute:
+    """A route as its owner wants it, and since when it is live."""
+
+    name: str
+    claim: RouteClaim
+    born: str | None
+    """None: it is not live yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rivalry:
+    """A route of somebody else that gets requests first, and one match of these."""
+
+    rival: RivalRoute
+    match: HttpMatch
+
+    def __str__(self) -> str:
+        has = f"HTTPRoute {self.rival.name} of {self.rival.owner} has the requests {self.match.path} first"
+        return f"{has}: it says the same ones, and is older"
+
+
+def rivalries(namespace: str, own: OwnRoute, rivals: Iterable[RivalRoute]) -> Iterator[Rivalry]:
+    """The older routes of others that claim requests of a route of ``namespace``, each with one of these."""
+    matches = {_in_one_spelling(match) for match in own.claim.matches}
+    for rival in rivals:
+        is_older = own.born is None or (rival.born, rival.name) < (own.born, own.name)
+        is_first = is_older and _meet(namespace, own.claim, rival.claim)
+        shared = matches.intersection(map(_in_one_spelling, rival.claim.matches)) if is_first else set[HttpMatch]()
+        for match in sorted(shared, key=lambda each: (each.path, each.method)):
+            yield Rivalry(rival, match)
+
+
+def described(namespace: str, claims: Iterable[RouteClaim], found: Iterable[Rivalry]) -> str:
+    """Which route of somebody else gets requests before those with these claims, and why it stays; empty where none
+    does.
+    """
+    first = next(iter(found), None)
+    if first is None or not first.rival.former:
+        return str(first or "")
+    why = unclaimed(namespace, claims, first.rival)
+    return f"{first}; its folder left main" + (f", and it stays: {why}" if why else "")
+
+
+def given_up(namespace: str, claims: Iterable[RouteClaim], found: Iterable[Rivalry]) -> tuple[RivalRoute, ...]:
+    """The routes, of those that get requests first, of owners that left main, which nobody would miss: these claims are
+    for all their requests, and nobody else would have them instead.
+    """
+    own, rivals = tuple(claims), {each.rival.name: each.rival for each in found}
+    if not all(each.former for each in rivals.values()):
+        return ()
+    return tuple(each for each in rivals.values() if not unclaimed(namespace, own, each))
+
+
+def unclaimed(namespace: str, claims: Iterable[RouteClaim], rival: RivalRoute) -> str:
+    """What a route of somebody else is for, and none of these claims is, in a sentence; empty where they are for all
+    of it: nobody would miss that route.
+    """
+    at = [claim for claim in claims if _reaches(namespace, claim, rival.claim)]
+    if not at:
+        return "it is at another Gateway, or for another host, as well"
+    if not rival.whole:
+        return "it says what no agent writes"
+    known = [match for claim in at for match in claim.matches]
+    left = sorted({match.path for match in rival.claim.matches if not any(_covers(each, match) for each in known)})
+    return f"it has other requests as well: {', '.join(left)}" if left else ""
+
+
+def with_formers(rivals: Iterable[RivalRoute], apps: Iterable[AppKey], groups: Iterable[str]) -> tuple[RivalRoute, ...]:
+    """The routes, marked where their owner left main: one of these live apps or release groups of the namespace."""
+    left = {names.app_label(each) for each in apps}, {names.fit(each) for each in groups}
+    return tuple(replace(each, former=each.app in left[0] or each.group in left[1]) for each in rivals)
+
+
+def _reaches(namespace: str, claim: RouteClaim, other: RouteClaim) -> bool:
+    """Whether a claim is at every Gateway, and for every host, that another one is for."""
+    hosts = not claim.hosts or (bool(other.hosts) and set(other.hosts) <= set(claim.hosts))
+    ours, theirs = (_parents(namespace, each) for each in (claim, other))
+    return hosts and bool(theirs) and all(any(_includes(one, each) for one in ours) for each in theirs)
+
+
+def _covers(one: HttpMatch, other: HttpMatch) -> bool:
+    """Whether a match is for all requests of another one."""
+    one, other = _in_one_spelling(one), _in_one_spelling(other)
+    return set(one.headers) <= set(other.headers) and one.method in ("", other.method) and _has_path(one, other)
+
+
+def _has_path(one: HttpMatch, other: HttpMatch) -> bool:
+    if one.kind is not PathKind.PREFIX:
+        return (one.kind, one.path) == (other.kind, other.path)
+    if one.path == "/":
+        return True
+    return other.kind is not PathKind.REGEX and f"{other.path.rstrip('/')}/".startswith(f"{one.path}/")
+
+
+def _in_one_spelling(match: HttpMatch) -> HttpMatch:
+    """A match with the words that others of the same requests have: the slash at the end of a prefix and the case of a
+    header's name say nothing.
+    """
+    path = (match.path.rstrip("/") or "/") if match.kind is PathKind.PREFIX else match.path
+    headers = tuple(sorted((name.lower(), value) for name, value in match.headers))
+    return replace(match, path=path, headers=headers)
+
+
+def _meet(namespace: str, own: RouteClaim, rival: RouteClaim) -> bool:
+    """Whether a rival is for all that comes in at a Gateway of ours: one of a single listener leaves the others."""
+    ours, theirs = (_parents(namespace, each) for each in (own, rival))
+    return _same_hosts(own.hosts, rival.hosts) and any(_includes(other, one) for one in ours for other in theirs)
+
+
+def _parents(namespace: str, claim: RouteClaim) -> list[ParentRef]:
+    return [replace(each, namespace=each.namespace or namespace) for each in claim.parents]
+
+
+def _same_hosts(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether two routes have a host in common; the more specific host wins before any age counts."""
+    return bool(set(one) & set(other)) or (not one and not other)
+
+
+def _includes(one: ParentRef, other: ParentRef) -> bool:
+    """Whether all that comes in by ``other`` comes in by ``one``."""
+    is_same = (one.group, one.kind, one.namespace, one.name) == (other.group, other.kind, other.namespace, other.name)
+    return is_same and one.section in ("", other.section) and one.port in (0, other.port)

@@ -1,0 +1,1 @@
+"""What has requests changes under load: its name, its Gateway, its owner."""
