@@ -7,6 +7,7 @@
 The routes of a step follow from the record (`core.groups.plan`), so a crash between any two writes goes on from there.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -134,19 +135,33 @@ def deadline_of(world: GroupWorld, moving: Transition) -> datetime:
 
 
 def waits_for(world: GroupWorld) -> str:
-    """What stands against the group's routes and Services: the Gateway, the owner of an object of the same name, that
-    they would lead to no pod, or that the Gateway finds one of their backends not; else empty.
-    """
+    """What stands against the group's routes and Services, or that they lead to no pods; else empty."""
+    return refused_by(world) or lacks_pods(world) or next(_not_found(world), "")
+
+
+def refused_by(world: GroupWorld) -> str:
+    """The Gateway, or the owner of an object of the same name, that stands against routes and Services; else empty."""
     wanted = {each.name for each in wanted_routes(world)}
     for name, live in sorted(world.observed.routes.items()):
         against = live.foreign or live.reason
         if against and name in wanted:
             return f"{name}: {against}"
-    if foreign := foreign_service(world):
-        return foreign
+    return foreign_service(world)
+
+
+def lacks_pods(world: GroupWorld) -> str:
+    """The members that routes and Services would lead to, and that have no pods; also where it is the Gateway that says
+    so, as it finds no Service of them. Empty where there are none.
+    """
     if member := without_pods(world):
         return f"{member} has no pod that answers: no request without the version's header is led there"
-    return next((f"{name}: {said}" for name, said in unresolved(world)), "")
+    if unexplained(world):
+        return ""
+    return next(_not_found(world), "")
+
+
+def _not_found(world: GroupWorld) -> Iterator[str]:
+    return (f"{name}: {said}" for name, said in unresolved(world))
 
 
 def _withdrawn(world: GroupWorld, moving: Transition, why: str) -> GroupWorld:

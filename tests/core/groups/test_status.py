@@ -24,6 +24,11 @@ from tests.core.groups.simulation import STORE, World, store, version
 Act = Callable[[World], object]
 
 
+def coming_up(world: World) -> None:
+    world.gone, world.lacks = {"cart-v1"}, {"cart-v1"}
+    world.settle()
+
+
 def settled(world: World) -> None:
     world.settle()
 
@@ -117,6 +122,12 @@ LATE = "600 s were not enough for promotion to v2: store: BackendNotFound: cart-
 ROWS: dict[str, tuple[Act, str, str, str]] = {
     "at rest": (settled, "Healthy", "v1 serves", PLACED),
     "its pods are not there yet": (without_pods, "Deploying", "auth: pods are missing", PENDING),
+    "the Gateway finds no Service of what has no pods yet": (
+        coming_up,
+        "Deploying",
+        "cart: pods are missing",
+        "NoPods: store: BackendNotFound: cart-v1",
+    ),
     "the Gateway refuses a promotion": (
         promoting,
         "Promoting",

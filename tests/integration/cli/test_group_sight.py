@@ -8,6 +8,9 @@ from tests.fixtures.repos.texts import policy
 from tests.integration.cli.conftest import Cli
 from tests.support.groups import Store
 from tests.support.scenario import Scenario
+from tests.support.waiting import eventually
+
+COMING = "serve nobody yet: a service does once its pods are ready and its own gates are open"
 
 
 @pytest.fixture
@@ -220,3 +223,30 @@ def test_explain_knows_of_other_apps_what_policies_ask_about_them(cli: Cli, stor
     (of_policy,) = [gate for gate in gates if gate["kind"] == "policy"]
     assert of_policy["open"] is True, of_policy
     assert "auth-v1" in of_policy["reason"]
+
+
+def test_a_first_version_in_a_freeze_says_what_waits_and_comes_up_by_an_override_for_each_service(
+    cli: Cli, store: Store
+) -> None:
+    """Found so: `v1 serves`, its services recover by themselves, and who runs the cluster is to mend the Gateway."""
+    stop = policy("stop", '- windows: {deny: [{start: "2020-01-01", reason: INC-4711}]}')
+    people = "apiVersion: gitops-bg.dev/v1alpha1\nkind: People\npeople: [{name: grace, emails: [grace@example.com]}]\n"
+    freeze = {"policies/stop.yaml": f"{stop}  override: {{by: [grace]}}\n", "policies/people.yaml": people}
+    store.world.publish("Freeze", freeze)
+    store.world.start()
+    store.world.publish("The store", {**store.group(), **store.version("v1", cart="/cart", auth="/auth")})
+    eventually(lambda: "auth: is Deploying: stop: INC-4711" in store.status().get("message", ""), what="it is said")
+    eventually(lambda: store.condition("RoutesAccepted")["reason"] == "NoPods", what="the Gateway finds no Service")
+    cli.env["COLUMNS"] = "120"
+    text = cli("group", "explain", name(store))
+    assert "nothing serves yet\n" in text
+    assert "v1 serves" not in text
+    assert "see why the service that the message names has no pods" in text
+    assert "who runs the cluster" not in text
+    assert f"auth-v1, cart-v1 {COMING}" in " ".join(text.split())
+    for service in ("cart", "auth"):
+        app = f"{store.world.namespace}/{service}-v1"
+        assert "shut  policy        stop: INC-4711" in cli("explain", app)
+        cli("promote", app, "--override", "stop", "--reason", "INC-4712 needs it")
+    store.wait("v1A")
+    assert (store.ask("/cart"), store.ask("/auth")) == ("cart-v1", "auth-v1")

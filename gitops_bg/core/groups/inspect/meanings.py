@@ -83,6 +83,12 @@ GROUP_MEANINGS: Meanings = {
     (PROMOTION_REJECTED, ANY): Meaning(STAYS, AUTHOR, "name a candidate, or the version before, as active", _EXPLAIN),
     (ROUTES_ACCEPTED, "Accepted"): CALM,
     (ROUTES_ACCEPTED, "Pending"): Meaning(STAYS, NOBODY, "wait: its routes are being written", _EXPLAIN),
+    (ROUTES_ACCEPTED, "NoPods"): Meaning(
+        "reaches the services that answer",
+        AUTHOR,
+        "see why the service that the message names has no pods",
+        _EXPLAIN,
+    ),
     (ROUTES_ACCEPTED, "NotAccepted"): Meaning(STAYS, PLATFORM, "mend what the Gateway says", _EXPLAIN),
     (CANDIDATES_ANSWER, "Answered"): CALM,
     (CANDIDATES_ANSWER, "NoCandidate"): CALM,

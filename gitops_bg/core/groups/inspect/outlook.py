@@ -1,6 +1,6 @@
 """What a group does next by itself, and what a person can do about it: two sentences for `group explain`. Pure."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from gitops_bg.core.groups.analysis.answers import version_of
@@ -23,6 +23,7 @@ class Advice:
     command: str = ""
 
 
+_MOST_NAMED = 3
 _MEND = Advice("correct the line that is named, and push", "gitops-bg check")
 
 
@@ -57,7 +58,7 @@ class _Group:
 
     @property
     def serves_on(self) -> str:
-        return f"{self.active} serves on" if self.active else "nothing serves yet"
+        return f"{self.active} serves on" if serves(self.record, self.observed) else "nothing serves yet"
 
 
 def _invalid(group: _Group) -> Outlook | None:
@@ -153,6 +154,16 @@ def _gated(group: _Group) -> Outlook | None:
     return Outlook(said, tuple(dict.fromkeys((*ill, *advice))))
 
 
+def _coming_up(group: _Group) -> Outlook | None:
+    """Services of the active version that no request has ever reached: they may wait for gates of their own."""
+    new = tuple(_unserved(group.record, group.observed))
+    if not new:
+        return None
+    said = f"{_named(new)} serve{'s' if len(new) == 1 else ''} nobody yet"
+    advice = (Advice(f"see what {each} waits for", f"gitops-bg explain {group.key.namespace}/{each}") for each in new)
+    return Outlook(f"{said}: a service does once its pods are ready and its own gates are open", tuple(advice))
+
+
 def _measured(group: _Group) -> Outlook | None:
     """What serves is measured, or its measurement has paused."""
     run = group.record.analyses.run(AnalysisStage.POST)
@@ -194,6 +205,7 @@ _ROWS: tuple[Callable[[_Group], Outlook | None], ...] = (
     _new,
     _rejected,
     _gated,
+    _coming_up,
     _measured,
     _ill,
     _settling,
@@ -216,6 +228,24 @@ def _choices(group: _Group) -> Iterator[Advice]:
     legacy = state.only(VersionStage.LEGACY)
     if legacy:
         yield Advice(f"go back to {legacy}", f"gitops-bg group rollback {group.key} {legacy}")
+
+
+def serves(record: GroupRecord, observed: ObservedGroup) -> bool:
+    """Whether requests have ever reached a service of the active version."""
+    active = record.state.only(VersionStage.ACTIVE)
+    return len(tuple(_unserved(record, observed))) < len(serving_in(record, active))
+
+
+def _unserved(record: GroupRecord, observed: ObservedGroup) -> Iterator[str]:
+    """The members of the active version whose Service has never led anywhere."""
+    for each in serving_in(record, record.state.only(VersionStage.ACTIVE)):
+        if each.service not in observed.services:
+            yield member_name(each.service, each.initial_version)
+
+
+def _named(members: Sequence[str]) -> str:
+    more = f" and {len(members) - _MOST_NAMED} more" if len(members) > _MOST_NAMED else ""
+    return ", ".join(members[:_MOST_NAMED]) + more
 
 
 def serving_in(record: GroupRecord, version: str) -> tuple[Endpoint, ...]:

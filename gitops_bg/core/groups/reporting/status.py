@@ -17,7 +17,7 @@ from gitops_bg.core.groups.routes.attaching import why_not_attached
 from gitops_bg.core.groups.routes.rivals import first_of_others
 from gitops_bg.core.groups.succession import left_behind
 from gitops_bg.core.groups.suspension import is_suspended
-from gitops_bg.core.groups.transition import waits_for
+from gitops_bg.core.groups.transition import lacks_pods, refused_by, waits_for
 from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
@@ -62,18 +62,11 @@ def conditions_of(world: GroupWorld, gates: tuple[GateResult, ...]) -> tuple[Con
     """All conditions of a group whose folder is valid."""
     phase = phase_of(world, gates)
     reason, message = world.rejected
-    against = why_not_attached(world) or waits_for(world) or _of_others(world)
-    placed = is_in_place(world)
     return (
         *kstatus_of(phase, _sentence(world, gates)),
         _valid(world),
         Condition(PROMOTION_REJECTED, bool(reason), reason or "NotRejected", message or "nothing is rejected"),
-        Condition(
-            ROUTES_ACCEPTED,
-            placed and not against,
-            "Accepted" if placed and not against else "NotAccepted" if against else "Pending",
-            against or ("every route is in place" if placed else "routes and Services are being written"),
-        ),
+        _routes_accepted(world),
         _candidates_answer(world),
         passed(world),
         _diverged(world),
@@ -82,6 +75,19 @@ def conditions_of(world: GroupWorld, gates: tuple[GateResult, ...]) -> tuple[Con
         _git_reachable(world.observed),
         *source_verified(world.observed.verification),
     )
+
+
+def _routes_accepted(world: GroupWorld) -> Condition:
+    """Whether every route leads where it shall; where it does not, who is to do something about it."""
+    if against := why_not_attached(world) or refused_by(world) or _of_others(world):
+        return Condition(ROUTES_ACCEPTED, False, "NotAccepted", against)
+    if lacks := lacks_pods(world):
+        return Condition(ROUTES_ACCEPTED, False, "NoPods", lacks)
+    if against := waits_for(world):
+        return Condition(ROUTES_ACCEPTED, False, "NotAccepted", against)
+    if not is_in_place(world):
+        return Condition(ROUTES_ACCEPTED, False, "Pending", "routes and Services are being written")
+    return Condition(ROUTES_ACCEPTED, True, "Accepted", "every route is in place")
 
 
 def conditions_of_invalid(desired: DesiredGroup, observed: ObservedGroup) -> tuple[Condition, ...]:

@@ -121,6 +121,20 @@ def test_an_ill_service_of_the_active_version_is_named() -> None:
     )
 
 
+COMING = "serve nobody yet: a service does once its pods are ready and its own gates are open"
+
+
+def test_a_first_version_that_waits_says_that_nothing_serves_and_what_to_look_at() -> None:
+    """Found so in a freeze: `v1 serves on; its services recover by themselves if they can`."""
+    world = store(gone={"cart-v1", "auth-v1"})
+    world.settle()
+    both = ["gitops-bg explain shop/auth-v1", "gitops-bg explain shop/cart-v1"]
+    assert said(world) == (f"auth-v1, cart-v1 {COMING}", both)
+    world.gone = {"cart-v1"}
+    world.settle()
+    assert said(world) == (f"cart-v1 {COMING}".replace("serve ", "serves "), both[1:])
+
+
 # --- analyses ---
 
 POST = AnalysisStage.POST
