@@ -17,14 +17,20 @@ def files_of(root: Path) -> Iterator[tuple[str, bytes | Problem]]:
         for name in sorted([*links, *files]):
             file = Path(folder) / name
             path = file.relative_to(root).as_posix()
-            if name in files and not is_read(name) and path != SIGNERS_FILE:
+            if name in files and not (is_read(name) or path == SIGNERS_FILE or _may_lead_to_folder(file)):
                 continue
             yield path, _content(file, path)
 
 
+def _may_lead_to_folder(file: Path) -> bool:
+    """Whether a link that leads nowhere here may be meant for a folder, as the agent sees it: by its name."""
+    return file.is_symlink() and not file.exists() and "." not in file.name
+
+
 def _content(file: Path, path: str) -> bytes | Problem:
     if file.is_symlink():
-        return Problem(path, "is a symbolic link; links are not followed", remedy="commit the file itself")
+        what = "file" if is_read(file.name) else "folder"
+        return Problem(path, "is a symbolic link; links are not followed", remedy=f"commit the {what} itself")
     try:
         if file.stat().st_size > LARGEST_BYTES:
             limit = f"is larger than {LARGEST_BYTES // 1024} KiB"

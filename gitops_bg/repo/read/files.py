@@ -45,7 +45,8 @@ class Entry:
         if self.crowd is not None:
             return self.crowd
         if self.mode == LINK:
-            return Problem(self.path, "is a symbolic link; links are not followed", remedy="commit the file itself")
+            what = "folder" if "." not in self.path.rpartition("/")[2] else "file"
+            return Problem(self.path, "is a symbolic link; links are not followed", remedy=f"commit the {what} itself")
         if self.mode == SUBMODULE:
             return Problem(self.path, "is a submodule; submodules are not read", remedy="commit the files themselves")
         if _NOT_UTF_8.search(self.path):

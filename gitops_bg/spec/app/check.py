@@ -21,6 +21,7 @@ from gitops_bg.spec.app.layout import (
     app_of,
     app_of_folder,
     is_manifest,
+    is_read,
     meant_as,
     member_of,
 )
@@ -207,11 +208,11 @@ def _folder(config: AppConfig, manifests: Mapping[tuple[str, int], Document], fi
 
 
 def _by_folder(contents: dict[str, File]) -> dict[str, dict[str, File]]:
-    """The files of each app's folder by their names in it."""
+    """The files of each app's folder by their names in it; as the agent reads it, no link to another folder."""
     apps: dict[str, dict[str, File]] = {}
     for path, content in contents.items():
-        if app_of(path) is not None:
-            folder, _, name = path.rpartition("/")
+        folder, _, name = path.rpartition("/")
+        if app_of(path) is not None and (is_read(name) or isinstance(content, bytes)):
             apps.setdefault(folder, {})[name] = content
     return apps
 

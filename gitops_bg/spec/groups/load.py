@@ -98,7 +98,8 @@ class _Folder:
         plans = plans_of_group(self.group, model.spec, document, self.library) if document and model else Plans()
         spec = _spec(model.spec, plans) if model else None
         versions = {name: self._version(name, files, model) for name, files in sorted(self._versions().items())}
-        if document and spec and spec.active not in versions:
+        is_unknown = spec is not None and isinstance(self.files.get(spec.active), Problem)
+        if document and spec and spec.active not in versions and not is_unknown:
             remedy = (
                 f"add the folder {spec.active}/, or name one of {', '.join(versions) or 'those that will be there'}"
             )
@@ -180,7 +181,8 @@ class _Folder:
             claims.extend(claim for claim, _ in own)
         self._check_claims(claims)
         registered = dict(self._registered(version, services))
-        if not services and not registered:
+        is_unknown = any(isinstance(each, Problem) for each in files.values())
+        if not services and not registered and not is_unknown:
             remedy = "add the folder of a service, or name services in version.yaml"
             self.problems.append(Problem(self._path(version), "has no service", remedy=remedy))
         return DesiredVersion(_content(files), {**services, **registered})
@@ -237,17 +239,29 @@ class _Folder:
             message = f"{header} is there twice: names of headers do not depend on capital letters"
             self.problems.append(document.problem(("routes", place, "headers"), message, "remove one of the two"))
 
-    def _ports(self, folder: str, service: str, files: Mapping[str, File]) -> list[int]:
-        """The ports of the service's Service in its folder; what is wrong with the file, its app says."""
-        version = folder.partition("/")[0]
+    def _ports(self, folder: str, service: str, files: Mapping[str, File]) -> list[int] | None:
+        """The ports of the service's Service in its folder; None where one of its files cannot be read: it may be in
+        there. What is wrong with the file, its app says.
+        """
+        version, is_unknown = folder.partition("/")[0], False
         for name, content in files.items():
-            if is_manifest(name) and name not in (ROUTES_FILE, PRIMARY_FILE) and isinstance(content, bytes):
-                for document in read(self._path(f"{folder}/{name}"), content).documents:
-                    if _name_of(document.value, "Service") in (service, f"{service}-{version}"):
-                        return _ports_of(document.value)
-        return []
+            if not is_manifest(name) or name in (ROUTES_FILE, PRIMARY_FILE):
+                continue
+            found = read(self._path(f"{folder}/{name}"), content) if isinstance(content, bytes) else None
+            is_unknown = is_unknown or found is None or bool(found.problems)
+            for document in found.documents if found is not None else ():
+                if _name_of(document.value, "Service") in (service, f"{service}-{version}"):
+                    return _ports_of(document.value)
+        return None if is_unknown else []
 
-    def _port(self, document: Document, place: int, route: models.ServiceRoute, ports: list[int], service: str) -> int:
+    def _port(
+        self, document: Document, place: int, route: models.ServiceRoute, ports: list[int] | None, service: str
+    ) -> int:
+        if ports is None:
+            if route.port is None:
+                message = f"nobody can tell the port of the Service {service}: a file of this folder cannot be read"
+                self.problems.append(document.problem(("routes", place), message, "mend that file first, or add port"))
+            return route.port or 0
         if route.port is not None:
             if ports and route.port not in ports:
                 message = f"the Service {service} has no port {route.port}"

@@ -124,6 +124,35 @@ def test_check_follows_no_links_and_reads_no_huge_file(tmp_path: Path) -> None:
     assert "apps/shop/web/huge.yaml: is larger than 1024 KiB" in shown
 
 
+LINKS = {
+    "apps/shop/web/docs": ("../../../docs", ""),
+    "groups/shop/store/v1/cart/docs": ("../../../../../docs", ""),
+    "apps/shop/web/config.yaml": ("target.yaml", "commit the file itself"),
+    "apps/shop/other": ("web", "commit the folder itself"),
+    "groups/shop/store/v2": ("v1", "commit the folder itself"),
+    "groups/shop/store/v1/auth": ("cart", "commit the folder itself"),
+    "groups/shop/store/v1/gone": ("nowhere", "commit the folder itself"),
+}
+
+
+@pytest.mark.parametrize("place", LINKS)
+def test_check_says_of_a_link_what_the_agent_says_of_it(place: str, tmp_path: Path) -> None:
+    """Found so: a link to a folder beside the files of an app was an error that the agent does not know; one that leads
+    nowhere was none.
+    """
+    leads_to, remedy = LINKS[place]
+    group = b"apiVersion: gitops-bg.dev/v1alpha1\nkind: ReleaseGroup\nmetadata: {name: store, namespace: shop}\n"
+    files = {
+        f"groups/shop/store/v1/cart/{name.rpartition('/')[2]}": text for name, text in folder("shop", "cart").items()
+    }
+    target = {path: text for path, text in files.items() if path.endswith("/target.yaml")}
+    files = {"groups/shop/store/group.yaml": group + b"spec: {active: v1}\n", **target}
+    root = written(tmp_path, {"gitops-bg.yaml": SETTINGS, "docs/a.md": b"", **folder("shop", "web"), **files})
+    (root / place).symlink_to(leads_to)
+    answer = json.loads(run("check", str(root), "-o", "json", code=1 if remedy else 0).stdout)
+    assert [(each["file"], each["remedy"]) for each in answer["problems"]] == ([(place, remedy)] if remedy else [])
+
+
 def test_check_reads_what_is_not_committed_and_skips_git_s_own_files(tmp_path: Path) -> None:
     root = written(tmp_path, {"gitops-bg.yaml": SETTINGS, ".git/x.yaml": b"{", "apps/shop/x.yaml": b"a: 1\n"})
     shown = run("check", str(root), code=1).stdout

@@ -264,6 +264,37 @@ def test_a_file_that_git_found_unusable_is_the_groups_problem(place: str) -> Non
     assert (loaded.spec, loaded.problems) == (None, (link,))
 
 
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("v1/cart/service.yaml", ["v1/cart/service.yaml", "v1/cart/routes.yaml"]),
+        ("v1/cart/routes.yaml", ["v1/cart/routes.yaml"]),
+        ("v1/cart", ["v1/cart"]),
+        ("v1", ["v1"]),
+    ],
+)
+def test_what_a_link_hides_is_not_said_to_be_missing(place: str, said: list[str]) -> None:
+    """Found so: to add the Service with its ports, a service to the version, or the folder of the version."""
+    files: dict[str, bytes | Problem] = {path: text.encode() for path, text in GOOD.items()}
+    files |= {path: text.encode() for path, text in routes("path: {prefix: /a}").items()}
+    files = {path: each for path, each in files.items() if not f"{path}/".startswith(f"{place}/")}
+    files[place] = Problem(f"groups/shop/store/{place}", "is a symbolic link")
+    problems = load_group(STORE, files).desired.problems
+    assert [each.file.removeprefix("groups/shop/store/") for each in problems] == said
+    assert all(each.message == "is a symbolic link" or each.remedy.startswith("mend that file") for each in problems)
+
+
+def test_the_port_of_a_service_whose_file_is_broken_is_unknown_and_not_missing() -> None:
+    broken = load(routes("path: {prefix: /a}", service="kind: Service\nmetadata: ["))
+    (problem,) = broken.problems
+    assert (broken.spec, problem.file.endswith("routes.yaml")) == (None, True)
+    assert problem.message.endswith(
+        "nobody can tell the port of the Service cart: a file of this folder cannot be read"
+    )
+    named = load(routes("{path: {prefix: /a}, port: 80}", service="kind: Service\nmetadata: ["))
+    assert named.problems == ()
+
+
 @pytest.mark.parametrize("place", ["v1/cart/LICENSE", "v1/cart/docs/LICENSE", "v1/docs/LICENSE"])
 def test_a_link_that_can_hide_no_manifest_means_nothing(place: str) -> None:
     link = Problem(f"groups/shop/store/{place}", "is a symbolic link")
