@@ -287,9 +287,11 @@ class GroupCluster:
         former = GroupKey(group.namespace, body["metadata"]["name"])
         labels = ",".join(f"{key}={value}" for key, value in group_labels(former).items())
         services = self._client.list(SERVICES, former.namespace, labels)
+        record, unreadable = _record_or_why_not(body)
         return FormerGroup(
             name=former.name,
-            record=_record_or_none(body),
+            record=record,
+            unreadable=unreadable,
             services={each["metadata"]["name"]: self._stable(former, each) for each in services},
             routes={each["metadata"]["name"]: _live_route(former, each) for each in routes if _is_of(former, each)},
         )
@@ -325,12 +327,12 @@ def _by_name(rival: RivalRoute) -> str:
     return rival.name
 
 
-def _record_or_none(body: Object) -> GroupRecord:
-    """The record of a group that left main; of one that somebody damaged, nothing."""
+def _record_or_why_not(body: Object) -> tuple[GroupRecord, str]:
+    """The record of a group that left main; else an empty one, and what is wrong with it."""
     try:
-        return load_group_record(body)
-    except InvalidInput:
-        return GroupRecord()
+        return load_group_record(body), ""
+    except InvalidInput as error:
+        return GroupRecord(), str(error.problems[0])
 
 
 def _live_route(group: GroupKey, body: Object) -> LiveRoute:

@@ -38,7 +38,7 @@ from gitops_bg.core.groups.reporting.status import conditions_of, conditions_of_
 from gitops_bg.core.groups.routes.attaching import attach
 from gitops_bg.core.groups.routes.attaching import moments as attaching_moments
 from gitops_bg.core.groups.routes.rivals import tell_of_requests, to_take_over
-from gitops_bg.core.groups.succession import succeed, taking_over
+from gitops_bg.core.groups.succession import succeed, taking_over, why_not_succeeded
 from gitops_bg.core.groups.suspension import is_suspended, note_suspension
 from gitops_bg.core.groups.transition import (
     GATEWAY_STATUS_GRACE_SECONDS,
@@ -98,7 +98,7 @@ def _decided(
     if actions := taking_over(world):
         world = note_events(before, world)
         return GroupDecision(actions, world.record, Phase.PROGRESSING, conditions_of(world, ()), events=world.events)
-    if unknown := why_unknown(world):
+    if unknown := why_not_succeeded(world) or why_unknown(world):
         return GroupDecision((), record, Phase.DEGRADED, conditions_of_lost(unknown))
     for step in STEPS:
         world = step(world)

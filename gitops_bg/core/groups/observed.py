@@ -72,6 +72,9 @@ class FormerGroup:
 
     name: str
     record: GroupRecord = GroupRecord()  # noqa: RUF009 - frozen
+    """Empty as well where it is ``unreadable``: that is not what it remembers."""
+    unreadable: str = ""
+    """Why nobody can read its record; empty where it can be read."""
     services: Mapping[str, StableService] = field(default_factory=dict)
     routes: Mapping[str, LiveRoute] = field(default_factory=dict)
 

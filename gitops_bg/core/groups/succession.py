@@ -26,8 +26,8 @@ def succeed(world: GroupWorld) -> GroupWorld:
     if world.record.succeeds:
         is_there = any(each.name == world.record.succeeds for each in world.observed.formers)
         return world if is_there else world.with_record(succeeds="")
-    former = next((each for each in world.observed.formers if is_lost(world) and _is_same(world, each)), None)
-    if former is None:
+    former = _to_succeed(world)
+    if former is None or former.unreadable:
         return world
     key = GroupKey(world.key.namespace, former.name)
     live = (each.route for each in former.routes.values() if each.route is not None and not each.foreign)
@@ -52,6 +52,25 @@ def succeed(world: GroupWorld) -> GroupWorld:
     )
     said = f"{world.key.name} takes over what the release group {former.name} has, whose folder left main"
     return replace(world, record=record).with_event(GroupEvent.TAKEN_OVER, said)
+
+
+def why_not_succeeded(world: GroupWorld) -> str:
+    """Why the group cannot begin with what its former name remembers; empty where it can, or has none. Until then
+    nothing is changed: a record of its own would say that it had served before.
+    """
+    former = _to_succeed(world)
+    if former is None or not former.unreadable:
+        return ""
+    return (
+        f"it is the release group {former.name} under another name, whose record in the status nobody can read "
+        f"({former.unreadable}): give the folder its former name, run kubectl delete releasegroup {former.name} -n "
+        f"{world.key.namespace}, which is made again from Git, and then rename it again; until then nothing is changed"
+    )
+
+
+def _to_succeed(world: GroupWorld) -> FormerGroup | None:
+    """The former name of a group that remembers nothing."""
+    return next((each for each in world.observed.formers if is_lost(world) and _is_same(world, each)), None)
 
 
 def taking_over(world: GroupWorld) -> tuple[GroupAction, ...]:

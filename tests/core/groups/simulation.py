@@ -84,6 +84,8 @@ class World:
     key: GroupKey = STORE
     former: GroupRecord | None = None
     """The record of the group `STORE`, whose folder left main; None where there is none."""
+    damaged: bool = False
+    """Whether nobody can read that record."""
     formers_own: set[str] = field(default_factory=set)
     """The Services and HTTPRoutes that are still that one's."""
     others: dict[str, RivalRoute] = field(default_factory=dict)
@@ -232,7 +234,8 @@ class World:
         own_services, own_routes = (
             {name: each for name, each in found.items() if name in self.formers_own} for found in (services, routes)
         )
-        return FormerGroup(STORE.name, record, own_services, own_routes)  # type: ignore[arg-type]
+        known = (GroupRecord(), "state: is text") if self.damaged else (record, "")
+        return FormerGroup(STORE.name, *known, own_services, own_routes)  # type: ignore[arg-type]
 
     def rename(self, name: str) -> None:
         """Somebody gives the folder another name in one commit."""

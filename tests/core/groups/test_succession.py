@@ -91,6 +91,22 @@ def test_a_record_that_was_lost_before_is_made_again_under_the_new_name() -> Non
     assert (world.stages, world.ask("/cart"), set(world.routes)) == ("v1L v2A", "cart-v2", {"market"})
 
 
+def test_a_record_that_nobody_can_read_is_not_taken_for_an_empty_one() -> None:
+    """Found so: stages, the way back and a transition under way were forgotten, and the record was deleted."""
+    world = promoted()
+    world.rename("market")
+    world.damaged = True
+    decision = world.settle()
+    assert (decision.phase, decision.actions, world.record) == (Phase.DEGRADED, (), GroupRecord())
+    assert "is the release group store under another name" in decision.conditions[0].message
+    assert "(state: is text)" in decision.conditions[0].message
+    assert (world.formers_own, world.ask("/cart")) == ({"store", "cart", "auth"}, "cart-v2")
+    world.damaged = False
+    world.settle()
+    world.after(GRACE.total_seconds()).settle()
+    assert (world.stages, world.former) == ("v1L v2A", None)
+
+
 def test_a_suspended_group_is_taken_over_too_and_its_routes_keep_their_names() -> None:
     world = promoted()
     world.suspend = Suspension("an incident")

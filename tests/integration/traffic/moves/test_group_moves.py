@@ -102,6 +102,24 @@ def test_a_mistake_in_where_requests_come_in_takes_no_traffic(
     answered_always(load)
 
 
+def test_a_record_that_somebody_damaged_before_the_group_got_another_name_is_not_deleted(
+    cluster: SandboxCluster, tmp_path: Path
+) -> None:
+    with used(cluster, tmp_path) as (store, _):
+        store.activate("v2")
+        store.wait("v1L v2A")
+        store.world.stop()
+        store.damage_record()
+        market = rename(store, "market")
+        store.world.start()
+        eventually(lambda: market.status().get("phase") == "Degraded", what="the group says what is wrong")
+        assert "is the release group store under another name, whose record" in market.status()["message"]
+        store.world.settle()
+        assert store.status()["record"]["state"] == "garbage"
+        assert (store.ask("/cart"), [each.name for each in _routes(store)]) == ("cart-v2", ["store"])
+        assert market.stages() == ""
+
+
 def _routes(store: Store) -> list[HttpRoute]:
     path = f"/apis/gateway.networking.k8s.io/v1/namespaces/{store.world.namespace}/httproutes"
     return [route for body in store.world.cluster.list(path) if (route := read_route(body)) is not None]
