@@ -1,9 +1,9 @@
 """Registers what the folders of a group say: new versions, their services, and what left. World in, world out."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from gitops_bg.core.groups.desired import DesiredVersion
+from gitops_bg.core.groups.desired import DesiredService, DesiredVersion
 from gitops_bg.core.groups.lifecycle import delete, promote, register, unregister
 from gitops_bg.core.groups.lost_record import inherited, is_lost, never_promoted, newest_followed
 from gitops_bg.core.groups.model import (
@@ -18,6 +18,7 @@ from gitops_bg.core.groups.model import (
 )
 from gitops_bg.core.groups.record import DeletedVersion
 from gitops_bg.core.groups.reporting.events import GroupEvent
+from gitops_bg.core.groups.routes.taking import takes
 from gitops_bg.core.groups.world import GroupWorld, is_in_main, late_routes, member_name
 
 
@@ -59,17 +60,21 @@ def drop_removed(world: GroupWorld) -> GroupWorld:
 
 def drop_services(world: GroupWorld) -> GroupWorld:
     """Take out the services whose folder left main; of the active version, and of the one that a rollback leads to,
-    only those that ``removedServices`` names.
+    only those that ``removedServices`` names, and whose requests no other service is to answer.
 
     People clear folders of old versions away, in which services that still serve were deployed.
     """
-    stays, gone = [], list[Part]()
+    stays, gone, left = [], list[Part](), list[Endpoint]()
     for place in world.record.state.endpoints:
-        if is_in_main(place, world.desired) or not _may_leave(world, place):
+        if is_in_main(place, world.desired):
+            stays.append(place)
+        elif not _may_leave(world, place):
+            stays.append(place)
+            left.append(place)
+        elif _has_successor(world, place):
             stays.append(place)
         else:
             gone.append(place)
-    left = [each for each in stays if not is_in_main(each, world.desired)]
     if left and not any(world.rejected):
         world = replace(world, rejected=("ActiveServiceRemoved", _said_of(left)))
     state = replace(world.record.state, endpoints=tuple(stays))
@@ -97,6 +102,32 @@ def _may_leave(world: GroupWorld, part: Part) -> bool:
         return False
     stage = world.record.state.stage(part.version)
     return stage not in (VersionStage.ACTIVE, VersionStage.LEGACY) or part.service in world.spec.removed_services
+
+
+def _has_successor(world: GroupWorld, part: Part) -> bool:
+    """Whether another service is to answer requests of one that may leave: who answers a request changes by a promotion
+    (decision 106), so that it stays until then. A route that came into the active version is held back as long, and
+    waits for the next one; of the version that Git asks for, it comes with its promotion.
+    """
+    state, gateway = world.record.state, world.spec.gateway
+    active = state.only(VersionStage.ACTIVE)
+    if gateway is None or part.version != active:
+        return False
+    served = {(each.service, each.match) for each in state.routes if each.version == active}
+    own = [match for service, match in served if service == part.service]
+    return any(
+        takes(route.match, match, gateway.hosts)
+        for version in {active, world.wanted}
+        for service, folder in _services_in(world, version)
+        for route in folder.routes
+        for match in own
+        if service != part.service and route.allowed and not (version == active and (service, route.match) in served)
+    )
+
+
+def _services_in(world: GroupWorld, version: str) -> Iterable[tuple[str, DesiredService]]:
+    folder = world.desired.versions.get(version)
+    return folder.services.items() if folder is not None else ()
 
 
 def _named_no_more(world: GroupWorld) -> Iterator[Part]:

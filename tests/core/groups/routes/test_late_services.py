@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from datetime import timedelta
 
@@ -132,6 +133,80 @@ def test_a_path_may_be_closed_at_once() -> None:
     world.gone = {"basket-v1"}
     world.settle()
     assert world.ask("/cart/x") == DENIED
+
+
+# --- a service that leaves, and whose requests another one is to answer ---
+
+
+def leaving(active: str = "v1", **takes: str) -> World:
+    """One push: auth may leave, its folder is gone, and a service of a version has its path."""
+    world = store(active=active)
+    world.settle()
+    world.versions["v1"] = version("1b", cart="/cart /old", **(takes if active == "v1" else {}))
+    if active == "v2":
+        world.versions["v2"] = version("2b", **{"cart": "/cart /new", **takes})
+    world.removed = frozenset({"auth"})
+    world.trail.clear()
+    return world
+
+
+LEAVING = {
+    "a new service of the active version": leaving(login="/auth"),
+    "a new service with a narrower path": leaving(login="/auth/sso"),
+    "a service that the active version has": leaving(active="v2", cart="/cart /new /auth"),
+    "a new service, of one that was inherited": leaving(active="v2", login="/auth"),
+}
+
+
+@pytest.mark.parametrize("case", LEAVING)
+@pytest.mark.parametrize("ready", [True, False])
+def test_a_service_that_leaves_hands_its_requests_on_by_a_promotion_only(case: str, ready: bool) -> None:
+    """Found so: the other one had them at once, past every gate, also without pods."""
+    world = copy.deepcopy(LEAVING[case])
+    world.gone = set() if ready else {"login-v1", "login-v2"}
+    world.settle()
+    assert {answers["/auth", ""] for answers in world.trail if ("/auth", "") in answers} <= {"auth-v1"}
+    assert (world.ask("/auth"), world.services["auth"]) == ("auth-v1", "auth-v1")
+    assert "auth-v1 answers requests of /auth" in said(world, "PromotionRejected")
+    world.versions["v3"] = version("3", cart="/cart", login="/auth")
+    world.settle()
+    world.active, world.gone = "v3", set()
+    world.settle()
+    assert (world.ask("/auth"), "auth" in world.services, world.stages[-3:]) == ("login-v3", False, "v3A")
+
+
+@pytest.mark.parametrize("together", [True, False], ids=["in one push with it", "in a push before it"])
+def test_a_service_that_leaves_with_a_promotion_answers_until_requests_move(together: bool) -> None:
+    """Found so: nobody answered its requests while the promotion waited for its gates."""
+    world = store()
+    world.versions["v2"] = version(cart="/cart /new", login="/auth")
+    world.settle()
+    world.ill = {"login-v2"}
+    world.active = "v2"
+    if not together:
+        world.settle()
+    world.versions["v1"], world.removed = version("1b", cart="/cart /old"), frozenset({"auth"})
+    world.trail.clear()
+    world.settle()
+    assert (world.ask("/auth"), world.decide().phase, said(world, "PromotionRejected")) == (
+        "auth-v1",
+        Phase.WAITING,
+        "",
+    )
+    world.ill = set()
+    world.settle()
+    assert (world.stages, world.ask("/auth"), world.services) == (
+        "v1L v2A",
+        "login-v2",
+        {"cart": "cart-v2", "login": "login-v2"},
+    )
+    assert {answers["/auth", ""] for answers in world.trail if ("/auth", "") in answers} == {"auth-v1", "login-v2"}
+
+
+def test_a_service_whose_requests_nobody_else_is_to_answer_leaves_at_once() -> None:
+    world = leaving(login="/login")
+    world.settle()
+    assert (world.ask("/auth"), world.ask("/login"), "auth" in world.services) == (NOBODY, "login-v1", False)
 
 
 # --- a push into the folder of a version that has passed ---
