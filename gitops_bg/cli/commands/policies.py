@@ -103,7 +103,7 @@ def replay(
     Example: gitops-bg policies replay --since 90d --policies ./policies
     """
     place, output = at.place, Output(at.out)
-    with Session(at.git, None if at.git.cluster else at.kube, place, with_ledger=True) as session:
+    with Session(at.git, None if at.git.cluster else at.kube, place, with_ledger=True, note=output.note) as session:
         if policies and as_they_were:
             raise UsageError("--policies and --as-they-were say which policies to judge by: give one of them")
         given = () if as_they_were else _folder(policies)[0] if policies else _of_main(session)

@@ -26,6 +26,8 @@ class GroupRowJson(GroupStatus):
 
     namespace: str
     name: str
+    branch: str
+    """The branch that it follows; empty where the live object does not say."""
 
 
 @with_config(CLOSED)

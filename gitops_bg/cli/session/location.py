@@ -14,6 +14,7 @@ from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options.app_names import app_name
 from gitops_bg.cli.options.options import GitOptions
 from gitops_bg.cluster.api.client import Client
+from gitops_bg.cluster.api.errors import Forbidden, NoAccess, NotFound
 from gitops_bg.cluster.api.kinds import APPS, RELEASE_GROUPS, Kind, Object
 from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance
 from gitops_bg.core.errors import GitopsBgError
@@ -33,6 +34,8 @@ class About:
     namespace: str = ""
     if_branch: bool = False
     """Whether a branch that is named is a question, what if it were main, and contradicts nothing."""
+    follows: Allegiance = NOBODYS
+    """What they follow, where that is known already."""
 
 
 ALL = About()
@@ -61,6 +64,8 @@ class Location:
     """
     otherwise: str = ""
     """What is wrong where it does not have that commit; empty: the next location may be it."""
+    unasked: GitopsBgError | None = None
+    """Why nothing live could be asked, so that options and files alone say where this is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +86,12 @@ def locations(git: GitOptions, settings: GitOptions, client: Callable[[], Client
     ``git`` is what the user says now, ``settings`` the same with what a file says besides. Raises `UsageError` where
     options contradict what is live, or several places are possible.
     """
-    named, others = _followers(client, about)
+    try:
+        named, others = _followers(client, about)
+    except NotFound:  # no kind of ours, so no app either
+        named, others = [], []
+    except GitopsBgError as error:
+        return [Location(settings, unasked=error)]
     if named and about.if_branch and git.branch:
         found = _of_named(replace(git, branch=""), settings, named)
         return [replace(found, git=replace(found.git, branch=git.branch))]
@@ -91,16 +101,24 @@ def locations(git: GitOptions, settings: GitOptions, client: Callable[[], Client
 
 
 def _followers(client: Callable[[], Client], about: About) -> tuple[list[_Follower], list[_Follower]]:
-    """The live objects that were named, and, where none was or none is live, those beside them."""
+    """The live objects that were named, and, where none was or none is live, those beside them.
+
+    Raises the errors of the cluster.
+    """
+    named = [each for name in about.names for each in _called(client(), about, name)]
+    if named or not about.names:
+        return _saying(named), ([] if named else _saying(client().list(about.kind, about.namespace)))
+    spaces = {app_name(name)[0] or about.namespace for name in about.names}
+    near = [each for space in sorted(spaces) for each in client().list(about.kind, space)]
+    return [], _saying(near or _everywhere(client(), about.kind))
+
+
+def _everywhere(client: Client, kind: Kind) -> list[Object]:
+    """All live objects of a kind; none for who may see only some namespaces, which they have named."""
     try:
-        named = [each for name in about.names for each in _called(client(), about, name)]
-        if named or not about.names:
-            return _saying(named), ([] if named else _saying(client().list(about.kind, about.namespace)))
-        spaces = {app_name(name)[0] or about.namespace for name in about.names}
-        near = [each for space in sorted(spaces) for each in client().list(about.kind, space)]
-        return [], _saying(near or client().list(about.kind, ""))
-    except GitopsBgError:
-        return [], []
+        return client.list(kind, "")
+    except Forbidden:
+        return []
 
 
 def _called(client: Client, about: About, typed: str) -> list[Object]:
@@ -195,6 +213,36 @@ def _at(git: GitOptions, settings: GitOptions, follower: _Follower, *, demanded:
         if file is not None:
             raise UsageError(f"{follower.name} follows {url}; your {what} goes only where you say: --repo {url}")
     return Location(replace(there, repo=url), follows)
+
+
+def demand_named(location: Location, about: About) -> None:
+    """Refuse a place for a commit that is only assumed, where a cluster that could not be asked may say another one.
+
+    Where there is no cluster to ask, as in CI, it is assumed. Raises `UsageError`.
+    """
+    if location.unasked is None or location.git.branch or isinstance(location.unasked, NoAccess):
+        return
+    raise UsageError(
+        f"--branch: which branch {_asked_about(about)} follows could not be asked: {location.unasked}; nothing is "
+        "written on a branch that is only assumed: name it by --branch or in .gitops-bg.yaml, or name the cluster by "
+        "--context"
+    )
+
+
+def assumed(location: Location, about: About, branch: str, cluster: str) -> str:
+    """Say what is assumed of a place because nothing live could be asked; empty where nothing is."""
+    said = {"branch": (location.git.branch, branch), "cluster": (location.git.cluster, cluster)}
+    guessed = " and ".join(f"{what} {value}" for what, (given, value) in said.items() if not given)
+    if location.unasked is None or not guessed:
+        return ""
+    return (
+        f"what {_asked_about(about)} follows could not be asked: {location.unasked}; {guessed} assumed, as neither "
+        "options nor .gitops-bg.yaml say it"
+    )
+
+
+def _asked_about(about: About) -> str:
+    return ", ".join(about.names) or "the agent"
 
 
 def described(follows: Allegiance) -> str:

@@ -3,10 +3,11 @@
 It only reads; each verb does its own writing.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cached_property, partial
+from types import TracebackType
 
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.lineage import main_of, main_of_live
@@ -18,7 +19,7 @@ from gitops_bg.cli.errors import ObjectNotFound, UsageError
 from gitops_bg.cli.options.options import ClusterOptions, GitOptions, PlaceOptions
 from gitops_bg.cli.session.connect import open_repository
 from gitops_bg.cli.session.live_session import LiveSession
-from gitops_bg.cli.session.location import ALL, About, Location, locations
+from gitops_bg.cli.session.location import ALL, About, Location, assumed, demand_named, locations
 from gitops_bg.cli.session.refused_writes import as_the_agent_knows
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.api.remedies import no_namespace
@@ -36,8 +37,8 @@ from gitops_bg.spec.app.layout import APP_FILE
 class Session(LiveSession):
     """A context manager. ``author`` is the author of commits; verbs that only read need none.
 
-    What it is ``about`` says which repository, branch and ledger are meant; ``follows`` is that, where it is known
-    already.
+    What it is ``about`` says which repository, branch and ledger are meant. What is only assumed of that is a ``note``:
+    before a commit, else beside the result.
     """
 
     def __init__(
@@ -48,15 +49,25 @@ class Session(LiveSession):
         author: tuple[str, str] | None = None,
         *,
         about: About = ALL,
-        follows: Allegiance = NOBODYS,
         with_ledger: bool = False,
+        note: Callable[[str], None] = lambda _: None,
     ) -> None:
         super().__init__(kube, place)
         self._git = git
         self._author = author
         self._about = replace(about, namespace=self._place.namespace)
-        self._known_follows = follows
         self._with_ledger = with_ledger
+        self._note = note
+        self._assumed = ""
+        self._unasked: GitopsBgError | None = None
+        """The error of a cluster that could not be asked: who needs the cluster ends with it, and says no more."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        super().__exit__(kind, error, trace)
+        if self._assumed and type(error) is not type(self._unasked):
+            self._note(self._assumed)
 
     @cached_property
     def repository(self) -> Repository:
@@ -79,8 +90,8 @@ class Session(LiveSession):
     @cached_property
     def _locations(self) -> Sequence[Location]:
         assert self._git is not None
-        if self._known_follows.repository:
-            return [Location(self._git, self._known_follows)]
+        if self._about.follows.repository:
+            return [Location(self._git, self._about.follows)]
         git, kube = self._git, self._kube
         settings = with_said_once(git, kube)
         if kube is None:
@@ -89,13 +100,27 @@ class Session(LiveSession):
 
     @cached_property
     def _opened(self) -> tuple[Location, Repository]:
-        """The first location that has its witness, and its repository. Raises `UsageError` where none has."""
+        """The first location that has its witness, and its repository. Raises `UsageError` where none has, or where a
+        commit would be made at a place that is only assumed.
+        """
+        pushes = self._author is not None
         for location in self._locations:
+            if pushes:
+                demand_named(location, self._about)
             read = partial(self._read, location.witness)
-            repository = with_users_git(location.git, read, self._stack, pushes=self._author is not None)
+            repository = with_users_git(location.git, read, self._stack, pushes=pushes)
             if repository is not None:
+                self._tell(location, repository, now=pushes)
                 return location, repository
         raise UsageError(self._locations[0].otherwise)
+
+    def _tell(self, location: Location, repository: Repository, *, now: bool) -> None:
+        """Tell what is assumed of a place: ``now``, or beside the result, if there is one."""
+        settings = repository.settings
+        said = assumed(location, self._about, settings.branch, settings.cluster)
+        if said and now:
+            self._note(said)
+        self._assumed, self._unasked = "" if now else said, location.unasked
 
     def _read(self, witness: str, git: GitOptions) -> Repository | None:
         """Return the repository, fetched now; None where main lacks the witness of a location."""

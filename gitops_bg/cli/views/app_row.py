@@ -12,10 +12,12 @@ from gitops_bg.cli.options.durations import spoken
 from gitops_bg.cli.views.condition_meanings import drawn_together, json_of
 from gitops_bg.cli.views.listing import Column, Line, Listing
 from gitops_bg.cli.views.output import said
+from gitops_bg.core import names
 from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.meanings import demands
+from gitops_bg.repo.settings import MAIN
 from gitops_bg.spec.glance import GateGlance, Glance
 
 _STYLES = {
@@ -53,6 +55,8 @@ class Row:
     """What the active version is."""
     demands: tuple[Condition, ...] = ()
     """The conditions that demand an action of somebody."""
+    branch: str = ""
+    """The branch that is followed; empty where the live object does not say."""
 
     @property
     def app(self) -> AppKey:
@@ -85,7 +89,18 @@ def row_of(body: Mapping[str, Any]) -> Row:
         pull_request=status.pull_request,
         digest=active.digest,
         demands=tuple(demands(status.conditions)),
+        branch=branch_of(metadata),
     )
+
+
+def branch_of(metadata: Mapping[str, Any]) -> str:
+    """Return the branch that a live app or group follows; empty where an older release made it."""
+    return str((metadata.get("annotations") or {}).get(names.BRANCH, ""))
+
+
+def tells_branches(followed: Iterable[str]) -> bool:
+    """Return whether branches are worth a column: something follows another one than the default."""
+    return any(branch not in ("", MAIN) for branch in followed)
 
 
 def rows_of(bodies: Iterable[Mapping[str, Any]]) -> tuple[Row, ...]:
@@ -123,16 +138,23 @@ _COLUMNS = (
     Column("AGE", 4),
     Column("PROMOTION"),
 )
+_BESIDE_THE_NAME = 2
 
 
 def table_of(rows: Iterable[Row], now: datetime, *, wide: bool = False) -> Listing:
     """Return the rows as a table."""
-    return Listing(_COLUMNS, (Line(tuple(_cells(row, now))) for row in rows), wide=wide)
+    shown = tuple(rows)
+    columns, branches = list(_COLUMNS), tells_branches(row.branch for row in shown)
+    if branches:
+        columns.insert(_BESIDE_THE_NAME, Column("BRANCH"))
+    return Listing(columns, (Line(tuple(_cells(row, now, branches=branches))) for row in shown), wide=wide)
 
 
-def _cells(row: Row, now: datetime) -> Iterator[Text]:
+def _cells(row: Row, now: datetime, *, branches: bool) -> Iterator[Text]:
     yield said(row.namespace)
     yield said(row.name, "bold")
+    if branches:
+        yield said(row.branch or "-")
     yield said(row.phase, style_of(row.phase))
     yield said(f"v{row.version}" if row.version else "-")
     yield said(short(row.digest) if row.digest else "-")

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from rich.console import Group
 
-from gitops_bg.cli.views.app_row import style_of
+from gitops_bg.cli.views.app_row import style_of, tells_branches
 from gitops_bg.cli.views.app_view import AppView
 from gitops_bg.cli.views.condition_meanings import drawn
 from gitops_bg.cli.views.listing import Column, Line, Listing
@@ -45,6 +45,8 @@ def _facts(app_view: AppView) -> Iterator[tuple[str, str, str]]:
     """Yield what the header says: a title, the text, its style."""
     row = app_view.row
     yield "Name:", f"{row.namespace}/{row.name}", "bold"
+    if tells_branches((row.branch,)):
+        yield "Branch:", row.branch, ""
     yield "Phase:", f"{_sign(row.phase)} {row.phase}", style_of(row.phase)
     if row.message:
         yield "Message:", row.message, ""

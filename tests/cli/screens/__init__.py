@@ -114,6 +114,9 @@ def _replay() -> RenderableType:
 
 SCREENS: Mapping[str, Callable[[], RenderableType]] = {
     "apps": lambda: app_row.list_of((_WEB, _BAD, _SEARCH), NOW),
+    "apps-of-branches": lambda: app_row.list_of(
+        (replace(_WEB, branch="main"), replace(_SEARCH, branch="staging")), NOW
+    ),
     "apps-wide": lambda: app_row.list_of((_WEB, _SEARCH), NOW, wide=True),
     "tree": lambda: picture_of(SIGHT, NOW),
     "gates": lambda: gate_table(_GATES, NOW, indent=2),

@@ -10,11 +10,21 @@ import pytest
 
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options.options import GitOptions
-from gitops_bg.cli.session.location import ALL, About, Location, apps_named, group_named, locations
+from gitops_bg.cli.session.location import (
+    ALL,
+    About,
+    Location,
+    apps_named,
+    assumed,
+    demand_named,
+    group_named,
+    locations,
+)
 from gitops_bg.cluster.api.client import Client
+from gitops_bg.cluster.api.errors import Forbidden, KindMissing, NoAccess, NotFound
 from gitops_bg.cluster.api.kinds import Kind
 from gitops_bg.core import names
-from gitops_bg.core.errors import Transient
+from gitops_bg.core.errors import GitopsBgError, Transient
 
 SHOP = "git.example.com/shop/config"
 URL = f"https://{SHOP}.git"
@@ -22,17 +32,21 @@ Place = tuple[str, str, str] | None
 
 
 class Live:
-    """A cluster with objects that follow a repository, a cluster and a branch; None: one that an older release made."""
+    """A cluster with objects that follow a repository, a cluster and a branch; None: one that an older release made.
 
-    def __init__(self, **follows: Place) -> None:
+    With an error it says that when all of a kind are asked for: of one namespace only where that is no missing right.
+    """
+
+    def __init__(self, error: GitopsBgError | None = None, **follows: Place) -> None:
         self._bodies = {name.replace("__", "/"): _body(name, place) for name, place in follows.items()}
+        self._error = error
 
     def get(self, _: Kind, namespace: str, name: str) -> dict[str, Any] | None:
         return self._bodies.get(f"{namespace}/{name}")
 
     def list(self, _: Kind, namespace: str) -> list[dict[str, Any]]:
-        if not self._bodies:
-            raise Transient("it does not answer")
+        if self._error is not None and not (namespace and isinstance(self._error, Forbidden)):
+            raise self._error
         return [each for each in self._bodies.values() if namespace in ("", each["metadata"]["namespace"])]
 
 
@@ -139,11 +153,56 @@ def test_a_token_and_a_signature_are_not_sent_to_what_an_app_names() -> None:
             found(BOTH, apps_named("shop/web"), git)
 
 
-@pytest.mark.parametrize("live", [Live(), Live(shop__web=None)], ids=["it does not answer", "no app names one"])
-def test_where_the_cluster_does_not_know_the_options_count(live: Live) -> None:
+def test_where_no_app_names_a_place_the_options_count() -> None:
     settings = GitOptions(repo=URL, branch="next")
     for about in (ALL, apps_named("shop/web")):
-        assert found(live, about, settings=settings) == Location(settings)
+        assert found(Live(shop__web=None), about, settings=settings) == Location(settings)
+
+
+def test_a_cluster_that_does_not_know_the_kind_has_no_apps() -> None:
+    for missing in (KindMissing("it does not know BlueGreenDeployments"), NotFound("it has no such kind")):
+        assert found(Live(missing)) == Location(GitOptions())
+
+
+SILENT, NOBODY = Transient("list apps: it does not answer"), NoAccess("there is no kubeconfig")
+
+
+def test_where_the_cluster_cannot_be_asked_the_options_count_and_what_is_assumed_is_said() -> None:
+    for about in (ALL, apps_named("shop/web")):
+        location = found(Live(SILENT), about, settings=GitOptions(repo=URL, branch="next"))
+        assert (location.git.branch, location.unasked) == ("next", SILENT)
+    location = found(Live(SILENT), apps_named("shop/web"))
+    said = assumed(location, apps_named("shop/web"), "main", "prod")
+    assert said.startswith("what shop/web follows could not be asked: list apps: it does not answer; ")
+    assert "branch main and cluster prod assumed" in said
+    assert "what the agent follows" in assumed(location, ALL, "main", "prod")
+
+
+ASSUMED = {
+    "nothing was said": (GitOptions(), "branch main and cluster prod"),
+    "the branch was": (GitOptions(branch="main"), "; cluster prod assumed"),
+    "the cluster was": (GitOptions(cluster="prod"), "; branch main assumed"),
+    "both were": (GitOptions(branch="main", cluster="prod"), ""),
+}
+
+
+@pytest.mark.parametrize(("git", "said"), ASSUMED.values(), ids=ASSUMED)
+def test_what_somebody_said_is_not_assumed(git: GitOptions, said: str) -> None:
+    found_ = assumed(Location(git, unasked=SILENT), ALL, "main", "prod")
+    assert (said in found_) if said else not found_
+
+
+def test_no_commit_is_made_at_a_place_that_a_silent_cluster_may_contradict() -> None:
+    with pytest.raises(UsageError, match=r"--branch: which branch shop/web follows could not be asked: list apps"):
+        demand_named(Location(GitOptions(), unasked=SILENT), apps_named("shop/web"))
+    demand_named(Location(GitOptions(branch="main"), unasked=SILENT), ALL)
+    demand_named(Location(GitOptions(), unasked=NOBODY), ALL)
+    demand_named(Location(GitOptions()), ALL)
+
+
+def test_who_may_see_one_namespace_alone_is_told_of_no_others() -> None:
+    """A new app in it is at the place that options say; no other namespace is theirs to ask."""
+    assert found(Live(Forbidden("not all of them")), apps_named("empty/new")) == Location(GitOptions())
 
 
 def test_in_a_repository_of_another_name_each_place_is_looked_at_for_its_content() -> None:

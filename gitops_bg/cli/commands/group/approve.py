@@ -41,8 +41,8 @@ def approve(
     Example: gitops-bg group approve shop/store v2 -m 'checked with X-Version'
     """
     output, by = Output(at.out, dry_run=commit.person.dry_run), author(commit.person.author)
-    key = signing_key(at.git.signing_key)
-    with Session(replace(at.git, signing_key=key), at.kube, at.place, by, about=group_named(group)) as session:
+    git, about = replace(at.git, signing_key=signing_key(at.git.signing_key)), group_named(group)
+    with Session(git, at.kube, at.place, by, about=about, note=output.note) as session:
         named, repository = group_in_git(session, group, at.place.namespace), session.repository
         digest = _content(repository, named, version)
         repository.follow_approvals(True)

@@ -65,7 +65,7 @@ def delete(group: Group, version: Version, at: AppOptions, person: AuthorOptions
     Example: gitops-bg group delete shop/store v3
     """
     output, by = Output(at.out, dry_run=person.dry_run), author(person.author)
-    with Session(at.git, at.kube, at.place, by, about=group_named(group)) as session:
+    with Session(at.git, at.kube, at.place, by, about=group_named(group), note=output.note) as session:
         key, files, _ = _in_git(session, group)
         group_file, folder = f"{group_folder(key)}/{GROUP_FILE}", f"{group_folder(key)}/{version}/"
         still = partial(_not_active, version, group_file)
@@ -87,7 +87,7 @@ _Demand = Callable[[GroupKey, DesiredGroup, GroupRecord, str], None]
 
 def _activate(at: AppOptions, person: AuthorOptions, group: str, version: str, verb: str, demand: _Demand) -> int:
     output, by = Output(at.out, dry_run=person.dry_run), author(person.author)
-    with Session(at.git, at.kube, at.place, by, about=group_named(group)) as session:
+    with Session(at.git, at.kube, at.place, by, about=group_named(group), note=output.note) as session:
         key, _, config = _in_git(session, group)
         if config.desired.problems or config.desired.spec is None:
             raise InvalidInput(*config.desired.problems)

@@ -19,7 +19,7 @@ def diff(group: Group, at: AppOptions) -> int:
     Example: gitops-bg group diff shop/store
     """
     output = Output(at.out)
-    with Session(at.git, at.kube, at.place, about=group_named(group)) as session:
+    with Session(at.git, at.kube, at.place, about=group_named(group), note=output.note) as session:
         facts = group_facts(session, group_in_git(session, group, at.place.namespace))
         if facts.desired.spec is None or facts.desired.is_last_valid:
             raise InvalidInput(*facts.desired.problems)

@@ -26,7 +26,7 @@ def explain(
     Example: gitops-bg group explain shop/store
     """
     output = Output(at.out)
-    with Session(at.git, at.kube, at.place, about=group_named(group)) as session:
+    with Session(at.git, at.kube, at.place, about=group_named(group), note=output.note) as session:
         facts, now = group_facts(session, group_in_git(session, group, at.place.namespace)), session.now
         decision = with_heard_gates_of_group(facts.decide(now), facts)
         found = Explanation(facts.group, facts.desired, facts.observed, decision, now)

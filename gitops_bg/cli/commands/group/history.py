@@ -42,7 +42,7 @@ def history(
     """
     output = Output(at.out)
     kube = None if at.git.cluster else at.kube  # a ledger that is named is that of another cluster, or of none any more
-    with Session(at.git, kube, at.place, about=group_named(group), with_ledger=True) as session:
+    with Session(at.git, kube, at.place, about=group_named(group), with_ledger=True, note=output.note) as session:
         key, branch = _meant(session, group, at.place.namespace), session.repository.settings.state_branch
         rows = demanded(session.repository, key, session.repository.group_history(key, limit))
         tell_doubts(session.repository, output, key)

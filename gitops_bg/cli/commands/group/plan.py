@@ -46,8 +46,8 @@ def plan(
 
     Example: gitops-bg group plan shop/store v2
     """
-    output = Output(at.out)
-    with Session(at.git, at.kube, at.place, about=replace(group_named(group), if_branch=True)) as session:
+    output, about = Output(at.out), replace(group_named(group), if_branch=True)
+    with Session(at.git, at.kube, at.place, about=about, note=output.note) as session:
         facts = group_facts(session, group_in_git(session, group, at.place.namespace))
         asking = _asking_for(facts, version)
         found = _planned(asking, session.now, asked_for=version if asking is not facts else "")

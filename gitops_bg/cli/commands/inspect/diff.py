@@ -37,7 +37,7 @@ def diff(
     Example: gitops-bg diff shop/web --to v4
     """
     output = Output(at.out)
-    with Session(at.git, at.kube, at.place, about=apps_named(app)) as session:
+    with Session(at.git, at.kube, at.place, about=apps_named(app), note=output.note) as session:
         facts = session.facts(session.app(app))
         world = facts.world(session.now)
         active, number = world.active, number_named(to, world, session)

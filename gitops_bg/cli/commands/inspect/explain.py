@@ -71,7 +71,7 @@ def explain(
     Example: gitops-bg explain shop/web
     """
     output = Output(at.out)
-    with Session(at.git, at.kube, at.place, about=apps_named(app)) as session:
+    with Session(at.git, at.kube, at.place, about=apps_named(app), note=output.note) as session:
         facts, unread = _facts(session, session.app(app))
         if unread:
             output.note(f"main cannot be read from here, so this is what the cluster knows: {unread}")

@@ -13,7 +13,7 @@ from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.app_names import an_app
 from gitops_bg.cli.options.options import NAME, AppOptions
 from gitops_bg.cli.session.ledger_doubts import demanded, tell_doubts
-from gitops_bg.cli.session.location import apps_named
+from gitops_bg.cli.session.location import ALL, apps_named
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.listing import Column, Line, Listing
 from gitops_bg.cli.views.output import Output, said
@@ -74,7 +74,8 @@ def history(
         raise UsageError("which app? Name one, or ask for `gitops-bg history --overrides` of all")
     output = Output(at.out)
     kube = None if at.git.cluster else at.kube  # a ledger that is named is that of another cluster, or of none any more
-    with Session(at.git, kube, at.place, about=apps_named(*([app] if app else [])), with_ledger=True) as session:
+    about = apps_named(app) if app else ALL
+    with Session(at.git, kube, at.place, about=about, with_ledger=True, note=output.note) as session:
         repository, key = session.repository, session.app(app) if app else None
         branch = repository.settings.state_branch
         if overrides:

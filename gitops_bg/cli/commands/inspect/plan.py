@@ -5,7 +5,7 @@ Writes nothing to either.
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -119,10 +119,14 @@ class _Asked:
     by: LiveOptions
     apps: list[str]
 
+    @property
+    def output(self) -> Output:
+        return Output(self.at.out.ordinary)
+
     def session(self, git: GitOptions, follows: Allegiance = NOBODYS) -> Session:
         """Return a session for the repository that the options name, or with what it ``follows`` already."""
-        kube = None if self.by.observed else self.at.kube
-        return Session(git, kube, self.at.place, about=apps_named(*self.apps), follows=follows, with_ledger=True)
+        kube, about = None if self.by.observed else self.at.kube, replace(apps_named(*self.apps), follows=follows)
+        return Session(git, kube, self.at.place, about=about, with_ledger=True, note=self.output.note)
 
     def plan(self, session: Session) -> Plan:
         """Return the plan of the session's repository."""

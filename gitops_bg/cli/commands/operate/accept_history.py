@@ -31,7 +31,7 @@ def accept_history(
     Example: gitops-bg accept-history -m 'secrets were removed from the history'
     """
     output = Output(out, dry_run=by.person.dry_run)
-    with Session(git, kube, author=author(by.person.author)) as session:
+    with Session(git, kube, author=author(by.person.author), note=output.note) as session:
         sha = accepted or session.repository.head
         if not session.repository.contains(sha):
             raise CommandFailed(f"main does not contain {sha}; name a full commit id of the history to accept")

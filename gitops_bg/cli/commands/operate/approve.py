@@ -69,8 +69,8 @@ def approve(
     Example: gitops-bg approve shop/web -m 'checked on the preview'
     """
     output, by = Output(at.out, dry_run=commit.person.dry_run), author(commit.person.author)
-    key = signing_key(at.git.signing_key)
-    with Session(replace(at.git, signing_key=key), at.kube, at.place, by, about=apps_named(app)) as session:
+    git = replace(at.git, signing_key=signing_key(at.git.signing_key))
+    with Session(git, at.kube, at.place, by, about=apps_named(app), note=output.note) as session:
         named = session.app_in_git(app)
         choice = _chosen(named, _choices(session, named), one_name(to, digest, "--digest"))
         repository = session.repository

@@ -58,7 +58,7 @@ def freeze(at: AppOptions, person: AuthorOptions, how: FreezeOptions) -> None:
         raise UsageError(f"--until {_moment(how.until)} is over already")
     path = freeze_file(place.namespace)
     content = write_freeze(Freeze(place.namespace, now, how.until, how.reason))
-    with Session(at.git, at.kube, place, by) as session:
+    with Session(at.git, at.kube, place, by, note=output.note) as session:
         edits = _instead(session, place.namespace, content, None if how.force else now)
         commit = commit_change(session, output, Change(edits, f"Freeze {_scope(place.namespace)}", how.reason))
     end = f" until {_moment(how.until)}" if how.until else " until `gitops-bg unfreeze`"
@@ -74,7 +74,7 @@ def unfreeze(at: AppOptions, person: AuthorOptions) -> None:
     place = at.place
     output, by, now = Output(at.out, dry_run=person.dry_run), author(person.author), datetime.now(UTC)
     scope = _scope(place.namespace)
-    with Session(at.git, at.kube, place, by) as session:
+    with Session(at.git, at.kube, place, by, note=output.note) as session:
         written = _freezes(session, place.namespace)
         others = _others(session, place.namespace, frozenset(written), now)
         if not written:

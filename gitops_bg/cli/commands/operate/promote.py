@@ -90,7 +90,7 @@ def promote(
     by = author(commit.person.author)
     who = f"{by[0]} <{by[1]}>"
     git = replace(at.git, signing_key=signing_key(at.git.signing_key)) if glass.sign else at.git
-    with Session(git, at.kube, at.place, by, about=apps_named(app), with_ledger=True) as session:
+    with Session(git, at.kube, at.place, by, about=apps_named(app), with_ledger=True, note=output.note) as session:
         facts = session.facts(session.app(app))
         world = facts.world(session.now)
         asked = OperatorCommand.PROMOTE_FULL if what.full else OperatorCommand.PROMOTE if _is_paused(world) else None

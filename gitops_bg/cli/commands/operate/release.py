@@ -42,7 +42,7 @@ def release(
     Example: gitops-bg release shop/orders
     """
     output = Output(at.out, dry_run=person.dry_run)
-    with Session(at.git, at.kube, at.place, author(person.author), about=apps_named(app)) as session:
+    with Session(at.git, at.kube, at.place, author(person.author), about=apps_named(app), note=output.note) as session:
         key = session.app_in_git(app)
         spec = session.facts(key).spec
         name = deployment or _adopted_from(key, spec)

@@ -32,7 +32,8 @@ def restart(
     output = Output(at.out, dry_run=commit.person.dry_run)
     moment = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=delay)
     when = f" in {spoken(delay)}" if delay else ""
-    with Session(at.git, at.kube, at.place, author(commit.person.author), about=apps_named(*apps)) as session:
+    by = author(commit.person.author)
+    with Session(at.git, at.kube, at.place, by, about=apps_named(*apps), note=output.note) as session:
         edits = {key: _restarting(session.app_file(key), moment) for key in session.apps_in_git(apps)}
         made = commit_to_apps(session, output, edits, f"restart{when}", commit.message)
     output.each(

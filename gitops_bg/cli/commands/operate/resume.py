@@ -21,7 +21,7 @@ def resume(apps: Apps, at: AppOptions, commit: CommitOptions) -> None:
     """
     output = Output(at.out, dry_run=commit.person.dry_run)
     by = author(commit.person.author)
-    with Session(at.git, at.kube, at.place, by, about=apps_named(*apps)) as session:
+    with Session(at.git, at.kube, at.place, by, about=apps_named(*apps), note=output.note) as session:
         keys = session.apps_in_git(apps)
         lifted = {key: _lifting(session.facts(key), f"{by[0]} <{by[1]}>", session) for key in keys}
         edits = {key: _resuming(session.app_file(key), lifted[key]) for key in keys}

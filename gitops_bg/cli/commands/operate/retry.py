@@ -23,7 +23,7 @@ def retry(apps: Apps, at: AppOptions, commit: CommitOptions) -> None:
     """
     output = Output(at.out, dry_run=commit.person.dry_run)
     by = author(commit.person.author)
-    with Session(at.git, at.kube, at.place, by, about=apps_named(*apps)) as session:
+    with Session(at.git, at.kube, at.place, by, about=apps_named(*apps), note=output.note) as session:
         asked = {key: _asked(session, key, f"{by[0]} <{by[1]}>") for key in session.apps_in_git(apps)}
         edits = {key: _retrying(session.app_file(key), request) for key, (request, _) in asked.items()}
         what = ", ".join(dict.fromkeys(shown for _, shown in asked.values()))

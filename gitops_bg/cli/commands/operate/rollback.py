@@ -88,7 +88,7 @@ def rollback(
             key = session.app(app)
         return _offline(at.kube, key, asked, who(commit.person.author), output)
     by = author(commit.person.author)
-    with Session(at.git, at.kube, at.place, by, about=apps_named(app), with_ledger=True) as session:
+    with Session(at.git, at.kube, at.place, by, about=apps_named(app), with_ledger=True, note=output.note) as session:
         asked = replace(asked, by="{} <{}>".format(*by))
         return _through_git(session, at.kube, session.app(app), asked, output)
 

@@ -28,8 +28,8 @@ def set_image(
     Example: gitops-bg set-image shop/web web=registry.example.com/shop/web:1.4.2
     """
     wanted = dict(map(_pair, images))
-    output = Output(at.out, dry_run=by.person.dry_run)
-    with Session(at.git, at.kube, at.place, author(by.person.author), about=apps_named(app)) as session:
+    output, person = Output(at.out, dry_run=by.person.dry_run), author(by.person.author)
+    with Session(at.git, at.kube, at.place, person, about=apps_named(app), note=output.note) as session:
         key = session.app_in_git(app)
         filename, places = target_file(session.repository, key), session.repository.places
 

@@ -59,7 +59,7 @@ def suspend(apps: Apps, at: AppOptions, person: AuthorOptions, how: SuspendOptio
     output = Output(at.out, dry_run=person.dry_run)
     by = author(person.author)
     suspension = Suspension(how.reason, f"{by[0]} <{by[1]}>", how.until)
-    with Session(at.git, at.kube, at.place, by, about=apps_named(*apps)) as session:
+    with Session(at.git, at.kube, at.place, by, about=apps_named(*apps), note=output.note) as session:
         edits = {key: _suspending(key, session, suspension, force=how.force) for key in session.apps_in_git(apps)}
         made = commit_to_apps(session, output, edits, "suspend", how.reason)
     output.each(

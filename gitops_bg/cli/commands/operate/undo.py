@@ -45,7 +45,7 @@ def undo(
     """
     output, named = Output(at.out, dry_run=commit.person.dry_run), one_name(to, to_version, "--to-version")
     by = author(commit.person.author)
-    with Session(at.git, at.kube, at.place, by, about=apps_named(app)) as session:
+    with Session(at.git, at.kube, at.place, by, about=apps_named(app), note=output.note) as session:
         key = session.app_in_git(app)
         facts = session.facts(key)
         world = facts.world(session.now)

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Group
 from rich.text import Text
 
-from gitops_bg.cli.views.app_row import style_of
+from gitops_bg.cli.views.app_row import branch_of, style_of, tells_branches
 from gitops_bg.cli.views.listing import Column, Line, Listing
 from gitops_bg.cli.views.output import said
 from gitops_bg.cluster.api.kinds import Object
@@ -23,16 +23,24 @@ class GroupRow:
     group: GroupKey
     status: GroupStatus
     """Without the agent's record."""
+    branch: str = ""
+    """The branch that is followed; empty where the live object does not say."""
 
     def json(self) -> dict[str, Any]:
         """Return the group for programs."""
-        return {"namespace": self.group.namespace, "name": self.group.name, **self.status.stored()}
+        return {
+            "namespace": self.group.namespace,
+            "name": self.group.name,
+            "branch": self.branch,
+            **self.status.stored(),
+        }
 
 
 def row_of(body: Object) -> GroupRow:
     """Return the row of a live ReleaseGroup."""
     status = GroupStatus.read(body.get("status")).model_copy(update={"record": None})
-    return GroupRow(GroupKey(body["metadata"]["namespace"], body["metadata"]["name"]), status)
+    metadata = body["metadata"]
+    return GroupRow(GroupKey(metadata["namespace"], metadata["name"]), status, branch_of(metadata))
 
 
 _COLUMNS = (
@@ -47,12 +55,16 @@ _COLUMNS = (
 
 def list_of(rows: Iterable[GroupRow], _now: datetime, *, wide: bool = False) -> Listing:
     """Return groups as a table."""
-    return Listing(_COLUMNS, map(_line, rows), wide=wide)
+    shown = tuple(rows)
+    columns, branches = list(_COLUMNS), tells_branches(row.branch for row in shown)
+    if branches:
+        columns.insert(1, Column("BRANCH"))
+    return Listing(columns, (_line(row, branches=branches) for row in shown), wide=wide)
 
 
-def _line(row: GroupRow) -> Line:
-    status = row.status
-    cells = (row.group, status.active or "-", status.legacy or "-", _candidates(row) or "-")
+def _line(row: GroupRow, *, branches: bool) -> Line:
+    status, followed = row.status, ((row.branch or "-",) if branches else ())
+    cells = (row.group, *followed, status.active or "-", status.legacy or "-", _candidates(row) or "-")
     phase = said(status.phase or "-", style_of(status.phase or ""))
     return Line((*map(said, cells), phase, said(status.message or "-")))
 

@@ -12,7 +12,7 @@ import pytest
 from tests.integration.cli.conftest import Cli
 from tests.support.cluster.clusters import SandboxCluster
 from tests.support.git.remote import GitRemote
-from tests.support.scenario import App, Scenario, scenario
+from tests.support.scenario import Scenario, scenario
 
 
 class Environments:
@@ -65,6 +65,16 @@ def test_reading_verbs_answer_from_the_branch_of_the_app(cli: Cli, both: Environ
         assert cli.json("plan", name)["commit"] == clone.head(branch)
         assert cli.json("history", name)["ledger"] == f"gitops-bg/state/{ledger}"
         assert cli.json("diff", name)["differences"] == []
+
+
+def test_get_shows_the_branch_where_something_follows_another_than_main(cli: Cli, both: Environments) -> None:
+    title, *rows = (line.split() for line in cli("get").splitlines()[:3])
+    assert title[:3] == ["NAMESPACE", "NAME", "BRANCH"]
+    assert {row[0]: row[2] for row in rows} == {both.web.key.namespace: "main", both.staging.namespace: "staging"}
+    assert "BRANCH" not in cli("get", "-n", both.web.key.namespace)
+    assert "Branch:    staging" in cli("get", str(both.staged.key))
+    assert "Branch:" not in cli("get", str(both.web.key))
+    assert {each["branch"] for each in cli.json("get")["apps"]} == {"main", "staging"}
 
 
 def test_verbs_that_commit_do_so_on_the_branch_of_the_app(cli: Cli, both: Environments, clone: GitRemote) -> None:
@@ -160,16 +170,3 @@ def test_a_repository_of_another_name_is_known_by_its_content(world: Scenario, c
         assert "Healthy" in cli(*arguments), arguments
     (planned,) = cli.json("plan")["apps"]
     assert (planned["phase"], planned["actions"]) == ("Healthy", [])
-
-
-def test_without_a_cluster_the_options_count(world: Scenario, cli: Cli, app_in_git: App) -> None:
-    cli.env["GITOPS_BG_KUBECONFIG"] = "/nowhere"
-    cli("set-image", str(app_in_git.key), "web=registry.example/web:v2")
-    assert "web:v2" in world.remote.show("main", f"{app_in_git.folder}/target.yaml")
-
-
-@pytest.fixture
-def app_in_git(world: Scenario) -> App:
-    app = world.app()
-    app.add("v1")
-    return app
