@@ -217,9 +217,9 @@ def test_an_approval_by_signature_needs_git_alone_and_is_taken_back(cli: Cli, we
     cli.env["GITOPS_BG_KUBECONFIG"] = str(tmp_path / "no cluster")
     refused = cli(*approve, str(other.private), code=1)
     assert "the key that signed it is not in policies/allowed_signers" in refused
-    told = cli(*approve, str(key.private), "-m", "checked on the preview")
+    told = cli.run(*approve, str(key.private), "-m", "checked on the preview").stdout
     demand_as_shown(PAGE, "gitops-bg approve shop/web -m 'checked on the preview'", told, shop_web=web.key)
-    told = cli(*approve, str(key.private), "--withdraw")
+    told = cli.run(*approve, str(key.private), "--withdraw").stdout
     demand_as_shown(PAGE, "gitops-bg approve shop/web --withdraw", told, shop_web=web.key)
     web.merge_promotion("v2")
     web.wait(lambda: any("grace took the approval back" in each for each in gates(web)), "it was taken back")
