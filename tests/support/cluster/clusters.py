@@ -189,13 +189,22 @@ class ControlPlaneCluster(TestCluster):
 
     @classmethod
     @contextmanager
-    def run(cls, binaries: Path, folder: Path, servers: PodServers | None = None) -> Iterator[Self]:
-        """Start everything (about four seconds), and stop it at the end; ``servers`` answer for the pods."""
-        running = ControlPlane(binaries, folder)
+    def run(
+        cls, binaries: Path, folder: Path, servers: PodServers | None = None, *, with_gates: bool = True
+    ) -> Iterator[Self]:
+        """Start everything (about four seconds), and stop it at the end; ``servers`` answer for the pods. Without gates
+        an old release has those features only that it is shipped with.
+        """
+        running = ControlPlane(binaries, folder, with_gates=with_gates)
         with running as control_plane, Kubelet(control_plane.kubeconfig, servers=servers) as kubelet:
             cluster = cls(control_plane, kubelet, folder)
             with contextlib.closing(cluster):
                 yield cluster
+
+    @functools.cached_property
+    def minor(self) -> int:
+        """The release of Kubernetes: 20 of 1.20."""
+        return int(self.get("/version")["minor"].rstrip("+"))
 
     def forget(self, namespace: str) -> None:
         """Delete what controllers, kubelet and agents work on. The namespace stays: its end costs three times as much.

@@ -87,8 +87,9 @@ def release(binaries: Path) -> tuple[int, int]:
 class ControlPlane:
     """One control plane on free ports of the loopback, its files in `folder`. Use as a context manager."""
 
-    def __init__(self, binaries: Path, folder: Path) -> None:
+    def __init__(self, binaries: Path, folder: Path, *, with_gates: bool = True) -> None:
         self._binaries = binaries
+        self._gates = [_FEATURES] if with_gates and release(binaries) < (1, 21) else []
         self._folder = folder
         self._processes: list[subprocess.Popen[bytes]] = []
         self._token = secrets.token_hex(16)
@@ -221,7 +222,7 @@ class ControlPlane:
             "--enable-priority-and-fairness=false",
             "--max-requests-inflight=0",
             "--max-mutating-requests-inflight=0",
-            *([_FEATURES] if self._is_old else []),
+            *self._gates,
         )
 
     def _run_controller_manager(self) -> None:
@@ -241,7 +242,7 @@ class ControlPlane:
             "--concurrent-replicaset-syncs=20",
             "--concurrent-service-endpoint-syncs=20",
             "--horizontal-pod-autoscaler-sync-period=1s",
-            *([_FEATURES] if self._is_old else []),
+            *self._gates,
         )
 
     def _run(self, name: str, *options: str) -> None:

@@ -71,13 +71,22 @@ class RawApi:
         self, method: str, path: str, body: Any = None, *, content_type: str = JSON, **query: str
     ) -> tuple[int, Json]:
         """Send one request; returns the HTTP code and the decoded body, whatever they are. Bytes go as they are."""
-        response = self._pool.request(
+        response = self._send(method, path, body, content_type, query)
+        return response.status, decoded(response.data)
+
+    def warning(self, method: str, path: str, body: Json, **query: str) -> str:
+        """Send one request; returns what the server warns of, for people; empty: of nothing."""
+        return str(self._send(method, path, body, JSON, query).headers.get("Warning", ""))
+
+    def _send(
+        self, method: str, path: str, body: Any, content_type: str, query: Mapping[str, str]
+    ) -> urllib3.BaseHTTPResponse:
+        return self._pool.request(
             method,
             self.url + target_of(path, query),
             body=body if body is None or isinstance(body, bytes) else json.dumps(body),
             headers={**self._headers, "Content-Type": content_type},
         )
-        return response.status, decoded(response.data)
 
     def ask(self, method: str, path: str, body: Any = None, *, content_type: str = JSON, **query: str) -> Json:
         """Like `request`, but anything but success is an ApiError."""

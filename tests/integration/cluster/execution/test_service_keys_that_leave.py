@@ -78,9 +78,7 @@ def anew(scene: Scene, body: Json) -> Json:
 
 
 def minor(cluster: TestCluster) -> int:
-    if not isinstance(cluster, ControlPlaneCluster):
-        return 20
-    return int(cluster.get("/version")["minor"].rstrip("+"))
+    return cluster.minor if isinstance(cluster, ControlPlaneCluster) else 20
 
 
 @pytest.fixture(params=["at once", "after traffic moved"])
