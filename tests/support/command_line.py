@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import typer
 from typer.testing import CliRunner, Result
 
+from gitops_bg.cli.lazy_commands import LazyCommand
 from gitops_bg.cli.main import app as command_line
 from tests.support import printed
 from tests.support.git.remote import GitRemote
 
 AUTHOR = "Grace Hopper <grace@example.com>"
+
+
+def all_verbs() -> Iterator[tuple[str, frozenset[str]]]:
+    """Every verb of the command line, as its parser has it, with its options; those of groups of verbs as well."""
+    top: Any = typer.main.get_command(command_line)
+    yield from _below(top, "")
+
+
+def _below(command: Any, named: str) -> Iterator[tuple[str, frozenset[str]]]:
+    for name in command.list_commands(typer.Context(command)):
+        verb = command.get_command(typer.Context(command), name)
+        if hasattr(verb, "list_commands"):
+            yield from _below(verb, f"{named}{name} ")
+        else:
+            loaded = verb.loaded() if isinstance(verb, LazyCommand) else verb
+            yield f"{named}{name}", frozenset(option for each in loaded.params for option in each.opts)
 
 
 class Cli:

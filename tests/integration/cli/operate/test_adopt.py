@@ -238,6 +238,9 @@ def test_a_live_app_is_given_back_and_adopted_anew_by_a_revert(
     app = world.app("orders")
     app.wait(lambda: app.condition("Adopting")["reason"] == "Adopted", "the app is adopted")
 
+    before = world.remote.head()
+    assert "+  release:" in either_cli("release", f"{world.namespace}/orders", "--dry-run")
+    assert world.remote.head() == before
     said = either_cli.json("release", f"{world.namespace}/orders", "--reason", "back for now")
     assert (said["deployment"], said["changed"]) == ("orders", True)
     world.wake()

@@ -343,6 +343,8 @@ def test_accept_history_lets_promotions_go_on(cli: Cli, web: App, settings: str 
     web.wait(lambda: web.condition("HistoryRewritten")["status"] == "True", "the condition says so")
     assert "gitops-bg accept-history" in cli("explain", str(web.key))
     head = remote.head()
+    assert "would commit to main: accept the history" in cli("accept-history", "-m", "a typo", "--dry-run")
+    assert remote.head() == head
     assert cli.json("accept-history", "-m", "a typo")["accepted"] == head
     assert remote.show("main", "gitops-bg.yaml") == f"{settings or BARE}historyGeneration: 1\n"
     web.scenario.wake()

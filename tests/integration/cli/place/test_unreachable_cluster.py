@@ -9,6 +9,7 @@ import pytest
 
 from tests.integration.cli.conftest import Cli
 from tests.support.cluster.control_plane import free_ports
+from tests.support.command_line import all_verbs
 from tests.support.scenario import App, Scenario
 
 
@@ -47,32 +48,42 @@ def silent(cli: Cli, tmp_path: Path) -> None:
     cli.env["GITOPS_BG_KUBECONFIG"] = str(kubeconfig)
 
 
+ABOUT_ALL = {"freeze": ("-r", "incident"), "unfreeze": (), "accept-history": ()}
 COMMITS = {
-    "set-image": ("web=registry.example/web:v2",),
-    "promote": (),
-    "rollback": (),
-    "undo": ("--to", "1"),
-    "suspend": (),
-    "resume": (),
-    "retry": (),
-    "restart": (),
-    "release": (),
-    "freeze": ("-r", "incident"),
-    "unfreeze": (),
-    "accept-history": (),
+    "set-image": ("IT", "web=registry.example/web:v2"),
+    "approve": ("IT", "--signing-key", "KEY"),
+    "promote": ("IT",),
+    "rollback": ("IT",),
+    "undo": ("IT", "--to", "1"),
+    "suspend": ("IT",),
+    "pause": ("IT",),
+    "resume": ("IT",),
+    "retry": ("IT",),
+    "restart": ("IT",),
+    "release": ("IT",),
+    "group promote": ("IT", "v2"),
+    "group rollback": ("IT", "v1"),
+    "group delete": ("IT", "v2"),
+    "group approve": ("IT", "v2", "--signing-key", "KEY"),
+    **ABOUT_ALL,
 }
-"""Verbs that commit, with what they need beside the app; the last three are about all apps."""
+"""Verbs that commit, with what they need."""
+
+
+def test_every_verb_that_commits_is_tried() -> None:
+    assert {verb for verb, options in all_verbs() if {"--author", "--branch"} <= options} == COMMITS.keys()
 
 
 @pytest.mark.usefixtures("silent")
 @pytest.mark.parametrize("verb", COMMITS)
 def test_no_verb_commits_to_a_branch_that_a_silent_cluster_may_contradict(
-    verb: str, world: Scenario, cli: Cli, app_in_git: App
+    verb: str, world: Scenario, cli: Cli, app_in_git: App, tmp_path: Path
 ) -> None:
-    about = () if verb in ("freeze", "unfreeze", "accept-history") else (str(app_in_git.key),)
+    meant = {"IT": str(app_in_git.key), "KEY": str(tmp_path / "key")}
     before = world.remote.run("for-each-ref", cwd=world.remote.bare)
-    said = cli(verb, *about, *COMMITS[verb], code=2)
-    assert f"--branch: which branch {about[0] if about else 'the agent'} follows could not be asked: " in said
+    said = cli(*verb.split(), *(meant.get(each, each) for each in COMMITS[verb]), code=2)
+    about = "the agent" if verb in ABOUT_ALL else app_in_git.key
+    assert f"--branch: which branch {about} follows could not be asked: " in said
     assert "name it by --branch or in .gitops-bg.yaml" in said
     assert world.remote.run("for-each-ref", cwd=world.remote.bare) == before
 
