@@ -31,6 +31,7 @@ from gitops_bg.cluster.observation.last_status import LastStatus
 from gitops_bg.cluster.observation.observe import Sources, gather, observe
 from gitops_bg.cluster.observation.on_demand.deployments import deployment_view
 from gitops_bg.cluster.observation.on_demand.foreign_services import ForeignServices
+from gitops_bg.cluster.observation.on_demand.left_manifests import left_manifests
 from gitops_bg.cluster.observation.on_demand.pods import Pods
 from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance, app_owner_of
 from gitops_bg.cluster.observation.reader import LiveReader, Reader, WriteThrough
@@ -56,6 +57,7 @@ from gitops_bg.core.model.analysis.runs import MeasurementRequest, MeasurementRe
 from gitops_bg.core.model.change_set import ActionResult
 from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.decision import Decision
+from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.observed import Observed, Request
 from gitops_bg.core.model.record import Record
@@ -312,6 +314,13 @@ class Cluster:
         asks why pods are late.
         """
         return observe(app, gather(self._sources, app, config, record, now), config, record, self._settled, self._us)
+
+    def left_manifests(self, config: AppConfig) -> tuple[Problem, ...]:
+        """A problem for each active Service that is live as a manifest said it which is in the folder no more."""
+        app, workloads = config.app, self._sources.workloads
+        return left_manifests(
+            config, lambda name: self._reader.service(app.namespace, name), lambda: workloads.current(app).snapshots()
+        )
 
     def secret(self, namespace: str, name: str) -> Mapping[str, bytes]:
         """The present data of a Secret, never cached. Raises `NotFound` where there is none."""

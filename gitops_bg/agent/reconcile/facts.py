@@ -14,7 +14,7 @@ from gitops_bg.core.checks.rival_routes import with_formers
 from gitops_bg.core.engine import decide
 from gitops_bg.core.groups.members import MemberState
 from gitops_bg.core.model.decision import Decision
-from gitops_bg.core.model.desired import Desired
+from gitops_bg.core.model.desired import Desired, Problem
 from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.http_routes import RivalRoute
 from gitops_bg.core.model.observed import Observed
@@ -82,6 +82,8 @@ class Live:
     """The pull request that its status names."""
     formers: tuple[str, ...] = ()
     """The names that the app had before the one that its file says (``Adoption.formers``)."""
+    left: tuple[Problem, ...] = ()
+    """The active Services that no file of the folder describes any more (`Cluster.left_manifests`)."""
 
     @classmethod
     def nothing(cls) -> "Live":
@@ -96,10 +98,17 @@ def look(
     seen = cluster.seen(app)
     manifest, record = seen.manifest, noted(app, seen.record)
     config = _config(catalog, reading, app, manifest, record, counts=True)
+    left = cluster.left_manifests(config) if config is not None else ()
+    config = _without_left(config, left) if config is not None else None
     formers = former_names(cluster, reading, config) if config else ()
     observed = cluster.observe(app, _knowing(config, formers, reading), record, now) if config else Observed()
     observed = replace(observed, rivals=_with_formers(cluster, reading, app, observed.rivals))
-    return Live(manifest, record, observed, seen.version, seen.pull, formers)
+    return Live(manifest, record, observed, seen.version, seen.pull, formers, left)
+
+
+def _without_left(config: AppConfig, left: tuple[Problem, ...]) -> AppConfig:
+    """The description in which nothing is known of Services whose manifests left: they stay as they are."""
+    return replace(config, problems=(*config.problems, *left), whole=False) if left else config
 
 
 def _with_formers(
@@ -151,7 +160,9 @@ def facts_of(catalog: Catalog, reading: Reading, app: AppKey, live: Live) -> Fac
     """Combine main and the live state; None for an app that neither of them describes."""
     knowledge = catalog.relation(reading, app, live.record)
     config = _config(catalog, reading, app, live.manifest, live.record, counts=knowledge.counts)
-    config = _knowing(config, live.formers, reading if knowledge.counts else None) if config is not None else None
+    if config is not None:
+        config = _knowing(config, live.formers, reading if knowledge.counts else None)
+        config = _without_left(config, live.left)
     if config is None or config.spec is None:
         return None
     desired = catalog.desired(reading, app, config, live.record, knowledge)
