@@ -30,8 +30,7 @@ def succeed(world: GroupWorld) -> GroupWorld:
     if former is None or former.unreadable:
         return world
     key = GroupKey(world.key.namespace, former.name)
-    live = (each.route for each in former.routes.values() if each.route is not None and not each.foreign)
-    gateway = former.record.gateway or attached_at(key, live, world.spec.gateway)
+    gateway = former.record.gateway or attached_at(key, former.routes.values(), world.spec.gateway)
     was = former.record
     record = GroupRecord(
         state=was.state,

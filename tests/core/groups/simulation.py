@@ -193,7 +193,7 @@ class World:
                 born=f"{self.ages.get(name, 0):06}",
                 answered=self.accepts is not None and not self.away.issuperset(self.routes[name].parents),
             )
-            for name in self.routes
+            for name in sorted(self.routes)  # as the API server lists them
         }
         services = {
             name: StableService("" if self.mute else member, self._foreign(name), member)

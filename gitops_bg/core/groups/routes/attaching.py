@@ -10,7 +10,7 @@ A promotion or rollback goes first: nothing that a Gateway has not taken is in i
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -35,8 +35,7 @@ def attach(world: GroupWorld) -> GroupWorld:
     """Bring what carries traffic to where group.yaml says, one step further. World in, world out."""
     if not world.observed.has_gateway_api:
         return world
-    live = (each.route for each in _own(world).values() if each.route is not None)
-    carries = world.record.gateway or attached_at(world.key, live, world.spec.gateway)
+    carries = world.record.gateway or attached_at(world.key, world.observed.routes.values(), world.spec.gateway)
     world = world.with_record(gateway=carries)
     if _moves_otherwise(world) or is_suspended(world):
         return world.with_record(gateway=carries or world.spec.gateway, reattachment=None)
@@ -158,21 +157,41 @@ def _salted(group: GroupKey, gateway: GroupGateway) -> str:
 # --- what is live without a record of it ---
 
 
-def attached_at(group: GroupKey, routes: Iterable[HttpRoute], said: GroupGateway | None) -> GroupGateway | None:
+def attached_at(group: GroupKey, routes: Iterable[LiveRoute], said: GroupGateway | None) -> GroupGateway | None:
     """Where live routes of a group are attached, whose record does not say it; None where there are none.
 
-    Where group.yaml's are there beside others, those others carry traffic. Routes of their own hosts are beside those
-    of the group's, so that the hosts are those of the most routes.
+    Where group.yaml's are there beside others, those others carry traffic; else the older ones of two sets do, as no
+    set is written beside another one before that is there.
     """
-    live, said = list(routes), said or GroupGateway(())
+    own = [(each.born, each.route) for each in routes if each.route is not None and not each.foreign]
+    live = sorted(own, key=lambda each: each[0])
     if not live:
         return None
-    new = _salted(group, said)
-    former = [each for each in live if not each.name.startswith(new)] or live
-    parents = Counter(each.parents for each in former).most_common(1)[0][0]
-    hosts = [each.hosts for each in former if each.parents == parents]
-    plain = [each.hosts for each in former if each.name == names.fit(group.name)]
-    chosen = said.hosts if said.hosts in hosts else Counter(hosts).most_common(1)[0][0]
-    found = replace(said, parents=parents, hosts=next(iter(plain), chosen))
-    base = _salted(group, found)
-    return replace(found, base=base) if any(each.name.startswith(base) for each in former) else found
+    wanted, sets = said or GroupGateway(()), _by_base(group, [route for _, route in live])
+    beside = _salted(group, wanted)
+    base = next((each for each in sets if each != beside), beside)
+    return replace(wanted, parents=sets[base][0].parents, hosts=_hosts_of(group, base, sets[base], wanted), base=base)
+
+
+def _by_base(group: GroupKey, routes: Sequence[HttpRoute]) -> dict[str, list[HttpRoute]]:
+    """The routes by what their names begin with, in the order of the first of each; by the empty text those whose names
+    begin as that of the group.
+    """
+    bases = {_salted(group, GroupGateway(each.parents, each.hosts)) for each in routes}
+    found: dict[str, list[HttpRoute]] = {}
+    for route in routes:
+        base = next((each for each in bases if route.name.startswith(each)), "")
+        found.setdefault(base, []).append(route)
+    return found
+
+
+def _hosts_of(group: GroupKey, base: str, routes: Sequence[HttpRoute], said: GroupGateway) -> tuple[str, ...]:
+    """The hosts of a group, told from its routes: those of their own hosts are beside those of the group's, so that it
+    is what their names say, or the most of them.
+    """
+    hosts = [each.hosts for each in routes]
+    for each in routes:
+        is_plain = not base and each.name == names.fit(group.name)
+        if is_plain or (base and _salted(group, GroupGateway(each.parents, each.hosts)) == base):
+            return each.hosts
+    return said.hosts if said.hosts in hosts else Counter(hosts).most_common(1)[0][0]
