@@ -96,6 +96,11 @@ PEOPLE: list[tuple[tuple[Any, ...], str]] = [
         f"{AGENT} cannot impersonate serviceaccounts in namespace shop: kubectl -n shop create rolebinding "
         "gitops-bg-impersonator --clusterrole=gitops-bg-impersonator --serviceaccount=gitops-bg:gitops-bg",
     ),
+    (
+        (AGENT, "impersonate-on:serviceaccount:get", "replicasets", "apps"),
+        f"{AGENT} cannot impersonate serviceaccounts in namespace shop: kubectl -n shop create rolebinding "
+        "gitops-bg-impersonator --clusterrole=gitops-bg-impersonator --serviceaccount=gitops-bg:gitops-bg",
+    ),
     ((AGENT, "list", "secrets", ""), "look: 403 Forbidden: x is forbidden: User"),
     (("ida", "create", "clusterroles", "rbac.authorization.k8s.io", ""), "look: 403 Forbidden: x is forbidden: User"),
 ]

@@ -16,6 +16,13 @@ _FORBIDDEN = re.compile(
     r'(?: in the namespace "(?P<namespace>[^"]+)"| at the cluster scope)',
     re.ASCII,
 )
+_CONSTRAINED = re.compile(
+    r'cannot impersonate(?:-on)?:serviceaccount(?::\w+)? resource "[^"]+" in API group "[^"]*"', re.ASCII
+)
+"""How newer API servers say that a right to impersonate is missing: as that to act so on what was asked for
+(https://github.com/kubernetes/enhancements/issues/5284). The right of before grants all of it, on every release.
+"""
+_IMPERSONATE = 'cannot impersonate resource "serviceaccounts" in API group ""'
 _ACCOUNT = re.compile(r"system:serviceaccount:(?P<namespace>[^:]+):(?P<name>.+)")
 _READS = ("get", "list", "watch")
 _AGENTS_OWN = "gitops-bg"
@@ -79,7 +86,7 @@ def missing_right(message: str) -> str:
     >>> missing_right('x is forbidden: User "ida" cannot list resource "pods" in API group "" in the namespace "shop"')
     'ida cannot list pods in namespace shop: kubectl -n shop create rolebinding ida-view --clusterrole=view --user=ida'
     """
-    found = _FORBIDDEN.search(message)
+    found = _FORBIDDEN.search(_CONSTRAINED.sub(_IMPERSONATE, message))
     command = _command(found) if found else ""
     if found is None or not command:
         return ""

@@ -211,9 +211,11 @@ def prepare_service(live: Object, manifest: Object) -> list[Object]:
     meanwhile; empty where nothing of that is to be done.
 
     Server-side apply merges ports by number and protocol: where somebody changed the number of a port, the Service
-    would get two ports of one name, and the apply is refused.
+    would get two ports of one name, and the apply is refused. The version is the only test: of a Service that is a name
+    of something else, newer API servers show another spec than the one they patch.
     """
-    changes = [*keep_before(live), *take_out(live, manifest)]
+    additional = (each for each in take_out(live, manifest) if each["op"] != "test")
+    changes = [*keep_before(live), *additional]
     if ports := _replace_ports(live["spec"], manifest["spec"]):
         changes += [{"op": "add", "path": _SELECTOR, "value": manifest["spec"]["selector"]}, *ports]
     return [*unchanged(live["metadata"]["resourceVersion"]), *changes] if changes else []

@@ -230,9 +230,10 @@ def path(scene: Scene, kind: str, name: str) -> str:
         group, named = (
             ("autoscaling", "HorizontalPodAutoscaler") if kind.startswith("hor") else ("policy", "PodDisruptionBudget")
         )
-        versions = (each["version"] for each in scene.cluster.get(f"/apis/{group}")["versions"])
-        found = [collection(f"{group}/{each}", named, namespace) for each in versions]
-        return f"{found[-1] if group == 'autoscaling' else found[0]}/{name}"
+        versions = {each["version"] for each in scene.cluster.get(f"/apis/{group}")["versions"]}
+        # The oldest knows no behavior of an autoscaler; of the others, v2 is the newest.
+        version = "v2" if "v2" in versions else max(versions)
+        return f"{collection(f'{group}/{version}', named, namespace)}/{name}"
     api = {"replicasets": "/apis/apps/v1", "bluegreendeployments": "/apis/gitops-bg.dev/v1alpha1"}.get(kind, "/api/v1")
     return f"{api}/namespaces/{namespace}/{kind}/{name}"
 
