@@ -11,6 +11,8 @@ from gitops_bg.cli.exit_codes import ASKED, NOT_SO, NOT_YET, OK
 from gitops_bg.cli.views.condition_meanings import live_conditions
 from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.decision import ASKS_PEOPLE
+from gitops_bg.core.model.spec import DeletionPolicy
+from gitops_bg.core.status.conditions import FOLDER_IN_MAIN, LEAVING
 from gitops_bg.core.status.meanings import demands
 from gitops_bg.spec.status import Status
 
@@ -50,6 +52,12 @@ def standing_of(body: Mapping[str, Any]) -> Standing:
     asked = tuple(demands(live_conditions(body)))
     pull = Status.read(status).pull_request
     return Standing(phase, status.get("message", ""), _code(phase, status), asked, str(pull) if pull else "")
+
+
+def is_to_end(body: Mapping[str, Any]) -> bool:
+    """Return whether main has asked that a live app ends: it is leaving, or may once its folder has left."""
+    leaves = any(each.type == FOLDER_IN_MAIN and each.reason == LEAVING for each in live_conditions(body))
+    return leaves or (body.get("spec") or {}).get("deletionPolicy") not in (None, DeletionPolicy.KEEP)
 
 
 def _code(phase: str, status: Mapping[str, Any]) -> int:

@@ -56,6 +56,8 @@ CLOCK_SYNCHRONIZED = "ClockSynchronized"
 
 
 MAIN_WRITABLE, FOLDER_IN_MAIN = "MainWritable", "FolderInMain"
+LEAVING = "Leaving"
+"""The reason of FolderInMain of an app that ends, as main asked for."""
 
 
 SUSPENDED = "Suspended"
@@ -353,7 +355,7 @@ def _main_writable(world: World) -> Condition:
 
 def _folder_in_main(world: World) -> Condition:
     if said := left(world):
-        return Condition(FOLDER_IN_MAIN, False, "Orphaned" if stays(world) else "Leaving", said)
+        return Condition(FOLDER_IN_MAIN, False, "Orphaned" if stays(world) else LEAVING, said)
     return Condition(FOLDER_IN_MAIN, True, "InMain", "main has the folder of the app, as far as it was read")
 
 

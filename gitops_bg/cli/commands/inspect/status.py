@@ -15,7 +15,7 @@ from gitops_bg.cli.options.durations import positive_seconds, spoken
 from gitops_bg.cli.options.options import App, LiveOptions
 from gitops_bg.cli.session.live_session import LiveSession, access
 from gitops_bg.cli.views.condition_meanings import drawn, json_of
-from gitops_bg.cli.views.exit_status import Standing, standing_of
+from gitops_bg.cli.views.exit_status import Standing, is_to_end, standing_of
 from gitops_bg.cli.views.output import Output
 from gitops_bg.cli.views.watching.seen_commit import ASK_AGAIN, SEEN_WITHIN, SeenCommit
 from gitops_bg.cli.views.watching.watch_changes import changes
@@ -67,9 +67,9 @@ def status(
     In a clone it answers once the agent has read HEAD, if that was pushed, and asks it to: `git push && gitops-bg
     status` is never about the push before.
 
-    0: Healthy. 1: Degraded, ScaledToZero, Invalid or Held. 6: a person is asked (AwaitingPromotion, Paused, Suspended).
-    7: still in progress. 8: the agent has not read the commit within a minute, or cannot read main. A wait ends with 6
-    or 7 only by --timeout, or with 6 by --until-asked.
+    0: Healthy; or gone while it waited, as main asked for. 1: Degraded, ScaledToZero, Invalid or Held. 6: a person is
+    asked (AwaitingPromotion, Paused, Suspended). 7: still in progress. 8: the agent has not read the commit within a
+    minute, or cannot read main. A wait ends with 6 or 7 only by --timeout, or with 6 by --until-asked.
 
     Example: gitops-bg status shop/web --timeout 10m
     """
@@ -81,9 +81,12 @@ def status(
         if wait.is_over(body) or not watch:
             return wait.end()
         with changes(access(at.kube), key.namespace) as change:
-            while not wait.is_over(_live(session, key)) and wait.left > 0:
+            while not wait.is_over(body) and wait.left > 0:
                 wait.announce()
                 change(min(wait.left, ASK_AGAIN) if wait.unseen else None if math.isinf(wait.left) else wait.left)
+                if (now := session.client.get(APPS, key.namespace, key.name)) is None:
+                    return wait.ended(body)
+                body = now
         wait.note_lateness()
         return wait.end()
 
@@ -174,6 +177,16 @@ class _Wait:
         app, found = self._commit.app, self._found
         if not (self.unseen or self._until_seen or (found and found.ends(until_asked=self._until_asked))):
             self._output.note(f"{app}: not settled within {spoken(self._timeout)}; see `gitops-bg explain {app}`")
+
+    def ended(self, last: Mapping[str, Any]) -> int:
+        """Say that the app is gone, as ``last`` said that it is to be; return the exit code.
+
+        Raises `ObjectNotFound` where main did not ask for that.
+        """
+        if not is_to_end(last):
+            raise ObjectNotFound(f"{self._commit.app} is gone from the cluster, and main did not ask for that")
+        self._told.say(Standing("Ended", "the app is gone from the cluster, as main asked for", OK))
+        return OK
 
     def end(self) -> int:
         """Show what was not shown yet, and why it does not count where it does not; return the exit code."""

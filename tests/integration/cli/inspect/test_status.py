@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gitops_bg.cli.views.exit_status import standing_of
+from gitops_bg.cli.views.exit_status import is_to_end, standing_of
 from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.names import API_VERSION
 from tests.integration.cli.conftest import Cli
 from tests.support.cluster.clusters import TestCluster
 from tests.support.scenario import App, Scenario
@@ -122,6 +125,43 @@ def test_what_is_on_its_way_is_not_settled(cli: Cli, web: App) -> None:
     web.push_image("bad")
     web.wait_phase("Progressing")
     assert "waiting for its 2 pods" in cli("status", str(web.key), "--no-watch", code=7)
+
+
+@pytest.fixture
+def going(web: App, monkeypatch: pytest.MonkeyPatch) -> App:
+    """An app that waits for its promotion, and whose object is deleted while somebody waits, as an agent does it."""
+    web.push_image("v2")
+    web.wait_phase("AwaitingPromotion")
+    web.scenario.wait_idle()
+    web.scenario.stop()
+
+    @contextmanager
+    def goes(*_: object) -> Iterator[Callable[[float | None], None]]:
+        path = f"/apis/{API_VERSION}/namespaces/{web.key.namespace}/bluegreendeployments/{web.key.name}"
+        yield lambda _: web.scenario.cluster.delete(path)
+
+    monkeypatch.setattr("gitops_bg.cli.commands.inspect.status.changes", goes)
+    return web
+
+
+def test_an_app_that_ends_as_main_asked_for_has_settled(cli: Cli, going: App) -> None:
+    path = f"/apis/{API_VERSION}/namespaces/{going.key.namespace}/bluegreendeployments/{going.key.name}"
+    going.scenario.cluster.patch(path, {"spec": {"deletionPolicy": "delete"}})
+    said = cli("status", str(going.key)).splitlines()
+    assert said[-1] == "Ended: the app is gone from the cluster, as main asked for"
+
+
+def test_an_app_that_somebody_deletes_is_not_found(cli: Cli, going: App) -> None:
+    assert "is gone from the cluster, and main did not ask for that" in cli("status", str(going.key), code=5)
+
+
+def test_an_app_ends_as_main_asks_where_it_leaves_or_was_to_go_with_its_folder() -> None:
+    leaving = {"type": "FolderInMain", "status": "False", "reason": "Leaving", "message": "it is shop/shop now"}
+    kept = leaving | {"reason": "Orphaned"}
+    assert is_to_end({"status": {"conditions": [leaving]}})
+    assert not is_to_end({"spec": {}, "status": {"conditions": [kept]}})
+    assert not is_to_end({"spec": {"deletionPolicy": "keep"}})
+    assert is_to_end({"spec": {"deletionPolicy": "orphan"}})
 
 
 def test_an_unknown_app_is_not_found(cli: Cli, web: App) -> None:
