@@ -147,7 +147,7 @@ def test_check_says_of_a_link_what_the_agent_says_of_it(place: str, tmp_path: Pa
     }
     target = {path: text for path, text in files.items() if path.endswith("/target.yaml")}
     files = {"groups/shop/store/group.yaml": group + b"spec: {active: v1}\n", **target}
-    root = written(tmp_path, {"gitops-bg.yaml": SETTINGS, "docs/a.md": b"", **folder("shop", "web"), **files})
+    root = written(tmp_path, {"gitops-bg.yaml": SETTINGS, "docs/note.txt": b"", **folder("shop", "web"), **files})
     (root / place).symlink_to(leads_to)
     answer = json.loads(run("check", str(root), "-o", "json", code=1 if remedy else 0).stdout)
     assert [(each["file"], each["remedy"]) for each in answer["problems"]] == ([(place, remedy)] if remedy else [])
