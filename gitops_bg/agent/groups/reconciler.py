@@ -2,14 +2,16 @@
 
 import logging
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.forge.thread import ForgeThread
 from gitops_bg.agent.groups.commits import GroupCommits
 from gitops_bg.agent.groups.facts import GroupFacts, GroupGatherer
+from gitops_bg.agent.groups.leaving import LeftGroups
 from gitops_bg.agent.groups.ledger import GroupLedgerThread
 from gitops_bg.agent.groups.members import has_pods
 from gitops_bg.agent.observability.metrics import Metrics
@@ -21,14 +23,15 @@ from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.groups.contests import object_of
 from gitops_bg.core.groups.decision import GroupAction, GroupDecision
+from gitops_bg.core.groups.leaving import decide_left
 from gitops_bg.core.groups.members import MemberState, member_state
 from gitops_bg.core.groups.model import GroupKey, VersionStage
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.reporting.events import WARNINGS, GroupEvent
-from gitops_bg.core.groups.reporting.status import orphaned
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.change_set import Change, ChangeSetEntry
 from gitops_bg.core.model.drift import Drift
+from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.hooks.caller import HookCaller
 from gitops_bg.repo.ledger.group_ledger_file import ledger_batch
@@ -81,12 +84,15 @@ class GroupReconciler:
         self._beside = beside
         self._clock = clock
         self._gatherer = GroupGatherer(catalog, cluster, groups)
+        self._left = LeftGroups(catalog, cluster, groups)
         self._records: dict[GroupKey, GroupRecord] = {}
         self._members: dict[AppKey, Member] = {}
         self._deferred: set[AppKey] = set()
         """Apps without a folder that may be members: they are looked at once their groups were."""
         self._unread: set[GroupKey] = set()
         """The groups whose record could not be read since this process began, or was empty."""
+        self._ending: set[GroupKey] = set()
+        """The groups that left main, and whose members end with them."""
         self._contests = Contests()
 
     def groups(self) -> Iterable[GroupKey]:
@@ -124,6 +130,8 @@ class GroupReconciler:
         found = self.member(app)
         if found is None:
             return MemberState.PENDING if self._may_be_member(app) else None
+        if found.group in self._ending:
+            return MemberState.DELETED
         record = self._records.get(found.group)
         if record is None:
             runs_on = found.group in self._unread and has_pods(self._cluster, app)
@@ -161,14 +169,14 @@ class GroupReconciler:
 
     def reconcile(self, group: GroupKey) -> LookResult:
         """Look at a group and act until nothing is left to do at once. Raises the errors of ``core.errors``."""
-        before, was_unread = self._records.get(group), group in self._unread
+        before, was_unread, ended = self._records.get(group), group in self._unread, group in self._ending
         decision, measured_by = None, None
         for _ in range(MOST_PASSES):
             decision, measured_by, wrote = self._pass(group)
             if not wrote:
                 break
         after = self._records.get(group)
-        differs = before != after or was_unread is not (group in self._unread)
+        differs = before != after or was_unread is not (group in self._unread) or ended is not (group in self._ending)
         changed = self._members_of(group) if differs else frozenset[AppKey]()
         again = min(filter(None, (self._again(decision), measured_by)), default=None)
         return LookResult(again, changed | self._deferred_until_now())
@@ -186,8 +194,9 @@ class GroupReconciler:
         facts = self._gatherer.gather(self._catalog.reading, group)
         if facts is None:
             self._contests.drop(group)
-            self._say_left(group)
-            return None, None, False  # A group that left main, or a main that does not count, changes nothing.
+            ended = self._leave(group)
+            return ended, None, ended is not None and bool(ended.actions)
+        self._ending.discard(group)
         now = self._clock()
         for contest in self._contests.end(group, now):
             self._tell(group, facts.observed.uid, GroupEvent.CONTEST_ENDED, f"{contest}: that is over")
@@ -207,26 +216,40 @@ class GroupReconciler:
         state = decision.record.state
         active, legacy = state.only(VersionStage.ACTIVE), state.only(VersionStage.LEGACY)
         self._metrics.groups.described(group, decision.phase, active, legacy)
-        for event, message in decision.events:
-            self._tell(group, facts.observed.uid, event, message)
-        for action in decision.actions:
-            LOGGER.info("%s: %s", group, action)
-            drift = self._groups.carry_out(group, facts.config.body, action)
-            if drift is not None:
-                self._tell_of_repair(group, facts.observed.uid, action, drift)
+        self._carry_out(group, facts.observed.uid, facts.config.body, decision)
         return decision, measured_by, wrote or bool(decision.actions)
 
-    def _say_left(self, group: GroupKey) -> None:
-        """Say of a group whose folder left main that nobody decides on it any more; what serves, serves on."""
+    def _leave(self, group: GroupKey) -> GroupDecision | None:
+        """End a group whose folder left main, if its file said so; else say that nobody decides on it any more, and
+        what serves, serves on. None where there is nothing to look at again: also of a main that does not count.
+        """
         reading = self._catalog.reading
         if reading.followed.blind or group in reading.groups or not self._catalog.seen:
-            return
+            return None
         seen = self._groups.seen(group)
         if seen.body is None:
             self._records.pop(group, None)
-            return
-        self._groups.save(seen, orphaned(seen.record), reading.followed.commit, self._clock())
+            self._ending.discard(group)
+            return None
+        left = self._left.look(reading, group, seen, self._clock())
+        decision = decide_left(left, seen.record)
+        self._groups.save(seen, decision, reading.followed.commit, self._clock())
         self._know(group, seen.record)
+        if left.ends and left.leads_nowhere:
+            self._ending.add(group)
+        else:
+            self._ending.discard(group)
+        self._carry_out(group, str(seen.body["metadata"]["uid"]), {}, decision)
+        return decision if left.policy is DeletionPolicy.DELETE else None
+
+    def _carry_out(self, group: GroupKey, uid: str, spec: Mapping[str, Any], decision: GroupDecision) -> None:
+        for event, message in decision.events:
+            self._tell(group, uid, event, message)
+        for action in decision.actions:
+            LOGGER.info("%s: %s", group, action)
+            drift = self._groups.carry_out(group, spec, action)
+            if drift is not None:
+                self._tell_of_repair(group, uid, action, drift)
 
     def _know(self, group: GroupKey, record: GroupRecord) -> None:
         """Know the group by its record, and which apps are its members."""

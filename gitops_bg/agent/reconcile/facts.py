@@ -207,15 +207,22 @@ def gather(catalog: Catalog, cluster: Cluster, app: AppKey, now: datetime, noted
 
 def _why_kept(catalog: Catalog, cluster: Cluster, reading: Reading, app: AppKey) -> str:
     """Why an app whose folder left main may have left by accident; empty where nothing speaks for that."""
+    if why := why_accident(catalog, cluster, reading):
+        return why
+    unread = (each for each in reading.unread(app.namespace) if not _serves(cluster, each))
+    other = None if app in reading.moved else min(unread, default=None)
+    return f"{folder_of(other)} cannot be read, and may say that it is this app (adopt.app)" if other else ""
+
+
+def why_accident(catalog: Catalog, cluster: Cluster, reading: Reading) -> str:
+    """Why so many apps left main that it looks like an accident, or may have; empty where it does not."""
     if not cluster.knows_all:
         return "not all namespaces can be read, so nobody can say how many apps left"
     live = frozenset(filter(catalog.cares_for, cluster.apps()))
     gone = sum(reading.found(each) is None for each in live)
     if too_many_gone(gone, len(live), reading.settings.max_deleted_apps_percent):
         return f"{gone} of {len(live)} apps left (maxDeletedAppsPercent)"
-    unread = (each for each in reading.unread(app.namespace) if not _serves(cluster, each))
-    other = None if app in reading.moved else min(unread, default=None)
-    return f"{folder_of(other)} cannot be read, and may say that it is this app (adopt.app)" if other else ""
+    return ""
 
 
 def _serves(cluster: Cluster, app: AppKey) -> bool:

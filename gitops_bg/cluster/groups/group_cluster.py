@@ -28,7 +28,7 @@ from gitops_bg.core.errors import InvalidInput, WorldChanged
 from gitops_bg.core.groups.decision import (
     ApplyGroup,
     ApplyRoute,
-    DeleteFormer,
+    DeleteGroup,
     DeleteRoute,
     DeleteService,
     FollowMember,
@@ -162,8 +162,8 @@ class GroupCluster:
                 self._delete(SERVICES, group, action.service)
             case TakeOver():
                 self._take_over(group, action)
-            case DeleteFormer():
-                self._delete_former(GroupKey(group.namespace, action.name))
+            case DeleteGroup():
+                self._delete_group(GroupKey(group.namespace, action.name))
             case _:
                 assert_never(action)
         return None
@@ -309,7 +309,7 @@ class GroupCluster:
             self._client.json_patch(kind, group.namespace, action.name, change)
             self._intents.forget(kind, group.namespace, action.name)
 
-    def _delete_former(self, former: GroupKey) -> None:
+    def _delete_group(self, former: GroupKey) -> None:
         live = self._client.get(RELEASE_GROUPS, former.namespace, former.name)
         if live is not None:
             self._client.delete(RELEASE_GROUPS, former.namespace, former.name, live["metadata"]["uid"])

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.groups.manifests import owner_in
-from gitops_bg.cluster.observation.gateways import is_reported
+from gitops_bg.cluster.observation.gateways import acceptance, is_reported
 from gitops_bg.core import names
 from gitops_bg.core.model.http_routes import (
     Backend,
@@ -66,6 +66,7 @@ def rival_of(body: Object) -> RivalRoute:
         born=metadata.get("creationTimestamp", ""),
         whole=(len(claim.parents), len(list(_known(_match, matches)))) == (len(parents), len(matches)),
         answered=is_reported(body),
+        taken=acceptance(body)[0],
         app=labels.get(names.APP, "") if is_ours else "",
         group=labels.get(names.RELEASE_GROUP, "") if is_ours else "",
     )

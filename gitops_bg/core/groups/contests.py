@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import takewhile
 
 from gitops_bg.core import names
-from gitops_bg.core.groups.decision import ApplyGroup, ApplyRoute, DeleteFormer, DeleteRoute, GroupAction, TakeOver
+from gitops_bg.core.groups.decision import ApplyGroup, ApplyRoute, DeleteGroup, DeleteRoute, GroupAction, TakeOver
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.drift import Contest
@@ -25,7 +25,7 @@ def object_of(group: GroupKey, action: GroupAction) -> tuple[str, str]:
         return "HTTPRoute", action.name
     if isinstance(action, TakeOver):
         return action.kind, action.name
-    if isinstance(action, DeleteFormer):
+    if isinstance(action, DeleteGroup):
         return names.GROUP_KIND, action.name
     return "Service", action.service
 

@@ -83,13 +83,14 @@ class TakeOver:
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteFormer:
+class DeleteGroup:
     """Delete the ReleaseGroup of a group that has nothing left."""
 
     name: str
+    reason: str = "all that it had was taken over"
 
     def __str__(self) -> str:
-        return f"delete ReleaseGroup {self.name}: all that it had was taken over"
+        return f"delete ReleaseGroup {self.name}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ class CommitActive:
     reason: str
 
 
-GroupAction = ApplyGroup | ApplyRoute | DeleteRoute | FollowMember | DeleteService | TakeOver | DeleteFormer
+GroupAction = ApplyGroup | ApplyRoute | DeleteRoute | FollowMember | DeleteService | TakeOver | DeleteGroup
 
 
 @dataclass(frozen=True, slots=True)

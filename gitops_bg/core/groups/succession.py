@@ -10,7 +10,7 @@ them, as with another Gateway (`core.groups.routes.attaching`).
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gitops_bg.core.groups.decision import DeleteFormer, GroupAction, TakeOver
+from gitops_bg.core.groups.decision import DeleteGroup, GroupAction, TakeOver
 from gitops_bg.core.groups.lost_record import is_lost
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.observed import FormerGroup
@@ -77,7 +77,7 @@ def taking_over(world: GroupWorld) -> tuple[GroupAction, ...]:
     former = next((each for each in world.observed.formers if each.name == world.record.succeeds), None)
     if former is None:
         return ()
-    return tuple(_objects(former)) or (DeleteFormer(former.name),)
+    return tuple(_objects(former)) or (DeleteGroup(former.name),)
 
 
 def left_behind(world: GroupWorld) -> str:

@@ -127,6 +127,8 @@ class RivalRoute:
     """Whether the claim is all that the route says, and not only what an agent could have written."""
     answered: bool = False
     """Whether a Gateway ever said anything of it."""
+    taken: bool | None = None
+    """Whether every Gateway has taken it as it is; None where one says nothing."""
     app: str = ""
     """The value of the label that names its app; empty where it is no app's."""
     group: str = ""

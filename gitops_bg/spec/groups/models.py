@@ -126,6 +126,11 @@ class GroupSpec(Model):
         description="Services that may leave: once the folder of one is gone, so are its routes, its Service and its "
         "pods. Any other service whose folder is gone serves on with its last routes, because nobody meant that.",
     )
+    deletion_policy: Literal["keep", "delete"] = Field(
+        "keep",
+        description="What becomes of the group when its folder leaves main: it serves on as it is, or its routes, its "
+        "Services and all its versions are deleted. It must be in main before the folder goes.",
+    )
     suspend: Suspend | None = Field(
         None, description="Stops every promotion of the group, until it is removed or its time is over; no rollback."
     )

@@ -13,7 +13,7 @@ from gitops_bg.core.groups.decision import (
     ApplyGroup,
     ApplyRoute,
     CommitActive,
-    DeleteFormer,
+    DeleteGroup,
     DeleteRoute,
     DeleteService,
     FollowMember,
@@ -391,7 +391,7 @@ class World:
                 del self.services[service]
             case TakeOver(_, name):
                 self.formers_own.remove(name)
-            case DeleteFormer():
+            case DeleteGroup():
                 assert not self.formers_own, "it leaves nothing behind"
                 self.former = None
 

@@ -16,7 +16,7 @@ from gitops_bg.core.errors import Refused, WorldChanged
 from gitops_bg.core.groups.decision import (
     ApplyGroup,
     ApplyRoute,
-    DeleteFormer,
+    DeleteGroup,
     DeleteRoute,
     DeleteService,
     FollowMember,
@@ -181,7 +181,7 @@ def release_groups(scene: Scene) -> None:
     subject.save(subject.seen(key), decision, "c1", NOW)
     for action in (ApplyRoute(ROUTE), DeleteRoute("store"), FollowMember("cart", "cart-v1"), DeleteService("cart")):
         subject.carry_out(key, SPEC, action)
-    subject.carry_out(key, SPEC, DeleteFormer("store"))
+    subject.carry_out(key, SPEC, DeleteGroup("store"))
 
 
 def a_lease(scene: Scene) -> None:

@@ -179,6 +179,10 @@ WRONG: dict[str, tuple[Mapping[str, str | None], str]] = {
         {"group.yaml": GROUP + "  archiveSize: -1\n"},
         "group.yaml:6: spec.archiveSize: -1 is too small (write 0 or more)",
     ),
+    "a policy of apps alone": (
+        {"group.yaml": GROUP + "  deletionPolicy: orphan\n"},
+        "group.yaml:6: spec.deletionPolicy: 'orphan' is not allowed (write keep or delete)",
+    ),
     "a misspelt field": ({"group.yaml": GROUP + "  archivSize: 1\n"}, "(did you mean archiveSize?)"),
     "an impossible header": (
         {"group.yaml": GROUP + "  versionHeader: 'X Version'\n"},

@@ -14,7 +14,11 @@ class GroupEvent(StrEnum):
     ROLLBACK_STARTED = "RollbackStarted"
     ROLLBACK_FINISHED = "RollbackFinished"
     TAKEN_OVER = "TakenOver"
-    """The group has all that a former name of it had, whose folder left main."""
+    """The group has all that a former name of it had, whose folder left main; or the requests of an app or a group that
+    left main.
+    """
+    DELETED = "Deleted"
+    """The group has ended, as its deletionPolicy says."""
     ROUTES_MOVED = "RoutesMoved"
     """Requests come in by another Gateway, or for other hosts, than before."""
     TRANSITION_WITHDRAWN = "TransitionWithdrawn"

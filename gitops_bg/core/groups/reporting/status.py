@@ -5,14 +5,13 @@ from collections.abc import Iterator
 from gitops_bg.core.checks.ledger import never_told, set_back
 from gitops_bg.core.groups.analysis.answers import judged, live_verdict, passed
 from gitops_bg.core.groups.contests import fights
-from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.gates import brought_by
 from gitops_bg.core.groups.hooks.answers import refusal
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.plan import carrying_routes, foreign_service, is_in_place, unresolved, wanted_services
-from gitops_bg.core.groups.record import FailedTransition, GroupRecord, TransitionKind
+from gitops_bg.core.groups.record import FailedTransition, TransitionKind
 from gitops_bg.core.groups.routes.attaching import why_not_attached
 from gitops_bg.core.groups.routes.rivals import first_of_others
 from gitops_bg.core.groups.succession import left_behind
@@ -137,14 +136,6 @@ def _candidates_answer(world: GroupWorld) -> Condition:
     if not candidates:
         return Condition(CANDIDATES_ANSWER, True, "NoCandidate", "no version waits for its promotion")
     return Condition(CANDIDATES_ANSWER, True, "Answered", f"requests that name {', '.join(candidates)} are answered")
-
-
-def orphaned(record: GroupRecord) -> GroupDecision:
-    """The decision on a live group whose folder left main: nothing of it is written any more."""
-    active = record.state.only(VersionStage.ACTIVE)
-    serves = f"{active} serves on, with its Services and routes" if active else "it stays as it is"
-    said = f"the folder of the group left main; {serves}, and nothing of it moves any more"
-    return GroupDecision((), record, Phase.DEGRADED, kstatus_of(Phase.DEGRADED, said))
 
 
 def _valid(world: GroupWorld) -> Condition:

@@ -57,9 +57,12 @@ def no_request_failed(load: Load) -> None:
 
 
 @pytest.mark.slow
-def test_a_group_that_becomes_an_app_keeps_its_users(gateway: GatewayCluster, tmp_path: Path) -> None:
+@pytest.mark.parametrize("policy", ["keep", "delete"])
+def test_a_group_that_becomes_an_app_keeps_its_users(gateway: GatewayCluster, tmp_path: Path, policy: str) -> None:
+    """Also where the group ends with its folder: not before the app answers its requests."""
     with scenario(gateway, tmp_path) as world:
         store = Store(world)
+        store.spec["deletionPolicy"] = policy
         world.start()
         world.publish("The store", {**store.group(), **store.version("v1", cart="/")})
         store.wait("v1A")
@@ -75,6 +78,7 @@ def test_a_group_that_becomes_an_app_keeps_its_users(gateway: GatewayCluster, tm
             web.promote("v2")
             web.wait_phase("Healthy")
             load.expect({("/", ""): "web"})
+            eventually(lambda: bool(store.status()) is (policy == "keep"), what="the group is kept, or gone")
         no_request_failed(load)
 
 
@@ -115,6 +119,26 @@ def test_an_app_in_the_place_of_another_keeps_its_users(gateway: GatewayCluster,
             only_route(world, "shop")
             load.expect({("/", ""): "shop"})
             shop.wait_phase("Healthy")
+        no_request_failed(load)
+
+
+@pytest.mark.slow
+def test_a_group_in_the_place_of_another_keeps_its_users(gateway: GatewayCluster, tmp_path: Path) -> None:
+    with scenario(gateway, tmp_path) as world:
+        store, market = Store(world), Store(world, "market")
+        store.spec["deletionPolicy"] = "delete"
+        world.start()
+        world.publish("The store", {**store.group(), **store.version("v1", cart="/")})
+        store.wait("v1A")
+        load = used(gateway, world)
+        with load.running():
+            load.expect({("/", ""): "cart-v1"})
+            group = {**market.group(), **market.version("v1", basket="/")}
+            world.publish("Another group does it now", {store.folder: None, **group})
+            eventually(lambda: not store.status(), what="the group has ended")
+            only_route(world, "market")
+            load.expect({("/", ""): "basket-v1"})
+            market.wait("v1A")
         no_request_failed(load)
 
 

@@ -1,0 +1,78 @@
+"""What becomes of a group whose folder left main: it ends, as its file said last, or serves on as it is.
+
+It ends from outside to inside: first no request is led to it, then no Service of its own follows anything, then its
+members end, and at last its ReleaseGroup goes, so that whoever dies in between goes on. Until then the folder may come
+back. An accident ends nothing.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gitops_bg.core.groups.decision import DeleteGroup, DeleteRoute, DeleteService, GroupAction, GroupDecision
+from gitops_bg.core.groups.model import GroupKey, VersionStage
+from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.reporting.events import GroupEvent
+from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.spec import DeletionPolicy
+from gitops_bg.core.status.kstatus import kstatus_of
+
+_ENDS = "it ends, as deletionPolicy: delete says"
+
+
+@dataclass(frozen=True, slots=True)
+class LeftGroup:
+    """A live group whose folder left main, and what it has."""
+
+    key: GroupKey
+    policy: DeletionPolicy = DeletionPolicy.KEEP
+    """What its file said last."""
+    kept: str = ""
+    """Why it is kept, whatever the policy says; empty where nothing speaks for that."""
+    routes: tuple[str, ...] = ()
+    """Its own live HTTPRoutes."""
+    services: tuple[str, ...] = ()
+    """Its own live Services with the services' own names."""
+    members: tuple[str, ...] = ()
+    """The live apps of its services."""
+
+    @property
+    def ends(self) -> bool:
+        """Whether it ends now."""
+        return self.policy is DeletionPolicy.DELETE and not self.kept
+
+    @property
+    def leads_nowhere(self) -> bool:
+        """Whether no request is led to its members by anything of its own: then they may end."""
+        return not (self.routes or self.services)
+
+
+def decide_left(left: LeftGroup, record: GroupRecord) -> GroupDecision:
+    """Return what to do about the group now. Its record stays as it is: the folder may come back."""
+    phase = Phase.PROGRESSING if left.ends else Phase.DEGRADED
+    said = f"the folder of the group left main; {_after(left, record)}"
+    actions = tuple(_actions(left)) if left.ends else ()
+    ended = any(isinstance(each, DeleteGroup) for each in actions)
+    events = ((GroupEvent.DELETED, "the group is deleted, as its deletionPolicy says"),) if ended else ()
+    return GroupDecision(actions, record, phase, kstatus_of(phase, said), events=events)
+
+
+def _actions(left: LeftGroup) -> Iterator[GroupAction]:
+    yield from map(DeleteRoute, left.routes)
+    yield from map(DeleteService, left.services)
+    if left.leads_nowhere and not left.members:
+        yield DeleteGroup(left.key.name, "its folder left main with deletionPolicy: delete")
+
+
+def _after(left: LeftGroup, record: GroupRecord) -> str:
+    if left.ends:
+        return f"{_ENDS}: {_next(left)}"
+    active = record.state.only(VersionStage.ACTIVE)
+    serves = f"{active} serves on, with its Services and routes" if active else "it stays as it is"
+    why = f": {left.kept}" if left.policy is DeletionPolicy.DELETE else ""
+    return f"{serves}, and nothing of it moves any more{why}"
+
+
+def _next(left: LeftGroup) -> str:
+    if not left.leads_nowhere:
+        return "its routes and Services go"
+    return f"{', '.join(left.members)} end with all they have" if left.members else "nothing of it is left"

@@ -1,0 +1,59 @@
+"""What becomes of a group whose folder left main: by its deletionPolicy, from outside to inside."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gitops_bg.core.groups.decision import DeleteGroup, DeleteRoute, DeleteService, GroupAction
+from gitops_bg.core.groups.leaving import LeftGroup, decide_left
+from gitops_bg.core.groups.model import GroupState, GroupVersion, VersionStage
+from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.reporting.events import GroupEvent
+from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.spec import DeletionPolicy
+from tests.core.groups.notation import NOW
+from tests.core.groups.simulation import STORE
+
+RECORD = GroupRecord(GroupState((GroupVersion("v1", VersionStage.ACTIVE, NOW),)))
+ALL = LeftGroup(STORE, DeletionPolicy.DELETE, "", ("store",), ("auth", "cart"), ("auth-v1", "cart-v1"))
+SERVES = "v1 serves on, with its Services and routes, and nothing of it moves any more"
+ENDS = "it ends, as deletionPolicy: delete says"
+GONE = DeleteGroup("store", "its folder left main with deletionPolicy: delete")
+
+STEPS: dict[str, tuple[LeftGroup, tuple[GroupAction, ...], str]] = {
+    "keep": (replace(ALL, policy=DeletionPolicy.KEEP), (), SERVES),
+    "delete, and something speaks against it": (replace(ALL, kept="it is suspended"), (), f"{SERVES}: it is suspended"),
+    "delete": (
+        ALL,
+        (DeleteRoute("store"), DeleteService("auth"), DeleteService("cart")),
+        f"{ENDS}: its routes and Services go",
+    ),
+    "the routes are gone": (
+        replace(ALL, routes=()),
+        (DeleteService("auth"), DeleteService("cart")),
+        f"{ENDS}: its routes and Services go",
+    ),
+    "no request is led to its members": (
+        replace(ALL, routes=(), services=()),
+        (),
+        f"{ENDS}: auth-v1, cart-v1 end with all they have",
+    ),
+    "no member is left": (
+        replace(ALL, routes=(), services=(), members=()),
+        (GONE,),
+        f"{ENDS}: nothing of it is left",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", STEPS)
+def test_a_group_whose_folder_left_main_ends_step_by_step_or_serves_on(case: str) -> None:
+    left, actions, said = STEPS[case]
+    decision = decide_left(left, RECORD)
+    assert decision.actions == actions
+    assert decision.conditions[0].message == f"the folder of the group left main; {said}"
+    assert decision.phase is (Phase.PROGRESSING if left.ends else Phase.DEGRADED)
+    assert decision.record == RECORD, "the folder may come back"
+    assert [event for event, _ in decision.events] == ([GroupEvent.DELETED] if actions == (GONE,) else [])

@@ -1,0 +1,116 @@
+"""A group whose folder left main with `deletionPolicy: delete` ends with all that it has; an accident ends nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.integration.traffic.moves.test_group_moves import rename
+from tests.support.cluster.clusters import TestCluster
+from tests.support.groups import API, Store
+from tests.support.scenario import scenario
+from tests.support.waiting import eventually
+
+SETTINGS = {"apiVersion": API, "kind": "Settings", "maxDeletedAppsPercent": 100}
+
+
+@pytest.fixture
+def store(cluster: TestCluster, tmp_path: Path) -> Iterator[Store]:
+    with scenario(cluster, tmp_path) as world:
+        found = Store(world)
+        found.spec["deletionPolicy"] = "delete"
+        world.remote.write("gitops-bg.yaml", yaml.safe_dump(SETTINGS))
+        yield found
+
+
+def left(store: Store) -> dict[str, list[str]]:
+    """What is live in the namespace, by kind."""
+    namespace, cluster = store.world.namespace, store.world.cluster
+    paths = {
+        "routes": f"/apis/gateway.networking.k8s.io/v1/namespaces/{namespace}/httproutes",
+        "services": f"/api/v1/namespaces/{namespace}/services",
+        "apps": f"/apis/{API}/namespaces/{namespace}/bluegreendeployments",
+        "groups": f"/apis/{API}/namespaces/{namespace}/releasegroups",
+        "pods": f"/apis/apps/v1/namespaces/{namespace}/replicasets",
+    }
+    return {kind: sorted(each["metadata"]["name"] for each in cluster.list(path)) for kind, path in paths.items()}
+
+
+def nothing(**but: list[str]) -> dict[str, Any]:
+    return {"routes": [], "services": ["gitops-bg-deny"], "apps": [], "groups": [], "pods": [], **but}
+
+
+def remove(store: Store) -> str:
+    return store.world.publish("The store closes", {store.folder: None})
+
+
+def test_it_ends_with_its_routes_its_services_and_all_versions(store: Store) -> None:
+    store.begin()
+    remove(store)
+    eventually(lambda: left(store) == nothing(), what="nothing of it is left")
+    assert "Deleted" in {each["reason"] for each in store.world.events()}
+
+
+def test_it_ends_although_its_agent_was_away_when_the_folder_went(store: Store) -> None:
+    store.begin()
+    store.world.stop()
+    remove(store)
+    store.world.start()
+    eventually(lambda: left(store) == nothing(), what="nothing of it is left")
+
+
+def test_a_policy_that_left_with_its_folder_counts_as_the_file_said_last(store: Store) -> None:
+    del store.spec["deletionPolicy"]
+    store.begin()
+    remove(store)
+    eventually(lambda: store.status().get("phase") == "Degraded", what="the group says that it serves on")
+    assert "v1 serves on, with its Services and routes" in store.status()["message"]
+    assert store.ask("/cart") == "cart-v1"
+
+
+def test_a_suspended_one_is_kept_until_that_is_over(store: Store) -> None:
+    store.begin()
+    store.spec["suspend"] = {"reason": "a holiday", "until": "2099-01-01T00:00:00Z"}
+    store.world.publish("On holiday", store.group())
+    eventually(lambda: "suspend" in live_spec(store), what="the cluster knows of the holiday")
+    remove(store)
+    eventually(lambda: "it is suspended" in store.status().get("message", ""), what="the group says why it is kept")
+    store.world.wait_idle()
+    assert store.ask("/cart") == "cart-v1"
+
+
+def live_spec(store: Store) -> dict[str, Any]:
+    found = store.world.live("releasegroups", store.name)
+    return dict(found["spec"]) if found else {}
+
+
+def test_many_apps_that_leave_at_once_look_like_an_accident(store: Store) -> None:
+    store.begin()
+    less = {**SETTINGS, "maxDeletedAppsPercent": 20}
+    store.world.publish("All goes", {store.folder: None, "gitops-bg.yaml": yaml.safe_dump(less)})
+    eventually(lambda: "maxDeletedAppsPercent" in store.status().get("message", ""), what="it says why it is kept")
+    assert store.ask("/cart") == "cart-v1"
+
+
+def test_another_name_is_no_end(store: Store) -> None:
+    store.begin()
+    market = rename(store, "market")
+    market.wait("v1A v2C")
+    eventually(lambda: not store.status(), what="the former ReleaseGroup is gone")
+    assert market.ask("/cart") == "cart-v1"
+    assert {"cart-v1", "cart-v2", "auth-v1"} <= set(left(store)["apps"])
+
+
+def test_a_folder_that_comes_back_is_followed_again(store: Store) -> None:
+    store.begin()
+    commit = remove(store)
+    eventually(lambda: left(store)["routes"] == [], what="no request is led to it")
+    store.world.pull()
+    store.world.remote.revert(commit)
+    store.world.push()
+    eventually(lambda: store.ask("/cart") == "cart-v1", what="it answers again")
+    store.wait("v1A v2C")
