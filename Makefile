@@ -79,8 +79,7 @@ explore: .venv/.installed
 HISTORIES ?= 200
 histories: export HISTORIES := $(HISTORIES)
 histories: .venv/.installed
-	$(BIN)/pytest -n $(PURE_WORKERS) --dist worksteal tests/core/test_invariants.py \
-	  $(wildcard tests/core/groups/test_*histories.py) tests/core/groups/test_pushes.py
+	$(BIN)/pytest -n $(PURE_WORKERS) --dist worksteal tests/core/test_invariants.py tests/core/groups/histories
 
 faults: .venv/.installed
 	$(BIN)/python -m tests.exploration.faults

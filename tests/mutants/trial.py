@@ -36,7 +36,7 @@ CPU_SECONDS = 60
 _SURVIVED, _KILLED, _BROKEN = range(3)
 _HISTORIES = (
     "tests/core/test_invariants.py",
-    "tests/core/groups/test_histories.py",
+    "tests/core/groups/histories/test_histories.py",
     "tests/core/groups/routes/test_routing_properties.py",
 )
 _TESTS = ("tests/core", "tests/test_doctests.py", *(f"--ignore={each}" for each in _HISTORIES))

@@ -16,8 +16,8 @@ from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.status.kstatus import HEALTH, Health
 from gitops_bg.core.status.meanings import NOBODY, OF_THE_PHASE, STAYS, meaning_of, troubles
+from tests.core.groups.histories.test_verdict_histories import ASKED, FEW, NO, ONCE, POST, PRE, YES, change, rest
 from tests.core.groups.simulation import World, store
-from tests.core.groups.test_verdict_histories import ASKED, FEW, NO, ONCE, POST, PRE, YES, change, rest
 
 
 def untrue(world: World, decision: GroupDecision) -> Iterator[str]:
