@@ -47,6 +47,6 @@ def _answer(cluster: ControlPlaneCluster, namespace: str, manifest: Json) -> int
     body = {**manifest, "metadata": {**manifest["metadata"], "namespace": namespace}}
     asked = {"fieldManager": "gitops-bg", "force": "true", "dryRun": "All"}
     if body["kind"] == "PodDisruptionBudget":
-        body["apiVersion"] = "policy/v1beta1"
+        body["apiVersion"] = cluster.preferred("policy")
     status, _ = cluster.request("PATCH", path_of(body), body, content_type=APPLY, **asked)
     return status
