@@ -31,8 +31,8 @@ PURE := tests/core tests/spec tests/agent tests/analysis tests/cli tests/cluster
 test-fast: .venv/.installed
 	$(IN_MEMORY) $(BIN)/pytest -q -n $(PURE_WORKERS) $(PURE) tests/documentation tests/test_doctests.py --ignore=tests/core/test_invariants.py
 
-# What an API server reads, keeps and answers, and what the agent writes to it: for another control plane in
-# KUBEBUILDER_ASSETS than that of the other tests.
+# What an API server reads, keeps and answers, and what the agent writes to it: for a control plane in KUBEBUILDER_ASSETS
+# that is older than that of the other tests.
 OF_CONTROL_PLANES := $(wildcard tests/integration/test_two_clusters*.py) tests/integration/test_control_plane.py \
 	tests/integration/cluster tests/e2e
 test-control-plane: .venv/.installed
