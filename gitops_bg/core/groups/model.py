@@ -158,8 +158,10 @@ class GroupGateway:
 
     @property
     def attachment(self) -> tuple[object, ...]:
-        """What decides which requests reach the routes at all."""
-        return frozenset(self.parents), frozenset(self.hosts)
+        """What decides which requests reach the routes, or whether a Gateway takes them at all: it refuses a route as a
+        whole for a filter that it does not know.
+        """
+        return frozenset(self.parents), frozenset(self.hosts), self.version_header.lower(), self.deny
 
 
 @dataclass(frozen=True, slots=True)

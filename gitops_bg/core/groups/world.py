@@ -64,15 +64,11 @@ class GroupWorld:
 
     @property
     def gateway(self) -> GroupGateway | None:
-        """Where the routes that carry traffic are attached, with the rest as group.yaml says it; None: nowhere.
+        """How the routes that carry traffic are attached; None: nowhere.
 
-        Another Gateway or host of group.yaml takes its place once the Gateway has taken it
-        (`core.groups.routes.attaching`).
+        What group.yaml says takes its place once the Gateway has taken it (`core.groups.routes.attaching`).
         """
-        carries, said = self.record.gateway, self.spec.gateway
-        if carries is None or said is None:
-            return carries or said
-        return replace(said, parents=carries.parents, hosts=carries.hosts, base=carries.base)
+        return self.record.gateway or self.spec.gateway
 
     @property
     def wanted(self) -> str:

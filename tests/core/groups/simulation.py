@@ -5,7 +5,7 @@ The record survives in `record` alone, as it does in the status of the live Rele
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -100,6 +100,8 @@ class World:
     says: str = ""
     refusing: dict[ParentRef, str] = field(default_factory=dict)
     """The Gateways that take no route of the group, or no longer, each with what it says."""
+    refuses: Callable[[HttpRoute], str] = field(default=lambda _: "")
+    """What every Gateway says against a route; empty: nothing."""
     away: set[ParentRef] = field(default_factory=set)
     """The Gateways that are not there: nobody says anything for them."""
     lacks: set[str] = field(default_factory=set)
@@ -259,13 +261,13 @@ class World:
 
     def _accepted(self, route: str) -> bool | None:
         parents = self.routes[route].parents
-        if self.accepts and self.refusing.keys() & set(parents):
+        if self.accepts and (self.refusing.keys() & set(parents) or self.refuses(self.routes[route])):
             return False
         return None if self.away.intersection(parents) else self.accepts
 
     def _against(self, route: str) -> str:
         refused = next((self.refusing[each] for each in self.routes[route].parents if each in self.refusing), "")
-        return self.says if self.accepts is False else refused
+        return self.says if self.accepts is False else refused or self.refuses(self.routes[route])
 
     def _foreign(self, name: str) -> str:
         return "it is managed by Helm" if name in self.foreign else ""
@@ -404,7 +406,8 @@ class World:
         """The routes that the Gateway of the users has, ``public``, whatever it says of them."""
         public = ParentRef("public")
         has = public not in self.away and public not in self.refusing
-        return (each for each in self.routes.values() if has and public in each.parents)
+        own = (each for each in self.routes.values() if has and public in each.parents)
+        return (each for each in own if not self.refuses(each))
 
     def answers(self) -> dict[tuple[str, str], str]:
         services = [one for each in self.versions.values() for one in each.services.values()]

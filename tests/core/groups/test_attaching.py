@@ -10,9 +10,9 @@ from gitops_bg.core.groups.model import GroupGateway
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.routes.attaching import GRACE
 from gitops_bg.core.model.decision import Phase
-from gitops_bg.core.model.http_routes import ParentRef
+from gitops_bg.core.model.http_routes import Deny, ExtensionRef, ParentRef
 from gitops_bg.core.model.spec import Suspension
-from tests.core.groups.gateway import NOBODY, Request, answer
+from tests.core.groups.gateway import Request, answer
 from tests.core.groups.simulation import GATEWAY, World, store
 
 WRONG = ParentRef("pubilc")
@@ -197,10 +197,68 @@ def test_a_record_of_before_takes_the_live_routes_as_they_are() -> None:
     assert (set(world.routes), world.trail) == (names, [])
 
 
-def test_another_header_and_another_way_to_deny_are_written_in_place() -> None:
+HEADER, EXTENSION = "X-Store", Deny(extension=ExtensionRef("e.io", "Filter", "deny"))
+
+
+def by(world: World, header: str) -> str:
+    return answer(world.served(), Request("/cart", {header: "v2"}), world.ages)
+
+
+def test_another_header_takes_the_place_of_the_former_one_once_the_gateway_has_taken_it() -> None:
     world = begun()
-    world.gateway = replace(GATEWAY, version_header="X-Store")
+    for header in (HEADER, "X-Version", HEADER):
+        before = world.gateway.version_header if world.gateway else ""
+        world.gateway = replace(GATEWAY, version_header=header)
+        world.settle()
+        assert (by(world, before), by(world, header)) == ("cart-v2", "cart-v2"), "both name a version meanwhile"
+        world.after(GRACE.total_seconds()).settle()
+        assert (len(world.routes), by(world, before), by(world, header)) == (1, "cart-v1", "cart-v2")
+    always_answered(world)
+
+
+@pytest.mark.parametrize("wanted", [replace(GATEWAY, version_header=HEADER), replace(GATEWAY, deny=EXTENSION)])
+def test_what_a_gateway_refuses_of_header_or_denial_changes_nothing_of_what_is_live(wanted: GroupGateway) -> None:
+    """Found so: they were written into the live route, which the Gateway then refused as a whole."""
+    world = begun()
+    names = dict(world.routes)
+    world.gateway, world.refuses = (
+        wanted,
+        lambda route: "UnsupportedValue: no such filter" if route.name not in names else "",
+    )
+    well_after(world, 3600)
+    assert {name: each for name, each in world.routes.items() if name in names} == names
+    decision = world.decide()
+    assert (decision.phase, "UnsupportedValue: no such filter" in decision.conditions[0].message) == (
+        Phase.DEGRADED,
+        True,
+    )
+    always_answered(world)
+    world.gateway = GATEWAY
     assert world.settle().phase is Phase.HEALTHY
-    assert len(world.routes) == 1
-    assert answer(world.routes.values(), Request("/cart", {"X-Store": "v2"})) == "cart-v2"
-    assert world.ask("/cart") != NOBODY
+    assert world.routes == names
+
+
+def test_in_a_suspended_group_neither_changes() -> None:
+    world = begun()
+    world.suspend, names = Suspension("an incident"), dict(world.routes)
+    world.gateway = replace(GATEWAY, version_header=HEADER, deny=EXTENSION)
+    well_after(world, 3600)
+    assert world.routes == names
+    assert "requests still name a version by X-Version, not by X-Store" in world.decide().conditions[0].message
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_lost_record_knows_the_header_from_the_live_routes(moved: bool) -> None:
+    world = begun()
+    if moved:
+        world.gateway = replace(GATEWAY, version_header=HEADER)
+        well_after(world)
+    kept, now = dict(world.routes), HEADER if moved else "X-Version"
+    world.gateway = replace(GATEWAY, version_header="X-Third")
+    world.settle()
+    world.record = GroupRecord()
+    world.settle()
+    assert (by(world, now), by(world, "X-Third"), kept.items() <= world.routes.items()) == ("cart-v2", "cart-v2", True)
+    well_after(world)
+    assert (len(world.routes), by(world, now), by(world, "X-Third")) == (1, "cart-v1", "cart-v2")
+    always_answered(world)

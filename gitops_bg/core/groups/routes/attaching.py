@@ -1,4 +1,5 @@
-"""Moves the routes of a group to another Gateway, or to other hosts, as traffic moves: the new beside the old.
+"""Moves the routes of a group to another Gateway, or to other hosts, as traffic moves: the new beside the old. So do
+another header that names versions, and another way to deny.
 
 What ``gateway`` and ``hosts`` of group.yaml say decides whether any request reaches the routes at all. A name with a
 mistake in it, written into the live routes, would end all traffic. So routes with names of their own are written beside
@@ -15,7 +16,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core import names
-from gitops_bg.core.groups.model import GroupGateway, GroupKey
+from gitops_bg.core.groups.model import GroupGateway, GroupKey, version_number
 from gitops_bg.core.groups.observed import LiveRoute
 from gitops_bg.core.groups.plan import carrying_routes, routes_beside
 from gitops_bg.core.groups.record import Reattachment
@@ -45,7 +46,7 @@ def attach(world: GroupWorld) -> GroupWorld:
     if carries is None or not _own(world):
         return world.with_record(gateway=wanted, reattachment=None)
     if carries.attachment == wanted.attachment and carries.base in _own_bases(world.key, carries):
-        return world.with_record(gateway=_as(carries, wanted), reattachment=None)
+        return world.with_record(gateway=carries, reattachment=None)
     return _reattached(world, replace(wanted, base=_base_beside(world.key, wanted, carries)))
 
 
@@ -62,8 +63,17 @@ def why_not_attached(world: GroupWorld) -> str:
         why = why or ("it says nothing of them" if world.now >= deadline_of(world, beside) else "")
     if not why:
         return ""
+    if wanted is not None and (carries.parents, carries.hosts) == (wanted.parents, wanted.hosts):
+        return f"{_still(carries, wanted)}, and not as group.yaml says: {why}"
     now = "nowhere" if wanted is None else described(wanted)
     return f"requests still come in by {described(carries)}, and not by {now} as group.yaml says: {why}"
+
+
+def _still(carries: GroupGateway, wanted: GroupGateway) -> str:
+    """What stays as it was, where requests come in by the same Gateways and hosts."""
+    if carries.version_header.lower() != wanted.version_header.lower():
+        return f"requests still name a version by {carries.version_header}, not by {wanted.version_header}"
+    return "requests that a version must not answer are still denied as before"
 
 
 def described(gateway: GroupGateway) -> str:
@@ -92,10 +102,6 @@ def _named(parent: ParentRef) -> str:
     listener = (f"listener {parent.section}" if parent.section else "", f"port {parent.port}" if parent.port else "")
     details = ", ".join(filter(None, listener))
     return f"{parent.kind} {place}{f' ({details})' if details else ''}"
-
-
-def _as(carries: GroupGateway, wanted: GroupGateway) -> GroupGateway:
-    return replace(wanted, parents=carries.parents, hosts=carries.hosts, base=carries.base)
 
 
 def _moves_otherwise(world: GroupWorld) -> bool:
@@ -168,9 +174,23 @@ def attached_at(group: GroupKey, routes: Iterable[LiveRoute], said: GroupGateway
     if not live:
         return None
     wanted, sets = said or GroupGateway(()), _by_base(group, [route for _, route in live])
-    beside = _salted(group, wanted)
-    base = next((each for each in sets if each != beside), beside)
-    return replace(wanted, parents=sets[base][0].parents, hosts=_hosts_of(group, base, sets[base], wanted), base=base)
+    found = [
+        replace(
+            wanted,
+            parents=own[0].parents,
+            hosts=_hosts_of(group, base, own, wanted),
+            version_header=_header_of(own) or wanted.version_header,
+            base=base,
+        )
+        for base, own in sets.items()
+    ]
+    return next((each for each in found if each.attachment != wanted.attachment), found[0])
+
+
+def _header_of(routes: Iterable[HttpRoute]) -> str:
+    """The header that names versions in these routes; empty where none does."""
+    headers = (header for route in routes for rule in route.rules for match in rule.matches for header in match.headers)
+    return next((name for name, value in headers if version_number(value)), "")
 
 
 def _by_base(group: GroupKey, routes: Sequence[HttpRoute]) -> dict[str, list[HttpRoute]]:
