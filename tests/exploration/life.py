@@ -347,7 +347,9 @@ class Life:
             return None
         books, ledger = self.books(state), self.git(state).ledger
         known = frozenset(tag_of(hold.digest) for hold in (*ledger.holds, *ledger.past_holds))
-        books = books._replace(bad=books.bad & known, stopped=books.stopped & known, owed=(), expect=None)
+        books = books._replace(bad=books.bad & known, stopped=books.stopped & known)
+        told = ledger.sequence if ledger.epoch == self.record(state).epoch else 0  # What nobody has published is lost.
+        books = books._replace(owed=(), told=told, expect=None)
         return self.with_books(state, books)._replace(record=self.pools.record.number(canonical(Record())))
 
     def going(self, state: State) -> State | None:
@@ -908,7 +910,7 @@ class Life:
             yield ("point", "active", ""), lambda: self.point(state, "active", "")
             yield ("point", "active", None), lambda: self.point(state, "active", None)
             yield ("point", "preview", None), lambda: self.point(state, "preview", None)
-        if on("edited"):  # No seed has it yet: beside deaths and pods that fail it still breaks I4 (decision 102).
+        if on("edited"):
             yield ("edit",), lambda: self.edit(state)
         if on("lost"):
             yield ("going",), lambda: self.going(state)

@@ -100,8 +100,9 @@ def saved(
         mild = {tag_of(hold.digest) for hold in after.holds if hold.cause in MILD} & held - books.left
         books = books._replace(mild=books.mild - held | mild)
         books = books._replace(bad=books.bad | held, left=books.left | held)
-        if asked:
-            books = books._replace(stopped=books.stopped | held)
+        if asked:  # What Git put on hold in the same pass, Git may lift.
+            by_git = {tag_of(hold.digest) for hold in after.holds if hold.cause in BY_GIT}
+            books = books._replace(stopped=books.stopped | (held - by_git))
     return books
 
 

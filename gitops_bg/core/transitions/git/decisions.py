@@ -17,7 +17,8 @@ from gitops_bg.core.world import World
 
 
 def hear_what_passed(world: World) -> World:
-    """Lift the holds on what ``primary.yaml`` named between two looks, and names no longer: somebody wanted it.
+    """Lift the holds on what ``primary.yaml`` named between two looks, and names no longer: somebody wanted it. So of
+    a version that the target has passed over since.
 
     This comes before the look counts for the holds that await it: what this look brings is older than they are, even
     where main no longer names it (decision 17).
@@ -25,7 +26,7 @@ def hear_what_passed(world: World) -> World:
     passed = world.desired.passed if asks_what_passed(world.desired, world.record) else None
     for snapshot in passed or ():
         digest = world.resolve(snapshot)
-        hold = world.record.held(digest)
+        hold = world.record.objection(digest)
         if hold and not hold.awaits and digest != world.primary_digest:  # What main names is noted below.
             world = lift_hold(world, digest, how=Lift.NAMED, reason="primary.yaml named it since")
     return world
