@@ -71,15 +71,12 @@ MEASUREMENT = f"{GROUP}/measurement"
 METRIC = f"{GROUP}/metric"
 DEADLINE = f"{GROUP}/deadline"
 
-# Annotations of older releases, read where the new one is missing; never written.
-APART_FROM = f"{GROUP}/apart-from"
-
 # Kubernetes: label values and most names are limited to 63 characters (concepts/overview/working-with-objects).
 LONGEST_NAME = 63
 LONGEST_BEFORE_RANDOM = LONGEST_NAME - len("-") - 5
 """Of the name of a ReplicaSet: a dash and five random characters follow it in the names of pods, and nothing is cut."""
 
-_FORMS = re.compile(r"-(?:v(?P<number>[1-9][0-9]*)|primary)-(?P<digest>[0-9a-f]{10})\Z")
+_END = re.compile(r"-v(?P<number>[1-9][0-9]*)-(?P<digest>[0-9a-f]{10})\Z")
 
 
 def promotion_branch(app: AppKey) -> str:
@@ -120,55 +117,38 @@ def replica_set_name(app: AppKey, number: int, digest: str) -> str:
     >>> replica_set_name(AppKey("shop", "web"), 5, "v1:3f9c0123456789")
     'web-v5-3f9c012345'
     """
-    return _ending_in(app, f"-v{number}-{short(digest)}", LONGEST_BEFORE_RANDOM)
-
-
-def former_replica_set_name(app: AppKey, digest: str) -> str:
-    """The name that older releases gave to the ReplicaSet of a version. Such ones live on; none is created any more.
-
-    >>> former_replica_set_name(AppKey("shop", "web"), "v1:3f9c0123456789")
-    'web-primary-3f9c012345'
-    """
-    return _ending_in(app, f"-primary-{short(digest)}", LONGEST_NAME)
+    return _ending_in(app, f"-v{number}-{short(digest)}")
 
 
 def short_digest_in(app: AppKey, name: str) -> str:
-    """The short digest in the name of a ReplicaSet of the app, in today's form or the former one; empty where the name
-    has neither.
+    """The short digest in the name of a ReplicaSet of the app; empty where the name has none.
 
     >>> short_digest_in(AppKey("shop", "web"), "web-v5-3f9c012345"), short_digest_in(AppKey("shop", "web"), "web")
     ('3f9c012345', '')
     """
-    found = _FORMS.search(name)
+    found = _END.search(name)
     if found is None:
         return ""
-    number, digest = found["number"], found["digest"]
-    made = replica_set_name(app, int(number), digest) if number else former_replica_set_name(app, digest)
-    return digest if name == made else ""
+    made = replica_set_name(app, int(found["number"]), found["digest"])
+    return found["digest"] if name == made else ""
 
 
 def is_of_version(app: AppKey, digest: str, name: str) -> bool:
-    """Whether a name is that of a ReplicaSet of a version, in either form, or of its pods without the five random
-    characters at the end.
-
-    Kubernetes cuts what precedes those to 58 characters, which the former form may exceed:
-    https://github.com/kubernetes/apiserver/blob/master/pkg/storage/names/generate.go
+    """Whether a name is that of a ReplicaSet of a version, or of its pods without the five random characters at the
+    end.
 
     >>> [is_of_version(AppKey("shop", "web"), "v1:3f9c0123456789", f"web-v5-{end}") for end in ("3f9c012345-", "0")]
     [True, False]
     """
-    if not digest:
-        return False
-    cut = f"{former_replica_set_name(app, digest)}-"[: LONGEST_BEFORE_RANDOM + 1]
-    return name == cut or short_digest_in(app, name.removesuffix("-")) == short(digest)
+    return bool(digest) and short_digest_in(app, name.removesuffix("-")) == short(digest)
 
 
-def _ending_in(app: AppKey, suffix: str, longest: int) -> str:
+def _ending_in(app: AppKey, suffix: str) -> str:
     """The name of an app before a suffix; where both are too long, the app's is cut and hashed."""
-    if len(app.name) + len(suffix) <= longest:
+    if len(app.name) + len(suffix) <= LONGEST_BEFORE_RANDOM:
         return app.name + suffix
     hashed = hashlib.sha256(app.name.encode()).hexdigest()[:8]
-    room = longest - len(suffix) - len(hashed) - 1
+    room = LONGEST_BEFORE_RANDOM - len(suffix) - len(hashed) - 1
     return f"{app.name[:room].rstrip('-.')}-{hashed}{suffix}"
 
 

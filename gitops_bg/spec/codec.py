@@ -1,8 +1,8 @@
 """The core's dataclasses as JSON and back: statuses, `plan --observed FILE`, decisions. Knows no single type by name.
 
 Keys are camelCase, times RFC 3339 in UTC, and defaults are left out, which keeps statuses small. Unknown keys are
-ignored: an older agent must be able to read the record of a newer one. The functions for a type are created once, from
-its annotations, because a cold start reads one record for each app (DESIGN §8).
+ignored, so that an agent can read the record of a newer one. The functions for a type are created once, from its
+annotations, because a cold start reads one record for each app (DESIGN §8).
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ from pydantic.alias_generators import to_camel
 
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.stored import INLINED, NOT_STORED, STORED_AS
+from gitops_bg.core.model.stored import NOT_STORED
 from gitops_bg.core.text.moments import read_moment
 from gitops_bg.spec.yaml.paths import Path, written
 from gitops_bg.spec.yaml.reader import kind_of
@@ -89,20 +89,17 @@ def _encoder(kind: Any) -> Encode:
 
 
 def _dataclass_encoder(kind: Any) -> Encode:
-    fields: list[tuple[str, str, Encode, Any, bool]] | None = None
+    fields: list[tuple[str, str, Encode, Any]] | None = None
 
     def encode(value: Any) -> dict[str, Any]:
         nonlocal fields
         if fields is None:  # on first use, so that types may contain themselves
-            fields = [(one.name, one.key, _encoder(one.kind), one.default, one.inlined) for one in fields_of(kind)]
+            fields = [(one.name, one.key, _encoder(one.kind), one.default) for one in fields_of(kind)]
         result: dict[str, Any] = {}
-        for name, key, encode_field, default, inlined in fields:
+        for name, key, encode_field, default in fields:
             item = getattr(value, name)
             if item != default:
-                if inlined:
-                    result |= encode_field(item)
-                if key:
-                    result[key] = inlined or encode_field(item)
+                result[key] = encode_field(item)
         return result
 
     return encode
@@ -158,21 +155,17 @@ def _decoder(kind: Any) -> Decode:
 
 
 def _dataclass_decoder(kind: Any) -> Decode:
-    fields: list[tuple[str, str, Decode, bool, bool]] | None = None
+    fields: list[tuple[str, str, Decode, bool]] | None = None
 
     def decode(data: Any) -> Any:
         nonlocal fields
         if fields is None:
-            found = fields_of(kind)
-            fields = [(one.name, one.key, _decoder(one.kind), one.default is MISSING, one.inlined) for one in found]
+            fields = [(one.name, one.key, _decoder(one.kind), one.default is MISSING) for one in fields_of(kind)]
         if not isinstance(data, Mapping):
             raise _Wrong(f"expected a mapping, found {kind_of(data)}")
         values: dict[str, Any] = {}
-        for name, key, decode_field, required, inlined in fields:
-            if inlined:
-                if not key or _at(key, _decoder(bool), data.get(key, False)):
-                    values[name] = decode_field(data)
-            elif key in data:
+        for name, key, decode_field, required in fields:
+            if key in data:
                 values[name] = _at(key, decode_field, data[key])
             elif required:
                 raise _Wrong(f"{key} is required")
@@ -266,31 +259,22 @@ def _decode_moment(data: Any) -> datetime:
 
 
 class StoredField(typing.NamedTuple):
-    """One field of a dataclass, as it is stored."""
+    """One field of a dataclass, as it is stored: its key is its name in camelCase."""
 
     name: str
     key: str
-    """Empty for a field that is inlined and never None."""
     kind: Any
     default: Any
-    inlined: bool
 
 
 def fields_of(kind: Any) -> list[StoredField]:
     """The fields of a dataclass; the default of a field without one is `MISSING`."""
     hints = typing.get_type_hints(kind)
     return [
-        StoredField(one.name, _key(one), hints[one.name], _default(one), INLINED in one.metadata)
+        StoredField(one.name, to_camel(one.name), hints[one.name], _default(one))
         for one in dataclasses.fields(kind)
         if one.metadata != NOT_STORED
     ]
-
-
-def _key(field: dataclasses.Field[Any]) -> str:
-    """The stored key of a field, which outlives a new name of the field: releases on both sides read each other's
-    records.
-    """
-    return to_camel(field.metadata.get(INLINED, field.metadata.get(STORED_AS, field.name)))
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:

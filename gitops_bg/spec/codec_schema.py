@@ -49,14 +49,8 @@ def _object(kind: Any, within: tuple[Any, ...]) -> Schema:
     properties: Schema = {}
     required: list[str] = []
     for each in fields_of(kind):
-        if each.inlined:
-            [inner] = [one for one in (*typing.get_args(each.kind), each.kind) if dataclasses.is_dataclass(one)][:1]
-            beside = _object(inner, within)
-            properties |= beside["properties"]
-            required += [] if each.key else beside["required"]
-        if each.key:
-            properties[each.key] = _SCALARS[bool] if each.inlined else _schema(each.kind, within)
-            required += [each.key] if each.default is MISSING else []
+        properties[each.key] = _schema(each.kind, within)
+        required += [each.key] if each.default is MISSING else []
     return {"type": "object", "additionalProperties": False, "properties": properties, "required": required}
 
 

@@ -91,7 +91,7 @@ class Metric(Part):
     """The result of one metric of an analysis run."""
 
     name: str | None = None
-    finding: str | None = None
+    phase: str | None = None
     count: Number | None = None
     successful: Number | None = None
     failed: Number | None = None
@@ -112,7 +112,7 @@ class AnalysisFacts(Part):
     attempt: Number | None = Field(
         default=None, description="Counts the runs of one rollout; a pause is answered with a fresh one."
     )
-    finding: str | None = Field(default=None, description="Running, Successful, Inconclusive, Error or Failed.")
+    phase: str | None = Field(default=None, description="Running, Successful, Inconclusive, Error or Failed.")
     started_at: Moment | None = None
     finished_at: Moment | None = None
     labels: dict[str, str] | None = None

@@ -41,8 +41,11 @@ def live(
     metadata = {"namespace": "shop", "name": "web", "uid": "1", "resourceVersion": "1"}
     annotations = {"gitops-bg.dev/request": request}
     served = list(activations) if isinstance(activations, tuple) else activations
-    record = {"traffic": traffic, "activations": served, "request": answered, "requestsBefore": before}
-    record["main"] = {"commit": OLD, "tree": OLD} if main is None else main
+    record = {
+        "routing": {"traffic": traffic, "activations": served},
+        "operator": {"request": answered, "requestsBefore": before},
+        "git": {"main": {"commit": OLD, "tree": OLD} if main is None else main},
+    }
     status = {"phase": phase, "record": sealed(record)}
     return app_state({"metadata": {**metadata, "annotations": annotations}, "spec": {}, "status": status})
 

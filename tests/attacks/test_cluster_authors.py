@@ -28,7 +28,7 @@ TEXTS = {
     "control characters": "\u2028\u0085\u202e\x1b[31m",
 }
 ANNOTATIONS = (names.REQUEST, names.RECONCILE, names.SNAPSHOT, names.FULL_DIGEST, names.CONFIGURATION,
-               names.ANTI_AFFINITY, names.APART_FROM, names.POD_METADATA)  # fmt: skip
+               names.ANTI_AFFINITY, names.POD_METADATA)  # fmt: skip
 RECORDS: dict[str, Any] = {
     "versions that are a number": {"versions": 3, "traffic": "v1:" + "0" * 64},
     "a version of nothing": {"versions": [{}]},

@@ -45,7 +45,7 @@ def version(number: int, stage: Stage, **more: object) -> Version:
     return replace(made, **more)  # type: ignore[arg-type]
 
 
-OLD = version(6, Stage.LEGACY, retirement=Retirement(until=NOW + timedelta(seconds=21)))
+OLD = version(6, Stage.LEGACY, retirement=Retirement(NOW, until=NOW + timedelta(seconds=21)))
 LIVE = version(7, Stage.ACTIVE)
 NEXT = version(8, Stage.CANDIDATE)
 
@@ -158,8 +158,8 @@ def of_version(changed: Version, **record: object) -> Branch:
     ("changed", "said"),
     [
         (NEXT, "candidate"),
-        (replace(NEXT, retirement=Retirement()), "withdrawn"),
-        (replace(NEXT, retirement=Retirement(aborted=True)), "aborted"),
+        (replace(NEXT, retirement=Retirement(NOW)), "withdrawn"),
+        (replace(NEXT, retirement=Retirement(NOW, aborted=True)), "aborted"),
         (LIVE, "active"),
         (OLD, "legacy"),
         (replace(OLD, stage=Stage.ARCHIVED), "archived"),
@@ -194,7 +194,7 @@ def test_the_status_of_a_replica_set_is_in_argo_s_words(desired: int, available:
 
 
 def test_a_version_that_is_warm_for_ever_has_no_deadline() -> None:
-    branch = of_version(replace(OLD, retirement=Retirement()))
+    branch = of_version(replace(OLD, retirement=Retirement(NOW)))
     assert branch.children[0].info.endswith("delay:none")
 
 
@@ -219,8 +219,8 @@ def test_programs_get_moments_and_counts_in_camel_case() -> None:
     oldest, _, newest = data["versions"]
     assert (oldest["scaleDownAt"], oldest["retiring"]) == ("2026-05-04T12:00:21+00:00", True)
     [run] = newest["analysisRuns"]
-    assert (run["stage"], run["attempt"], run["finding"]) == ("pre", 2, "Running")
+    assert (run["stage"], run["attempt"], run["phase"]) == ("pre", 2, "Running")
     errors = run["metrics"][0]
     assert [errors[key] for key in ("successful", "failed", "inconclusive", "error", "count")] == [2, 1, 0, 1, 5]
     assert errors["nextAt"] == "2026-05-04T12:00:12+00:00"
-    assert errors["measurements"] == [{"finding": "Successful", "at": "2026-05-04T11:59:42Z", "value": "0.01"}]
+    assert errors["measurements"] == [{"phase": "Successful", "at": "2026-05-04T11:59:42Z", "value": "0.01"}]

@@ -52,7 +52,7 @@ EMERGENCIES = {
     "nor to what main names since": (lost(live=2, names=3), 1),
     "traffic had not moved yet, and main was changed since": (lost(live=2, since="f" * 40), None),
     "main was changed since: that is somebody's answer": (lost(since="f" * 40), None),
-    "an older release wrote the ledger: nobody can tell": (lost(since=""), None),
+    "the ledger does not say since when: nobody can tell": (lost(since=""), None),
     "who merged what then expired was not too late": (lost(cause=Cause.EXPIRED, served=1), None),
     "another version is on hold": (lost(held=3), None),
     "traffic is where main says": (lost(live=2, held=1), None),

@@ -28,38 +28,21 @@ def test_replica_set_is_named(name):
     assert names.replica_set_name(AppKey("shop", app), number, DIGEST) == expected
 
 
-LONGEST_OF_FORMER = "a" * (63 - len("-primary-3f9c012345"))
-FORMER_NAMES = {
-    "a short one": ("web", "web-primary-3f9c012345"),
-    "the longest that fits": (LONGEST_OF_FORMER, LONGEST_OF_FORMER + "-primary-3f9c012345"),
-    "one character more is cut and hashed": ("a" * 45, "a" * 35 + "-52789e34-primary-3f9c012345"),
-    "no dash is left where it is cut": ("a" * 34 + "-" + "b" * 20, "a" * 34 + "-b97bbc1c-primary-3f9c012345"),
-}
-
-
-@pytest.mark.parametrize("name", FORMER_NAMES)
-def test_replica_set_of_an_older_release_is_named(name):
-    app, expected = FORMER_NAMES[name]
-    assert names.former_replica_set_name(AppKey("shop", app), DIGEST) == expected
-
-
 LONG = ["a" * length for length in range(40, 64)] + ["a" * 60 + "-" + letter for letter in "bc"]
-MADE = (names.replica_set_name, lambda app, _number, digest: names.former_replica_set_name(app, digest))
 
 
-@pytest.mark.parametrize(("made", "longest"), [(MADE[0], 57), (MADE[1], 63)], ids=["today", "former"])
-def test_every_name_fits_is_a_dns_label_and_tells_its_version(made, longest):
+def test_every_name_fits_is_a_dns_label_and_tells_its_version():
     for app in (AppKey("shop", each) for each in LONG):
-        name = made(app, 987, DIGEST)
-        assert len(name) <= longest
+        name = names.replica_set_name(app, 987, DIGEST)
+        assert len(name) <= 57
         assert re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", name)
         assert names.short_digest_in(app, name) == "3f9c012345"
-        assert names.is_of_version(app, DIGEST, f"{name}-"[:58])
+        assert names.is_of_version(app, DIGEST, f"{name}-")
 
 
-@pytest.mark.parametrize("made", MADE, ids=["today", "former"])
-def test_different_apps_and_versions_have_different_names(made):
-    of = {made(AppKey("shop", app), 5, digest) for app in LONG for digest in (DIGEST, "v1:" + "0" * 64)}
+def test_different_apps_and_versions_have_different_names():
+    digests = (DIGEST, "v1:" + "0" * 64)
+    of = {names.replica_set_name(AppKey("shop", app), 5, digest) for app in LONG for digest in digests}
     assert len(of) == 2 * len(LONG)
 
 
@@ -67,9 +50,8 @@ OF_VERSION = {
     "web-v5-3f9c012345": True,
     "web-v6-3f9c012345": True,
     "web-v1234-3f9c012345": True,
-    "web-primary-3f9c012345": True,
+    "web-primary-3f9c012345": False,
     "web-v5-0123456789": False,
-    "web-primary-0123456789": False,
     "web-v0-3f9c012345": False,
     "web-v05-3f9c012345": False,
     "web-v-3f9c012345": False,
@@ -87,21 +69,13 @@ OF_VERSION = {
 
 
 @pytest.mark.parametrize("name", OF_VERSION, ids=repr)
-def test_name_of_a_version_is_known_in_both_forms_and_so_are_its_pods(name):
+def test_name_of_a_version_is_known_and_so_are_its_pods(name):
     web = AppKey("shop", "web")
     assert names.is_of_version(web, DIGEST, name) is OF_VERSION[name]
     assert names.is_of_version(web, DIGEST, f"{name}-") is OF_VERSION[name]
     assert not names.is_of_version(web, DIGEST, f"{name}--")
     assert names.is_of_version(web, "3f9c012345", name) is OF_VERSION[name], "a short digest does as well"
     assert not names.is_of_version(web, "", name)
-
-
-def test_pods_whose_names_kubernetes_cut_are_known():
-    app = AppKey("shop", LONGEST_OF_FORMER)
-    cut = names.former_replica_set_name(app, DIGEST)[:58]
-    assert names.is_of_version(app, DIGEST, cut)
-    assert not names.is_of_version(app, DIGEST, cut[:57])
-    assert not names.is_of_version(app, "v1:" + "0" * 64, cut)
 
 
 def test_apps_that_differ_only_beyond_the_cut_have_different_labels():

@@ -55,7 +55,8 @@ def version(number: int, stage: Stage, **changes: Any) -> Version:
 
 def _on_its_way_out(changes: dict[str, Any]) -> dict[str, Any]:
     """``retiring``, ``retired_at``, ``scale_down_at`` and ``aborted`` are said as if they were the version's own."""
-    since, until = changes.pop("retired_at", None), changes.pop("scale_down_at", None)
+    until = changes.pop("scale_down_at", None)
+    since = changes.pop("retired_at", until - 300 * SECOND if until else NOW)
     retirement = Retirement(since, until, changes.pop("aborted", False))
     return changes | ({"retirement": retirement} if changes.pop("retiring", False) else {})
 

@@ -19,14 +19,13 @@ from gitops_bg.core.model.actions import ScaleReplicaSet
 from gitops_bg.core.model.analysis.history import Analyses
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult, begin, id_of, take
-from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.decision import Decision, GateResult, Phase
 from gitops_bg.core.model.desired import Desired, LedgerMemory
 from gitops_bg.core.model.observed import Observed
 from gitops_bg.core.model.policies.facts import Policing
 from gitops_bg.core.model.record import Event, LedgerEntry, Record
 from gitops_bg.core.model.spec import AppSpec
-from gitops_bg.core.model.version import AppKey, Color, Retirement, Snapshot, Source, Stage, Version
+from gitops_bg.core.model.version import AppKey, Color, Snapshot, Source, Stage, Version
 from gitops_bg.spec.codec import from_json, to_json
 from gitops_bg.spec.codec_schema import encoded_schema
 
@@ -156,37 +155,9 @@ def test_the_file_is_named_where_there_is_one() -> None:
         from_json(Observed, {"appUid": 5}, "observed.json")
 
 
-WAY_OUT = {
-    "retiring": True,
-    "retiredAt": "2026-03-01T12:00:00Z",
-    "scaleDownAt": "2026-03-01T12:05:00Z",
-    "aborted": True,
-}
-
-
-def test_way_out_of_a_version_is_stored_as_the_releases_before_stored_it() -> None:
-    noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
-    retirement = Retirement(noon, noon + timedelta(minutes=5), aborted=True)
-    leaving = from_json(Version, {**VERSION, **WAY_OUT})
-    assert leaving.retirement == retirement
-    assert to_json(leaving).items() >= WAY_OUT.items()
-    assert to_json(leaving).keys() == to_json(from_json(Version, VERSION)).keys() | WAY_OUT.keys()
-
-
-@pytest.mark.parametrize("nothing", [{}, {"retiring": False}, {"retiredAt": "2026-03-01T12:00:00Z"}])
-def test_version_that_is_wanted_has_no_way_out(nothing: dict[str, Any]) -> None:
-    assert from_json(Version, {**VERSION, **nothing}).retirement is None
-
-
 def test_what_only_people_read_is_not_stored() -> None:
     gate = GateResult("manual", False, "closed", remedy="gitops-bg gate open web")
     assert to_json(gate) == {"kind": "manual", "open": False, "reason": "closed"}
-
-
-def test_renamed_field_is_stored_as_the_releases_before_stored_it() -> None:
-    record = Record(auxiliary_objects=(AuxiliaryObject("PodDisruptionBudget", "web"),))
-    stored = {"companions": [{"kind": "PodDisruptionBudget", "name": "web"}]}
-    assert (to_json(record), from_json(Record, stored)) == (stored, record)
 
 
 def test_an_analysis_run_survives_a_restart() -> None:
@@ -195,6 +166,6 @@ def test_an_analysis_run_survives_a_restart() -> None:
     run = take(run, "5eed", MeasurementResult(id_of(run, "5eed", run.metrics[0]), AnalysisPhase.SUCCESSFUL, NOW, "0.5"))
     written = json.loads(json.dumps(to_json(Record(analyses=Analyses(runs=(run,))))))
     assert from_json(Record, written).analyses.runs == (run,)
-    assert written["analysis"][0]["metrics"][0]["measurements"] == [
-        {"finding": "Successful", "at": "2026-03-01T12:00:00Z", "value": "0.5"}
+    assert written["analyses"]["runs"][0]["metrics"][0]["measurements"] == [
+        {"phase": "Successful", "at": "2026-03-01T12:00:00Z", "value": "0.5"}
     ]

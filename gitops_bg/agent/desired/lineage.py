@@ -15,7 +15,6 @@ from datetime import datetime, timedelta
 from gitops_bg.cluster.observation.states import AppState
 from gitops_bg.cluster.reporting.status import load
 from gitops_bg.core.model.git.main import Knowledge, Main
-from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.read.polling import Poll
 from gitops_bg.repo.repository import Repository
@@ -93,18 +92,12 @@ class _PollsThatCount:
             self._last = now
 
 
-def main_of(record: Record) -> Main:
-    """The main that a record was decided from; in a record of an older release, the commit of its live version."""
-    active = record.version(record.routing.traffic)
-    return record.git.main if record.git.main.commit or active is None else Main(active.source.commit)
-
-
 def main_of_live(state: AppState) -> Main:
     """The main that a live app's record was decided from; only where that is not known the record is read.
 
     Raises `RecordUnreadable`.
     """
-    return state.main if state.main.commit else main_of(load(state))
+    return state.main if state.main.commit else load(state).git.main
 
 
 class Lineage:

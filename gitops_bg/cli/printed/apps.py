@@ -41,7 +41,7 @@ class MetricJson(TypedDict):
     """One metric of an analysis run."""
 
     name: str
-    finding: AnalysisPhase
+    phase: AnalysisPhase
     count: int
     """How many measurements it takes; 0: until the run ends."""
     successful: int
@@ -63,7 +63,7 @@ class RunJson(TypedDict):
     stage: AnalysisStage
     rollout: int
     attempt: int
-    finding: AnalysisPhase
+    phase: AnalysisPhase
     startedAt: str | None
     finishedAt: str | None
     metrics: list[MetricJson]

@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from types import TracebackType
 
 from gitops_bg.agent.desired.catalog import Catalog
-from gitops_bg.agent.desired.lineage import main_of, main_of_live
+from gitops_bg.agent.desired.lineage import main_of_live
 from gitops_bg.agent.reconcile.facts import Facts, gather
 from gitops_bg.agent.reconcile.peer_facts import knowing_one_another, wants_peers
 from gitops_bg.cli.clone.said_once import with_said_once
@@ -140,7 +140,7 @@ class Session(LiveSession):
 
     def catalog(self, namespaces: Iterable[str] = (), records: Iterable[Record] | None = None) -> Catalog:
         """Return the apps in main, read now; without namespaces, all apps. ``records`` replace the live ones."""
-        wanted, mains = tuple(namespaces), None if records is None else frozenset(map(main_of, records))
+        wanted, mains = tuple(namespaces), None if records is None else frozenset(each.git.main for each in records)
         catalog = Catalog(self.repository, wanted, lambda: self._remembered(wanted) if mains is None else mains)
         self.repository.begin_again()
         catalog.refresh()

@@ -69,7 +69,7 @@ def _run(run: AnalysisRun) -> "RunJson":
         "stage": run.stage,
         "rollout": run.rollout,
         "attempt": run.attempt,
-        "finding": run.phase,
+        "phase": run.phase,
         "startedAt": _moment(run.started_at),
         "finishedAt": _moment(run.finished_at),
         "metrics": [_metric(run, one) for one in run.metrics],
@@ -79,7 +79,7 @@ def _run(run: AnalysisRun) -> "RunJson":
 def _metric(run: AnalysisRun, one: MetricRun) -> "MetricJson":
     return {
         "name": one.metric.name,
-        "finding": one.phase,
+        "phase": one.phase,
         "count": one.metric.count,
         "successful": one.successful,
         "failed": one.failed,

@@ -94,7 +94,7 @@ def row_of(body: Mapping[str, Any]) -> Row:
 
 
 def branch_of(metadata: Mapping[str, Any]) -> str:
-    """Return the branch that a live app or group follows; empty where an older release made it."""
+    """Return the branch that a live app or group follows; empty where it says none."""
     return str((metadata.get("annotations") or {}).get(names.BRANCH, ""))
 
 

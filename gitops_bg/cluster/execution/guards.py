@@ -32,11 +32,6 @@ class Guards:
             raise ForeignObject(owner)
         return body
 
-    def own_if_ours(self, kind: Kind, app: AppKey, name: str) -> Object | None:
-        """As `own`, for a name that the app does not need: None where the object is somebody else's."""
-        body = self._writer.get(kind, app.namespace, name)
-        return None if body is None or self._owner_of(kind, app, body) else body
-
     def _owner_of(self, kind: Kind, app: AppKey, body: Object) -> str:
         if kind == APPS:
             return app_owner_of(app_state(body), app, self._us)

@@ -53,7 +53,7 @@ class ReplicaSets:
         name = self._name(app, action.number, action.snapshot.digest)
         workload = action.snapshot.workload
         kind, state_of = WORKLOADS[workload], WORKLOAD_STATES[workload]
-        existing = self._guards.own(kind, app, name) or self._of_former_name(app, action)
+        existing = self._guards.own(kind, app, name)
         worn = None
         if existing is not None:
             refuse_if_deleting(kind, existing)
@@ -140,12 +140,6 @@ class ReplicaSets:
 
     def _name(self, app: AppKey, number: int, digest: str) -> str:
         return live_name(self._reader, app, number, digest)
-
-    def _of_former_name(self, app: AppKey, action: CreateReplicaSet) -> Object | None:
-        """The ReplicaSet that an older release created, where no cache shows it: a version never has two."""
-        if action.snapshot.workload is not WorkloadKind.REPLICA_SET:
-            return None
-        return self._guards.own_if_ours(REPLICA_SETS, app, names.former_replica_set_name(app, action.snapshot.digest))
 
 
 def _size(found: int | None, wanted: int) -> ChangedField:

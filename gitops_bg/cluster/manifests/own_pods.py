@@ -4,8 +4,8 @@ Two versions run side by side, with the labels that the target gives both. "My r
 no node for the new ones, and "spread over zones" would spread them around the old ones. So a term that names the
 target's own pods gets the version's label, in the ReplicaSet and never in the snapshot: the version stays the same.
 
-It is written when a ReplicaSet is created, and kept in an annotation, so that it is no drift and survives a repair;
-what older releases made stays as it is. Flagger has it for anti-affinity and spread (flagger.md §1.4). For the
+It is written when a ReplicaSet is created, and kept in an annotation, so that it is no drift and survives a repair.
+Flagger has it for anti-affinity and spread (flagger.md §1.4). For the
 ReplicaSets of a Deployment Kubernetes has ``matchLabelKeys: [pod-template-hash]``:
 https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/
 """

@@ -101,8 +101,7 @@ def added_to_service(live: Mapping[str, Any]) -> tuple[str, ...]:
     """The fields of a live Service that say which pods get requests, and that other field managers wrote since it is
     ours.
 
-    One that was taken over keeps those that it had (``manifests.adoption``); an older release kept no note of them, so
-    there all of them may be of before.
+    One that was taken over keeps those that it had (``manifests.adoption``).
 
     >>> fields = {"f:spec": {"f:publishNotReadyAddresses": {}}}
     >>> live = {"metadata": {"managedFields": [{"manager": "kubectl-edit", "fieldsV1": fields}]}}

@@ -1,6 +1,6 @@
 """The names of the ReplicaSets that run an app's versions: the one place that turns a version into a name.
 
-A ReplicaSet keeps the name that it was created with, whichever release chose it, so the name is looked up by digest.
+A ReplicaSet keeps the name that it was created with, also when its app is renamed, so the name is looked up by digest.
 """
 
 from gitops_bg.cluster.api.kinds import WORKLOADS

@@ -30,7 +30,7 @@ class Allegiance:
 
     @classmethod
     def said_by(cls, annotations: Mapping[str, str]) -> Self:
-        """What a live object follows, by its annotations; nothing where an older release made it."""
+        """What a live object follows, by its annotations; nothing where they say none."""
         return cls(*(annotations.get(each, "") for each in (names.REPOSITORY, names.CLUSTER, names.BRANCH)))
 
     def __str__(self) -> str:

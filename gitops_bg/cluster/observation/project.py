@@ -26,6 +26,7 @@ from gitops_bg.cluster.observation.states import (
     SliceState,
     meta_of,
     pairs,
+    part_of,
 )
 from gitops_bg.core import names
 from gitops_bg.core.errors import InvalidInput
@@ -60,7 +61,7 @@ def _counted(body: Object) -> ReplicaSetState:
         min_ready_seconds=spec.get("minReadySeconds", 0),
         intact=labels.get(names.DIGEST) == short(annotations.get(names.FULL_DIGEST, "")),
         configuration=annotations.get(names.CONFIGURATION, ""),
-        anti_affinity=annotations.get(names.ANTI_AFFINITY) or annotations.get(names.APART_FROM, ""),
+        anti_affinity=annotations.get(names.ANTI_AFFINITY, ""),
         own_pods=annotations.get(names.OWN_PODS, ""),
         worn=annotations.get(names.POD_METADATA, ""),
         pods=status.get("replicas", 0),
@@ -161,7 +162,7 @@ def app_state(body: Object, _known: AppState | None = None) -> AppState:
         edited=status is not live,
         phase=intern(phase) if isinstance(phase := status.get("phase"), str) else "",
         main=_main_in(record),
-        traffic=intern(traffic) if isinstance(traffic := record.get("traffic"), str) else "",
+        traffic=intern(traffic) if isinstance(traffic := part_of(record, "routing").get("traffic"), str) else "",
         request=request,
         asks=any(not _has_answered(record, each.id) for each in requests_of(request)),
         reconcile=annotations.get(names.RECONCILE, ""),
@@ -174,13 +175,14 @@ def app_state(body: Object, _known: AppState | None = None) -> AppState:
 
 def _has_answered(record: Object, request: str) -> bool:
     """Whether a stored record has answered a request (`OperatorState.has_answered`)."""
-    before = record.get("requestsBefore")
-    return request == record.get("request") or (isinstance(before, list) and request in before)
+    operator = part_of(record, "operator")
+    before = operator.get("requestsBefore")
+    return request == operator.get("request") or (isinstance(before, list) and request in before)
 
 
 def _main_in(record: Object) -> Main:
     """The main that a stored record was decided from."""
-    said = record.get("main")
+    said = part_of(record, "git").get("main")
     try:
         main = from_json(Main, said) if said else NO_MAIN
     except InvalidInput:

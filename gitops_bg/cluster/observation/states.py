@@ -172,7 +172,7 @@ class AppState:
     """Whether `request` is one that the record has not answered."""
     reconcile: str
     repository: str = ""
-    """The repository, and which of its clusters and branches, it follows; empty where an older release made it."""
+    """The repository, and which of its clusters and branches, it follows; empty where nothing says so."""
     cluster: str = ""
     branch: str = ""
     claimed_by: str = ""
@@ -182,9 +182,14 @@ class AppState:
 
     def has_served(self, digest: str) -> bool:
         """Whether live traffic ever went to a version, as far as the record remembers. Unpacks the status."""
-        record = self.status.read().get("record")
-        served = record.get("activations") if isinstance(record, dict) else None
+        served = part_of(part_of(self.status.read(), "record"), "routing").get("activations")
         return isinstance(served, list) and digest in served
+
+
+def part_of(stored: Object, name: str) -> Object:
+    """A part of a stored record, by its name; an empty one where there is none, or somebody damaged it."""
+    part = stored.get(name)
+    return part if isinstance(part, dict) else {}
 
 
 def meta_of(body: Object) -> Meta:

@@ -34,7 +34,7 @@ def facts_of(run: AnalysisRun) -> dict[str, Any]:
         "stage": str(run.stage),
         "rollout": run.rollout,
         "attempt": run.attempt,
-        "finding": str(run.phase),
+        "phase": str(run.phase),
         "started_at": moment_of(run.started_at),
         "finished_at": moment_of(run.finished_at),
         "labels": dict(run.labels) or None,
@@ -47,7 +47,7 @@ def _metric(one: MetricRun) -> shown.Metric:
     last = one.measurements[-1] if one.measurements else None
     return shown.Metric(
         name=one.metric.name,
-        finding=str(one.phase),
+        phase=str(one.phase),
         count=one.metric.count,
         successful=one.successful,
         failed=one.failed,

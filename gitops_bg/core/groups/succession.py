@@ -3,8 +3,8 @@
 Two groups with HTTPRoutes for the same requests would be two answers to one question, and the older object wins. So a
 group that has no record yet looks for a live one whose folder left main, and all of whose serving members lie in its
 own folder now. It begins with what that one remembers; Services and HTTPRoutes are made its own as they are, before
-anything else is written; then the former ReleaseGroup goes. The routes keep their former names until others are beside
-them, as with another Gateway (`core.groups.routes.attaching`).
+anything else is written; then the ReleaseGroup of before goes. The routes keep their former names until others are
+beside them, as with another Gateway (`core.groups.routes.attaching`).
 """
 
 from collections.abc import Iterator

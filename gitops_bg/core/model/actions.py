@@ -4,13 +4,12 @@ A new side effect starts here; `match` over `Action` ends in `assert_never`, so 
 that must learn it.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from gitops_bg.core.model.auxiliary import AuxiliaryObject, BackendPorts
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.record import Event, LedgerEntry, SwitchKind
 from gitops_bg.core.model.spec import DeletionPolicy
-from gitops_bg.core.model.stored import STORED_AS
 from gitops_bg.core.model.version import (
     NO_METADATA,
     AntiAffinityTerm,
@@ -276,7 +275,7 @@ class SwitchTraffic:
     from_digest: str
     number: int
     digest: str
-    switch_kind: SwitchKind = field(metadata={STORED_AS: "lane"})
+    switch_kind: SwitchKind
     needs_available: int
     create: bool = False
     several: bool = False

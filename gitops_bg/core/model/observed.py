@@ -12,7 +12,6 @@ from gitops_bg.core.model.git.unread import UnreadReason
 from gitops_bg.core.model.git.verification import SourceVerification
 from gitops_bg.core.model.hooks import HookResponse
 from gitops_bg.core.model.http_routes import RivalRoute
-from gitops_bg.core.model.stored import STORED_AS
 from gitops_bg.core.model.version import NO_METADATA, Color, PodMetadata, ServicePorts, Snapshot
 
 
@@ -222,10 +221,10 @@ class Request:
     """Of a rollback: allow a version on hold, or one that was first promoted after the serving one."""
     about: tuple[str, ...] = ()
     """The digests of the versions to stop, to measure again or to promote, as its writer saw them. Empty where it is
-    about none, or an older release wrote it: then it is about what the agent sees.
+    about none: then it is about what the agent sees.
     """
     live: str = ""
-    """The digest that its writer saw live; empty where nothing was, or an older release wrote it."""
+    """The digest that its writer saw live; empty where nothing was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,7 +325,7 @@ class Observed:
     """The Deployment that the app was adopted from; None where nobody has to look at it."""
     successor: Successor | None = None
     """What became of the app under another name; None unless it got one and has a route itself."""
-    auxiliary_objects: tuple[AuxiliaryView, ...] = field(default=(), metadata={STORED_AS: "companions"})
+    auxiliary_objects: tuple[AuxiliaryView, ...] = ()
     rivals: tuple[RivalRoute, ...] = ()
     """The HTTPRoutes of the namespace that are somebody else's, where the app has one, in the order of their names."""
     pods: tuple[PodView, ...] | None = None

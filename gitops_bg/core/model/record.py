@@ -4,7 +4,7 @@ It is the status of the BlueGreenDeployment, saved before the actions that it le
 resourceVersion. It holds nothing that can be seen in the cluster or in Git.
 """
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -15,7 +15,6 @@ from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.git.looks import Awaited
 from gitops_bg.core.model.git.main import NO_MAIN, Main
 from gitops_bg.core.model.hooks import HookRun, OpenGate, OutboxMessage
-from gitops_bg.core.model.stored import INLINED, STORED_AS
 from gitops_bg.core.model.version import Version
 
 
@@ -113,7 +112,7 @@ class Cause(StrEnum):
     CLOSED = "closed"
     """Somebody closed the pull request that offered it."""
     UNKNOWN = "unknown"
-    """An older release did not record the cause."""
+    """The ledger says one that this release does not know."""
 
     @property
     def is_bad(self) -> bool:
@@ -149,7 +148,7 @@ class Hold:
     awaits: Awaited | None = None
     """Set by a decision of the agent or an operator, until main has been looked at after it."""
     sequence: int = 0
-    """The ledger entry of the hold; 0 where an older release did not record it."""
+    """The ledger entry of the hold; 0 until it has one."""
 
     @property
     def why(self) -> str:
@@ -209,7 +208,7 @@ class Switch:
 
     from_digest: str
     to_digest: str
-    switch_kind: SwitchKind = field(metadata={STORED_AS: "lane"})
+    switch_kind: SwitchKind
     decided_at: datetime
     commit: str = ""
     by: str = ""
@@ -217,7 +216,7 @@ class Switch:
     withdrawn: bool = False
     """The switch is no longer wanted; it is over once none of its writes can succeed any more (``end_withdrawn``)."""
     pods: int = 0
-    """How many pods of the version were available when it was decided; 0 where an older agent decided it."""
+    """How many pods of the version were available when it was decided."""
 
 
 class RolloutOutcome(StrEnum):
@@ -311,8 +310,6 @@ class Routing:
     """Every digest that carried live traffic, in the order in which they were first promoted; a rollback does not
     change it. "Older" means promoted before, whatever the number (decision 17).
     """
-    past_digests: tuple[str, ...] = ()
-    """Written by an older release (``core.transitions.record.upgrade``)."""
     moves: int = 0
     """How often live traffic has moved."""
     withdrawals: int = 0
@@ -335,13 +332,13 @@ class SeenInGit:
     """What Git said last, and what the agent itself wrote there."""
 
     main: Main = NO_MAIN
-    """The main that this was decided from (``core.transitions.git.main``); empty in a record of an older release."""
+    """The main that this was decided from (``core.transitions.git.main``)."""
     primary: str = ""
     """The digest of ``primary.yaml`` seen last."""
     named_before: tuple[str, ...] = ()
     """What ``primary.yaml`` named earlier and main did not revert, oldest first (``transitions.git.naming``)."""
     primary_by: str = ""
-    """The commit that brought the last seen ``primary.yaml`` into main; empty in a record of an older release."""
+    """The commit that brought the last seen ``primary.yaml`` into main."""
     offered: str = ""
     """The digest that the agent itself put on the promotion branch; a person offers any other digest there."""
     beside: str = ""
@@ -368,7 +365,7 @@ class SeenInGit:
 class HookState:
     """The answers of the hooks that gate a rollout, and the open manual gates."""
 
-    runs: tuple[HookRun, ...] = field(default=(), metadata={STORED_AS: "hooks"})
+    runs: tuple[HookRun, ...] = ()
     """The runs of the rollouts under way."""
     open_gates: tuple[OpenGate, ...] = ()
 
@@ -377,13 +374,13 @@ class HookState:
 class Outbox:
     """The messages that hooks have not received yet (``core.transitions.notifications``)."""
 
-    messages: tuple[OutboxMessage, ...] = field(default=(), metadata={STORED_AS: "deliveries"})
+    messages: tuple[OutboxMessage, ...] = ()
     """Oldest first."""
-    last_number: int = field(default=0, metadata={STORED_AS: "delivery"})
+    last_number: int = 0
     """The number of the newest message."""
-    notified_sequence: int = field(default=0, metadata={STORED_AS: "told"})
+    notified_sequence: int = 0
     """The last ledger entry that hooks were notified of, or need not be."""
-    notified_phase: str = field(default="", metadata={STORED_AS: "told_phase"})
+    notified_phase: str = ""
     alerted: int = 0
     """The last rollout that alerts reported as waiting for a person."""
     unsettled: str = ""
@@ -402,7 +399,7 @@ class OperatorState:
     """The ids of those answered before it, oldest first, as far as the record keeps them."""
     retry: int = 0
     """The number of the last ``spec.retry`` that was carried out."""
-    promote_full: str = field(default="", metadata={STORED_AS: "in_full"})
+    promote_full: str = ""
     """The digest that somebody promotes without pause and analyses (``core.transitions.traffic.promote_full``)."""
     suspended: bool = False
     resumed_at: datetime | None = None
@@ -426,7 +423,6 @@ ANSWERED_BEFORE = 19
 
 Part = Routing | SeenInGit | Analyses | HookState | Outbox | OperatorState
 
-_INLINED = {INLINED: ""}
 """Stored beside the record's other fields, as before the record had parts, so that releases on both sides
 can read it.
 """
@@ -450,17 +446,17 @@ class Record:
     """The holds in force."""
     past_holds: tuple[Hold, ...] = ()
     """Lifted holds whose digests have not served since, oldest first: no rollback leads to these digests."""
-    routing: Routing = field(default=Routing(), metadata=_INLINED)
-    git: SeenInGit = field(default=SeenInGit(), metadata=_INLINED)
-    analyses: Analyses = field(default=Analyses(), metadata=_INLINED)
-    hook_state: HookState = field(default=HookState(), metadata=_INLINED)
-    outbox: Outbox = field(default=Outbox(), metadata=_INLINED)
-    operator: OperatorState = field(default=OperatorState(), metadata=_INLINED)
+    routing: Routing = Routing()
+    git: SeenInGit = SeenInGit()
+    analyses: Analyses = field(default=Analyses())
+    hook_state: HookState = HookState()
+    outbox: Outbox = Outbox()
+    operator: OperatorState = OperatorState()
     replicas: int | None = None
     """The size that the target last asked for; None where none was seen. A target that breaks must not
     shrink the app.
     """
-    auxiliary_objects: tuple[AuxiliaryObject, ...] = field(default=(), metadata={STORED_AS: "companions"})
+    auxiliary_objects: tuple[AuxiliaryObject, ...] = ()
     """The auxiliary objects that Git names, or that it named before and that may still be live; sorted."""
     autoscaler: Autoscaler | None = None
     """What sizes the live version; None: the target's ``replicas``."""
@@ -547,4 +543,4 @@ class Record:
         return self if getattr(self, name) == part else replace(self, **{name: part})  # type: ignore[arg-type]
 
 
-_NAMES = {type(each.default): each.name for each in fields(Record) if INLINED in each.metadata}
+_NAMES = {type(each.default): each.name for each in fields(Record) if is_dataclass(each.default)}

@@ -1,10 +1,8 @@
 """The nouns of DESIGN §2: app, color, stage, snapshot, version. Frozen data, no behaviour that decides."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-
-from gitops_bg.core.model.stored import INLINED, STORED_AS
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -150,9 +148,9 @@ class Stabilization:
 class Retirement:
     """The retirement of a version that nothing wants: its pods stay for a while, then it is archived."""
 
-    since: datetime | None = field(default=None, metadata={STORED_AS: "retired_at"})
-    """``until`` is this plus the delay of the spec. None: an older release did not record it."""
-    until: datetime | None = field(default=None, metadata={STORED_AS: "scale_down_at"})
+    since: datetime
+    """``until`` is this plus the delay of the spec."""
+    until: datetime | None = None
     """None: without a deadline."""
     aborted: bool = False
     """An abort retired it: it stays for ``abortScaleDownDelaySeconds``, not for ``scaleDownDelaySeconds``."""
@@ -179,13 +177,11 @@ class Version:
     routed_at: datetime | None = None
     """Since when the endpoints of the active Service are exactly its pods (``core.transitions.traffic.draining``)."""
     left_at: datetime | None = None
-    retirement: Retirement | None = field(default=None, metadata={INLINED: "retiring"})
+    retirement: Retirement | None = None
     """Set while nothing wants it: superseded, cancelled, aborted or left by traffic."""
     arrived: int = 0
     """The movement of live traffic (``Record.routing.moves``) that last came to it; 0 where that is unknown."""
-    rolled_back: bool = False
-    """Written by an older release (``core.transitions.record.upgrade``)."""
-    stabilization: Stabilization | None = field(default=None, metadata={STORED_AS: "probation"})
+    stabilization: Stabilization | None = None
     """Set by a promotion; None once the version is proven, and for every version that is not active."""
     unproven: bool = False
     """Traffic left it before it was proven: an abort prefers versions that were."""

@@ -163,9 +163,9 @@ def parse(text: bytes) -> Document:
             active=_version_of(value["active"]),
             candidate=_version_of(value["candidate"]),
             holds=tuple(_hold_of(hold) for hold in value["holds"]),
-            past_holds=tuple(_hold_of(hold) for hold in value.get("pastHolds", [])),
+            past_holds=tuple(_hold_of(hold) for hold in value["pastHolds"]),
             active_digests=tuple(_text(digest) for digest in value["activeDigests"]),
-            primary_by=_text(value.get("primaryBy", "")),
+            primary_by=_text(value["primaryBy"]),
         )
         history = tuple(_published(entry) for entry in value["history"])
         position = Position(_text(value["epoch"]), _number(value["sequence"]))

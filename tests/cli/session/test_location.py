@@ -32,7 +32,7 @@ Place = tuple[str, str, str] | None
 
 
 class Live:
-    """A cluster with objects that follow a repository, a cluster and a branch; None: one that an older release made.
+    """A cluster with objects that follow a repository, a cluster and a branch; None: one that says none.
 
     With an error it says that when all of a kind are asked for: of one namespace only where that is no missing right.
     """

@@ -229,7 +229,7 @@ SERVICES = {
         service("kubectl", publishNotReadyAddresses=True, selector={"app": "web"}),
         [],
     ),
-    "nothing where an older release took it over": (service("kubectl", "{}", publishNotReadyAddresses=True), []),
+    "nothing where nobody noted what it had before": (service("kubectl", "{}", publishNotReadyAddresses=True), []),
 }
 
 

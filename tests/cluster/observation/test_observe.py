@@ -271,7 +271,7 @@ def test_endpoints_of_another_version_are_told_from_those_of_the_selected_one() 
             endpoint["targetRef"]["name"] = pod
         return made
 
-    new, old = f"{replica_set()['metadata']['name']}-x2x4z", "web-primary-0123456789-abcde"
+    new, old = f"{replica_set()['metadata']['name']}-x2x4z", "web-v1-0123456789-abcde"
     for pods, others in (((new,), False), ((new, old), True), ((old,), True), ((), False), (("",), True)):
         service_view = look(services=(service(),), slices=(slice_with(*pods),)).active_service
         assert service_view is not None

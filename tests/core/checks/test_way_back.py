@@ -12,7 +12,7 @@ from gitops_bg.core.transitions.record.restore import restore_memory
 from gitops_bg.core.transitions.traffic.holds import lift_hold, put_hold
 from gitops_bg.core.way_back import leads_back, may_return_without_gates
 from tests.core.simulation import Simulation, automatic, manual, template
-from tests.core.worlds import EARLIER, NOW, active, archived, candidate, digest, legacy, world
+from tests.core.worlds import EARLIER, active, candidate, digest, legacy, world
 
 
 def bad(number: int, lifted: Lift | None = None, cause: Cause = Cause.ROLLED_BACK) -> Hold:
@@ -277,24 +277,6 @@ def test_a_hold_that_never_spoke_against_the_version_is_over_with_a_newer_target
     assert (sim.held, sim.branch) == (set(), "2")
 
 
-# --- records of older releases ---
-
-
-def test_a_version_that_an_older_release_rolled_back_has_a_hold_with_that_cause() -> None:
-    versions = (archived(1), legacy(2, rolled_back=True), legacy(3, rolled_back=True), active(4))
-    older = {"activations": (), "past_digests": (digest(0),), "holds": (Hold(digest(3), "5xx", NOW),)}
-    record = restore_memory(world(*versions, wants=4, record=older)).record
-    assert record.routing.activations == tuple(digest(number) for number in range(5))
-    assert [(hold.digest, hold.cause) for hold in record.holds] == [(digest(3), Cause.ROLLED_BACK)]
-    assert [(hold.digest, hold.cause, hold.lifted) for hold in record.past_holds] == [
-        (digest(2), Cause.ROLLED_BACK, Lift.PASSED_OVER)
-    ]
-    assert not any(version.rolled_back for version in record.versions)
-    assert [version.arrived for version in record.versions] == [1, 2, 3, 4]
-    assert record.routing.past_digests == ()
-    assert world(*versions).with_record(record).rollback_target.number == 1
-
-
-def test_a_record_of_this_release_is_left_as_it_is() -> None:
+def test_a_record_that_is_not_lost_is_left_as_it_is() -> None:
     state = world(legacy(1), active(2))
     assert restore_memory(state).record == state.record

@@ -44,9 +44,9 @@ def aimed(number: int, copy: AuxiliaryObject = COPY, **changes) -> AuxiliaryView
     return replace(AuxiliaryView(copy, scale_target=replica_set_name(APP, number, digest(number))), **changes)
 
 
-FORMER = "web-primary-0123456789"
+FORMER = "shop-v1-0123456789"
 AT_FORMER = {"auxiliary_objects": (aimed(1, scale_target=FORMER),)}
-"""The copy aims at what an older release made."""
+"""The copy aims at what was made under the former name of the app."""
 
 
 def scaled(*versions, by: Autoscaler = HPA, aim: int = 1, **fields):
@@ -128,7 +128,7 @@ WANTED = {
         1,
         2,
     ),
-    "a warm version that the autoscaler still aims at under the name of an older release": (
+    "a warm version that the autoscaler still aims at under the former name of the app": (
         scaled(legacy(1), active(2), aim=1, sets=(pods(1, 2, name=FORMER), pods(2, 6)), observed=AT_FORMER),
         1,
         2,
@@ -209,11 +209,11 @@ S1, S2 = short(digest(1)), short(digest(2))
 THERE_NOW = f"apply {COPY} -> v2 ({S2}): live traffic goes there now"
 AIM = {
     "at what serves: nothing to do": (scaled(active(1)), []),
-    "at what serves under the name of an older release: nothing to do": (
+    "at what serves under the former name of the app: nothing to do": (
         scaled(active(1), sets=(pods(1, name=FORMER),), observed=AT_FORMER),
         [],
     ),
-    "at what serves under another name now, after somebody deleted what an older release made": (
+    "at what serves under another name now, after somebody deleted what had the former one": (
         scaled(active(1), observed=AT_FORMER),
         [f"apply {COPY} -> v1 ({S1}): live traffic goes there now"],
     ),

@@ -493,7 +493,7 @@ CONDITIONS = {
         ("AnalysisPassed", False, "NoAnalysis", "nothing was analysed"),
     ),
     "AnalysisPassed: promoted without it": (
-        world(active(1), candidate(2), spec=JUDGED, record={"in_full": digest(2)}),
+        world(active(1), candidate(2), spec=JUDGED, record={"promote_full": digest(2)}),
         ("AnalysisPassed", False, "Skipped", f"{V2} is promoted without analysis"),
     ),
     "AnalysisPassed: all that is measured now": (

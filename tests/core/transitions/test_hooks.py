@@ -852,7 +852,7 @@ TIMES = {
 @pytest.mark.parametrize("name", TIMES)
 def test_moments_of(name):
     one, message, moments = TIMES[name]
-    state = world(active(1), spec=hooked(manual(), one), record={"deliveries": (message,)})
+    state = world(active(1), spec=hooked(manual(), one), record={"messages": (message,)})
     assert list(delivery_deadlines(state)) == moments
 
 
@@ -945,7 +945,7 @@ ASKED_NOW = {
         [],
     ),
     "no check that somebody skips": (
-        world(active(1), candidate(2), spec=CONFIRMED, record={"in_full": digest(2)}),
+        world(active(1), candidate(2), spec=CONFIRMED, record={"promote_full": digest(2)}),
         ["confirm-promotion"],
     ),
 }
@@ -982,7 +982,7 @@ def test_a_change_of_phase_is_told_of_what_is_on_its_way_else_of_what_serves(ver
 
 def delivered(status: int, text: str = "no", **changes: Any) -> Record:
     """A message was answered so."""
-    state = world(active(1), spec=manual(hooks=(hook(POST_ROLLOUT, **changes),)), record={"deliveries": (MESSAGE,)})
+    state = world(active(1), spec=manual(hooks=(hook(POST_ROLLOUT, **changes),)), record={"messages": (MESSAGE,)})
     answer = HookResponse(message_id(state, MESSAGE), status, NOW, text)
     return enqueue(replace(state, observed=replace(state.observed, calls=(answer,)))).record
 
@@ -1008,7 +1008,7 @@ def test_where_nobody_listens_nothing_is_noted_as_told():
 
 
 def test_what_a_hook_took_again_and_what_was_told_is_noted():
-    failing = {"deliveries": (MESSAGE,), "undelivered": ("post-rollout",)}
+    failing = {"messages": (MESSAGE,), "undelivered": ("post-rollout",)}
     state = world(active(1), spec=manual(hooks=(hook(POST_ROLLOUT),)), record=failing)
     answer = HookResponse(message_id(state, MESSAGE), 200, NOW)
     taken = enqueue(replace(state, observed=replace(state.observed, calls=(answer,))))
@@ -1085,7 +1085,7 @@ LINES = {
 @pytest.mark.parametrize("name", LINES)
 def test_an_event_hook_is_told(name):
     entry, line = LINES[name]
-    told = {"ledger": (entry,), "sequence": 1, "told_phase": "Healthy"}
+    told = {"ledger": (entry,), "sequence": 1, "notified_phase": "Healthy"}
     (message,) = outbox(world(active(1), spec=manual(hooks=(hook(EVENT),)), record=told)).messages
     assert (message.message, message.checksum) == line
 
@@ -1097,7 +1097,7 @@ def test_a_phase_without_any_version_is_told_of_none():
 
 def test_messages_are_numbered_on_and_what_was_told_before_is_not_told_again():
     entries = tuple(replace(ENTRY, sequence=number) for number in (3, 4, 5))
-    record = {"ledger": entries, "sequence": 5, "told": 3, "told_phase": "Healthy", "delivery": 7}
+    record = {"ledger": entries, "sequence": 5, "notified_sequence": 3, "notified_phase": "Healthy", "last_number": 7}
     found = outbox(world(active(1), spec=manual(hooks=(hook(EVENT),)), record=record))
     assert [message.number for message in found.messages] == [8, 9]
     assert (found.last_number, found.notified_sequence) == (9, 5)

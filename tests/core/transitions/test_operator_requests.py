@@ -412,7 +412,7 @@ ANSWERS = {
     "whose author knew of the entries before it only": (hold(5, Awaited()), 4, False),
     "whose author knew of it": (hold(5, Awaited()), 5, True),
     "also where it is the first entry of all": (hold(1, Awaited()), 1, True),
-    "a hold of an older release has no entry that anybody could know of": (hold(0, Awaited()), 3, False),
+    "a hold that has no entry yet": (hold(0, Awaited()), 3, False),
 }
 
 

@@ -202,7 +202,7 @@ def test_a_later_position_of_another_epoch_changes_no_number():
 def test_a_position_that_the_record_never_gave_out_takes_nothing_for_told():
     """Somebody wrote it there, with our epoch: what waits is told, under numbers that Git does not take for known."""
     git = GitView(ledger_epoch="5eed", ledger_sequence=9)
-    remembered = {"ledger": ENTRIES, "sequence": 3, "told": 2}
+    remembered = {"ledger": ENTRIES, "sequence": 3, "notified_sequence": 2}
     state = world(active(1), observed={"git": git}, record=remembered)
     after = acknowledge_ledger(state).record
     assert [entry.sequence for entry in after.ledger] == [10, 11, 12]

@@ -72,10 +72,6 @@ CHANGED = {
         world(candidate(1, **ABORTED), active(2), spec=manual(abort_scale_down_delay_seconds=110)),
         10,
     ),
-    "one of which it is not known when it was let go keeps what it has": (
-        world(legacy(1), active(2), spec=manual(scale_down_delay_seconds=0)),
-        300,
-    ),
 }
 
 

@@ -194,7 +194,7 @@ def test_finished_runs_stay_in_the_status_up_to_the_limits(web: App, backend: Ba
         web.wait(lambda wanted=wanted, n=number: ends(web, n) is wanted, f"rollout {number} is judged")
     web.wait_live("v7")
     web.scenario.wait_idle()
-    shown = [(run["rollout"], run["finding"]) for run in web.status["analysisRuns"]]
+    shown = [(run["rollout"], run["phase"]) for run in web.status["analysisRuns"]]
     assert shown == [(7, "Successful"), (6, "Successful"), (5, "Successful"), (4, "Failed")]
 
 

@@ -71,7 +71,7 @@ def gate(store: Store) -> dict[str, Any]:
 
 
 def runs(store: Store) -> list[tuple[str, str, str]]:
-    return [(each["stage"], each["version"], each["finding"]) for each in store.status().get("analysisRuns", ())]
+    return [(each["stage"], each["version"], each["phase"]) for each in store.status().get("analysisRuns", ())]
 
 
 def reasons(store: Store) -> list[str]:

@@ -111,12 +111,12 @@ def test_analysis_runs_are_shown_with_their_counts_and_last_answers(scene: Scene
             "version": 7,
             "rollout": 7,
             "attempt": 2,
-            "finding": "Running",
+            "phase": "Running",
             "startedAt": "2026-05-04T12:00:00Z",
             "labels": {"team": "blue"},
             "metrics": [
-                {"name": "errors", "finding": "Running", **none, "failed": 1, **answer},
-                {"name": "dry", "finding": "Running", **none, "dryRun": True},
+                {"name": "errors", "phase": "Running", **none, "failed": 1, **answer},
+                {"name": "dry", "phase": "Running", **none, "dryRun": True},
             ],
         }
     ]
@@ -142,7 +142,7 @@ def test_what_is_shown_of_runs_that_are_over_is_kept_by_the_server(scene: Scene)
     assert not scene.subject.save(scene.app, decision, NOW)
     shown = status(scene)["analysisRuns"]
     assert isinstance(shown, list)
-    assert [(run["rollout"], run["finding"]) for run in shown] == [(7, "Failed"), (6, "Failed")]
+    assert [(run["rollout"], run["phase"]) for run in shown] == [(7, "Failed"), (6, "Failed")]
     assert [metric.get("terminated") for metric in shown[1]["metrics"]] == [None, True]
 
 

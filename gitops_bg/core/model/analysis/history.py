@@ -6,13 +6,12 @@ verdict, counts and the last answers of an ended run stay.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun, MetricRun, terminated
-from gitops_bg.core.model.stored import STORED_AS
 
 MOST_CHARACTERS = 64 * 1024
 """The most characters of all past runs together; the oldest beyond it are forgotten, whatever the limits say."""
@@ -28,9 +27,9 @@ _FRAME = 250
 class Analyses:
     """The analysis runs."""
 
-    runs: tuple[AnalysisRun, ...] = field(default=(), metadata={STORED_AS: "analysis"})
+    runs: tuple[AnalysisRun, ...] = ()
     """The last run of each stage."""
-    past: tuple[AnalysisRun, ...] = field(default=(), metadata={STORED_AS: "past_runs"})
+    past: tuple[AnalysisRun, ...] = ()
     """The runs that these replaced, oldest first, without queries and with the last answers only."""
 
     def run(self, stage: AnalysisStage) -> AnalysisRun | None:

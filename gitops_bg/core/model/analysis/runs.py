@@ -5,19 +5,16 @@ are those of argo-rollouts.md §3, function by function.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
-from gitops_bg.core.model.stored import STORED_AS
 
 ERROR_RETRY = timedelta(seconds=10)
 """How long to wait before a measurement that ended in an error is taken again, whatever the interval."""
 
 LONGEST_TEXT = 200
 """The most characters of a value or a message that the record keeps."""
-
-_PHASE = {STORED_AS: "finding"}
 
 _WORST_LAST = (AnalysisPhase.SUCCESSFUL, AnalysisPhase.INCONCLUSIVE, AnalysisPhase.ERROR, AnalysisPhase.FAILED)
 
@@ -64,7 +61,7 @@ class MeasurementResult:
 class Measurement:
     """One measurement as the record remembers it."""
 
-    phase: AnalysisPhase = field(metadata=_PHASE)
+    phase: AnalysisPhase
     at: datetime
     value: str = ""
     message: str = ""
@@ -75,7 +72,7 @@ class MetricRun:
     """One metric of a run, with its counts so far."""
 
     metric: Metric
-    phase: AnalysisPhase = field(default=AnalysisPhase.RUNNING, metadata=_PHASE)
+    phase: AnalysisPhase = AnalysisPhase.RUNNING
     successful: int = 0
     failed: int = 0
     inconclusive: int = 0
@@ -121,7 +118,7 @@ class AnalysisRun:
     started_at: datetime | None = None
     """None while the run waits for its metrics to be known."""
     finished_at: datetime | None = None
-    phase: AnalysisPhase = field(default=AnalysisPhase.RUNNING, metadata=_PHASE)
+    phase: AnalysisPhase = AnalysisPhase.RUNNING
     named: bool = False
     """``primary.yaml`` already named the version when the run ended, so naming it does not answer the pause."""
     metrics: tuple[MetricRun, ...] = ()

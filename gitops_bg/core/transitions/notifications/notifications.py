@@ -96,10 +96,7 @@ def _queue_entry(world: World, entry: LedgerEntry, phase: str) -> World:
 
 
 def _queue_success(world: World) -> World:
-    """Queue the success of a rollout: its version serves, and no analysis judges it any more, however that ended.
-
-    A record of a former release names no such version while an analysis runs: the end of that analysis does.
-    """
+    """Queue the success of a rollout: its version serves, and no analysis judges it any more, however that ended."""
     digest = world.record.outbox.unsettled
     if not digest or (digest == world.record.routing.traffic and not _has_settled(world, digest)):
         return world

@@ -1,1 +1,1 @@
-"""Steps that keep the record itself: restore it, upgrade it, remove future times, list rollouts and events."""
+"""Steps that keep the record itself: restore it, remove future times, list rollouts and events."""

@@ -8,7 +8,6 @@ from gitops_bg.core.model.observed import ReplicaSetView
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.stages import UNKNOWN, StageEvent, stage_after
 from gitops_bg.core.model.version import Source, Version
-from gitops_bg.core.transitions.record.upgrade import upgraded
 from gitops_bg.core.world import World
 
 
@@ -51,7 +50,7 @@ def restore_memory(world: World) -> World:
     is read as soon as it has.
     """
     if world.record.epoch:
-        return _recalled(upgraded(world))
+        return _recalled(world)
     operator = replace(world.record.operator, retry=world.spec.retry.number if world.spec.retry else 0)
     for request in world.observed.requests:
         operator = operator.answering(request.id)

@@ -22,13 +22,10 @@ def retire(world: World, version: Version, *, aborted: bool = False) -> Version:
 
 
 def follow_delays(world: World) -> World:
-    """Give every retired version the deadline of the present spec (argo-rollouts.md §1.1).
-
-    A version retired by an older release keeps its deadline: the time of its retirement is unknown.
-    """
+    """Give every retired version the deadline of the present spec (argo-rollouts.md §1.1)."""
     for version in world.record.versions:
         way_out = version.retirement
-        if way_out and way_out.since:
+        if way_out:
             deadline = _deadline(world, version, way_out.since, aborted=way_out.aborted)
             if deadline != way_out.until:
                 world = world.with_version(replace(version, retirement=replace(way_out, until=deadline)))

@@ -149,7 +149,7 @@ def test_history_stays_small_whatever_backends_say():
         world.measured = tuple(MeasurementResult(one.id, BAD, world.now, "v" * 999, "m" * 999) for one in due)
         world.settle()
         world.measured = ()
-    assert 0 < len(str(to_json(world.record)["pastRuns"])) <= MOST_CHARACTERS
+    assert 0 < len(str(to_json(world.record)["analyses"]["past"])) <= MOST_CHARACTERS
     assert max(rollout for rollout, _, _ in history(world)) == world.record.rollout - 1
 
 

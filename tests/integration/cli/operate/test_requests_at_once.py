@@ -145,7 +145,7 @@ def waiting(web: App) -> tuple[Request, ...]:
 
 
 def overwrite(web: App, request: Request) -> None:
-    """What a command of an older release does: it knows of no other requests."""
+    """What `kubectl annotate` does: it knows of no other requests."""
     path = f"{collection(names.API_VERSION, names.KIND, web.key.namespace)}/{web.name}"
     web.scenario.cluster.patch(path, {"metadata": {"annotations": {names.REQUEST: annotation_of([request])}}})
 

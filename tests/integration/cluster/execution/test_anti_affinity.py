@@ -70,22 +70,3 @@ def test_new_pods_keep_off_the_live_ones_without_drift_and_a_repair_keeps_it_so(
 
     assert rules() == [*own, added]
     scene.until(lambda seen: not seen.replica_sets[0].drifted)
-
-
-def test_replica_set_made_before_the_annotation_had_its_name_is_no_drift_and_gets_it_with_a_repair(
-    scene: Scene,
-) -> None:
-    one, two = snapshot("v1"), snapshot("v2")
-    scene.do(ApplyApp(), create(two, anti_affinity=AntiAffinityTerm(one.digest, 9)))
-    name = names.replica_set_name(scene.app, 1, two.digest)
-    written = scene.live("replicasets", name)["metadata"]["annotations"][names.ANTI_AFFINITY]
-    before = {names.ANTI_AFFINITY: None, names.APART_FROM: written}
-    scene.cluster.patch(f"{replica_sets(scene.app.namespace)}/{name}", {"metadata": {"annotations": before}}, MERGE)
-    scene.until(lambda seen: seen.replica_sets and not seen.replica_sets[0].drifted)
-    affinity = scene.live("replicasets", name)["spec"]["template"]["spec"]["affinity"]
-
-    scene.do(create(two, repair=True))
-
-    live = scene.live("replicasets", name)
-    assert live["spec"]["template"]["spec"]["affinity"] == affinity
-    assert live["metadata"]["annotations"][names.ANTI_AFFINITY] == written

@@ -67,7 +67,7 @@ def test_a_key_that_says_nothing_or_no_can_go(scene: Scene) -> None:
 
 
 def test_what_nobody_owns_or_somebody_else_added_goes_with_the_next_apply(scene: Scene) -> None:
-    """An older release gave up its fields on an API server of before 1.22; people edit what is live."""
+    """A backup restores an object without its field managers; people edit what is live."""
     body = {"target": "target.yaml", "strategy": {"blueGreen": {"activeService": "web"}}}
     path = f"/apis/gitops-bg.dev/v1alpha1/namespaces/{scene.app.namespace}/bluegreendeployments/web"
     scene.do(ApplyApp(), config=said(scene, body | {"suspend": {"reason": "a drill"}}))

@@ -84,20 +84,15 @@ def hand(scene: Scene) -> Iterator[Hand]:
         yield Hand(scene, Sight(client, scene.app.namespace))
 
 
-FORMER = names.former_replica_set_name(AppKey("any", "web"), ONE.digest)
 TODAYS = names.replica_set_name(AppKey("any", "web"), 1, ONE.digest)
 
 
-@pytest.fixture(params=["former", "todays"])
-def made(request: pytest.FixtureRequest, hand: Hand, monkeypatch: pytest.MonkeyPatch) -> str:
+@pytest.fixture
+def made(hand: Hand) -> str:
     """The name of the one ReplicaSet that there is."""
-    with monkeypatch.context() as older:
-        if request.param == "former":
-            older.setattr(names, "replica_set_name", lambda *_: FORMER)
-        hand.create()
-    name = FORMER if request.param == "former" else TODAYS
-    assert hand.sizes() == {name: 1}
-    return name
+    hand.create()
+    assert hand.sizes() == {TODAYS: 1}
+    return TODAYS
 
 
 @pytest.mark.parametrize("behind", [False, True])
@@ -129,7 +124,7 @@ def test_one_that_exists_keeps_its_name_where_the_version_has_another_number(
     assert hand.sizes() == {made: 3}
 
 
-def test_one_that_is_being_deleted_is_waited_for_under_either_name(hand: Hand, made: str) -> None:
+def test_one_that_is_being_deleted_is_waited_for(hand: Hand, made: str) -> None:
     hand.patch(made, {"finalizers": ["example.com/slow"]})
     hand.scene.cluster.delete(f"{replica_sets(hand.scene.app.namespace)}/{made}")
     for behind in (False, True):
@@ -139,15 +134,11 @@ def test_one_that_is_being_deleted_is_waited_for_under_either_name(hand: Hand, m
     hand.patch(made, {"finalizers": None})
 
 
-def test_somebody_elses_under_the_new_name_is_a_conflict_and_under_the_former_one_in_nobodys_way(hand: Hand) -> None:
-    for name in (FORMER, TODAYS):
-        theirs = manifests.replica_set(hand.scene.app.namespace, name, replicas=0)
-        hand.scene.cluster.create(replica_sets(hand.scene.app.namespace), theirs)
+def test_somebody_elses_under_its_name_is_a_conflict(hand: Hand) -> None:
+    theirs = manifests.replica_set(hand.scene.app.namespace, TODAYS, replicas=0)
+    hand.scene.cluster.create(replica_sets(hand.scene.app.namespace), theirs)
     with pytest.raises(ForeignObject, match=f"{TODAYS} is made by somebody else"):
         hand.create()
-    hand.scene.cluster.delete(f"{replica_sets(hand.scene.app.namespace)}/{TODAYS}")
-    hand.create()
-    assert hand.sizes() == {FORMER: 0, TODAYS: 1}
 
 
 def test_name_counts_more_than_what_somebody_wrote_on_another_one(hand: Hand) -> None:

@@ -501,7 +501,7 @@ class TestMemory:
             versions=(
                 version(1, Stage.LEGACY, activated_at=NOON),
                 version(2, Stage.ACTIVE, activated_at=NOON + timedelta(hours=1)),
-                version(3, Stage.CANDIDATE, retirement=Retirement()),
+                version(3, Stage.CANDIDATE, retirement=Retirement(NOON)),
                 version(4, Stage.CANDIDATE),
             ),
             holds=(Hold("v1:3", "bad", NOON),),
