@@ -1,7 +1,7 @@
 """/api/v1/groups: promote, roll back and delete versions of a release group. Each makes a commit on main.
 
 Off unless the agent has a token; then every request needs ``Authorization: Bearer <token>``. Answers as Netcracker's
-control plane does (versions-and-routes.md B7): 200; 202 asked for by a commit, or by a branch for people to merge where
+control plane does (versions-and-routes.md §9): 200; 202 asked for by a commit, or by a branch for people to merge where
 main takes none from the agent; 400 what is asked makes no sense; 401 no token, or a wrong one; 403 off, or the agent
 may not write at all; 404 no such group or version; 409 not in this stage, or main names another version by now; 503 try
 again.

@@ -212,7 +212,7 @@ BGD = Section(
 
 OAM = Section(
     "The OAM rollout trait",
-    "the design of the trait, and what its scheduler does (versions-and-routes.md C1, C2)",
+    "the design of the trait, and what its scheduler does (versions-and-routes.md §11)",
     (
         Scenario("O1", "the provider selects the router", reason="one kind of Service leads to every app"),
         Scenario("O2", "the target is found by itself", reason="`target.yaml` of the folder is the target"),

@@ -95,9 +95,9 @@ def _peer(library: Library, match: re.Match[str]) -> Iterator[str]:
 
 
 def _decision(library: Library, match: re.Match[str]) -> Iterator[str]:
-    number = (match["number"] or match["path"]).zfill(4)
-    if not any(path.startswith(f"{DECISIONS}/{number}-") for path in library.texts):
-        yield f"there is no {DECISIONS}/{number}-….md"
+    for number in re.findall(r"\d+", match["numbers"] or match["path"]):
+        if not any(path.startswith(f"{DECISIONS}/{number.zfill(4)}-") for path in library.texts):
+            yield f"there is no {DECISIONS}/{number.zfill(4)}-….md"
 
 
 def _invariant(library: Library, match: re.Match[str]) -> Iterator[str]:
@@ -121,14 +121,18 @@ def _numbers(match: re.Match[str]) -> list[str]:
 FORMS = (
     Form("DESIGN §4.5, §5", re.compile(rf"\bDESIGN §{_NUMBER}{_MORE}"), _design),
     Form("gitops.md §3", re.compile(rf"(?<![\w/])(?P<file>[a-z][a-z-]*\.md) §{_NUMBER}{_MORE}"), _peer),
-    Form("decision 17", re.compile(r"\bdecision (?P<number>\d+)\b|\bdocs/decisions/(?P<path>\d{4})"), _decision),
+    Form(
+        "decision 17, decisions 17 and 25",
+        re.compile(r"\b[Dd]ecisions? (?P<numbers>\d+(?:(?:,| and|, and) \d+)*)\b|\bdocs/decisions/(?P<path>\d{4})"),
+        _decision,
+    ),
     Form("I4", re.compile(r"(?<![\w#-])I\d+\b"), _invariant),
     Form("RFC 6901 §3", re.compile(rf"\b(?:RFC \d+|YAML 1\.2) §{_NUMBER}{_MORE}"), _elsewhere),
-    Form("anything else", re.compile(r"§.{0,12}|\bDESIGN\b(?! §\d)|\breference (?=[\w-]+\.md)"), _unknown),
+    Form("anything else", re.compile(r"§.{0,12}|\bDESIGN\b(?! §\d)|\breference (?=[\w-]+\.md)|\.md [A-Z]\d"), _unknown),
 )
 """In this order: what one form has taken, no later one looks at."""
 
-_A_SIGN = re.compile(r"§|\bDESIGN\b|\breference\b|\bdecision\b|docs/decisions/|\bI\d")
+_A_SIGN = re.compile(r"§|\.md [A-Z]\d|\bDESIGN\b|\breference\b|\b[Dd]ecisions?\b|docs/decisions/|\bI\d")
 """Most files cite nothing."""
 
 

@@ -1,6 +1,6 @@
 """How versions of a group change their stages, and what they serve goes with them. All or nothing.
 
-After Netcracker's control plane (versions-and-routes.md B3 to B5), with the wants of its B8 in place of the defects.
+After Netcracker's control plane (versions-and-routes.md §6, §7), without its defects (versions-and-routes.md §10).
 """
 
 from collections.abc import Callable, Collection, Iterable

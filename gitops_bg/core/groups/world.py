@@ -147,7 +147,7 @@ def with_routes(state: GroupState, desired: DesiredGroup) -> GroupState:
     late (`late_routes`). A service whose folder left main keeps its last routes.
 
     Where several services claim the same requests of a version, because an older one still serves in it, the one that
-    was born last has them, and the route of an older one stays behind (versions-and-routes.md B4.6).
+    was born last has them, and the route of an older one stays behind (versions-and-routes.md §7).
     """
     late = set(late_routes(state, desired))
     written = [each for each in _written(state, desired) if each not in late]
@@ -184,7 +184,7 @@ def _held_back(state: GroupState, held: Iterable[tuple[Route, Route]]) -> GroupS
 def late_routes(state: GroupState, desired: DesiredGroup) -> Iterator[tuple[Endpoint, DesiredRoute]]:
     """The routes that folders say of the legacy version, and that it did not have when it was active.
 
-    A version that has passed gets no new routes (versions-and-routes.md B3); it may lose and change those that it has.
+    A version that has passed gets no new routes (versions-and-routes.md §6); it may lose and change those that it has.
     Nobody knows which it had where none of it is remembered: then none comes too late.
     """
     known = set(map(_place_of, state.routes))

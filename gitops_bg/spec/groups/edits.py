@@ -23,7 +23,7 @@ def as_seen(seen: str, path: str, data: bytes) -> bytes:
     """Return group.yaml unchanged where it names the version that was ``seen``.
 
     Raises `WorldChanged` otherwise: somebody else has asked for another one meanwhile, and only one of the two wins
-    (versions-and-routes.md B8, X2: the check belongs into the transaction).
+    (versions-and-routes.md §10, X2: the check belongs into the transaction).
     """
     now = active_in(data)
     if now != seen:

@@ -50,7 +50,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--cycles", type=int, default=20, help="how often an app goes around; a quarter for Flagger")
     parser.add_argument("--crowd", type=int, default=100, help="how many apps change at once")
     parser.add_argument("--quick", action="store_true", help="one cycle and four apps: to see that it works")
-    parser.add_argument("--write-docs", action="store_true", help="put the table into docs/reference/performance.md")
+    parser.add_argument("--write-docs", action="store_true", help="put the table into docs/architecture/peers/speed.md")
     parser.add_argument("-o", "--output", choices=("table", "json"), default="table")
     return parser.parse_args(arguments)
 

@@ -34,7 +34,7 @@ class Peer:
         return (
             f"{self.name} is not given: {self.variable} is not a folder with bin/{self.binary} and crds/*.yaml; build "
             f"the one by `go build ./cmd/{self.binary}` in {self.repository}, and copy the other ({self.definitions}): "
-            "docs/reference/performance.md has the commands"
+            "docs/architecture/peers/speed.md has the commands"
         )
 
     def folder(self) -> Path | None:

@@ -14,8 +14,8 @@ from rich.table import Table
 from tests.bench.page import machine, markdown_table, write_block
 from tests.bench.peers.limits import Limits
 from tests.bench.peers.measuring import Figure
-from tests.bench.report import PAGE
 
+PAGE = Path(__file__).parents[3] / "docs" / "architecture" / "peers" / "speed.md"
 _CREATION, _SWITCH = "a new ReplicaSet", "a write to a Service"
 _A_SECOND = 1000
 """ms, from which on they are said as seconds."""

@@ -1,4 +1,4 @@
-"""The OAM rollout trait: each version has a workload of its own, and nothing is copied (versions-and-routes.md C1)."""
+"""The OAM rollout trait: each version has a workload of its own, and nothing is copied (versions-and-routes.md §11)."""
 
 from __future__ import annotations
 

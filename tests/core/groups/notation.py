@@ -1,4 +1,4 @@
-"""Groups in the notation of the conformance table (versions-and-routes.md B9), read and written.
+"""Groups in the notation of the conformance table (`test_lifecycle`), read and written.
 
 ``v1A v2C`` are versions in stages (R: archived), ``svc@v2(v1)`` pods of v1 that serve in v2, ``/t->svc@v1`` a route,
 and ``/t->404@v2`` a request that must not fall through to the active version.

@@ -1,6 +1,7 @@
 """Promotion, rollback and deletion of a group's versions: the conformance table by its numbers, the whole end state.
 
-The numbers are those of versions-and-routes.md B9; ``want`` marks where Netcracker's control plane errs (B8).
+The numbers are stable names, with gaps; ``want`` marks where Netcracker's control plane errs
+(versions-and-routes.md §10).
 """
 
 from __future__ import annotations

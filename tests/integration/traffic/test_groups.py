@@ -1,6 +1,6 @@
 """People use a release group all the while, with and without its header: no request fails, and none goes astray.
 
-Rows 41 and 26 of versions-and-routes.md B9 as real requests, through the sandbox's Gateway and through Traefik's.
+Rows 41 and 26 of the table in `tests/core/groups` as real requests, through the sandbox's Gateway and Traefik's.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which requests for a version must not fall through to the active one, though it would answer them.
 
 A request without a route of its own version is answered by the active version. That is wrong where the version has the
-service, and has left the route out, or where the route is younger than the version (versions-and-routes.md B6).
+service, and has left the route out, or where the route is younger than the version (versions-and-routes.md §8).
 """
 
 from collections.abc import Iterator

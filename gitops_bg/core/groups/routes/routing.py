@@ -1,4 +1,4 @@
-"""The HTTPRoutes of a group: a pure function of its state (docs/decisions/0037, versions-and-routes.md B6 and B10).
+"""The HTTPRoutes of a group: a pure function of its state (docs/decisions/0037, versions-and-routes.md §8).
 
 Requests without the version's header go where the active version's routes lead. Of a candidate and of the legacy
 version every route has a rule with the header; what they must not answer, and the active one would, is denied. Requests

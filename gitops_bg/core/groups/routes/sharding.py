@@ -6,7 +6,7 @@ there are as many shards as are needed, always a power of two, so that one more 
 
 Matches share a rule only where they name a version by its header. Some implementations rank a whole rule by the length
 of its text: many matches without the header in one rule would beat a shorter rule with it, and lead those who name a
-version to another one (docs/decisions/0044).
+version to another one (docs/decisions/0037).
 """
 
 import hashlib

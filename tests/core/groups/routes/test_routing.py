@@ -1,6 +1,6 @@
 """The HTTPRoutes of a group: who answers which request, at rest and on the way, within the Gateway API's limits.
 
-Rows of versions-and-routes.md B9 by their numbers; requests are resolved by the specification (`gateway`).
+Rows of the table in `test_lifecycle` by their numbers; requests are resolved by the specification (`gateway`).
 """
 
 from __future__ import annotations
