@@ -13,7 +13,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 LOCKS = ROOT / ".ci" / "lock"
-REASONS = ROOT / "docs" / "decisions" / "0054-what-is-installed-is-locked.md"
+REASONS = ROOT / "docs" / "decisions" / "0003-libraries.md"
 _PACKAGE = re.compile(
     r"^(?P<name>[a-z0-9][a-z0-9._-]*)(?:\[(?P<extras>\S+)\])?==(?P<version>\S+)(?P<rest>.*?)(?=^\S|\Z)",
     re.MULTILINE | re.DOTALL,

@@ -1,7 +1,7 @@
 """The fields of Kubernetes' own objects, and their types: for `check`, without any cluster.
 
 The client library's models serve as a schema only. Nothing is decoded with them, and the agent does not use them:
-fields that they do not know yet may be right for a newer cluster (docs/decisions/0011).
+fields that they do not know yet may be right for a newer cluster (docs/decisions/0047).
 """
 
 import types

@@ -1,4 +1,4 @@
-"""How much of an answer is shown to people: the one place that decides. Pure (decision 53).
+"""How much of an answer is shown to people: the one place that decides. Pure (decision 52).
 
 An author names an address, and the agent asks it from inside the cluster. So an error quotes only what a service says
 about an error, where it says it in the way that was asked for, and only a line of that.

@@ -1,4 +1,4 @@
-"""What an app was called before, and is called now, where main says one step of it only (docs/decisions/0073)."""
+"""What an app was called before, and is called now, where main says one step of it only (docs/decisions/0070)."""
 
 from dataclasses import dataclass, field, replace
 

@@ -24,7 +24,7 @@ never changes; it is in every format but text.
 
 Only errors of the rule `problem` keep the agent from using a file: its last good state keeps serving. The others the
 agent does not look for: Kubernetes would say them later, or nobody
-([decision 47](../decisions/0047-check-knows-more-than-the-agent.md)).
+([decision 47](../decisions/0047-check.md)).
 An app with an error has no notes, because they could be wrong.
 
 """

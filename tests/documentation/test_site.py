@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,12 @@ FETCHED = re.compile(
     r"""<(?:script|link|img|iframe|source|object)\b[^>]*?\b(?:src|href|data)=["']?((?:https?:)?//[^"'\s>]+)"""
 )
 IMPORTED = re.compile(r"""(?:url\(|@import )["']?(?:https?:)?//""")
+DECISIONS = sorted((DOCS / "decisions").glob("0*.md"))
+LISTED = re.findall(
+    r"^\| \[(\d+)\. (.+)\]\((\S+)\) \|([\d, ]*)\|$", (DOCS / "decisions/README.md").read_text(), re.MULTILINE
+)
+"""Number, title, file and former numbers of each row of the list."""
+FORMER = {int(number): [int(each) for each in former.split(",") if each.strip()] for number, _, _, former in LISTED}
 
 
 def build(docs: Path, to: Path, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -42,10 +49,26 @@ def test_every_page_is_in_the_site(site: Path) -> None:
     assert built == {path.with_name("index") if path.name == "README" else path for path in pages}
 
 
-def test_every_decision_is_linked_from_their_list() -> None:
+def test_every_decision_is_in_their_list_once_under_its_title() -> None:
     """They alone are not in the navigation."""
-    told = (DOCS / "decisions/README.md").read_text()
-    assert not [path.name for path in (DOCS / "decisions").glob("0*.md") if f"]({path.name})" not in told]
+    titles = {page.name: page.read_text().splitlines()[0].removeprefix("# ") for page in DECISIONS}
+    assert {file: f"{number}. {title}" for number, title, file, _ in LISTED} == titles
+    assert len(LISTED) == len(DECISIONS)
+
+
+@pytest.mark.parametrize("page", DECISIONS, ids=lambda page: page.name)
+def test_a_decision_has_the_number_of_its_file_and_its_history(page: Path) -> None:
+    number = int(page.name[:4])
+    title, _, rest = page.read_text().partition("\n")
+    assert title.startswith(f"# {number}. ")
+    history = rest.partition("\n## History\n")[2]
+    told = {int(each) for each in re.findall(r"^- (\d+) \(\d+ \w+\):", history, re.MULTILINE)}
+    assert told == {number, *FORMER[number]}
+
+
+def test_each_number_of_a_decision_leads_to_one_page() -> None:
+    given = list(chain(FORMER, *FORMER.values()))
+    assert sorted(set(given)) == sorted(given)
 
 
 def test_no_page_fetches_anything_from_anybody(site: Path) -> None:

@@ -342,7 +342,7 @@ class Life:
         return self.with_books(state, books._replace(owed=(), told=0, live=live, expect=None))
 
     def edit(self, state: State) -> State | None:
-        """Somebody edits the record: it counts as lost, and the object stays (decision 102)."""
+        """Somebody edits the record: it counts as lost, and the object stays (decision 22)."""
         if not self.cluster(state).exists or not self.record(state).epoch:
             return None
         books, ledger = self.books(state), self.git(state).ledger

@@ -1,4 +1,4 @@
-"""The thread that talks to the forge. Nothing waits for it: Git carries every promotion (decision 32).
+"""The thread that talks to the forge. Nothing waits for it: Git carries every promotion (decision 31).
 
 It passes the wishes of workers to `forge.worker`, and stores the results for the next facts. The repository's settings
 name the forge; without one, it does nothing.

@@ -124,7 +124,7 @@ def _with_formers(
 
 def former_names(cluster: Cluster, reading: Reading, config: AppConfig) -> tuple[str, ...]:
     """Under which names the app may serve still, before the one that its file says: those of apps without a folder
-    whose records say that they are that one, or this (docs/decisions/0073).
+    whose records say that they are that one, or this (docs/decisions/0070).
     """
     adopt, app = config.spec.adopt if config.spec else None, config.app
     if adopt is None or not adopt.app:

@@ -1,4 +1,4 @@
-"""Where a verb is at work: repository, branch and ledger. What is live says it (docs/decisions/0086); options and
+"""Where a verb is at work: repository, branch and ledger. What is live says it (docs/decisions/0048); options and
 `.gitops-bg.yaml` say it where nothing live does.
 
 A live object names its repository without protocol and credentials, and whoever may write to it could name another one:

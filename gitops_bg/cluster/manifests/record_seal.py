@@ -1,7 +1,7 @@
 """The seal of a record in a status: it tells the record as an agent wrote it from one that somebody edited. Pure.
 
 A record with another content than its seal says is nobody's memory: it counts as lost, whatever it says, and is made
-anew from ``primary.yaml``, the ledger and the cluster (docs/decisions/0102). The seal keeps out mistakes: an edit by
+anew from ``primary.yaml``, the ledger and the cluster (docs/decisions/0022). The seal keeps out mistakes: an edit by
 hand, a tool that merges statuses. Against somebody who computes it anew, only the rights on the status help.
 """
 

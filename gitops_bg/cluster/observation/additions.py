@@ -1,7 +1,7 @@
 """What others added to a live object, where that is not theirs to do: no apply of the agent takes it out. Pure.
 
 The API server fills in dozens of fields, which differ between releases, so a comparison of values has to tolerate all
-that is more; ``metadata.managedFields`` says what of it somebody wrote (docs/decisions/0072).
+that is more; ``metadata.managedFields`` says what of it somebody wrote (docs/decisions/0066).
 """
 
 from collections.abc import Iterator, Mapping

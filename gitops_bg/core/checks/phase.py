@@ -132,7 +132,7 @@ def version_name(version: Version) -> str:
 
 
 def is_to_go(world: World) -> bool:
-    """Whether the app ends now: its folder left main on purpose, and its own policy says so (docs/decisions/0069).
+    """Whether the app ends now: its folder left main on purpose, and its own policy says so (docs/decisions/0065).
 
     With ``revertToTarget`` only once live traffic is where it was before, and no pod of the app is left; with
     ``orphan`` not in the middle of a switch, because what nobody owns stays as it is. A release that has begun is

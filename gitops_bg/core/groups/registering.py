@@ -106,7 +106,7 @@ def _may_leave(world: GroupWorld, part: Part) -> bool:
 
 def _has_successor(world: GroupWorld, part: Part) -> bool:
     """Whether another service is to answer requests of one that may leave: who answers a request changes by a promotion
-    (decision 106), so that it stays until then. A route that came into the active version is held back as long, and
+    (decision 36), so that it stays until then. A route that came into the active version is held back as long, and
     waits for the next one; of the version that Git asks for, it comes with its promotion.
     """
     state, gateway = world.record.state, world.spec.gateway

@@ -31,7 +31,7 @@ class PromoteVia(StrEnum):
 
 
 class DeletionPolicy(StrEnum):
-    """What becomes of an app whose folder leaves main (docs/decisions/0069)."""
+    """What becomes of an app whose folder leaves main (docs/decisions/0065)."""
 
     KEEP = "keep"
     """It keeps serving, and stays the agent's."""
@@ -55,7 +55,7 @@ class ScaleDown(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Adoption:
-    """``spec.adopt``: the consent to take over what serves the app before the agent does (docs/decisions/0064)."""
+    """``spec.adopt``: the consent to take over what serves the app before the agent does (docs/decisions/0023)."""
 
     deployment: str = ""
     """The Deployment in the app's namespace whose pods serve until the hand-over."""
@@ -66,7 +66,7 @@ class Adoption:
     """
     formers: tuple[str, ...] = ()
     """The names before that one, under which it may serve still: not from the file, but from the records of apps
-    without a folder (docs/decisions/0073).
+    without a folder (docs/decisions/0070).
     """
     left: tuple[str, ...] = ()
     """Those of all these names that have no folder in main, as it was read: the consent covers no app that is there,

@@ -1,4 +1,4 @@
-"""The last action on an app whose folder left main: what goes with it, and what it lets go (docs/decisions/0069)."""
+"""The last action on an app whose folder left main: what goes with it, and what it lets go (docs/decisions/0065)."""
 
 from gitops_bg.core.checks.adoption.moving import successor
 from gitops_bg.core.model.actions import DeleteApp

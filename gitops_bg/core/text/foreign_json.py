@@ -7,7 +7,7 @@ stay as they are. `reread_json` is for texts that this process wrote itself.
 Python's own decoder returns infinities and lone surrogates (which fail later, where they are encoded), and raises
 RecursionError for twenty thousand brackets. msgspec refuses all of these, and takes two thirds of the time: what it
 accepts is taken as it is, and the rest is read by the slower one, which says what is wrong, or mends it
-(docs/decisions/0076).
+(docs/decisions/0003).
 """
 
 import json

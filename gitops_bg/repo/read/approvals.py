@@ -2,7 +2,7 @@
 
 A branch is a line of empty commits that people append to. Only its newest commits are read, by first parents, and none
 beyond a merge: an approval hidden behind many commits, or beside the line, is not read. A withdrawn approval stays
-withdrawn, even if somebody resets the branch (decision 35).
+withdrawn, even if somebody resets the branch (decision 34).
 """
 
 import hashlib

@@ -55,7 +55,7 @@ class Beside:
         branch; ``parent`` is what main was before it.
 
         Several promotions in one commit are separate promotions, each judged by the policies of its app. People who
-        commit to main by hand may change anything; a promotion branch may not (decision 35).
+        commit to main by hand may change anything; a promotion branch may not (decision 33).
         """
         key = (app, commit, parent)
         if key not in self._promotions:

@@ -1,7 +1,7 @@
 """What was rendered becomes the files of an app's folder, each with the digest of what it comes from. Pure.
 
 The first line of a file says from which inputs it was rendered, and what its text was: so `check` knows a stale file,
-and one that somebody changed by hand, without helm and kustomize (decision 63).
+and one that somebody changed by hand, without helm and kustomize (decision 68).
 """
 
 import hashlib

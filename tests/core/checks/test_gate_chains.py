@@ -92,7 +92,7 @@ def test_every_gate_stands_in_a_chain() -> None:
 
 
 def test_nothing_deploys_first_while_main_was_rewritten() -> None:
-    """As the gate shows it: a main that moved backwards moves nothing (decision 19)."""
+    """As the gate shows it: a main that moved backwards moves nothing (decision 17)."""
     refused = world(candidate(1), observed=OFFERED)
     assert is_switched(decided(refused))
     rewritten = replace(refused, desired=replace(refused.desired, history_rewritten="f" * 40))

@@ -1,6 +1,6 @@
 """`group promote|rollback|delete`: each is one commit on main; the agent carries it out.
 
-Where main takes no commit from the user, it is on the group's branch, to be merged (decision 42).
+Where main takes no commit from the user, it is on the group's branch, to be merged (decision 39).
 """
 
 from collections.abc import Callable

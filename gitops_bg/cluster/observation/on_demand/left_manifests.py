@@ -1,7 +1,7 @@
 """Active Services whose manifest left the folder, and that say more than one that is derived from the pods. Pure.
 
 A derived Service in the place of what is live would end how users come in: a load balancer goes with its address, and
-another port answers nobody. So what is live stays, as with a manifest that nobody can read (docs/decisions/0093).
+another port answers nobody. So what is live stays, as with a manifest that nobody can read (docs/decisions/0021).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -4,7 +4,7 @@ there are any.
 A Service selects pods by labels, whoever made them. The agent moves only the Services that the app names; any other one
 whose selector matches the pod template has the pods of every version, each as soon as it is ready. The agent cannot
 know what it is for (a headless Service of a monitor should have them all), so it takes no pods away, and says so
-(docs/decisions/0071). Only until a live app is handed over, pods of ours keep out of all of them (`taking_over`).
+(docs/decisions/0023). Only until a live app is handed over, pods of ours keep out of all of them (`taking_over`).
 """
 
 from dataclasses import dataclass

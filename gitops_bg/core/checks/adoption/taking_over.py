@@ -1,7 +1,7 @@
 """What an app with ``spec.adopt`` may take over, and what keeps its pods out of live traffic until it does.
 
 A live Service selects pods by labels, whoever made them. The app's file agrees that the agent takes such a Service over
-(docs/decisions/0064): until the one write that does, the pods of the app carry a stand-in for one of the labels that
+(docs/decisions/0023): until the one write that does, the pods of the app carry a stand-in for one of the labels that
 the Service selects by, and for one that any other Service of the namespace would select them by. The consent counts
 once, for the hand-over; nothing here decides when that is.
 """

@@ -61,7 +61,7 @@ def folder_in_main(world: World, _: Version | None) -> GateResult | None:
 
 
 def history_kept(world: World, _: Version | None) -> GateResult | None:
-    """Shut where main moved backwards or cannot be read: it moves nothing (decision 19)."""
+    """Shut where main moved backwards or cannot be read: it moves nothing (decision 17)."""
     desired = world.desired
     if desired.history_rewritten:
         lost = (world.record.git.lost or desired.history_rewritten)[:10]

@@ -1,4 +1,4 @@
-"""Whose a promotion branch is: clusters that follow one folder share it (DESIGN §3, decision 32)."""
+"""Whose a promotion branch is: clusters that follow one folder share it (DESIGN §3, decision 31)."""
 
 from gitops_bg.core.model.observed import PromotionBranch
 from gitops_bg.core.model.record import Event

@@ -1,4 +1,4 @@
-"""Whether somebody rejected a promotion by closing its pull request (decision 32)."""
+"""Whether somebody rejected a promotion by closing its pull request (decision 31)."""
 
 from gitops_bg.core.checks.git.offers import is_promoted_elsewhere
 from gitops_bg.core.model.git.pulls import PullState, offer_of

@@ -1,6 +1,6 @@
 """The pull request of a promotion branch, as the core knows it: plain data from a forge, which decorates what Git says.
 
-It does not tell a merge: main's ``primary.yaml`` does (decision 32).
+It does not tell a merge: main's ``primary.yaml`` does (decision 31).
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The step that follows a pull request that was closed without a merge, or reopened (decision 32).
+"""The step that follows a pull request that was closed without a merge, or reopened (decision 31).
 
 A closing counts once main has been looked at after it was seen: what main says by then is the later decision. It
 answers one offer only, so it holds nothing that was promoted, superseded or retried since.

@@ -35,7 +35,7 @@ def follow_delays(world: World) -> World:
 def _deadline(world: World, version: Version, since: datetime, *, aborted: bool) -> datetime | None:
     """When a retired version is archived. None: never, or when the verdict on its successor is known.
 
-    With a delay of 0 seconds, at once. Nobody goes back to what never served (decision 101): one that was superseded or
+    With a delay of 0 seconds, at once. Nobody goes back to what never served (decision 16): one that was superseded or
     cancelled stays no longer than an aborted one, and goes at once where its pods did not come up, or where an aborted
     one stays for ever to be inspected.
     """

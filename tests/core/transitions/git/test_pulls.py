@@ -1,4 +1,4 @@
-"""What a closed and a reopened pull request do to the version that it offered (decision 32)."""
+"""What a closed and a reopened pull request do to the version that it offered (decision 31)."""
 
 from dataclasses import replace
 

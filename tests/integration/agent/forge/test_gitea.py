@@ -1,4 +1,4 @@
-"""A real agent, a real Gitea, Git over HTTP: pull requests as people use them (decision 32)."""
+"""A real agent, a real Gitea, Git over HTTP: pull requests as people use them (decision 31)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A release group on a real Gitea: what main refuses is a pull request, and people approve it (decision 45)."""
+"""A release group on a real Gitea: what main refuses is a pull request, and people approve it (decision 34)."""
 
 from __future__ import annotations
 

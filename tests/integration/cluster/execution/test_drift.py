@@ -286,7 +286,7 @@ def test_what_somebody_added_is_seen_and_is_gone_after_one_repair(scene: Scene) 
 
 
 def test_how_a_service_is_reached_from_outside_is_for_others_to_say(scene: Scene) -> None:
-    """A load balancer writes such fields, and taking them out would take it down (docs/decisions/0072)."""
+    """A load balancer writes such fields, and taking them out would take it down (docs/decisions/0066)."""
     config = made(scene)
     outside = {"type": "NodePort", "externalIPs": ["192.0.2.1"], "externalTrafficPolicy": "Local"}
     write(scene, Case("services", "web", ApplyService("active", "web", ONE.digest, ""), {"spec": outside}, ""))
