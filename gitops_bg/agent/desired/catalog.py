@@ -27,7 +27,7 @@ from gitops_bg.core.checks.git.reverts import asks_for_provenance, asks_what_pas
 from gitops_bg.core.checks.git.unverified import describe
 from gitops_bg.core.errors import GitopsBgError, guarded
 from gitops_bg.core.groups.branches import AppOrGroup
-from gitops_bg.core.groups.members import MemberState
+from gitops_bg.core.groups.record import MemberState
 from gitops_bg.core.model.desired import Desired, Missing, Primary, Target
 from gitops_bg.core.model.git.looks import Looks
 from gitops_bg.core.model.git.main import Knowledge, Main

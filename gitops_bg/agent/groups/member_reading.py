@@ -4,7 +4,7 @@ from collections import ChainMap
 from dataclasses import replace
 
 from gitops_bg.agent.desired.reading import Entry, Reading
-from gitops_bg.core.groups.members import MemberState
+from gitops_bg.core.groups.record import MemberState
 from gitops_bg.core.model.version import AppKey
 
 

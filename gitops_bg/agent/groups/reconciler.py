@@ -24,9 +24,8 @@ from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.groups.contests import object_of
 from gitops_bg.core.groups.decision import GroupAction, GroupDecision
 from gitops_bg.core.groups.leaving import decide_left
-from gitops_bg.core.groups.members import MemberState, member_state
 from gitops_bg.core.groups.model import GroupKey, VersionStage
-from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.record import GroupRecord, MemberState, member_state
 from gitops_bg.core.groups.reporting.events import WARNINGS, GroupEvent
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.change_set import Change, ChangeSetEntry

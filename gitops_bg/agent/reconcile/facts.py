@@ -12,7 +12,7 @@ from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.checks.rival_routes import with_formers
 from gitops_bg.core.engine import decide
-from gitops_bg.core.groups.members import MemberState
+from gitops_bg.core.groups.record import MemberState
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import Desired, Problem
 from gitops_bg.core.model.git.pulls import PullRequest

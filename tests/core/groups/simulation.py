@@ -30,7 +30,6 @@ from gitops_bg.core.groups.desired import (
     MemberPolicing,
 )
 from gitops_bg.core.groups.engine import decide_group
-from gitops_bg.core.groups.members import MemberState, member_state
 from gitops_bg.core.groups.model import GroupGateway, GroupKey, RouteMatch, VersionStage
 from gitops_bg.core.groups.observed import (
     FormerGroup,
@@ -40,7 +39,7 @@ from gitops_bg.core.groups.observed import (
     ObservedGroup,
     StableService,
 )
-from gitops_bg.core.groups.record import GroupLedgerEntry, GroupRecord
+from gitops_bg.core.groups.record import GroupLedgerEntry, GroupRecord, MemberState, member_state
 from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Plan

@@ -10,8 +10,8 @@ import pytest
 
 from gitops_bg.core.groups.desired import DesiredRoute, DesiredService, DesiredVersion
 from gitops_bg.core.groups.engine import decide_group
-from gitops_bg.core.groups.members import MemberState
 from gitops_bg.core.groups.model import GroupGateway, RouteMatch, TransitionStep
+from gitops_bg.core.groups.record import MemberState
 from gitops_bg.core.groups.transition import GATEWAY_STATUS_GRACE_SECONDS
 from gitops_bg.core.model.decision import GateKind, Phase
 from gitops_bg.core.model.http_routes import HttpRoute

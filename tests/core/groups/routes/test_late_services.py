@@ -9,8 +9,8 @@ from datetime import timedelta
 import pytest
 
 from gitops_bg.core.groups.desired import DesiredRoute, DesiredService, DesiredVersion
-from gitops_bg.core.groups.members import MemberState
 from gitops_bg.core.groups.model import RouteMatch
+from gitops_bg.core.groups.record import MemberState
 from gitops_bg.core.groups.routes.taking import takes
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateKind

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from gitops_bg.core.groups.members import MemberState
+from gitops_bg.core.groups.record import MemberState
 from gitops_bg.core.model.drift import AT_ONCE
 from tests.core.groups.gateway import DENIED, NOBODY
 from tests.fixtures.repos.texts import policy

@@ -1,0 +1,1 @@
+"""Release groups with a real agent: their members, ledger, hooks, analyses, alerts, API and end."""
