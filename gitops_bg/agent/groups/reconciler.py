@@ -220,13 +220,14 @@ class GroupReconciler:
 
     def _leave(self, group: GroupKey) -> GroupDecision | None:
         """End a group whose folder left main, if its file said so; else say that nobody decides on it any more, and
-        what serves, serves on. None where there is nothing to look at again: also of a main that does not count.
+        what serves, serves on. None where there is nothing to look at again: also of a main that does not count, and of
+        a group that another agent follows by now.
         """
         reading = self._catalog.reading
         if reading.followed.blind or group in reading.groups or not self._catalog.seen:
             return None
         seen = self._groups.seen(group)
-        if seen.body is None:
+        if seen.body is None or not self._groups.is_ours(seen.body):
             self._records.pop(group, None)
             self._ending.discard(group)
             return None

@@ -78,10 +78,10 @@ class GroupCluster:
         except NotFound:
             return []
         return [
-            GroupKey(body["metadata"]["namespace"], body["metadata"]["name"]) for body in bodies if self._is_ours(body)
+            GroupKey(body["metadata"]["namespace"], body["metadata"]["name"]) for body in bodies if self.is_ours(body)
         ]
 
-    def _is_ours(self, body: Object) -> bool:
+    def is_ours(self, body: Object) -> bool:
         """Whether the object names the repository and cluster that this agent follows."""
         annotations = body["metadata"].get("annotations") or {}
         return all(annotations.get(name) == value for name, value in self._annotations.items())
@@ -280,7 +280,7 @@ class GroupCluster:
         """
         for body in self._client.list(RELEASE_GROUPS, group.namespace) if in_main else ():
             key = GroupKey(group.namespace, body["metadata"]["name"])
-            if self._is_ours(body) and key != group and key not in in_main:
+            if self.is_ours(body) and key != group and key not in in_main:
                 yield body
 
     def _former(self, group: GroupKey, body: Object, routes: Iterable[Object]) -> FormerGroup:

@@ -423,10 +423,6 @@ ANSWERED_BEFORE = 19
 
 Part = Routing | SeenInGit | Analyses | HookState | Outbox | OperatorState
 
-"""Stored beside the record's other fields, as before the record had parts, so that releases on both sides
-can read it.
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class Record:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from gitops_bg.core import names
 from tests.integration.traffic.moves.test_group_moves import rename
 from tests.support.cluster.clusters import TestCluster
 from tests.support.groups import API, Store
@@ -52,7 +53,7 @@ def test_it_ends_with_its_routes_its_services_and_all_versions(store: Store) -> 
     store.begin()
     remove(store)
     eventually(lambda: left(store) == nothing(), what="nothing of it is left")
-    assert "Deleted" in {each["reason"] for each in store.world.events()}
+    eventually(lambda: "Deleted" in {each["reason"] for each in store.world.events()}, what="an Event tells it")
 
 
 def test_it_ends_although_its_agent_was_away_when_the_folder_went(store: Store) -> None:
@@ -114,3 +115,28 @@ def test_a_folder_that_comes_back_is_followed_again(store: Store) -> None:
     store.world.push()
     eventually(lambda: store.ask("/cart") == "cart-v1", what="it answers again")
     store.wait("v1A v2C")
+
+
+def test_one_that_another_agent_follows_by_now_is_left_to_that(store: Store) -> None:
+    """Its folder went to another repository; nothing that this agent remembers of it counts any more."""
+    store.begin()
+    store.spec["suspend"] = {"reason": "it moves", "until": "2099-01-01T00:00:00Z"}
+    store.world.publish("It is about to move", store.group())
+    eventually(lambda: "suspend" in live_spec(store), what="the cluster knows that nothing of it is to move")
+    remove(store)
+    eventually(lambda: "it is suspended" in store.status().get("message", ""), what="the group says why it is kept")
+    follow_elsewhere(store)
+    store.world.publish("Something else", {"readme.txt": "main is looked at again"})
+    store.world.settle()
+    assert store.ask("/cart") == "cart-v1"
+    assert left(store)["groups"] == ["store"]
+
+
+def follow_elsewhere(store: Store) -> None:
+    """What the agent of another repository writes once that has the folder, without a suspension."""
+    path = f"/apis/{API}/namespaces/{store.world.namespace}/releasegroups/{store.name}"
+    change = {
+        "metadata": {"annotations": {names.REPOSITORY: "https://git.example.com/other.git"}},
+        "spec": {"suspend": None},
+    }
+    store.world.cluster.ask("PATCH", path, change, content_type="application/merge-patch+json")
