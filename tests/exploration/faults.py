@@ -383,8 +383,8 @@ FAULTS = (
     Fault(
         "an old retry that was not seen lifts the hold",
         "transitions.git.looks",
-        "if retry is None or hold is None or is_answered_by(hold, retry) or retry.number <= world.record.operator.retry:",
-        "if True:",
+        "if hold is not None and not is_answered_by(hold, retry):",
+        "if False:",
         "a promotion on its way",
         4,
     ),

@@ -209,7 +209,8 @@ class Life:
         clear = clear and not self._goes_on_by_itself(head, head.primary)
         asked = self.cluster(state).request
         answered = asked is None or asked[0] == record.operator.request
-        if not record.epoch:  # A record that is lost does not know that main ever named another one.
+        known = record.git.primary_by in self.pools.commits(self.git(state).main)
+        if not record.epoch or not known:  # A record that is lost, or of a history that is gone, knows nothing since.
             pass
         elif before.primary in books.served and head.primary not in books.came[: books.came.index(before.primary)]:
             expect = (*expect, head.primary)  # Taken back: without a hold it would be offered again at once.

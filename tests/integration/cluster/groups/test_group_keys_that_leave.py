@@ -50,6 +50,7 @@ BODIES: Mapping[str, dict[str, Any]] = {
     "values that say nothing or no": {
         "active": "v1",
         "archiveSize": 0,
+        "deletionPolicy": "keep",
         "prePromotionAnalysis": {"templates": [{"templateName": "one", "clusterScope": False}]},
     },
 }
