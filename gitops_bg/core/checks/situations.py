@@ -5,7 +5,6 @@ of them can say something else than the others. A new situation is one line here
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from gitops_bg.core.checks.adoption.release import at_rest
 from gitops_bg.core.checks.adoption.taking_over import is_adopting
@@ -34,30 +33,13 @@ from gitops_bg.core.model.hooks import HookType
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.questions import answered_once
+from gitops_bg.core.standing import Situation, Standing, first_that_holds
 from gitops_bg.core.world import World
 
 Says = Callable[[World], str]
 """A sentence; empty where the situation does not hold."""
 
 AT_ZERO = "target.yaml asks for 0 replicas: nothing serves, and nothing is promoted"
-
-
-@dataclass(frozen=True, slots=True)
-class Situation:
-    """One row. ``condition``: the type of the condition that says what it means; empty: nothing is to be said."""
-
-    phase: Phase
-    condition: str
-    says: Says
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """The situation that counts: the phase, the sentence, and the condition that says who must act."""
-
-    phase: Phase
-    message: str
-    condition: str
 
 
 # --- what may be the matter ---------------------------------------------------------------------------------
@@ -256,7 +238,7 @@ def _while_going_back(says: Says) -> Says:
     return lambda world: says(world) if _goes_back(world) else ""
 
 
-SITUATIONS: tuple[Situation, ...] = (
+SITUATIONS: tuple[Situation[World], ...] = (
     Situation(Phase.INVALID, "InvalidSpec", _problems),
     Situation(Phase.SUSPENDED, "Suspended", _suspension),
     *(Situation(Phase.ROLLING_BACK, kind, _while_going_back(says)) for kind, says in TROUBLES),
@@ -293,8 +275,7 @@ SITUATIONS: tuple[Situation, ...] = (
 @answered_once
 def standing_of(world: World) -> Standing:
     """What is the matter with the app: the first situation that holds."""
-    found = ((row, row.says(world)) for row in SITUATIONS)
-    return next(Standing(row.phase, said, row.condition) for row, said in found if said)
+    return first_that_holds(SITUATIONS, world)
 
 
 def phase_of(world: World) -> Phase:

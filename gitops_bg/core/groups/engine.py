@@ -13,12 +13,12 @@ from gitops_bg.core.groups.contests import due
 from gitops_bg.core.groups.contests import moments as contest_moments
 from gitops_bg.core.groups.decision import ApplyGroup, DeleteRoute, GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.gates import gates_of
+from gitops_bg.core.groups.gates import gates_to_show
 from gitops_bg.core.groups.hooks.answers import calls_due
 from gitops_bg.core.groups.hooks.answers import moments as hook_moments
 from gitops_bg.core.groups.hooks.asking import begin_hooks, take_hook_answers
 from gitops_bg.core.groups.lost_record import why_unknown
-from gitops_bg.core.groups.model import GroupKey, VersionStage
+from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.notifications.messages import notified
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.plan import actions_of, commit_of
@@ -34,7 +34,8 @@ from gitops_bg.core.groups.registering import (
     reject_late_services,
 )
 from gitops_bg.core.groups.reporting.ledger import acknowledge_ledger, note_events
-from gitops_bg.core.groups.reporting.status import conditions_of, conditions_of_invalid, conditions_of_lost, phase_of
+from gitops_bg.core.groups.reporting.situations import standing_of
+from gitops_bg.core.groups.reporting.status import conditions_of, conditions_of_invalid, conditions_of_lost
 from gitops_bg.core.groups.routes.attaching import attach
 from gitops_bg.core.groups.routes.attaching import moments as attaching_moments
 from gitops_bg.core.groups.routes.rivals import tell_of_requests, to_take_over
@@ -49,7 +50,7 @@ from gitops_bg.core.groups.transition import (
 )
 from gitops_bg.core.groups.world import GroupWorld, with_served_routes
 from gitops_bg.core.model.analysis.runs import moments as run_moments
-from gitops_bg.core.model.decision import GateResult, Phase
+from gitops_bg.core.model.decision import Phase
 from gitops_bg.core.transitions.record.clocks import by_now
 
 STEPS: tuple[Callable[[GroupWorld], GroupWorld], ...] = (
@@ -93,38 +94,30 @@ def _decided(
         return GroupDecision((), record, Phase.INVALID, conditions_of_invalid(desired, observed))
     world = GroupWorld(key, desired.spec, desired, observed, record, now)
     if not observed.uid:
-        return GroupDecision((ApplyGroup(),), record, Phase.DEPLOYING, conditions_of(world, ()))
+        return GroupDecision((ApplyGroup(),), record, standing_of(world).phase, conditions_of(world))
     before, world = world, succeed(world)
     if actions := taking_over(world):
         world = note_events(before, world)
-        return GroupDecision(actions, world.record, Phase.PROGRESSING, conditions_of(world, ()), events=world.events)
+        phase = standing_of(world).phase
+        return GroupDecision(actions, world.record, phase, conditions_of(world), events=world.events)
     if unknown := why_not_succeeded(world) or why_unknown(world):
         return GroupDecision((), record, Phase.DEGRADED, conditions_of_lost(unknown))
     for step in STEPS:
         world = step(world)
     world = note_events(before, world)
     world = world.with_record(state=with_served_routes(world.state))
-    gates = _gates_to_show(world)
     return GroupDecision(
         actions=(*due(world, actions_of(world)), *(DeleteRoute(each.name, each.owner) for each in to_take_over(world))),
         record=world.record,
-        phase=phase_of(world, gates),
-        conditions=conditions_of(world, gates),
-        gates=gates,
+        phase=standing_of(world).phase,
+        conditions=conditions_of(world),
+        gates=gates_to_show(world),
         wake_at=_wake_at(world),
         commit=commit_of(world),
         measurements=measurements_due(world, suspended=is_suspended(world)),
         events=world.events,
         calls=calls_due(world),
     )
-
-
-def _gates_to_show(world: GroupWorld) -> tuple[GateResult, ...]:
-    """The gates of the version that is wanted, where it is not active and may become so; else of what Git names."""
-    for version in (world.wanted, world.spec.active):
-        if world.record.state.stage(version) in (VersionStage.CANDIDATE, VersionStage.LEGACY):
-            return gates_of(world, version)
-    return ()
 
 
 def _end_of_suspension(world: GroupWorld) -> tuple[datetime, ...]:

@@ -12,6 +12,7 @@ from gitops_bg.core.groups.succession import left_behind
 from gitops_bg.core.groups.suspension import not_suspended
 from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.decision import GateKind, GateResult
+from gitops_bg.core.questions import answered_once
 
 Gate = Callable[[GroupWorld, str], GateResult | None]
 """None: nobody asked for it."""
@@ -130,6 +131,15 @@ def gates_of(world: GroupWorld, version: str) -> tuple[GateResult, ...]:
     if world.record.state.stage(version) is VersionStage.LEGACY:
         return tuple(_asked(world, version, BEFORE_ROLLBACK))
     return (*_asked(world, version, BEFORE_PROMOTION), *hook_gates(world, version), *policies(world, version))
+
+
+@answered_once
+def gates_to_show(world: GroupWorld) -> tuple[GateResult, ...]:
+    """The gates of the version that is wanted, where it is not active and may become so; else of what Git names."""
+    for version in (world.wanted, world.spec.active):
+        if world.record.state.stage(version) in (VersionStage.CANDIDATE, VersionStage.LEGACY):
+            return gates_of(world, version)
+    return ()
 
 
 def gates_before_merge(world: GroupWorld, version: str) -> tuple[GateResult, ...]:

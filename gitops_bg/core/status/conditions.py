@@ -26,7 +26,6 @@ from gitops_bg.core.checks.pods.sizes import is_scaled_to_zero
 from gitops_bg.core.checks.refusals import RefusalCause, cause_of
 from gitops_bg.core.checks.situations import (
     AT_ZERO,
-    Standing,
     diverged,
     left,
     main_is_away,
@@ -40,6 +39,7 @@ from gitops_bg.core.model.analysis.runs import why
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.hooks import Answer, Hook, HookRun, HookType, has_accepted
+from gitops_bg.core.standing import Standing
 from gitops_bg.core.status.adoption import adopting
 from gitops_bg.core.status.alike.contested import contested
 from gitops_bg.core.status.alike.git_reachable import git_reachable

@@ -93,12 +93,12 @@ def test_a_group_is_looked_at_again_when_a_repair_waits_no_longer() -> None:
 def test_a_fight_is_told_what_traffic_depends_on_first(
     contests: tuple[Contest, ...], told: tuple[bool, str, str]
 ) -> None:
-    found = next(each for each in conditions_of(world(*contests), ()) if each.type == "Contested")
+    found = next(each for each in conditions_of(world(*contests)) if each.type == "Contested")
     assert (found.status, found.reason, found.message[: len(told[2])]) == told
 
 
 def test_a_command_repeats_what_the_agent_said_of_a_fight() -> None:
     now = world()
     now = replace(now, observed=replace(now.observed, contested="HTTPRoute store: Flux changes it"))
-    found = next(each for each in conditions_of(now, ()) if each.type == "Contested")
+    found = next(each for each in conditions_of(now) if each.type == "Contested")
     assert (found.status, found.message) == (True, "HTTPRoute store: Flux changes it")

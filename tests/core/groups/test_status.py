@@ -9,15 +9,19 @@ import pytest
 
 from gitops_bg.core.groups.desired import DesiredGroup, GroupSpec
 from gitops_bg.core.groups.engine import decide_group
+from gitops_bg.core.groups.inspect.meanings import GROUP_MEANINGS
 from gitops_bg.core.groups.model import TransitionStep
 from gitops_bg.core.groups.observed import LedgerPosition, ObservedGroup
 from gitops_bg.core.groups.record import GroupLedgerEntry, GroupRecord
 from gitops_bg.core.groups.reporting.events import GroupEvent
-from gitops_bg.core.groups.reporting.status import conditions_of, phase_of
-from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.groups.reporting.situations import SITUATIONS, standing_of
+from gitops_bg.core.groups.reporting.status import conditions_of
+from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.unread import UnreadReason
 from gitops_bg.core.model.git.verification import Doubt, SourceVerification, UnverifiedCommit
+from gitops_bg.core.status.kstatus import HEALTH, Health
+from gitops_bg.core.status.meanings import meaning_of
 from tests.core.groups.notation import NOW
 from tests.core.groups.simulation import STORE, World, store, version
 
@@ -87,6 +91,21 @@ def candidate_is_gone(world: World) -> None:
 
 def refused_at_rest(world: World) -> None:
     world.settle()
+    world.accepts, world.says = False, "NoMatchingParent: public"
+
+
+def unfound_at_rest(world: World) -> None:
+    world.settle()
+    world.lacks = {"cart-v1"}
+
+
+def refused_at_first(world: World) -> None:
+    world.gone, world.accepts, world.says = {"cart-v1", "auth-v1"}, False, "NoMatchingParent: public"
+    world.settle()
+
+
+def refused_while_waiting(world: World) -> None:
+    waiting(world)
     world.accepts, world.says = False, "NoMatchingParent: public"
 
 
@@ -163,8 +182,26 @@ ROWS: dict[str, tuple[Act, str, str, str]] = {
     ),
     "the Gateway refuses what serves": (
         refused_at_rest,
-        "Progressing",
-        "v1 serves",
+        "Degraded",
+        "store: NoMatchingParent: public",
+        "NotAccepted: store: NoMatchingParent: public",
+    ),
+    "the Gateway does not find what serves, though it is there": (
+        unfound_at_rest,
+        "Degraded",
+        "store: BackendNotFound: cart-v1",
+        "NotAccepted: store: BackendNotFound: cart-v1",
+    ),
+    "the Gateway refuses a group whose pods are not there yet": (
+        refused_at_first,
+        "Degraded",
+        "store: NoMatchingParent: public",
+        "NotAccepted: store: NoMatchingParent: public",
+    ),
+    "the Gateway refuses what serves, while a promotion waits for a member": (
+        refused_while_waiting,
+        "Degraded",
+        "store: NoMatchingParent: public",
         "NotAccepted: store: NoMatchingParent: public",
     ),
     "a promotion was given up": (given_up, "Held", LATE, PLACED),
@@ -196,6 +233,25 @@ def test_what_is_told(row: str) -> None:
     assert told["RoutesAccepted"].status is routes.startswith("Accepted")
     assert told["SpecValid"].status is True
     assert told["PromotionRejected"].status is row.startswith("active names")
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_the_phase_says_what_its_condition_says_and_nobody_waits_who_must_act(row: str) -> None:
+    world = store()
+    ROWS[row][0](world)
+    decision = world.decide()
+    told = {each.type: each for each in decision.conditions}
+    if HEALTH[decision.phase] is Health.DEGRADED:
+        counts = [told[each.condition] for each in SITUATIONS if each.phase is decision.phase]
+        asking = [each for each in counts if each.message == told["Ready"].message and _asks(each)]
+        assert asking, "it needs somebody, and no condition asks in the same words"
+    elif decision.record.transition is None:
+        assert told["RoutesAccepted"].reason != "NotAccepted"
+
+
+def _asks(condition: Condition) -> bool:
+    meaning = meaning_of(condition.type, condition.reason, GROUP_MEANINGS)
+    return meaning is not None and meaning.asks
 
 
 LEDGER = {
@@ -251,9 +307,9 @@ def test_what_the_ledger_says_against_the_record_is_told_and_changes_no_phase(ro
     world.settle()
     now = world.decided().with_record(**{"epoch": "life", "sequence": 5, "ledger": waiting, **remembered})
     now = replace(now, observed=replace(now.observed, **{"ledger": LedgerPosition("life", 4), **seen}))  # type: ignore[arg-type]
-    told = {each.type: each for each in conditions_of(now, ())}["LedgerTrusted"]
+    told = {each.type: each for each in conditions_of(now)}["LedgerTrusted"]
     assert (told.status, told.reason, told.message) == expected
-    assert phase_of(now, ()) is Phase.HEALTHY
+    assert standing_of(now).phase is Phase.HEALTHY
 
 
 def test_the_sentence_of_a_step_names_it() -> None:

@@ -5,16 +5,13 @@ As `core.status.meanings` for apps; `{app}` in a command is the group.
 
 from collections.abc import Mapping
 
+from gitops_bg.core.groups.reporting.situations import DIVERGED, PROMOTION_REJECTED, ROUTES_ACCEPTED, VALID
 from gitops_bg.core.groups.reporting.status import (
     CANDIDATES_ANSWER,
-    DIVERGED,
     FOLDER_MISSING,
     LEDGER_TRUSTED,
     MAIN_REFUSES,
-    PROMOTION_REJECTED,
     RECORD_LOST,
-    ROUTES_ACCEPTED,
-    VALID,
 )
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.status.meanings import (

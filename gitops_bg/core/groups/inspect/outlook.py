@@ -9,7 +9,8 @@ from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.model import Endpoint, GroupKey, TransitionStep, VersionStage
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord, Transition, TransitionKind
-from gitops_bg.core.groups.reporting.status import PROMOTION_REJECTED, RECORD_LOST
+from gitops_bg.core.groups.reporting.situations import PROMOTION_REJECTED
+from gitops_bg.core.groups.reporting.status import RECORD_LOST
 from gitops_bg.core.groups.world import UNKNOWN_MEMBER, member_name
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.decision import GateKind
@@ -36,7 +37,7 @@ class Outlook:
 
 
 def outlook_of(key: GroupKey, desired: DesiredGroup, observed: ObservedGroup, decision: GroupDecision) -> Outlook:
-    """Return what comes after a decision: the first row that fits, as `core.groups.reporting.status.phase_of` does."""
+    """Return what comes after a decision: the first row that fits, as in `core.groups.reporting.situations`."""
     group = _Group(key, desired, observed, decision)
     return next(found for row in _ROWS if (found := row(group)) is not None)
 

@@ -19,7 +19,8 @@ from gitops_bg.core.groups.model import GroupKey, VersionStage
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord, TransitionKind
 from gitops_bg.core.groups.reporting.events import WARNINGS, GroupEvent
-from gitops_bg.core.groups.reporting.status import DIVERGED, FOLDER_MISSING, MAIN_REFUSES, PROMOTION_REJECTED, VALID
+from gitops_bg.core.groups.reporting.situations import DIVERGED, PROMOTION_REJECTED, VALID
+from gitops_bg.core.groups.reporting.status import FOLDER_MISSING, MAIN_REFUSES
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
 from gitops_bg.core.model.git.pulls import PullState

@@ -38,6 +38,9 @@ def untrue(world: World, decision: GroupDecision) -> Iterator[str]:
             yield f"{each.type} says to wait, beside {asked[0].type}, which asks somebody"
     if HEALTH[phase] in (Health.DEGRADED, Health.SUSPENDED) and not asked:
         yield f"{phase}: {conditions['Ready'].message}; and nobody is asked to do anything"
+    refused = conditions["RoutesAccepted"].reason == "NotAccepted"
+    if refused and decision.record.transition is None and HEALTH[phase] is not Health.DEGRADED:
+        yield f"{phase} beside {conditions['RoutesAccepted'].message}"
     if phase is Phase.HEALTHY:
         yield from _not_well(world)
     if HEALTH[phase] is Health.PROGRESSING and decision.wake_at is None and not asked:

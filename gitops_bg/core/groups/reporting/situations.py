@@ -1,0 +1,209 @@
+"""What is the matter with a group: one table, as of an app (`core.checks.situations`); the first row that holds counts.
+
+Its row gives the phase, the sentence, and the condition that says who must act (``core.groups.inspect.meanings``).
+Nothing here decides anything.
+"""
+
+from collections.abc import Callable, Iterator
+
+from gitops_bg.core.groups.analysis.answers import PASSED, POST, judged, live_verdict, pre_promotion
+from gitops_bg.core.groups.gates import brought_by, gates_to_show
+from gitops_bg.core.groups.hooks.answers import refusal
+from gitops_bg.core.groups.model import VersionStage
+from gitops_bg.core.groups.plan import carrying_routes, is_in_place, unresolved, wanted_services
+from gitops_bg.core.groups.record import FailedTransition
+from gitops_bg.core.groups.routes.attaching import why_not_attached
+from gitops_bg.core.groups.routes.rivals import first_of_others
+from gitops_bg.core.groups.succession import left_behind, taking_over
+from gitops_bg.core.groups.suspension import is_suspended
+from gitops_bg.core.groups.transition import lacks_pods, refused_by, waits_for
+from gitops_bg.core.groups.world import GroupWorld, member_name
+from gitops_bg.core.model.analysis.metrics import AnalysisStage
+from gitops_bg.core.model.analysis.runs import AnalysisRun
+from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.questions import answered_once
+from gitops_bg.core.standing import Situation, Standing, first_that_holds
+from gitops_bg.core.status.kstatus import READY
+
+VALID, PROMOTION_REJECTED, ROUTES_ACCEPTED = "SpecValid", "PromotionRejected", "RoutesAccepted"
+DIVERGED = "Diverged"
+BEING_WRITTEN = "routes and Services are being written"
+
+
+# --- what may be the matter ---------------------------------------------------------------------------------
+
+
+def _takes_over(world: GroupWorld) -> str:
+    former = world.record.succeeds
+    return f"it takes over what the release group {former} has, whose folder left main" if taking_over(world) else ""
+
+
+def _moves(world: GroupWorld) -> str:
+    moving = world.record.transition
+    if moving is None:
+        return ""
+    way = f"back to {moving.source}" if moving.withdrawn else f"from {moving.source} to {moving.target}"
+    return f"{moving.kind.lower()} {way}: {moving.step.lower()}; {waits_for(world) or 'routes are being written'}"
+
+
+def _goes_back(world: GroupWorld) -> str:
+    moving = world.record.transition
+    return _moves(world) if moving is not None and moving.goes_back else ""
+
+
+def _problem(world: GroupWorld) -> str:
+    return next(map(str, world.desired.problems), "")
+
+
+def _left(world: GroupWorld) -> str:
+    """That traffic has left a version that failed, which main still names."""
+    failed = world.record.failed
+    if failed is None or not failed.moved:
+        return ""
+    is_back = world.record.state.only(VersionStage.ACTIVE) == failed.active
+    return "; ".join((way_back(world, failed), *(() if is_back else _shut(world)[:1])))
+
+
+def way_back(world: GroupWorld, failed: FailedTransition) -> str:
+    """How far the way back from a version that failed is, and what is left to do for a person."""
+    if world.record.state.only(VersionStage.ACTIVE) != failed.active:
+        return f"{failed.target} serves until {failed.active} can: {failed.reason}"
+    said = f"{failed.active} serves again instead of {failed.target}: {failed.reason}"
+    if failed.active not in world.desired.versions:
+        return f"{said}; put the folder {failed.active}/ back, which left main: group.yaml cannot name it without"
+    trouble, branch = world.observed.commit_trouble, world.observed.to_merge
+    what = f"merge {branch}, which sets" if branch else "set"
+    todo = f"; {what} active: {failed.active} in group.yaml, because the agent cannot: {trouble}" if trouble else ""
+    return f"{said}{todo}"
+
+
+def _failed(world: GroupWorld) -> str:
+    """That a promotion was given up before requests moved."""
+    return world.record.failed.reason if world.record.failed is not None else ""
+
+
+def _rejected(world: GroupWorld) -> str:
+    return world.rejected[1]
+
+
+def not_accepted(world: GroupWorld) -> str:
+    """What stands against routes and Services, and somebody else has to mend; empty where nothing does."""
+    others = first_of_others(world, carrying_routes(world)) or left_behind(world)
+    against = why_not_attached(world) or refused_by(world) or others
+    return against or ("" if lacks_pods(world) else waits_for(world))
+
+
+def _first(world: GroupWorld) -> str:
+    """What a first version waits for, or a Service of the active version that has never led anywhere yet."""
+    services = world.observed.services
+    never_led = any(service not in services for service in wanted_services(world))
+    is_new = not (world.observed.uid and world.record.state.only(VersionStage.ACTIVE)) or never_led
+    return (_ill(world) or _serves(world)) if is_new else ""
+
+
+def _judged(holds: Callable[[GroupWorld, AnalysisRun], bool]) -> Callable[[GroupWorld], str]:
+    """What an analysis run says, of the version that serves or of the one to serve next; the first that ``holds``."""
+
+    def says(world: GroupWorld) -> str:
+        found = next((run for run in judged(world) if holds(world, run)), None)
+        if found is None:
+            return ""
+        verdict = live_verdict(world) if found.stage is POST else pre_promotion(world, world.wanted)
+        return verdict.reason if verdict is not None else f"{found.stage.called}: {found}"
+
+    return says
+
+
+def _goes_on(world: GroupWorld, run: AnalysisRun) -> bool:
+    """Whether an analysis goes on by itself."""
+    return run.running and not (is_suspended(world) and run.stage is AnalysisStage.PRE)
+
+
+def _refused(world: GroupWorld) -> str:
+    """What a hook says against the version that is to serve next."""
+    return refusal(world, world.wanted) if gates_to_show(world) else ""
+
+
+def _waits(world: GroupWorld) -> str:
+    if not gates_to_show(world):
+        return ""
+    return next(iter(_shut(world)), f"every gate is open; {_serves(world)}")
+
+
+def _ill(world: GroupWorld) -> str:
+    active = world.record.state.only(VersionStage.ACTIVE)
+    serving = (each for each in world.record.state.endpoints if each.version == active)
+    ill = (
+        f"{each.service}: {member.reason or 'is not healthy'}"
+        for each in serving
+        if not (member := world.member(each.service, each.initial_version)).healthy
+    )
+    return next(ill, "")
+
+
+def _unfound(world: GroupWorld) -> str:
+    """That a Gateway finds no Service of what has no pods."""
+    return "; ".join((*unanswered(world), _serves(world))) if any(unresolved(world)) else ""
+
+
+def _is_written(world: GroupWorld) -> str:
+    return "" if is_in_place(world) else f"{BEING_WRITTEN}; {_serves(world)}"
+
+
+def _well(world: GroupWorld) -> str:
+    return "; ".join((*unanswered(world), _serves(world)))
+
+
+def unanswered(world: GroupWorld) -> Iterator[str]:
+    """What keeps requests that name a candidate from an answer, for each candidate: nobody sees it before somebody
+    tries, as live traffic is not affected.
+    """
+    for version in world.record.state.at(VersionStage.CANDIDATE):
+        gone = (
+            f"{member_name(each.service, each.initial_version)} {member.reason or 'has no pod that answers'}"
+            for each in brought_by(world, version)
+            if not (member := world.member(each.service, each.initial_version)).available
+        )
+        if said := "; ".join(gone):
+            yield f"{version} serves nobody yet: {said}"
+
+
+def _serves(world: GroupWorld) -> str:
+    return f"{world.record.state.only(VersionStage.ACTIVE) or 'no version'} serves"
+
+
+def _shut(world: GroupWorld) -> list[str]:
+    return [gate.reason for gate in gates_to_show(world) if not gate.open]
+
+
+# --- the table ----------------------------------------------------------------------------------------------
+
+SITUATIONS: tuple[Situation[GroupWorld], ...] = (
+    Situation(Phase.PROGRESSING, READY, _takes_over),
+    Situation(Phase.ROLLING_BACK, ROUTES_ACCEPTED, _goes_back),
+    Situation(Phase.PROMOTING, ROUTES_ACCEPTED, _moves),
+    Situation(Phase.INVALID, VALID, _problem),
+    Situation(Phase.HELD, DIVERGED, _left),
+    Situation(Phase.DEGRADED, PROMOTION_REJECTED, _rejected),
+    Situation(Phase.DEGRADED, ROUTES_ACCEPTED, not_accepted),
+    Situation(Phase.DEPLOYING, READY, _first),
+    Situation(Phase.HELD, READY, _failed),
+    Situation(Phase.PAUSED, PASSED, _judged(lambda _, run: run.paused)),
+    Situation(Phase.HELD, PASSED, _judged(lambda _, run: run.bad)),
+    Situation(Phase.HELD, READY, _refused),
+    Situation(Phase.PROGRESSING, PASSED, _judged(_goes_on)),
+    Situation(Phase.WAITING, READY, _waits),
+    Situation(Phase.DEGRADED, READY, _ill),
+    Situation(Phase.PROGRESSING, ROUTES_ACCEPTED, _unfound),
+    Situation(Phase.PROGRESSING, ROUTES_ACCEPTED, _is_written),
+    Situation(Phase.HEALTHY, "", _well),
+)
+"""Where a Gateway, or somebody else, stands against what serves, nobody is told to wait; what waits for its own pods
+does.
+"""
+
+
+@answered_once
+def standing_of(world: GroupWorld) -> Standing:
+    """What is the matter with the group: the first situation that holds."""
+    return first_that_holds(SITUATIONS, world)
