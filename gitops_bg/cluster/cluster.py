@@ -59,6 +59,7 @@ from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.pulls import PullRequest
+from gitops_bg.core.model.http_routes import RivalRoute
 from gitops_bg.core.model.observed import Observed, Request
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.subject import Subject
@@ -248,6 +249,10 @@ class Cluster:
         said = ((each, Allegiance.said_by(each["metadata"].get("annotations") or {})) for each in bodies)
         found = (each for each, follows in said if not self._us.repository or follows == self._us)
         return [GroupKey(namespace, each["metadata"]["name"]) for each in found]
+
+    def http_routes(self, namespace: str) -> tuple[RivalRoute, ...]:
+        """All HTTPRoutes of a namespace, whoever's they are, never cached."""
+        return self._sources.auxiliary_objects.http_routes(namespace)
 
     def has_namespace(self, name: str) -> bool:
         """Whether a namespace exists now, never cached."""

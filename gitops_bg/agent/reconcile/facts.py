@@ -6,10 +6,13 @@ from datetime import datetime
 
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.reading import Reading
+from gitops_bg.agent.groups.heirs import why_awaited
 from gitops_bg.agent.groups.member_reading import reading_for
 from gitops_bg.agent.reconcile.effective_config import config_for, kept, too_many_gone
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.core import names
+from gitops_bg.core.checks.own_requests import has_http_route
 from gitops_bg.core.checks.rival_routes import with_formers
 from gitops_bg.core.engine import decide
 from gitops_bg.core.groups.record import MemberState
@@ -200,18 +203,31 @@ def gather(catalog: Catalog, cluster: Cluster, app: AppKey, now: datetime, noted
         return _as_member(facts, state, in_main=reading.entry(app) is not None)
     if facts is None or reading.entry(app) or not facts.desired.knowledge.counts:
         return facts
-    if facts.spec.deletion_policy is DeletionPolicy.KEEP or not (why := _why_kept(catalog, cluster, reading, app)):
+    if facts.spec.deletion_policy is DeletionPolicy.KEEP or not (why := _why_kept(catalog, cluster, reading, facts)):
         return facts
     return replace(facts, spec=kept(facts.spec), desired=replace(facts.desired, kept=why))
 
 
-def _why_kept(catalog: Catalog, cluster: Cluster, reading: Reading, app: AppKey) -> str:
-    """Why an app whose folder left main may have left by accident; empty where nothing speaks for that."""
-    if why := why_accident(catalog, cluster, reading):
+def _why_kept(catalog: Catalog, cluster: Cluster, reading: Reading, facts: Facts) -> str:
+    """Why an app whose folder left main may have left by accident, or who is to answer its requests first; empty where
+    nothing speaks for that.
+    """
+    app = facts.app
+    if why := why_accident(catalog, cluster, reading) or _why_awaited(cluster, reading, facts):
         return why
     unread = (each for each in reading.unread(app.namespace) if not _serves(cluster, each))
     other = None if app in reading.moved else min(unread, default=None)
     return f"{folder_of(other)} cannot be read, and may say that it is this app (adopt.app)" if other else ""
+
+
+def _why_awaited(cluster: Cluster, reading: Reading, facts: Facts) -> str:
+    """Who says the requests of the app in main now, and does not answer them yet; empty where nobody is waited for."""
+    ends = facts.spec.deletion_policy is DeletionPolicy.DELETE and not facts.desired.moved_to
+    if not ends or not has_http_route(facts.record):
+        return ""
+    routes, label = cluster.http_routes(facts.app.namespace), names.app_label(facts.app)
+    own = [each for each in routes if each.app == label]
+    return why_awaited(cluster, reading, facts.app.namespace, own, (each for each in routes if each.app != label))
 
 
 def why_accident(catalog: Catalog, cluster: Cluster, reading: Reading) -> str:

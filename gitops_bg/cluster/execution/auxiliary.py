@@ -127,6 +127,10 @@ class AuxiliaryObjects:
         found = self._rivals.of(app.namespace)
         return tuple(each for each in found if each.app not in own and each.name != route.live.name)
 
+    def http_routes(self, namespace: str) -> tuple[RivalRoute, ...]:
+        """All HTTPRoutes of a namespace, as `RivalRoutes.now`."""
+        return self._rivals.now(namespace)
+
     def disown(
         self, app: AppKey, app_uid: str, auxiliary_objects: Iterable[AuxiliaryObject]
     ) -> Iterator[ChangeSetEntry]:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from threading import Lock
 
 from gitops_bg.cluster.api.client import Client
-from gitops_bg.cluster.api.errors import ForeignObject
+from gitops_bg.cluster.api.errors import ForeignObject, NotFound
 from gitops_bg.cluster.api.kinds import HTTP_ROUTES, Object
 from gitops_bg.cluster.groups.routes import rival_of
 from gitops_bg.core.errors import InternalError, Refused, Transient
@@ -36,11 +36,23 @@ class RivalRoutes:
         if began - asked < FRESH_SECONDS:
             return known
         try:
-            found = tuple(rival_of(each) for each in sorted(self._client.list(HTTP_ROUTES, namespace), key=_name))
+            return self.now(namespace)
         except InternalError:
             raise
         except (Refused, Transient):
-            found = known
+            with self._lock:
+                self._known[namespace] = (began, known)
+        return known
+
+    def now(self, namespace: str) -> tuple[RivalRoute, ...]:
+        """All HTTPRoutes of a namespace, listed now; none where the cluster lacks the kind. Raises the errors of the
+        cluster: whoever ends by what is there must know it.
+        """
+        began = self._clock()
+        try:
+            found = tuple(rival_of(each) for each in sorted(self._client.list(HTTP_ROUTES, namespace), key=_name))
+        except NotFound:
+            found = ()
         with self._lock:
             self._known[namespace] = (began, found)
         return found

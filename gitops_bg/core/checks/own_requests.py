@@ -10,6 +10,7 @@ from gitops_bg.core.checks.route_moves import is_taken
 from gitops_bg.core.model.auxiliary import AppRoute
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.http_routes import RivalRoute
+from gitops_bg.core.model.record import Record
 from gitops_bg.core.questions import answered_once
 from gitops_bg.core.world import World
 
@@ -41,6 +42,11 @@ def to_take_over(world: World) -> tuple[RivalRoute, ...]:
     view = world.auxiliary_object(route.live)
     found = given_up(world.spec.app.namespace, (route.claim,), _before(world, route))
     return tuple(each for each in found if view is not None and is_taken(view, silent_before=not each.answered))
+
+
+def has_http_route(record: Record) -> bool:
+    """Whether the app has, or may have, an HTTPRoute that is live."""
+    return any(each.kind == HTTP_ROUTE for each in record.auxiliary_objects)
 
 
 def _route(world: World) -> AppRoute | None:

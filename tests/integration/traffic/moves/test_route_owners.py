@@ -14,7 +14,7 @@ from tests.integration.traffic.gateway_users import Load
 from tests.integration.traffic.test_app_routes import looked, routes
 from tests.support.cluster.clusters import SandboxCluster
 from tests.support.cluster.gateway_api import install_gateway_api, open_gateway
-from tests.support.groups import Store
+from tests.support.groups import API, Store
 from tests.support.scenario import App, Scenario, scenario
 from tests.support.waiting import eventually
 
@@ -108,12 +108,17 @@ def test_an_app_that_becomes_a_group_keeps_its_users(gateway: GatewayCluster, tm
 
 
 @pytest.mark.slow
-def test_an_app_in_the_place_of_another_keeps_its_users(gateway: GatewayCluster, tmp_path: Path) -> None:
+@pytest.mark.parametrize("policy", ["keep", "delete"])
+def test_an_app_in_the_place_of_another_keeps_its_users(gateway: GatewayCluster, tmp_path: Path, policy: str) -> None:
+    """Also where the former one ends with its folder: not before the other one answers its requests."""
     with scenario(gateway, tmp_path) as world:
         install_gateway_api(gateway)
         open_gateway(gateway, world.namespace)
+        world.remote.write("gitops-bg.yaml", f"apiVersion: {API}\nkind: Settings\nmaxDeletedAppsPercent: 100\n")
         world.start()
-        web = routed(world).deploy("v1")
+        web = routed(world)
+        web.spec["deletionPolicy"] = policy
+        web.deploy("v1")
         load = used(gateway, world)
         with load.running():
             load.expect({("/", ""): "web"})
@@ -123,6 +128,8 @@ def test_an_app_in_the_place_of_another_keeps_its_users(gateway: GatewayCluster,
             only_route(world, "shop")
             load.expect({("/", ""): "shop"})
             shop.wait_phase("Healthy")
+            there = lambda: world.live("bluegreendeployments", "web") is not None  # noqa: E731
+            eventually(lambda: there() is (policy == "keep"), what="the former app is kept, or gone")
         no_request_failed(load)
 
 

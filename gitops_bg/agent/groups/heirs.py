@@ -1,0 +1,81 @@
+"""Who is to answer the requests of an app or a release group whose folder left main, and does not do so yet. Only
+reads.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from gitops_bg.agent.desired.reading import Reading
+from gitops_bg.agent.groups.members import has_pods, members_in
+from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.core import names
+from gitops_bg.core.checks.rival_routes import OwnRoute, rivalries
+from gitops_bg.core.groups.desired import DesiredGroup
+from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.model.http_routes import HttpMatch, RivalRoute, RouteClaim
+from gitops_bg.core.model.version import AppKey
+
+
+def why_awaited(
+    cluster: Cluster, reading: Reading, namespace: str, own: Iterable[RivalRoute], others: Iterable[RivalRoute]
+) -> str:
+    """Who says the requests of these routes in main, and does not answer them yet, in a sentence; empty where nobody
+    is waited for. ``own`` and ``others`` are the live HTTPRoutes of the namespace.
+    """
+    rest = tuple(others)
+    heirs = (heir for each in own for heir in _not_ready(cluster, reading, namespace, each, rest))
+    heir = next(heirs, "")
+    return f"{heir}, which is to answer its requests, does not do so yet" if heir else ""
+
+
+def _not_ready(
+    cluster: Cluster, reading: Reading, namespace: str, own: RivalRoute, others: tuple[RivalRoute, ...]
+) -> Iterator[str]:
+    for app, entry in reading.entries.items():
+        claimed = entry.config.auxiliary_objects.route if app.namespace == namespace else None
+        if claimed is not None and _is_same(namespace, claimed.claim, own):
+            routes = (each for each in others if each.app == names.app_label(app))
+            if not (_is_taken(routes, own) and _serves(cluster, app)):
+                yield f"the app {app.name}"
+    for key, config in reading.groups.items():
+        claims = _claims(config.desired) if key.namespace == namespace else ()
+        if any(_is_same(namespace, each, own) for each in claims):
+            routes = (each for each in others if each.group == names.fit(key.name))
+            if not (_is_taken(routes, own) and _answers(cluster, key, config.desired)):
+                yield f"the release group {key.name}"
+
+
+def _serves(cluster: Cluster, app: AppKey) -> bool:
+    """Whether the Services of an app lead to a version, and it has pods."""
+    state = cluster.bgd(app)
+    return state is not None and bool(state.traffic) and has_pods(cluster, app)
+
+
+def _answers(cluster: Cluster, group: GroupKey, desired: DesiredGroup) -> bool:
+    """Whether every service of the version that a group names has pods."""
+    active = desired.spec.active if desired.spec is not None else ""
+    members = [app for app in members_in(group, desired) if app.name.endswith(f"-{active}")]
+    return all(has_pods(cluster, app) for app in members)
+
+
+def _is_taken(routes: Iterable[RivalRoute], own: RivalRoute) -> bool:
+    """Whether Gateways have taken all of these; silence is a yes only where they never said anything of ours either."""
+    found = list(routes)
+    return bool(found) and all(each.taken or (each.taken is None and not own.answered) for each in found)
+
+
+def _claims(desired: DesiredGroup) -> Iterator[RouteClaim]:
+    """The requests that the version which a group names is for, by its folder."""
+    spec = desired.spec
+    if spec is None or spec.gateway is None or spec.active not in desired.versions:
+        return
+    for service in desired.versions[spec.active].services.values():
+        for each in service.routes:
+            match = each.match
+            hosts = (match.host,) if match.host else spec.gateway.hosts
+            methods = match.methods or ("",)
+            matches = tuple(HttpMatch(match.path, match.kind, match.headers, method) for method in methods)
+            yield RouteClaim(spec.gateway.parents, hosts, matches)
+
+
+def _is_same(namespace: str, claim: RouteClaim, own: RivalRoute) -> bool:
+    return any(rivalries(namespace, OwnRoute("", claim, None), (own,)))
