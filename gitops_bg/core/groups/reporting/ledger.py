@@ -29,7 +29,9 @@ VERBS: Mapping[GroupEvent, str] = {
     GroupEvent.HOOK_REFUSED: "hook refused",
     GroupEvent.HOOK_EXPIRED: "hook expired",
 }
-"""The events in the ledger, each with the verb of its commit; all others are progress, or about messages."""
+"""The events in the ledger, each with the verb of its commit; all others are progress, about messages, or
+the end of the group, whose record is gone with it.
+"""
 
 
 def acknowledge_ledger(world: GroupWorld) -> GroupWorld:
