@@ -6,6 +6,7 @@ from typing import Any
 
 from gitops_bg.cli.clone.user_git import asked, repository_url, succeeds
 from gitops_bg.cli.errors import UsageError
+from gitops_bg.cluster.observation.states import decided_from
 from gitops_bg.core import names
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.address import repository_name
@@ -44,12 +45,6 @@ def is_in_clone(app: AppKey) -> bool:
 def has(commit: str, wanted: str) -> bool:
     """Whether the clone here says that one commit contains another; False for commits that it lacks."""
     return bool(_FULL.fullmatch(commit)) and succeeds("merge-base", "--is-ancestor", wanted, commit)
-
-
-def decided_from(status: Mapping[str, Any]) -> str:
-    """Return the commit of main that the record in a live status was decided from; empty where it names none."""
-    main = (status.get("record") or {}).get("main") or {}
-    return str(main.get("commit", ""))
 
 
 def _is_of(followed: str, commit: str) -> bool:

@@ -7,7 +7,6 @@ a token and a signature go to no address but one that the user has named. Asks n
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from gitops_bg.cli.clone.user_git import asked, repository_url
 from gitops_bg.cli.errors import UsageError
@@ -17,6 +16,7 @@ from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.errors import Forbidden, NoAccess, NotFound
 from gitops_bg.cluster.api.kinds import APPS, RELEASE_GROUPS, Kind, Object
 from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance
+from gitops_bg.cluster.observation.states import decided_from
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.repo.git.address import repository_name
 
@@ -145,9 +145,7 @@ def _annotations(body: Object) -> Mapping[str, str]:
 
 def _commit(body: Object) -> str:
     status = body.get("status") or {}
-    said: Any = (status.get("record") or {}).get("main") or {}
-    found = said.get("commit") if isinstance(said, dict) else ""
-    return str(found or status.get("commit") or "")
+    return decided_from(status) or str(status.get("commit") or "")
 
 
 def _of_named(git: GitOptions, settings: GitOptions, named: Sequence[_Follower]) -> Location:

@@ -192,6 +192,12 @@ def part_of(stored: Object, name: str) -> Object:
     return part if isinstance(part, dict) else {}
 
 
+def decided_from(status: Object) -> str:
+    """The commit of main that the record in a live status was decided from; empty where it names none."""
+    main = part_of(part_of(part_of(status, "record"), "git"), "main")
+    return str(main.get("commit") or "")
+
+
 def meta_of(body: Object) -> Meta:
     """The `Meta` of any object; strings that repeat across objects are shared."""
     metadata = body["metadata"]

@@ -54,7 +54,7 @@ def _body(called: str, place: Place) -> dict[str, Any]:
     namespace, name = called.split("__")
     keys = (names.REPOSITORY, names.CLUSTER, names.BRANCH)
     said = {key: text for key, text in zip(keys, place or (), strict=False) if text}
-    record = {"record": {"main": {"commit": "a" * 40}}}
+    record = {"record": {"git": {"main": {"commit": "a" * 40}}}}
     return {"metadata": {"namespace": namespace, "name": name, "annotations": said}, "status": record}
 
 

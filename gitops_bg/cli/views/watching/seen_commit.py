@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gitops_bg.cli.clone.head import decided_from, has
+from gitops_bg.cli.clone.head import has
 from gitops_bg.cli.session.live_session import LiveSession
 from gitops_bg.cluster.api.errors import Forbidden
+from gitops_bg.cluster.observation.states import decided_from
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.alike.git_reachable import GIT_REACHABLE
@@ -69,5 +70,5 @@ class SeenCommit:
         """Whether the agent has decided on a main with the commit: it says so, or what it decided on has it."""
         if self._answer(status).get("contains") is True:
             return True
-        decided = decided_from(status)
+        decided = decided_from(dict(status))
         return bool(decided) and (decided == self.wanted or has(decided, self.wanted))
