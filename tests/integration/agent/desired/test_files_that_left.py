@@ -122,4 +122,5 @@ def test_as_long_as_nobody_can_tell_what_left_the_target_counts_for_nothing_and_
         web.wait_live("v1")
     web.scenario.wake()
     web.wait_offered("v1")
+    web.wait(web.is_told, "it is told")
     assert web.ledger()[-1]["By"] == MALLORY
