@@ -74,7 +74,8 @@ def test_a_token_that_has_expired_is_said_in_the_remotes_words_with_the_age_of_w
 
 def test_the_age_of_what_is_known_does_not_change_the_status_with_each_poll_in_vain(story: Story) -> None:
     story.server.token = "another"
-    story.web.wait_condition("GitReachable", "False")
+    refused = "Authentication failed"  # A poll that was under way may have failed in the middle, in other words.
+    story.web.wait(lambda: refused in story.web.condition("GitReachable")["message"], "the token is refused")
     before = story.web.condition("GitReachable")
     polls: list[str] = []
     failed = story.agent.metrics.poll_failed
