@@ -57,8 +57,10 @@ def decide_left(left: LeftGroup, record: GroupRecord) -> GroupDecision:
 
 
 def _actions(left: LeftGroup) -> Iterator[GroupAction]:
+    """One kind at a time: a Gateway that has a route still would answer 500 for a Service that is gone."""
     yield from map(DeleteRoute, left.routes)
-    yield from map(DeleteService, left.services)
+    if not left.routes:
+        yield from map(DeleteService, left.services)
     if left.leads_nowhere and not left.members:
         yield DeleteGroup(left.key.name, "its folder left main with deletionPolicy: delete")
 

@@ -27,7 +27,7 @@ STEPS: dict[str, tuple[LeftGroup, tuple[GroupAction, ...], str]] = {
     "delete, and something speaks against it": (replace(ALL, kept="it is suspended"), (), f"{SERVES}: it is suspended"),
     "delete": (
         ALL,
-        (DeleteRoute("store"), DeleteService("auth"), DeleteService("cart")),
+        (DeleteRoute("store"),),
         f"{ENDS}: its routes and Services go",
     ),
     "the routes are gone": (
