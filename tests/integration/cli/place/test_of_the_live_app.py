@@ -133,9 +133,10 @@ def test_the_ledger_of_another_cluster_may_be_asked_for(cli: Cli, both: Environm
 
 
 def test_an_app_of_another_repository_changes_no_answer(
-    sandbox_cluster: SandboxCluster, tmp_path: Path, world: Scenario, cli: Cli
+    sandbox_cluster: SandboxCluster, tmp_path: Path, world: Scenario, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its record names a main that ours never had."""
+    monkeypatch.chdir(tmp_path)  # Outside of any clone: this checkout may have an origin.
     world.start()
     web = world.app().deploy("v1")
     with scenario(sandbox_cluster, tmp_path / "other", git={"cluster": "other"}) as other:
