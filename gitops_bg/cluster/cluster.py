@@ -49,7 +49,7 @@ from gitops_bg.cluster.reporting.status import (
     with_condition,
 )
 from gitops_bg.core import names
-from gitops_bg.core.errors import GitopsBgError, Refused, Transient, WorldChanged
+from gitops_bg.core.errors import GitopsBgError, InternalError, Refused, Transient, WorldChanged
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.actions import ClusterAction
 from gitops_bg.core.model.analysis.history import RunRecord
@@ -239,11 +239,13 @@ class Cluster:
         return {app: state for app, state in found.items() if not app_owner_of(state, app, self._us)}
 
     def groups(self, namespace: str) -> list[GroupKey]:
-        """The live release groups of a namespace that follow what this agent follows; none where they cannot be
-        listed.
+        """The live release groups of a namespace that follow what this agent follows; none where they cannot be listed:
+        then no route counts as one of a group that left main, and stays.
         """
         try:
             bodies = self.client.list(RELEASE_GROUPS, namespace)
+        except InternalError:
+            raise
         except (Refused, Transient):
             return []
         said = ((each, Allegiance.said_by(each["metadata"].get("annotations") or {})) for each in bodies)

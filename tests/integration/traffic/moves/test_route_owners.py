@@ -45,6 +45,16 @@ def folder_of(app: App) -> dict[str, str | None]:
     return {f"{app.folder}/app.yaml": app.app_yaml(), f"{app.folder}/target.yaml": app.target_yaml("v1")}
 
 
+def live_store(gateway: GatewayCluster, world: Scenario, policy: str) -> tuple[Store, Load]:
+    """A live release group that answers `/`, what becomes of it once its folder leaves main, and its users."""
+    store = Store(world)
+    store.spec["deletionPolicy"] = policy
+    world.start()
+    world.publish("The store", {**store.group(), **store.version("v1", cart="/")})
+    store.wait("v1A")
+    return store, used(gateway, world)
+
+
 def only_route(world: Scenario, name: str) -> None:
     """Wait until one HTTPRoute is left, and nobody writes another one again."""
     eventually(lambda: looked(world) and routes(world) == [name], what=f"HTTPRoute {name} alone is left")
@@ -65,12 +75,7 @@ def no_request_failed(load: Load, gateway: GatewayCluster | None = None) -> None
 def test_a_group_that_becomes_an_app_keeps_its_users(gateway: GatewayCluster, tmp_path: Path, policy: str) -> None:
     """Also where the group ends with its folder: not before the app answers its requests."""
     with scenario(gateway, tmp_path) as world:
-        store = Store(world)
-        store.spec["deletionPolicy"] = policy
-        world.start()
-        world.publish("The store", {**store.group(), **store.version("v1", cart="/")})
-        store.wait("v1A")
-        load = used(gateway, world)
+        store, load = live_store(gateway, world, policy)
         with load.running():
             load.expect({("/", ""): "cart-v1"})
             web = routed(world)
@@ -136,12 +141,8 @@ def test_an_app_in_the_place_of_another_keeps_its_users(gateway: GatewayCluster,
 @pytest.mark.slow
 def test_a_group_in_the_place_of_another_keeps_its_users(gateway: GatewayCluster, tmp_path: Path) -> None:
     with scenario(gateway, tmp_path) as world:
-        store, market = Store(world), Store(world, "market")
-        store.spec["deletionPolicy"] = "delete"
-        world.start()
-        world.publish("The store", {**store.group(), **store.version("v1", cart="/")})
-        store.wait("v1A")
-        load = used(gateway, world)
+        store, load = live_store(gateway, world, "delete")
+        market = Store(world, "market")
         with load.running():
             load.expect({("/", ""): "cart-v1"})
             group = {**market.group(), **market.version("v1", basket="/")}
