@@ -182,6 +182,11 @@ class GitRemote:
         """A file of the work tree."""
         return (self.clone / path).read_text(encoding="utf-8")
 
+    def files(self) -> dict[Path, bytes]:
+        """Return all files of the clone with their content; what git keeps for itself, which it may tidy, is none."""
+        found = (path for path in self.clone.rglob("*") if ".git" not in path.parts)
+        return {path: path.read_bytes() for path in found if path.is_file()}
+
     def remove(self, *paths: str) -> None:
         """Delete files or folders, staged."""
         self.run("rm", "-r", "--quiet", "--", *paths)

@@ -68,9 +68,7 @@ def written(world: Scenario) -> tuple[str, Any, Any]:
         (each["kind"], each["metadata"]["name"]): (each["metadata"].get("annotations") or {}).get(names.REQUEST)
         for each in objects
     }
-    clone = world.remote.clone
-    files = {path: path.read_bytes() for path in clone.rglob("*") if path.is_file() and ".git" not in path.parts}
-    return world.remote.run("for-each-ref", cwd=world.remote.bare), annotations, files
+    return world.remote.run("for-each-ref", cwd=world.remote.bare), annotations, world.remote.files()
 
 
 def try_dry_runs(cli: Cli, world: Scenario, subject: str, said: Mapping[str, tuple[list[str], str]]) -> None:
