@@ -27,6 +27,9 @@ agent does not look for: Kubernetes would say them later, or nobody
 ([decision 47](../decisions/0047-check.md)).
 An app with an error has no notes, because they could be wrong.
 
+Good manners that have nothing to do with two versions (requests and limits, budgets, volumes that nobody mounts) are
+for a linter of Kubernetes, such as [kube-linter](https://docs.kubelinter.io/), beside `check` in CI.
+
 """
 _EXAMPLES = {rule: said for rule, _, _, said in reversed(ROWS)} | {
     "service-without-ports": WITHOUT_PORTS,

@@ -140,15 +140,6 @@ def _bounded(folder: AppFolder) -> Iterator[tuple[Container, str, object, object
                 yield each, resource, request, limits[resource]
 
 
-def _thousandths_of_a_byte(folder: AppFolder) -> Iterator[Problem]:
-    for each in folder.containers():
-        for kind in ("requests", "limits"):
-            value = as_map(as_map(each.body.get("resources")).get(kind)).get("memory")
-            if isinstance(value, str) and value.endswith("m") and amount(value) is not None:
-                message = f"{value} is {amount(value)} bytes: m means thousandths"
-                yield each.problem(("resources", kind, "memory"), message, f"did you mean {value[:-1]}Mi?")
-
-
 CONTAINER_RULES = (
     error("image-reference", "An image reference that no registry can have.", _image_reference),
     note("image-tag", "An image whose meaning can change without a commit.", _moving_tag),
@@ -160,5 +151,4 @@ CONTAINER_RULES = (
     error("mount-twice", "Two volumes are mounted at the same path of a container.", _mount_twice),
     error("quantity", "A request or limit that is no quantity.", _quantity),
     error("request-above-limit", "A container requests more than its limit allows.", _request_above_limit),
-    note("memory-unit", "An amount of memory in thousandths of a byte.", _thousandths_of_a_byte),
 )

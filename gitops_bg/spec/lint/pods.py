@@ -16,8 +16,6 @@ from gitops_bg.spec.yaml.values import as_map, maps, texts
 _NAME = r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 _KEY = re.compile(rf"(?:[a-z0-9](?:[-a-z0-9.]{{0,251}}[a-z0-9])?/)?{_NAME}")
 _VALUE = re.compile(f"(?:{_NAME})?")
-_LIKELY_OCTAL = (400, 440, 444, 500)
-"""Numbers that nobody writes for what they are in decimal, and that Kubernetes takes all the same."""
 _MOUNTS = ("volumeMounts", "volumeDevices")
 _IGNORED = {
     "strategy": "two versions run side by side, as spec.strategy of app.yaml says",
@@ -39,19 +37,6 @@ def _missing_volume(folder: AppFolder) -> Iterator[Problem]:
                     guess = nearest(name, known)
                     remedy = f"did you mean {guess}?" if guess else "add it to volumes"
                     yield each.problem((field, place, "name"), f"the pod has no volume {name}", remedy)
-
-
-def _unused_volume(folder: AppFolder) -> Iterator[Problem]:
-    used = {
-        mount.get("name")
-        for each in folder.containers()
-        for field in _MOUNTS
-        for _, mount in maps(each.body.get(field))
-    }
-    for place, volume in maps(folder.pod.get("volumes")):
-        if folder.target and volume.get("name") not in used:
-            path = (*folder.pod_path, "volumes", place, "name")
-            yield folder.target.problem(path, f"no container mounts {volume.get('name')}", "mount it, or remove it")
 
 
 def _volume_twice(folder: AppFolder) -> Iterator[Problem]:
@@ -93,14 +78,6 @@ def _file_mode(folder: AppFolder) -> Iterator[Problem]:
             meant = meant_in_octal(mode)
             remedy = f"write {meant}, which is 0{meant:o} in octal" if meant else "write at most 511, which is 0777"
             yield folder.target.problem(path, f"{mode} is no mode: a decimal number of at most 511 (0777)", remedy)
-
-
-def _decimal_mode(folder: AppFolder) -> Iterator[Problem]:
-    for path, mode in _modes(folder):
-        meant = meant_in_octal(mode)
-        if folder.target and mode in _LIKELY_OCTAL and meant:
-            message = f"{mode} is a decimal number, so the files get the mode 0{mode:o}"
-            yield folder.target.problem(path, message, f"if 0{meant:o} is meant, write {meant}")
 
 
 def _shared_claim(folder: AppFolder) -> Iterator[Problem]:
@@ -174,8 +151,6 @@ POD_RULES = (
     error("volume-missing", "A container mounts a volume that the pod does not have.", _missing_volume),
     error("volume-twice", "Two volumes of a pod have one name.", _volume_twice),
     error("file-mode", "A mode of mounted files that Kubernetes does not take.", _file_mode),
-    note("file-mode-decimal", "A mode of mounted files that looks like octal, and is read as decimal.", _decimal_mode),
-    note("volume-unused", "A volume that no container mounts.", _unused_volume),
     note("shared-claim", "Both versions write to one PersistentVolumeClaim.", _shared_claim),
     note("host-network", "Pods of two versions cannot share a node.", _host_network),
     error("label", "A label or annotation that Kubernetes does not take.", _labels),

@@ -14,7 +14,7 @@ from tests.support.cluster.paths import path_of
 from tests.support.cluster.rawapi import Json
 
 APPLY = "application/apply-patch+yaml"
-NOT_THE_API_SERVER_S = {"image-reference", "probe-port", "configuration-key"}
+NOT_THE_API_SERVER_S = {"image-reference", "probe-port"}
 """What only the kubelet of a node refuses, once there are pods."""
 NOBODY_S = {"daemon-set-ports"}
 """What is no mistake of one object: the pods of two of them find no node."""
@@ -32,7 +32,7 @@ def test_the_api_server_refuses_what_is_an_error_and_takes_what_is_a_note(
     namespace = cluster.namespace()
     answers = {}
     for rule, file, change, said in ROWS:
-        if file in ("target.yaml", "pdb.yaml") and rule not in NOT_THE_API_SERVER_S | TOO_NEW | NOBODY_S:
+        if file == "target.yaml" and rule not in NOT_THE_API_SERVER_S | TOO_NEW | NOBODY_S:
             answers[f"{rule}: {said}"] = max(_answer(cluster, namespace, each) for each in _objects(file, change))
     assert len({name.partition(":")[0] for name in answers} & ERRORS) >= 10
     wrong = [name for name, status in answers.items() if (status >= 400) != (name.partition(":")[0] in ERRORS)]
@@ -46,7 +46,5 @@ def _objects(file: str, change: tuple[str, str]) -> list[Json]:
 def _answer(cluster: ControlPlaneCluster, namespace: str, manifest: Json) -> int:
     body = {**manifest, "metadata": {**manifest["metadata"], "namespace": namespace}}
     asked = {"fieldManager": "gitops-bg", "force": "true", "dryRun": "All"}
-    if body["kind"] == "PodDisruptionBudget":
-        body["apiVersion"] = cluster.preferred("policy")
     status, _ = cluster.request("PATCH", path_of(body), body, content_type=APPLY, **asked)
     return status

@@ -169,12 +169,6 @@ ROWS: list[tuple[str, str, Change, str]] = [
         C % 15 + "resources.requests.cpu: 2 is more than the limit, 1500m (write at most 1500m, or raise the limit)",
     ),
     (
-        "memory-unit",
-        "target.yaml",
-        (REQUESTS, "resources: {requests: {cpu: 50m, memory: 512m}}"),
-        C % 15 + "resources.requests.memory: 512m is 0.512 bytes: m means thousandths (did you mean 512Mi?)",
-    ),
-    (
         "probe-port",
         "target.yaml",
         ("port: http}", "port: htpp}"),
@@ -288,25 +282,12 @@ ROWS: list[tuple[str, str, Change, str]] = [
         "(write 420, which is 0644 in octal)",
     ),
     (
-        "file-mode-decimal",
-        "target.yaml",
-        (LAST, f"{LAST}{MOUNT % 400}"),
-        P % 17 + "volumes[0].secret.defaultMode: 400 is a decimal number, so the files get the mode 0620 "
-        "(if 0400 is meant, write 256)",
-    ),
-    (
         "no-pods",
         "target.yaml",
         ("spec:\n", "spec:\n  replicas: 0\n"),
         "target.yaml:5: spec.replicas: takes every pod away from the live version as soon as it is in main: the size "
         "is no part of a version, and waits for no promotion (write how many pods are to serve; to stop promotions "
         "alone, write spec.suspend in app.yaml)",
-    ),
-    (
-        "volume-unused",
-        "target.yaml",
-        (LAST, f"{LAST}      volumes: [{{name: a, emptyDir: {{}}}}]\n"),
-        P % 16 + "volumes[0].name: no container mounts a (mount it, or remove it)",
     ),
     (
         "shared-claim",
@@ -348,27 +329,6 @@ ROWS: list[tuple[str, str, Change, str]] = [
         ("  template:", "  strategy: {type: Recreate}\n  template:"),
         "target.yaml:6: spec.strategy: has no effect in a target "
         "(two versions run side by side, as spec.strategy of app.yaml says)",
-    ),
-    (
-        "configuration-key",
-        "target.yaml",
-        (
-            LAST,
-            f"{LAST}          env: [{{name: A, valueFrom: {{configMapKeyRef: {{name: settings, key: GRETING}}}}}}]\n",
-        ),
-        C % 16 + "env[0].valueFrom.configMapKeyRef.key: ConfigMap settings has no key GRETING, so no pod would start "
-        "(did you mean GREETING?)",
-    ),
-    (
-        "configuration-key",
-        "target.yaml",
-        (
-            LAST,
-            f"{LAST}          volumeMounts: [{{name: a, mountPath: /a}}]\n"
-            "      volumes: [{name: a, configMap: {name: settings, items: [{key: x, path: x}]}}]\n",
-        ),
-        P % 17 + "volumes[0].configMap.items[0].key: ConfigMap settings has no key x, so no pod would start; it has "
-        "GREETING (add x to it)",
     ),
     (
         "configuration-name",
@@ -468,27 +428,6 @@ ROWS: list[tuple[str, str, Change, str]] = [
         "(remove it; minReplicas is what you mean)",
     ),
     (
-        "autoscaler-request",
-        "target.yaml",
-        (", memory: 64Mi", ""),
-        "hpa.yaml:8: spec.metrics[0].resource.target.averageUtilization: cannot be measured: container web requests no "
-        "memory (add resources.requests.memory to the target)",
-    ),
-    (
-        "budget-blocks",
-        "pdb.yaml",
-        ("", f"{BUDGET}  maxUnavailable: 0\n{SELECTS}"),
-        "pdb.yaml:5: spec.maxUnavailable: allows no pod to be evicted "
-        "(allow one pod to be missing, or nodes cannot be drained and `restart` waits)",
-    ),
-    (
-        "budget-blocks",
-        "pdb.yaml",
-        ("", f"{BUDGET}  minAvailable: 1\n{SELECTS}"),
-        "pdb.yaml:5: spec.minAvailable: allows no pod to be evicted: 1 of 1 must be available "
-        "(allow one pod to be missing, or nodes cannot be drained and `restart` waits)",
-    ),
-    (
         "nothing-warm",
         "app.yaml",
         ("      previewService", "      scaleDownDelaySeconds: 0\n      previewService"),
@@ -497,7 +436,7 @@ ROWS: list[tuple[str, str, Change, str]] = [
     ),
 ]
 
-BESIDE = {"replicas": {"hpa.yaml": HPA}, "autoscaler-request": {"hpa.yaml": HPA}}
+BESIDE = {"replicas": {"hpa.yaml": HPA}}
 """What else is in the folder for a rule."""
 
 
@@ -589,11 +528,6 @@ SOUND: list[tuple[str, Change]] = [
         "target.yaml",
         ("labels: {app: web}", "labels: {app: web}\n      annotations: {Example.com/Team: 'any text: at all'}"),
     ),
-    (
-        "target.yaml",
-        (LAST, f"{LAST}          env: [{{name: A, valueFrom: {{configMapKeyRef: {{name: elsewhere, key: any}}}}}}]\n"),
-    ),
-    ("pdb.yaml", ("", f"{BUDGET}  maxUnavailable: 1\n{SELECTS}")),
     # A chart has both labels, and so has what is rendered from it.
     (
         "services.yaml",
@@ -602,7 +536,6 @@ SOUND: list[tuple[str, Change]] = [
     # Nothing live has the target's own metadata.
     ("target.yaml", ("{name: web}", "{name: web, labels: {argocd.argoproj.io/instance: shop}}")),
     ("services.yaml", ("targetPort: http", "targetPort: 8080")),
-    ("hpa.yaml", ("", HPA)),
     ("app.yaml", ("      previewService", "      scaleDownDelaySeconds: never\n      previewService")),
 ]
 
@@ -675,8 +608,3 @@ def test_a_config_map_here_and_a_secret_elsewhere_may_have_one_name() -> None:
     both = "          envFrom: [{configMapRef: {name: settings}}, {secretRef: {name: settings}}]\n"
     files = changed("target.yaml", (LAST, LAST + both))
     assert found({**files, "settings.yaml": SETTINGS}) == []
-
-
-def test_a_pod_may_request_as_a_whole_what_its_autoscaler_measures() -> None:
-    files = changed("target.yaml", (LAST, "      resources: {requests: {cpu: 50m, memory: 64Mi}}\n"))
-    assert found({**files, "hpa.yaml": HPA}) == []
