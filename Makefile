@@ -106,7 +106,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --no-strip-extras --universal --python-v
 # `coverage` alone, as soon as there is a newer release.
 lock: .venv/.installed
 	$(COMPILE) --output-file $(LOCKS)/image.txt pyproject.toml
-	$(COMPILE) --extra apprise --extra tracing --output-file $(LOCKS)/image-with-extras.txt pyproject.toml
+	$(COMPILE) --extra tracing --output-file $(LOCKS)/image-with-extras.txt pyproject.toml
 	$(COMPILE) --output-file $(LOCKS)/build.txt $(LOCKS)/build.in
 	$(COMPILE) --all-extras --output-file $(LOCKS)/development.txt pyproject.toml
 

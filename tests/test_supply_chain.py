@@ -22,7 +22,7 @@ _PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS: dict[str, list[str]] = _PROJECT["optional-dependencies"]
 WANTED = {
     "image.txt": _PROJECT["dependencies"],
-    "image-with-extras.txt": [*_PROJECT["dependencies"], *EXTRAS["apprise"], *EXTRAS["tracing"]],
+    "image-with-extras.txt": [*_PROJECT["dependencies"], *EXTRAS["tracing"]],
     "development.txt": [*_PROJECT["dependencies"], *(each for extra in EXTRAS.values() for each in extra)],
     "build.txt": (LOCKS / "build.in").read_text().split(),
 }

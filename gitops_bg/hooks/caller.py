@@ -155,8 +155,8 @@ class HookCaller:
         compose = self._composers.get(call.hook.type, request_for)
         try:
             request = await asyncio.to_thread(compose, subject, call, secrets)
-            status, text, words = await self._in_time(subject, request)
-            return request.status(status, text), quoted(words, secrets.clean)
+            status, words = await self._in_time(subject, request)
+            return status, quoted(words, secrets.clean)
         except (TimeoutError, NoSuchKey, GitopsBgError) as error:
             return 0, str(error)
         except PostFailed as error:
@@ -169,22 +169,20 @@ class HookCaller:
             LOGGER.exception("%s", secrets.clean(traceback.format_exc()), exc_info=False)
             return 0, printable(secrets.clean(f"a bug of the agent: {type(error).__name__}: {error}"))
 
-    async def _in_time(self, subject: Subject, request: HookRequest) -> tuple[int, str, str]:
-        """Status, text, and what of the text may be shown."""
+    async def _in_time(self, subject: Subject, request: HookRequest) -> tuple[int, str]:
+        """Status, and what of the text may be shown."""
         try:
             async with asyncio.timeout(request.timeout):
                 if request.send is not None:
-                    status, text = await self._senders.run(subject, request.send)
-                    return status, text, text
+                    return await self._senders.run(subject, request.send)
                 answer = await self._poster.post(
                     request.url,
                     list(request.headers),
                     request.body,
                     trust=request.trust,
-                    proxy=request.proxy,
                     most=_MOST_READ,
                 )
                 words = words_in_text(media_type(answer.headers), answer.body)
-                return answer.status, answer.body.decode("utf-8", "replace"), words
+                return answer.status, words
         except TimeoutError as error:
             raise TimeoutError(f"no answer within {request.timeout:g} s") from error

@@ -24,9 +24,6 @@ class HookRequest:
     headers: tuple[tuple[str, str], ...] = field(repr=False)
     timeout: float
     trust: Trust
-    proxy: str = field(default="", repr=False)
-    status: Callable[[int, str], int] = lambda status, _body: status
-    """Translates a status, for backends that report success in the body."""
     send: Callable[[], tuple[int, str]] | None = field(default=None, repr=False)
     """Sends instead of the POST, in a thread of its own; returns a status and a text."""
 

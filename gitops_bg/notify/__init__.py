@@ -1,1 +1,1 @@
-"""The message formats of chats: one file for each. Formats only; the caller of hooks sends them."""
+"""Alerts to chats and other services, by apprise. Composes and sends one message; the caller of hooks says when."""

@@ -1,4 +1,4 @@
-"""Apprise: services without a format of their own here, by a URL from a Secret. An optional extra, imported when used.
+"""Sends alerts to chats and other services, by apprise: it knows the format of each. Imported when it is used.
 
 Apprise sends by itself, so the rules of outgoing calls are set on each of its services: certificates are verified,
 redirects are not followed, times are bounded. Whoever writes a Secret must not read files of the agent by it: only
@@ -9,57 +9,68 @@ https://github.com/caronc/apprise/wiki
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from importlib.util import find_spec
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-from urllib.parse import unquote_plus
+from urllib.parse import quote, unquote_plus, urlsplit
 
 from gitops_bg.core.model.hooks import Alert, Severity
 from gitops_bg.core.model.subject import Subject
-from gitops_bg.notify.message import title_of
 from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
 from gitops_bg.outbound.connecting import permitted_connections
 
 if TYPE_CHECKING:
-    from apprise import Apprise
-
-APPRISE = "apprise"
-"""The type of the AlertProviders."""
-INSTALL = "pip install 'gitops-bg[apprise]'"
+    from apprise import Apprise, AppriseAsset, NotifyBase
 
 _CHATS = (
-    "dingtalk feishu lark matrix matrixs mmost mmosts nctalk nctalks signal signals tgram webex wecombot wxteams zulip"
+    "dingtalk discord feishu gchat lark matrix matrixs mmost mmosts nctalk nctalks rocket rockets signal signals slack "
+    "tgram webex wecombot workflow workflows wxteams zulip"
 )
 _ON_CALL = "ilert opsgenie pagerduty spike splunk squadcast victorops"
 _TO_PEOPLE = "bark barks gotify gotifys mailto mailtos ntfy ntfys pover twilio"
 _OF_YOUR_OWN = "form forms hassio hassios json jsons xml xmls"
 SERVICES = frozenset(" ".join((_CHATS, _ON_CALL, _TO_PEOPLE, _OF_YOUR_OWN)).split())
 """The schemes of URLs that are used: others reach devices of the machine, or were not looked at."""
+_NATIVE = {"msteams": "workflow", "discord": "discord", "gchat": "gchat"}
+"""Chats of which apprise takes the address of a webhook as it is, and the scheme that it makes of it."""
+_SLACK = "https://hooks.slack.com/services/"
+_ROCKET = re.compile(r"http(?P<s>s?)://(?P<host>[^/@]+)/hooks/(?P<token>[^?#]+)")
 _FILES = frozenset({"template", "attach", "keyfile", "pgp", "pgpkey", "pgppub", "pgpprv"})
 """Parameters by which a service reads a file of the agent's machine."""
 _BETWEEN_PARAMETERS = re.compile("[&;?#]")
 """More than a URL has: apprise reads them in its own way."""
+_CALLS_EVERYBODY = re.compile("(?<=[@<!/])(?=(?:everyone|here|all|channel)\\b)")
 _SECONDS = 4.0
 """For a connection, and for each read."""
+_OF_A_LINK = ":/?#[]@!$&'*+,;=%~-._"
+"""What stays in the address of a link; the rest, such as ``)`` and ``|``, would end it in one chat or another."""
 
 _KINDS = {Severity.INFO: "info", Severity.WARN: "warning", Severity.ERROR: "failure"}
 SENT, NOT_SENT = 200, 0
 """As in HTTP: what is not sent is tried again."""
 
 
-def unavailable() -> Mapping[str, str]:
-    """The types of providers that this process cannot send by, and what to do about it."""
-    return {} if find_spec(APPRISE) else {APPRISE: INSTALL}
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where an alert goes: the type of the AlertProvider, and its fields. ``address`` and ``token`` are secrets."""
+
+    type: str
+    address: str = field(repr=False)
+    channel: str = "general"
+    username: str = "gitops-bg"
+    token: str = field(default="", repr=False)
 
 
-def sender(url: str, subject: Subject, alert: Alert, rules: AddressRules = EVERYWHERE) -> Callable[[], tuple[int, str]]:
+def sender(
+    to: Destination, subject: Subject, alert: Alert, rules: AddressRules = EVERYWHERE
+) -> Callable[[], tuple[int, str]]:
     """Return the function that sends an alert to where ``rules`` permit; its result is `SENT`, or `NOT_SENT` and why.
 
-    Raises ``ValueError`` for a URL that is not used, ``ImportError`` where the extra is missing.
+    Raises ``ValueError`` for an address that is not used.
     """
-    box = _box(url)
+    box = _box(to)
     title, text = title_of(subject), text_of(alert)
 
     def send() -> tuple[int, str]:
@@ -70,8 +81,27 @@ def sender(url: str, subject: Subject, alert: Alert, rules: AddressRules = EVERY
     return send
 
 
+def title_of(subject: Subject) -> str:
+    """The name of an app, or a release group, in chats, as in Flagger.
+
+    >>> from gitops_bg.core.model.version import AppKey
+    >>> title_of(AppKey("shop", "web"))
+    'web.shop'
+    """
+    return f"{subject.name}.{subject.namespace}"
+
+
+def linkable(url: str) -> str:
+    """The address of a page as every chat takes it; empty where it is none of the web.
+
+    >>> linkable("https://git.example.com/shop/config/pulls/7?a=(b|c)"), linkable("javascript:alert(1)")
+    ('https://git.example.com/shop/config/pulls/7?a=%28b%7Cc%29', '')
+    """
+    return quote(url, safe=_OF_A_LINK) if url.startswith(("https://", "http://")) else ""
+
+
 def text_of(alert: Alert) -> str:
-    """An alert as plain text: its sentence, its facts, its links.
+    """An alert as plain text: its sentence, its facts, its links; what an author wrote in it calls nobody.
 
     >>> from datetime import UTC, datetime
     >>> print(text_of(Alert(Severity.INFO, "v2 is live", datetime(2026, 1, 1, tzinfo=UTC), (("App", "shop/web"),))))
@@ -80,33 +110,77 @@ def text_of(alert: Alert) -> str:
     App: shop/web
     """
     lines = [f"{title}: {value}" for title, value in (*alert.facts, *alert.links)]
-    return "\n".join([alert.text, "", *lines])
+    return _CALLS_EVERYBODY.sub("\N{ZERO WIDTH SPACE}", "\n".join([alert.text, "", *lines]))
+
+
+def url_of(to: Destination) -> str:
+    """The URL that apprise gets. Raises ``ValueError`` for an address that is none of the chat's.
+
+    >>> url_of(Destination("slack", "https://hooks.slack.com/services/T0/B0/x", "on-call"))
+    'slack://gitops-bg@T0/B0/x/#on-call'
+    >>> url_of(Destination("rocket", "https://chat.example.com/hooks/5f/x"))
+    'rockets://gitops-bg:5f%2Fx@chat.example.com/#general'
+    """
+    who, where = quote(to.username, safe=""), quote(to.channel.lstrip("#"), safe="")
+    if to.token:
+        return f"slack://{who}@{quote(to.token, safe='')}/#{where}"
+    if to.type == "slack" and to.address.startswith(_SLACK):
+        return f"slack://{who}@{to.address.removeprefix(_SLACK).rstrip('/')}/#{where}"
+    if to.type == "rocket" and (found := _ROCKET.fullmatch(to.address)):
+        return f"rocket{found['s']}://{who}:{quote(found['token'], safe='')}@{found['host']}/#{where}"
+    if to.type in _NATIVE and urlsplit(to.address).scheme == "https":
+        return to.address
+    if to.type == "apprise":
+        require_usable(to.address)
+        return to.address
+    raise ValueError(_unknown(to))
 
 
 def require_usable(url: str) -> None:
-    """Raise ``ValueError`` unless a URL is one of `SERVICES`, and names no file.
+    """Raise ``ValueError`` unless a URL is one of `SERVICES`.
 
     >>> require_usable("ntfys://ntfy.example.com/deployments")
-    >>> require_usable("tgram://token/chat?template=/etc/passwd")
-    Traceback (most recent call last):
-    ValueError: the parameter template of a URL of apprise is not used: it reads a file of the agent
     """
-    scheme, found, rest = url.partition("://")
+    scheme, found, _ = url.partition("://")
     if not found or scheme.lower() not in SERVICES:
         raise ValueError(f"this URL of apprise is not used: it is to begin with one of {', '.join(sorted(SERVICES))}")
-    for parameter in _BETWEEN_PARAMETERS.split(rest.partition("?")[2]):
+
+
+def _require_no_file(url: str) -> None:
+    for parameter in _BETWEEN_PARAMETERS.split(url.partition("?")[2]):
         name = unquote_plus(parameter.partition("=")[0])
         if name.lower().strip("-+: ") in _FILES:
             raise ValueError(f"the parameter {name} of a URL of apprise is not used: it reads a file of the agent")
 
 
-def _box(url: str) -> "Apprise":
-    """One service that keeps the rules of outgoing calls, whatever its URL says; we try again ourselves."""
-    from apprise import Apprise, AppriseAsset
+def _unknown(to: Destination) -> str:
+    return f"the address is none of a webhook of {to.type}; for another service: type: apprise, with a URL of apprise"
 
-    require_usable(url)
-    asset = AppriseAsset(
+
+def _box(to: Destination) -> "Apprise":
+    """One service that keeps the rules of outgoing calls, whatever its URL says; we try again ourselves."""
+    from apprise import Apprise, NotifyFormat
+
+    url, asset = url_of(to), _asset()
+    _require_no_file(url)
+    with _complaints() as complaints:
+        service = Apprise.instantiate(url, asset=asset)
+    if service is None or (to.type in _NATIVE and not str(service.url()).startswith(f"{_NATIVE[to.type]}://")):
+        raise ValueError("; ".join(complaints) if to.type == "apprise" and complaints else _unknown(to))
+    service.notify_format = NotifyFormat.TEXT  # What authors wrote is no markup of a chat.
+    _keep_rules(service)
+    return Apprise(service, asset=asset)
+
+
+def _asset() -> "AppriseAsset":
+    from apprise import AppriseAsset
+
+    return AppriseAsset(
         app_id="gitops-bg",
+        app_desc="",
+        app_url="",
+        image_url_mask="",
+        image_url_logo="",
         async_mode=False,
         http_redirects=False,
         pem_autogen=False,
@@ -114,14 +188,13 @@ def _box(url: str) -> "Apprise":
         secure_logging=True,
         storage_mode="memory",
     )
-    with _complaints() as complaints:
-        service = Apprise.instantiate(url, asset=asset)
-    if service is None:
-        raise ValueError("; ".join(complaints) or "apprise does not understand the URL of the Secret")
+
+
+def _keep_rules(service: "NotifyBase") -> None:
+    """Set the rules of outgoing calls."""
     service.redirects, service.verify_certificate = False, True
     service.socket_connect_timeout = service.socket_read_timeout = _SECONDS
     service.retry, service.optional = 0, False
-    return Apprise(service, asset=asset)
 
 
 _said: ContextVar[list[str] | None] = ContextVar("_said", default=None)
@@ -133,7 +206,7 @@ def _complaints() -> Iterator[list[str]]:
     """The warnings of apprise while it works for us: it has no other way to say why it failed."""
     said: list[str] = []
     handler = _OfThisCall()
-    logger, token = logging.getLogger(APPRISE), _said.set(said)
+    logger, token = logging.getLogger("apprise"), _said.set(said)
     logger.addHandler(handler)
     try:
         yield said

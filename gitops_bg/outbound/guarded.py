@@ -75,15 +75,11 @@ class AsyncGuardedBackend(httpcore.AsyncNetworkBackend):
         raise failed
 
 
-def guarded(client: _C, rules: AddressRules, *, proxies: bool = False) -> _C:
-    """Have a client connect by the rules, and to its proxies, too, where an author names them.
-
-    A proxy of the operator (``HTTPS_PROXY``) is asked by the name, and has rules of its own.
-    """
+def guarded(client: _C, rules: AddressRules) -> _C:
+    """Have a client connect by the rules. A proxy of the operator (``HTTPS_PROXY``) has rules of its own."""
     backend = AsyncGuardedBackend(rules) if isinstance(client, httpx.AsyncClient) else GuardedBackend(rules)
-    transports: list[Any] = [client._transport, *(client._mounts.values() if proxies else ())]
-    for transport in filter(None, transports):
-        transport._pool._network_backend = backend  # httpx has no argument for it
+    transport: Any = client._transport
+    transport._pool._network_backend = backend  # httpx has no argument for it
     return client
 
 

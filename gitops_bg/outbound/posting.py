@@ -19,17 +19,17 @@ class Poster:
 
     def __init__(self, rules: AddressRules = EVERYWHERE) -> None:
         self._rules = rules
-        self._clients: dict[tuple[Trust, str], httpx.AsyncClient] = {}
+        self._clients: dict[Trust, httpx.AsyncClient] = {}
 
     async def post(
-        self, url: str, headers: list[tuple[str, str]], content: bytes, *, trust: Trust, proxy: str, most: int
+        self, url: str, headers: list[tuple[str, str]], content: bytes, *, trust: Trust, most: int
     ) -> Answer:
         """The response, with at most ``most`` bytes of its body. Raises PostFailed."""
         try:
-            refused = self._rules.refusal_of_literal(httpx.URL(url).host)  # also where a proxy would be asked for it
+            refused = self._rules.refusal_of_literal(httpx.URL(url).host)
             if refused:
                 raise PostFailed(refused)
-            sent = self._client(trust, proxy).stream("POST", url, content=content, headers=headers)
+            sent = self._client(trust).stream("POST", url, content=content, headers=headers)
             async with sent as response:
                 body = b""
                 async for chunk in response.aiter_raw():
@@ -47,11 +47,9 @@ class Poster:
             await client.aclose()
         self._clients.clear()
 
-    def _client(self, trust: Trust, proxy: str) -> httpx.AsyncClient:
-        if (trust, proxy) not in self._clients:
+    def _client(self, trust: Trust) -> httpx.AsyncClient:
+        if trust not in self._clients:
             limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
-            client = httpx.AsyncClient(
-                verify=tls_context(trust), timeout=httpx.Timeout(None), limits=limits, proxy=proxy or None
-            )
-            self._clients[trust, proxy] = guarded(client, self._rules, proxies=bool(proxy))
-        return self._clients[trust, proxy]
+            client = httpx.AsyncClient(verify=tls_context(trust), timeout=httpx.Timeout(None), limits=limits)
+            self._clients[trust] = guarded(client, self._rules)
+        return self._clients[trust]

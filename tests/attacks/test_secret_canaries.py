@@ -175,7 +175,8 @@ def _asking_for_secrets(web: App, service: Backend) -> None:
     _live_secret(world, "hooks", token=canary("a live Secret, for hooks"))
     metric, url = canary("a live Secret, for metrics"), canary("a live Secret, in the URL of a metric")
     _live_secret(world, "metrics", token=metric, key=url)
-    _live_secret(world, "chat", address=f"{service.url}/{quote(canary('the address of a chat'), safe='')}")
+    chat = service.url.replace("http", "json", 1)
+    _live_secret(world, "chat", address=f"{chat}/{quote(canary('the address of a chat'), safe='')}")
     args = [
         {"name": each, "valueFrom": {"secretKeyRef": {"name": "metrics", "key": each}}} for each in ("token", "key")
     ]
@@ -186,12 +187,13 @@ def _asking_for_secrets(web: App, service: Backend) -> None:
     }
     ask = {"name": "ok", "provider": {"web": request}, "successCondition": "result == true", "consecutiveErrorLimit": 0}
     template = {**HEAD, "kind": "AnalysisTemplate", "metadata": {"name": "ask"}}
-    provider = {**HEAD, "kind": "AlertProvider", "metadata": {"name": "chat"}}
+    by_apprise = {"type": "apprise", "secretRef": {"name": "chat"}}
+    provider = {**HEAD, "kind": "AlertProvider", "metadata": {"name": "chat"}, "spec": by_apprise}
     world.publish(
         "Ask a service",
         {
             "analysis/ask.yaml": yaml.safe_dump({**template, "spec": {"args": args, "metrics": [ask]}}),
-            "alerts/chat.yaml": yaml.safe_dump({**provider, "spec": {"type": "slack", "secretRef": {"name": "chat"}}}),
+            "alerts/chat.yaml": yaml.safe_dump(provider),
         },
     )
     header = {

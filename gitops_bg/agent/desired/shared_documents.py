@@ -11,7 +11,6 @@ from gitops_bg.agent.runtime.cpu_limit import LONGEST, cpu_limited
 from gitops_bg.core.errors import TookTooLong
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.notify.apprise_sender import unavailable
 from gitops_bg.spec.analysis.template_index import Library, load_templates
 from gitops_bg.spec.app.layout import ALERTS_FOLDER, ANALYSIS_FOLDER
 from gitops_bg.spec.app.load import AppConfig
@@ -48,7 +47,7 @@ class SharedDocumentUsers:
     def take_alerts(self, files: Files, settings: bytes | None) -> set[AppKey]:
         """Read the files of ``alerts/`` and gitops-bg.yaml; return the apps whose alerts changed."""
         providers = _affordable(ALERTS_FOLDER, load_providers, files)
-        before, self.alerting = self.alerting, alerting_of(settings, providers, unavailable())
+        before, self.alerting = self.alerting, alerting_of(settings, providers)
         if before.defaults != self.alerting.defaults:
             return set(self._apps)
         return self._users_of(ALERTS_FOLDER, before.providers.changed(self.alerting.providers))

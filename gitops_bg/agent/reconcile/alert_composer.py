@@ -1,6 +1,5 @@
-"""Turns a due alert into a request: reads the provider's Secret, applies its format."""
+"""Turns a due alert into what apprise sends: reads the provider's Secret, adds facts and links."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -10,9 +9,7 @@ from gitops_bg.core.model.hooks import Alert, HookCall
 from gitops_bg.core.model.subject import Subject
 from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.hooks.request import Compose, HookRequest
-from gitops_bg.notify.apprise_sender import APPRISE, sender
-from gitops_bg.notify.formats import FORMATS
-from gitops_bg.notify.message import Destination, linkable
+from gitops_bg.notify.apprise_sender import Destination, linkable, sender
 from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
 from gitops_bg.outbound.http import Trust
 from gitops_bg.outbound.secrets import Secrets
@@ -44,34 +41,14 @@ def alert_composer(
         more = (("Target", provider.get("target", "")), ("Cluster", cluster))
         facts = (*alert.facts, *((title, value) for title, value in more if value))
         whole = replace(alert, facts=facts, links=_links(alert, commit_url))
-        if provider["type"] == APPRISE:
-            return _by_apprise(subject, whole, provider, secrets, addresses)
-        message = FORMATS[provider["type"]](subject, whole, _destination(provider, secrets))
-        return HookRequest(
-            url=message.url,
-            body=json.dumps(message.body).encode(),
-            headers=(*_headers(call), *message.headers.items()),
-            timeout=TIMEOUT,
-            trust=Trust(),
-            proxy=provider.get("proxy", ""),
-            status=message.status,
-        )
+        send = sender(_destination(provider, secrets), subject, whole, addresses)
+        return HookRequest("", b"", (), TIMEOUT, Trust(), send=send)
 
     return compose
 
 
-def _by_apprise(
-    subject: Subject, alert: Alert, provider: Mapping[str, Any], secrets: Secrets, addresses: AddressRules
-) -> HookRequest:
-    """The request that apprise sends. Raises ``NoSuchKey``, and ``ValueError`` for a URL that is not used."""
-    url = secrets.value(provider["secret"], "url")
-    for part in _secret_parts(url):
-        secrets.hide(part)
-    return HookRequest("", b"", (), TIMEOUT, Trust(), send=sender(url, subject, alert, addresses))
-
-
 def _secret_parts(url: str) -> Iterator[str]:
-    """The parts of a URL of apprise that may be credentials: all but the scheme, and words too short to hide."""
+    """The parts of an address that may be credentials: all but the scheme, and words too short to hide."""
     parts = urlsplit(url)
     user, _, password = parts.netloc.rpartition("@")[0].partition(":")
     for text in (user, password, *parts.path.split("/"), *(value for _, value in parse_qsl(parts.query))):
@@ -87,15 +64,6 @@ def _links(alert: Alert, commit_url: Callable[[str], str]) -> tuple[tuple[str, s
     return tuple((title, address) for title, url in every if (address := linkable(url)))
 
 
-def _headers(call: HookCall) -> tuple[tuple[str, str], ...]:
-    return (
-        ("Content-Type", "application/json"),
-        ("User-Agent", "gitops-bg"),
-        ("Idempotency-Key", call.key),
-        ("Accept-Encoding", "identity"),
-    )
-
-
 def _destination(provider: Mapping[str, Any], secrets: Secrets) -> Destination:
     """The destination with the address of the Secret, else that of the file.
 
@@ -106,6 +74,6 @@ def _destination(provider: Mapping[str, Any], secrets: Secrets) -> Destination:
         token = (secrets.setting(name, "token") or "") if provider["type"] == "slack" else ""
         written = secrets.setting(name, "address")
         address = written or address or ("" if token else secrets.value(name, "address"))
-    for secret in filter(None, (address, urlsplit(address).path.lstrip("/"), token)):
+    for secret in filter(None, (address, urlsplit(address).path.lstrip("/"), token, *_secret_parts(address))):
         secrets.hide(secret)
-    return Destination(address, provider["channel"], provider["username"], token)
+    return Destination(provider["type"], address, provider["channel"], provider["username"], token)

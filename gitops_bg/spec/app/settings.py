@@ -1,8 +1,5 @@
 """Reads gitops-bg.yaml, the settings of a repository. A missing field has the default of the model."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.app.layout import APP_FILE, SETTINGS_FILE
@@ -36,12 +33,10 @@ def load_settings(data: bytes, file: str = SETTINGS_FILE) -> Settings:
     return settings
 
 
-def alerting_of(
-    data: bytes | None, providers: Providers, unavailable: Mapping[str, str] = MappingProxyType({})
-) -> Alerting:
+def alerting_of(data: bytes | None, providers: Providers) -> Alerting:
     """The shared alerts; no defaults where gitops-bg.yaml is missing or broken."""
     document, _ = read_one(SETTINGS_FILE, data) if data is not None else (None, ())
     settings, _ = validate(Settings, document) if document else (None, ())
     if document is None or settings is None:
-        return Alerting(providers, unavailable=unavailable)
-    return Alerting(providers, tuple(settings.alerts or ()), document, unavailable)
+        return Alerting(providers)
+    return Alerting(providers, tuple(settings.alerts or ()), document)

@@ -14,7 +14,6 @@ from pydantic import AfterValidator, Field, model_validator
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.hooks import Hook, HookType, Severity
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.spec.analysis.providers import WebAddress
 from gitops_bg.spec.app.fields import Model, Text
 from gitops_bg.spec.app.layout import ALERTS_FOLDER, SETTINGS_FILE
 from gitops_bg.spec.app.secret_ref import SecretName
@@ -37,14 +36,14 @@ def _no_placeholder(text: str) -> str:
     return text
 
 
-Address = Annotated[WebAddress, AfterValidator(_no_placeholder)]
+Address = Annotated[Text, AfterValidator(_no_placeholder)]
 
 
 class SecretRef(Model):
     """A Secret in the namespace of the provider, else in that of the app; read only when an alert is sent."""
 
     name: SecretName = Field(
-        description="The Secret; its key address is where to send, its key token Slack's token, its key url apprise's."
+        description="The Secret; its key address is where to send, its key token the token of Slack's bots."
     )
 
 
@@ -54,29 +53,21 @@ class ProviderSpec(Model):
     type: Literal["slack", "msteams", "discord", "rocket", "gchat", "apprise"] = Field(
         description="Which chat it is; apprise for any other service, by a URL."
     )
-    channel: Text = Field("general", description="The channel. Default general; Teams and Google Chat know their own.")
-    username: Text = Field("gitops-bg", description="Who says it. Default gitops-bg; not for Teams and Google Chat.")
-    address: Address | None = Field(None, description="The address of the webhook, where it is not in secretRef.")
+    channel: Text = Field("general", description="The channel. Default general; for Slack and Rocket.Chat.")
+    username: Text = Field("gitops-bg", description="Who says it. Default gitops-bg; for Slack.")
+    address: Address | None = Field(
+        None, description="The address of the webhook, or the URL of apprise, where it is not in secretRef."
+    )
     secret_ref: SecretRef | None = Field(
         None, description="The Secret that holds the address, which then counts, and for Slack's bots the token."
     )
-    proxy: Address | None = Field(None, description="The HTTP proxy to send through.")
 
     @model_validator(mode="after")
     def _has_an_address(self) -> Self:
-        if self.type == "apprise":
-            return self._has_only_a_secret()
         if self.address is None and self.secret_ref is None:
             raise Conflict("", "has neither address nor secretRef", "add secretRef: {name: ...}, with the key address")
-        return self
-
-    def _has_only_a_secret(self) -> Self:
-        if self.address is not None:
-            raise Conflict("address", "is not for apprise, whose URLs hold credentials", "put it into a Secret as url")
-        if self.secret_ref is None:
-            raise Conflict("", "has no secretRef", "add secretRef: {name: ...}, with the key url")
-        if self.proxy is not None:
-            raise Conflict("proxy", "is not for apprise", "set HTTPS_PROXY for the agent")
+        if self.address is not None and "://" not in self.address:
+            raise Conflict("address", "is no URL", "write one such as https://chat.example.com/hooks/1")
         return self
 
 
@@ -105,8 +96,6 @@ class Alerting:
     providers: Providers = field(default_factory=Providers)
     defaults: tuple[Alert, ...] = ()
     document: Document = Document(SETTINGS_FILE, None)  # noqa: RUF009 - it is frozen
-    unavailable: Mapping[str, str] = field(default_factory=dict)
-    """The types of providers that this process cannot send by, each with what to do about it; `check` asks nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +148,6 @@ def _wrong(
     elif provider.namespace not in (None, ref.namespace or app.namespace):
         message = f"AlertProvider {ref.name} is of the namespace {provider.namespace}"
         yield document.problem(path, message, f"add namespace: {provider.namespace} beside its name")
-    elif provider.spec is not None and (remedy := alerting.unavailable.get(provider.spec.type)):
-        message = f"AlertProvider {ref.name} is of the type {provider.spec.type}, which this agent cannot send by"
-        yield document.problem(path, message, remedy)
 
 
 def _missing(alert: Alert, alerting: Alerting, document: Document, path: Path) -> Problem:
@@ -192,7 +178,6 @@ def _request(spec: ProviderSpec, target: str) -> dict[str, Any]:
         "username": spec.username,
         "address": spec.address,
         "secret": spec.secret_ref.name if spec.secret_ref else None,
-        "proxy": spec.proxy,
         "target": target,
     }
     return {key: value for key, value in whole.items() if value}

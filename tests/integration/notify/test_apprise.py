@@ -1,4 +1,4 @@
-"""Alerts by apprise, over real HTTP: what is sent, what counts as sent, and that the rules of outgoing calls hold."""
+"""Alerts by apprise: what each chat gets, what counts as sent, and that the rules of outgoing calls hold."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 from apprise import Apprise
 
 from gitops_bg.agent.reconcile.alert_composer import alert_composer
@@ -24,8 +25,9 @@ from gitops_bg.core.model.hooks import Alert, Hook, HookCall, HookResponse, Hook
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.hooks.caller import HookCaller
 from gitops_bg.notify import apprise_sender
-from gitops_bg.notify.apprise_sender import SERVICES, require_usable
+from gitops_bg.notify.apprise_sender import SERVICES, Destination, sender
 from gitops_bg.outbound.addresses import EVERYWHERE, ORDINARY, AddressRules
+from gitops_bg.outbound.secrets import Secrets
 from tests.support.cluster.pki import Authority
 from tests.support.servers.hook_server import HookServer, hook_server
 
@@ -35,7 +37,8 @@ TEXT = "shop/web: v2 was aborted: 9 < 10 & falling"
 ALERT = Alert(
     Severity.ERROR, TEXT, NOW, (("App", "shop/web"),), (("Pull request #7", "https://git.example.com/pulls/7"),)
 )
-SECRETS: dict[str, bytes] = {}
+COMMIT = "645138c7f91372dbaa319adbdd8db49bbecf95ee"
+SECRETS: dict[tuple[str, str], dict[str, bytes]] = {}
 
 
 @pytest.fixture
@@ -44,31 +47,45 @@ def server() -> Iterator[HookServer]:
         yield running
 
 
-def read_secret(namespace: str, name: str) -> dict[str, bytes]:
-    if (namespace, name) != ("shop", "phone"):
-        raise Refused(f"there is no Secret {namespace}/{name}")
-    return SECRETS
-
-
-def call(name: str = "phone") -> HookCall:
-    hook = Hook("team", HookType.ALERT, json.dumps({"type": "apprise", "secret": name}))
-    return HookCall("1", "key-1", hook, "Failed", "v1:d763", alert=ALERT)
-
-
-def told(url: str, name: str = "phone", addresses: AddressRules = EVERYWHERE) -> HookResponse:
-    """What comes of one alert."""
+@pytest.fixture(autouse=True)
+def no_secrets() -> None:
     SECRETS.clear()
-    SECRETS["url"] = url.encode() + b"\n"
+
+
+def read_secret(namespace: str, name: str) -> dict[str, bytes]:
+    if (namespace, name) not in SECRETS:
+        raise Refused(f"there is no Secret {namespace}/{name}")
+    return SECRETS[namespace, name]
+
+
+def call(namespace: str = "", alert: Alert = ALERT, **more: Any) -> HookCall:
+    provider = {"type": "apprise", "channel": "deployments", "username": "bot", "target": "t.yaml", **more}
+    hook = Hook("team", HookType.ALERT, json.dumps(provider), namespace=namespace)
+    return HookCall("1", "key-1", hook, "Failed", "v1:d763", alert=alert)
+
+
+def answered(call: HookCall, addresses: AddressRules = EVERYWHERE) -> HookResponse:
+    """What comes of one alert."""
     heard = threading.Event()
-    composers = {HookType.ALERT: alert_composer("blue", addresses=addresses)}
+    composers = {HookType.ALERT: alert_composer("blue", commit_url, addresses)}
     caller = HookCaller(read_secret, lambda _: heard.set(), lambda: NOW, composers)
     try:
-        caller.take(WEB, [call(name)])
+        caller.take(WEB, [call])
         assert heard.wait(15)
         (called,) = caller.answers(WEB)
     finally:
         caller.stop()
     return called
+
+
+def told(url: str, addresses: AddressRules = EVERYWHERE) -> HookResponse:
+    """What comes of one alert to an address in a Secret."""
+    SECRETS["shop", "phone"] = {"address": url.encode() + b"\n"}
+    return answered(call(secret="phone"), addresses)
+
+
+def commit_url(commit: str) -> str:
+    return f"https://git.example.com/shop/config/commit/{commit}"
 
 
 def address(server: HookServer, path: str, scheme: str = "json") -> str:
@@ -109,6 +126,7 @@ def test_a_service_gets_the_sentence_the_facts_and_the_links(server: HookServer)
         TEXT,
         "",
         "App: shop/web",
+        "Target: t.yaml",
         "Cluster: blue",
         "Pull request #7: https://git.example.com/pulls/7",
     ]
@@ -127,6 +145,86 @@ def test_one_attempt_is_one_request_whatever_the_url_asks_for(server: HookServer
     server.reply("/hook", 500)
     told(address(server, "/hook?retry=3&wait=0"))
     assert len(server.asked) == 1
+
+
+def test_links_are_those_of_the_web_and_end_nowhere_too_early(server: HookServer) -> None:
+    pull, bad = ("Pull request #7", "https://git.example.com/pulls/7?a=(|)&b"), ("Bad", "javascript:alert(1)")
+    alert = Alert(Severity.INFO, TEXT, NOW, (("Commit", COMMIT),), (pull, bad))
+    answered(call(alert=alert, address=address(server, "/hook")))
+    assert server.asked[0].payload["message"].split("\n")[-2:] == [
+        f"Commit 645138c7f9: {commit_url(COMMIT)}",
+        "Pull request #7: https://git.example.com/pulls/7?a=%28%7C%29&b",
+    ]
+
+
+# --- the types of an AlertProvider ---
+
+DISCORD = f"https://discord.com/api/webhooks/123456789012345678/{'x' * 68}"
+FLOW = "/workflows/643e69f83c8944438d68119179a10a64/triggers/manual/paths/invoke"
+TEAMS = f"https://prod-1.westeurope.logic.azure.com:443{FLOW}?api-version=2016-06-01&sig=KODuebWbDGYFr0z0eu"
+SPACE = "https://chat.googleapis.com/v1/spaces/AAAA/messages"
+SLACK = f"https://hooks.slack.com/services/T01234567/B01234567/{'x' * 24}"
+ROCKET = "https://chat.example.com/hooks/5f8d/abcd"
+SENT_TO = {
+    "slack": (Destination("slack", SLACK, "on-call", "bot"), SLACK, {"channel": "#on-call", "username": "bot"}),
+    "slack's bots": (
+        Destination("slack", "", "on-call", "bot", "xoxb-1234-1234-abc124"),
+        "https://slack.com/api/chat.postMessage",
+        {"channel": "#on-call", "username": "bot"},
+    ),
+    "msteams": (Destination("msteams", TEAMS), TEAMS.partition("?")[0], {"type": "message"}),
+    "discord": (Destination("discord", DISCORD), DISCORD, {}),
+    "rocket": (Destination("rocket", ROCKET, "on-call"), ROCKET, {"channel": "#on-call"}),
+    "gchat": (Destination("gchat", f"{SPACE}?key=k&token=t"), SPACE, {}),
+    "apprise": (Destination("apprise", "ntfys://ntfy.example.com/x"), "https://ntfy.example.com", {"topic": "x"}),
+}
+
+
+@pytest.mark.parametrize("case", SENT_TO)
+def test_every_type_gets_its_own_format_at_its_own_address(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    to, url, fields = SENT_TO[case]
+    (asked,) = sent(to, Alert(Severity.ERROR, "shop/web: 🚀 grün 青 is live", NOW), monkeypatch)
+    assert asked[0] == url
+    assert asked[1].items() >= fields.items()
+    assert "🚀 grün 青 is live" in json.dumps(asked[1], ensure_ascii=False)
+
+
+@pytest.mark.parametrize("case", SENT_TO)
+def test_what_an_author_wrote_calls_nobody(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = ["@everyone", "@here", "@all", "@channel", "<!channel>", "<users/all>"]
+    (asked,) = sent(SENT_TO[case][0], Alert(Severity.INFO, " ".join(calls), NOW), monkeypatch)
+    said = json.dumps(asked[1], ensure_ascii=False)
+    assert not [each for each in calls if each in said]
+
+
+def sent(to: Destination, alert: Alert, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
+    """The posts of apprise: their addresses and JSON."""
+    posts: list[tuple[str, dict[str, Any]]] = []
+
+    def post(_: object, method: str, url: str, *, data: Any, **more: Any) -> requests.Response:
+        posts.append((url, json.loads(data)))
+        response = requests.Response()
+        response.status_code, response._content = 200, b'{"ok": true}' if "/api/" in url else b"ok"
+        return response
+
+    monkeypatch.setattr(requests.Session, "request", post)
+    assert sender(to, WEB, alert)() == (200, "")
+    return posts
+
+
+@pytest.mark.parametrize(
+    "to",
+    [
+        Destination("slack", "https://hooks.example.com/services/T0/B0/x"),
+        Destination("discord", SLACK),
+        Destination("msteams", "https://shop.webhook.office.com/webhookb2/1"),
+        Destination("gchat", "http://chat.googleapis.com/v1/spaces/AAAA/messages?key=k&token=t"),
+        Destination("rocket", "https://chat.example.com/"),
+    ],
+)
+def test_an_address_that_is_none_of_the_chat_says_what_to_write_instead(to: Destination) -> None:
+    with pytest.raises(ValueError, match=f"none of a webhook of {to.type}; for another service: type: apprise"):
+        sender(to, WEB, ALERT)
 
 
 # --- the rules of outgoing calls ---
@@ -148,15 +246,15 @@ def test_certificates_are_verified_whatever_the_url_says(tmp_path: Path, asks: s
 
 
 def test_a_service_that_hangs_ends_in_time_and_holds_up_no_gate(server: HookServer) -> None:
+    Apprise.instantiate("json://localhost")  # the first one loads all services
     server.hang("/hook")
-    SECRETS["url"] = address(server, "/hook?rto=900&cto=900").encode()
     gate = Hook("gate", HookType.CONFIRM_PROMOTION, json.dumps({"url": server.url("/gate"), "timeout": 5.0}))
     heard = {WEB: threading.Event(), API: threading.Event()}
     composers = {HookType.ALERT: alert_composer("blue")}
     caller = HookCaller(read_secret, lambda subject: heard[subject].set(), lambda: NOW, composers)  # type: ignore[index]
     begun = time.monotonic()
     try:
-        caller.take(WEB, [call()])
+        caller.take(WEB, [call(address=address(server, "/hook?rto=900&cto=900"))])
         caller.take(API, [HookCall("g", "g", gate, "", "")])
         assert heard[API].wait(4)
         assert heard[WEB].wait(12)
@@ -183,8 +281,6 @@ def test_a_service_that_hangs_ends_in_time_and_holds_up_no_gate(server: HookServ
     ],
 )
 def test_a_url_that_would_reach_or_read_the_machine_is_not_used(url: str, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        require_usable(url)
     called = told(url)
     assert called.status == 0
     assert said in called.text
@@ -208,18 +304,28 @@ def test_the_url_is_nowhere_in_what_comes_back(server: HookServer, path: str) ->
     assert "s3cr3t" not in called.text
 
 
-def test_a_secret_without_url_says_so() -> None:
-    assert told("json://x", "phone").status == 0
-    SECRETS.clear()
-    SECRETS["address"] = b"json://x"
-    heard = threading.Event()
-    caller = HookCaller(read_secret, lambda _: heard.set(), lambda: NOW, {HookType.ALERT: alert_composer("blue")})
-    try:
-        caller.take(WEB, [call()])
-        assert heard.wait(15)
-        assert caller.answers(WEB)[0].text == "Secret shop/phone has no key url"
-    finally:
-        caller.stop()
+def test_the_address_of_the_secret_counts_before_that_of_the_file(server: HookServer) -> None:
+    SECRETS["shop", "chat"] = {"address": address(server, "/secret").encode() + b"\n"}
+    assert answered(call(secret="chat", address=address(server, "/file"))).status == 200
+    assert [asked.path for asked in server.asked] == ["/secret"]
+
+
+def test_the_secret_of_a_provider_with_a_namespace_is_read_there(server: HookServer) -> None:
+    SECRETS["ops", "chat"] = {"address": address(server, "/ops").encode()}
+    assert answered(call("ops", secret="chat")).status == 200
+
+
+def test_a_secret_that_is_missing_or_empty_is_no_answer_and_says_which() -> None:
+    assert answered(call(secret="chat")) == HookResponse("1", 0, NOW, "there is no Secret shop/chat")
+    SECRETS["shop", "chat"] = {"adress": b"https://chat.test/"}
+    assert answered(call(secret="chat")) == HookResponse("1", 0, NOW, "Secret shop/chat has no key address")
+
+
+def test_a_token_of_slack_needs_no_address_and_is_nowhere_to_be_read() -> None:
+    SECRETS["shop", "bot"] = {"token": b"xoxb-s3cr3t-1"}
+    request = alert_composer("blue")(WEB, call(type="slack", secret="bot"), Secrets("shop", read_secret))
+    assert request.send is not None
+    assert "s3cr3t" not in repr(request)
 
 
 def test_nothing_of_it_is_imported_before_it_is_used() -> None:

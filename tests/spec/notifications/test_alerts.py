@@ -84,8 +84,8 @@ def test_flaggers_own_example_is_read_as_it_is():
     assert (request["channel"], request["username"], request["secret"]) == ("on-call-alerts", "flagger", "on-call-url")
 
 
-@pytest.mark.parametrize("type_", ["slack", "msteams", "discord", "rocket", "gchat"])
-def test_every_type_of_flagger_is_one(type_):
+@pytest.mark.parametrize("type_", ["slack", "msteams", "discord", "rocket", "gchat", "apprise"])
+def test_every_type_of_flagger_is_one_and_apprise(type_):
     (hook,) = hooks_of(load(alerts(TOLD), provider(spec=f"type: {type_}, address: https://chat.test/1")))
     assert json.loads(hook.request)["type"] == type_
 
@@ -166,32 +166,12 @@ WRONG = {
     "no URL": (
         alerts(TOLD),
         provider(spec="type: slack, address: hooks.slack.com/services/1"),
-        "alerts/0.yaml:4: spec.address: must be an address such as https://service.example.com",
-    ),
-    "no URL of a proxy": (
-        alerts(TOLD),
-        provider(spec="type: slack, secretRef: {name: a}, proxy: my-http-proxy.com"),
-        "alerts/0.yaml:4: spec.proxy: must be an address such as https://service.example.com",
+        "alerts/0.yaml:4: spec.address: is no URL (write one such as https://chat.example.com/hooks/1)",
     ),
     "a placeholder": (
         alerts(TOLD),
         provider(spec='type: slack, address: "https://chat.test/{{secret:a/b}}"'),
         "alerts/0.yaml:4: spec.address: holds {{…}}, which nothing fills in here (put it into a Secret, and name that)",
-    ),
-    "apprise by an address": (
-        alerts(TOLD),
-        provider(spec='type: apprise, address: "https://ntfy.test/", secretRef: {name: phone}'),
-        "alerts/0.yaml:4: spec.address: is not for apprise, whose URLs hold credentials (put it into a Secret as url)",
-    ),
-    "apprise without a Secret": (
-        alerts(TOLD),
-        provider(spec="type: apprise"),
-        "alerts/0.yaml:4: spec: has no secretRef (add secretRef: {name: ...}, with the key url)",
-    ),
-    "apprise by a proxy": (
-        alerts(TOLD),
-        provider(spec='type: apprise, secretRef: {name: phone}, proxy: "http://proxy.test:3128"'),
-        "alerts/0.yaml:4: spec.proxy: is not for apprise (set HTTPS_PROXY for the agent)",
     ),
     "unknown field": (
         alerts(TOLD),

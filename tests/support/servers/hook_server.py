@@ -53,6 +53,10 @@ class HookServer:
     def url(self, path: str) -> str:
         return f"{self.scheme}://127.0.0.1:{self.port}{self._own}{path}"
 
+    def chat(self, path: str) -> str:
+        """The same as a URL of apprise: its JSON has title, message and type."""
+        return self.url(path).replace("http", "json", 1)
+
     def reply(self, path: str, status: int, body: str | bytes = b"", kind: str = "text/plain; charset=utf-8") -> None:
         self._replies[path] = (status, body.encode() if isinstance(body, str) else body, kind)
 

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
-import pytest
-
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.reconcile.effective_config import config_for
 from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.notify import apprise_sender
-from gitops_bg.notify.apprise_sender import APPRISE
-from gitops_bg.notify.formats import FORMATS
-from gitops_bg.spec.notifications.alert_providers import ProviderSpec
 from tests.fixtures.repos import texts
 from tests.integration.agent import three_apps
 from tests.integration.agent.three_apps import API, CART, WEB
@@ -104,35 +96,3 @@ def test_who_hears_of_every_app_hears_of_one_whose_files_were_never_good(catalog
     assert config is not None
     assert config.spec is not None
     assert [hook.name for hook in config.spec.strategy.hooks] == ["everybody"]
-
-
-def test_every_type_that_a_file_may_name_has_a_format() -> None:
-    assert set(get_args(ProviderSpec.model_fields["type"].annotation)) == {*FORMATS, APPRISE}
-
-
-PHONE = """\
-apiVersion: gitops-bg.dev/v1alpha1
-kind: AlertProvider
-metadata: {name: phone}
-spec: {type: apprise, secretRef: {name: phone}}
-"""
-MISSING = (
-    "AlertProvider phone is of the type apprise, which this agent cannot send by (pip install 'gitops-bg[apprise]')"
-)
-
-
-@pytest.mark.parametrize(("installed", "said"), [(True, ""), (False, MISSING)])
-def test_an_agent_without_apprise_says_what_to_install(
-    catalog: Catalog, remote: GitRemote, monkeypatch: pytest.MonkeyPatch, installed: bool, said: str
-) -> None:
-    if not installed:
-        monkeypatch.setattr(apprise_sender, "find_spec", lambda _: None)
-    use(remote, WEB, "phone")
-    publish(remote, phone=PHONE)
-    catalog.refresh()
-    (alert,) = hooks(catalog, WEB)
-    assert alert.unknown.endswith(said)
-    assert bool(alert.unknown) is not installed
-    entries = [catalog.reading.entry(app) for app in (WEB, API)]
-    problems = [bool(entry.config and entry.config.problems) for entry in entries if entry is not None]
-    assert problems == [not installed, False], "InvalidSpec shows it, and nothing of this app is promoted"
