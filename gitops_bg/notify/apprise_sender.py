@@ -165,7 +165,8 @@ def _box(to: Destination) -> "Apprise":
     _require_no_file(url)
     with _complaints() as complaints:
         service = Apprise.instantiate(url, asset=asset)
-    if service is None or (to.type in _NATIVE and not str(service.url()).startswith(f"{_NATIVE[to.type]}://")):
+    made = str(service.url()) if service else ""  # type: ignore[no-untyped-call]
+    if service is None or not made.startswith(_NATIVE.get(to.type, "")):
         raise ValueError("; ".join(complaints) if to.type == "apprise" and complaints else _unknown(to))
     service.notify_format = NotifyFormat.TEXT  # What authors wrote is no markup of a chat.
     _keep_rules(service)
