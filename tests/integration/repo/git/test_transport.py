@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import shlex
 from collections.abc import Iterator
@@ -108,6 +109,8 @@ def test_secrets_are_masked(tmp_path: Path) -> None:
     found = transport("https://git.example.com/x", token_file=token)
     masked = found.mask(f"fatal: {TOKEN} https://user:other@git.example.com/x")
     assert masked == "fatal: *** https://***@git.example.com/x"
+    basic = base64.b64encode(f"{found.environment['GITOPS_BG_GIT_USERNAME']}:{TOKEN}".encode()).decode()
+    assert found.mask(f"remote: Basic {basic}") == "remote: Basic ***"
     token.unlink()
     assert found.mask(f"{TOKEN}") == TOKEN
 
