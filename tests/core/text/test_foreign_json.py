@@ -13,31 +13,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gitops_bg
-from gitops_bg.core.text.foreign_json import DEEPEST, UNIQUE, Limits, NotJson, depth_of, read_json, read_objects
+from gitops_bg.core.text.foreign_json import DEEPEST, UNIQUE, Limits, NotJson, read_json, read_objects
 
 PACKAGE = Path(gitops_bg.__file__).parent
 OF_ITS_OWN = {"core/text/foreign_json.py"}
 """Where the standard library may be asked. The sandbox imports nothing of the rest, and stands for a server in Go."""
 
 REFUSED = {
-    "NaN": ("[NaN]", "NaN"),
-    "infinity": ("[-Infinity]", "-Infinity"),
-    "a number that becomes infinite": ("[1e999]", "1e999"),
-    "a number of fifty digits": ("[" + "9" * 50 + "]", "50 digits"),
-    "a number of a million digits": ("9" * 1_000_000, "1000000 digits"),
+    "NaN": ("[NaN]", "invalid character"),
+    "infinity": ("[-Infinity]", "invalid character"),
+    "a number that becomes infinite": ("[1e999]", "number out of range"),
+    "a number of fifty digits": ("[" + "9" * 50 + "]", "more than 40 digits"),
+    "a number of a million digits": ("9" * 1_000_000, "integer value out of range"),
     "brackets": ("[" * 20_000 + "]" * 20_000, "levels deep"),
     "brackets without an end": ("[" * 20_000, "levels deep"),
     "maps in maps": ('{"a":' * 20_000 + "1" + "}" * 20_000, "levels deep"),
     "one level too many": ("[" * (DEEPEST + 1) + "]" * (DEEPEST + 1), "levels deep"),
-    "half a character, escaped": (r'{"a": "\ud800"}', "half a character"),
-    "half a character in a list": (r'{"a": [1, ["\ud800"]]}', "half a character"),
-    "half a character as a key": (r'{"\uDFFF": 1}', "half a character"),
+    "half a character, escaped": (r'{"a": "\ud800"}', "truncated"),
+    "half a character as a key": (r'{"\uDFFF": 1}', "surrogate"),
     "half a character, raw": ('["\ud800"]', "UTF-8"),
     "bytes that are no UTF-8": (b'["\xff"]', "UTF-8"),
-    "UTF-16": ("[1]".encode("utf-16"), "UTF-8"),
-    "two values": ("1 2", "Extra data"),
-    "nothing": ("", "Expecting value"),
-    "quotes": ('"' * 200_001, "Extra data"),
+    "UTF-16": ("[1]".encode("utf-16"), "invalid character"),
+    "two values": ("1 2", "trailing characters"),
+    "nothing": ("", "truncated"),
+    "quotes": ('"' * 200_001, "trailing characters"),
 }
 
 
@@ -73,28 +72,16 @@ def test_a_length_may_be_limited_and_a_key_that_stands_twice_refused() -> None:
 def test_whole_numbers_of_forty_digits_are_read() -> None:
     longest = "9" * 40
     assert read_json(longest) == read_objects(longest.encode()) == int(longest)
-    for longer in (longest + "9", "-" + longest):
-        with pytest.raises(NotJson, match="41 digits"):
+    for longer in (longest + "9", "-" + longest + "9"):
+        with pytest.raises(NotJson, match="more than 40 digits"):
             read_json(longer)
-
-
-def test_a_whole_number_among_others_is_kept_where_it_can_be_written_again() -> None:
-    long, too_long = "9" * 4_000, "9" * 5_000
-    assert read_objects(f"[{long}]".encode()) == [int(long)]
-    assert read_objects(f"[{long}, 1e999]".encode()) == [int(long), None], "whatever stands beside it"
-    assert read_objects(f"[{too_long}]".encode()) == [None]
-
-
-def test_forty_signs_of_a_number_that_nobody_can_write_are_shown() -> None:
-    with pytest.raises(NotJson, match=r"the number 9{40}, which"):
-        read_json("9" * 400 + ".0")
 
 
 def test_what_stands_too_deep_among_others_is_null_and_what_does_not_is_kept() -> None:
     endless = "[" * 20_000 + "]" * 20_000
     deepest = "[" * (DEEPEST - 1) + "]" * (DEEPEST - 1)
     too_deep, kept, beside = read_objects(f"[{endless}, {deepest}, 7]".encode())
-    assert (depth_of(json.dumps(too_deep)), beside) == (DEEPEST - 1, 7)
+    assert beside == 7
     assert json.dumps(too_deep) == "[" * (DEEPEST - 1) + "null" + "]" * (DEEPEST - 1)
     assert json.dumps(kept) == deepest
 
@@ -115,27 +102,15 @@ def test_everything_else_is_read_as_the_standard_library_does(value: Any, ascii_
     assert read_json(text) == read_json(text.encode()) == read_objects(text.encode()) == json.loads(text)
 
 
-@given(VALUES)
-def test_depth_is_that_of_the_value(value: Any) -> None:
-    def height(each: Any) -> int:
-        inner = each.values() if isinstance(each, dict) else each if isinstance(each, list) else None
-        return 0 if inner is None else 1 + max(map(height, inner), default=0)
-
-    assert depth_of(json.dumps(value)) == height(value)
-
-
-def test_object_that_cannot_be_read_does_not_hide_its_neighbours() -> None:
+def test_object_that_is_too_deep_does_not_hide_its_neighbours() -> None:
     deep = '{"a":[' * 15_000 + '"]}"' + "]}" * 15_000
-    odd = r'[NaN, 1e999, "\ud800", "\ud83d\ude00", %s]' % ("9" * 5000)
-    page = f'{{"items": [{{"n": 1}}, {deep}, {{"n": 2}}, {odd}]}}'.encode()
-    one, too_deep, two, replaced = read_objects(page)["items"]
+    one, too_deep, two = read_objects(f'{{"items": [{{"n": 1}}, {deep}, {{"n": 2}}]}}'.encode())["items"]
     assert (one, two) == ({"n": 1}, {"n": 2})
-    assert depth_of(json.dumps(too_deep)) < DEEPEST
-    assert replaced == [None, None, "\ufffd", "\U0001f600", None]
+    assert json.dumps(too_deep).count("[") < DEEPEST
 
 
 def test_answer_that_is_no_json_is_said_so() -> None:
-    for text in (b"", b"<html>", b"[" * 20_000, b'{"a": '):
+    for text in (b"", b"<html>", b"[" * 20_000, b'{"a": ', b"[NaN]", b'["\xff"]'):
         with pytest.raises(NotJson):
             read_objects(text)
 
