@@ -74,7 +74,7 @@ from gitops_bg.repo.read.trees import Trees
 from gitops_bg.repo.settings import RepositorySettings
 from gitops_bg.repo.verification.key_files import KeyFiles
 from gitops_bg.repo.verification.main_verifier import MainVerifier, VerifiedBefore
-from gitops_bg.repo.verification.signatures import Signature, Signatures
+from gitops_bg.repo.verification.signatures import Keys, Signature, Signatures
 from gitops_bg.repo.write.approvals import ApprovalWriter
 from gitops_bg.repo.write.commits import Committer
 from gitops_bg.repo.write.edits import Edited, EditOrNew, Edits
@@ -602,7 +602,7 @@ class Repository:
     def signatures(self, commits: Iterable[str], signers: bytes) -> Mapping[str, Signature]:
         """The signature of each commit, by a file of allowed signers. Raises ``NoSshKeygen``."""
         with self._guarded():
-            return self._signatures.of(commits, signers)
+            return self._signatures.of(commits, Keys(signers))
 
     def text_file(self, path: str, commit: str = "") -> bytes | Problem | None:
         """One file anywhere in the repository, or None."""

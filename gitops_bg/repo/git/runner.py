@@ -153,14 +153,23 @@ class Git:
         return _started(self._git, arguments, self._environment, self._limits, PIPE)
 
     @contextmanager
-    def parts(self, *arguments: str, stdin: bytes = b"", longest: int = LONGEST_PART) -> Iterator[Iterator[bytes]]:
+    def parts(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        longest: int = LONGEST_PART,
+        environment: Mapping[str, str] | None = None,
+        limits: Limits | None = None,
+        seconds: float | None = None,
+    ) -> Iterator[Iterator[bytes]]:
         """The output of a local command with ``-z``, part by part, for a caller that may stop reading early.
 
         No part is longer than ``longest`` bytes, and only what is read is kept in memory.
         """
+        limits, patience = limits or self._limits, self.patience_seconds if seconds is None else seconds
         with (
-            self._started(arguments, stdin, {}, self._limits) as process,
-            running(process, self.patience_seconds) as one,
+            self._started(arguments, stdin, environment or {}, limits) as process,
+            running(process, patience) as one,
         ):
             ended = False
 
@@ -173,8 +182,8 @@ class Git:
             status = one.end() if ended else 0
         if status != 0:
             said = text(one.complaint)
-            exceeded = self._limits.exceeded(status, said)
-            raise GitFailed(arguments[0], Finished(status, b"", said, self.patience_seconds, exceeded))
+            exceeded = limits.exceeded(status, said)
+            raise GitFailed(arguments[0], Finished(status, b"", said, patience, exceeded))
 
 
 def initialise(directory: Path, timeout_seconds: float, limits: Limits) -> None:

@@ -4,19 +4,17 @@ Mounted Secrets change under a running agent, at times to something broken: then
 that is said. At the start there are none, so that a broken file is an error.
 """
 
-import hashlib
 import os
 import shutil
 import stat
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.repo.settings import VerificationSettings
-from gitops_bg.repo.verification.openpgp import PROGRAM, OpenPgp
-from gitops_bg.repo.verification.signatures import LARGEST_SIGNERS
+from gitops_bg.repo.verification.openpgp import PROGRAM, make_keyring
+from gitops_bg.repo.verification.signatures import LARGEST_SIGNERS, Keys
 from gitops_bg.spec.policies.signers import check_keys
 
 SIGNERS, GPG_KEYS = "--verify-signers", "--verify-gpg-keys"
@@ -25,22 +23,6 @@ _SSH_KEYGEN = "ssh-keygen"
 
 _Stamp = tuple[int, int, int, int]
 """What a file is as long as nobody changes it; a mounted Secret is another file after each change."""
-
-
-@dataclass(frozen=True, slots=True)
-class Keys:
-    """The keys that count now."""
-
-    signers: bytes = b""
-    """A file of allowed signers."""
-    openpgp: bytes = b""
-    """Armored public keys."""
-
-    @property
-    def digest(self) -> str:
-        """A name for these keys: what they say of a commit never changes."""
-        parts = (hashlib.sha256(each).digest() for each in (self.signers, self.openpgp))
-        return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
 class KeyFiles:
@@ -89,7 +71,7 @@ def _openpgp(file: Path) -> bytes:
         raise InvalidInput(Problem(GPG_KEYS, f"{PROGRAM} is not on this machine", remedy="install GnuPG"))
     content = _content(GPG_KEYS, file, _LARGEST_GPG)
     with tempfile.TemporaryDirectory(prefix="gitops-bg-gpg-") as home:
-        if wrong := OpenPgp(Path(home)).take(content):
+        if wrong := make_keyring(Path(home), content):
             remedy = "write what `gpg --armor --export KEY` prints"
             raise InvalidInput(Problem(_named(GPG_KEYS, file), wrong.message, wrong.line, remedy=remedy))
     return content

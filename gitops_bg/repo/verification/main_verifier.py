@@ -4,28 +4,18 @@ What was read before counts as verified. A merge vouches for what it merges, so 
 read ends before a commit that is not verified, until that is no longer in the line. Moves no branch.
 """
 
-import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import reduce
-from itertools import groupby
-from pathlib import Path
 
 from gitops_bg.core.model.git.verification import Doubt, SourceVerification, UnverifiedCommit
-from gitops_bg.repo.git.commit_form import HEADERS, signature_in
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
-from gitops_bg.repo.verification.answers import Answers
-from gitops_bg.repo.verification.armor import BEGIN
-from gitops_bg.repo.verification.key_files import KeyFiles, Keys
-from gitops_bg.repo.verification.openpgp import NO_ANSWER, OpenPgp
-from gitops_bg.repo.verification.signatures import LARGEST, Signature, Signatures
+from gitops_bg.repo.verification.key_files import KeyFiles
+from gitops_bg.repo.verification.signatures import Keys, Signature, Signatures
 
-_REMEMBERED = 100_000
-"""How many checked commits are cached; what keys say of a good commit never changes."""
 MOST = 250
 """How many commits are checked at one look, at most."""
 _AT_ONCE = 25
@@ -55,7 +45,7 @@ class VerifiedBefore:
 class MainVerifier:
     """Answers for one mirror and one set of files with keys.
 
-    ``author_of`` knows who made a commit; ``clock`` gives UTC, ``monotonic`` seconds.
+    ``author_of`` knows who made a commit; ``clock`` gives UTC.
     """
 
     def __init__(
@@ -65,14 +55,12 @@ class MainVerifier:
         author_of: Callable[[str], str],
         signatures: Signatures,
         clock: Callable[[], datetime],
-        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._mirror = mirror
         self._files = keys
         self._author_of = author_of
         self._signatures = signatures
         self._clock = clock
-        self._known: Answers[tuple[str, str], Signature] = Answers(_REMEMBERED, monotonic)
         self.verified_before: Callable[[], VerifiedBefore] = VerifiedBefore
 
     def refresh(self) -> bool:
@@ -116,27 +104,12 @@ class MainVerifier:
 
     def check_at_date(self, commits: Sequence[str]) -> dict[str, Signature]:
         """As `check`, with keys that counted at the date of each commit, which its author wrote."""
-        return dict(self._in_order(list(dict.fromkeys(commits))))
+        return self._signatures.of(commits, self._files.keys, anew=True)
 
     @property
     def digest(self) -> str:
         """A name for the present keys."""
         return self._files.keys.digest
-
-    def _in_order(self, commits: Sequence[str]) -> Iterator[tuple[str, Signature]]:
-        """As `check_at_date`, each commit in order: who stops at one lets the later ones cost nothing."""
-        keys = self._files.keys
-        digest = keys.digest
-        known = {commit: one for commit in commits if (one := self._known.get((commit, digest))) is not None}
-        checked = self._checked([commit for commit in commits if commit not in known], keys)
-        for commit in commits:
-            signature = known.get(commit)
-            if signature is None:
-                asked, signature = next(checked)
-                assert asked == commit
-                if signature.lasts or signature is NO_ANSWER:
-                    self._known.put((commit, digest), signature, lasts=signature.lasts)
-            yield commit, signature
 
     def _has(self, commit: str) -> bool:
         return bool(commit) and self._mirror.has(commit)
@@ -156,23 +129,23 @@ class MainVerifier:
         """The oldest commit that is not verified, if any, and those before it, which are."""
         good: list[str] = []
         left, until = MOST, time.monotonic() + _SECONDS
-        digest = self._files.keys.digest
-        for part in self._parts(line, digest):
-            unknown = sum(self._known.get((commit, digest)) is None for commit in part)
+        keys = self._files.keys
+        for part in self._parts(line, keys):
+            unknown = sum(not self._signatures.knows(commit, keys) for commit in part)
             if unknown and (unknown > left or time.monotonic() > until):
                 return self._doubted(part[0], Signature(doubt=Doubt.PENDING)), good
             left -= unknown
-            for commit, signature in self._in_order(part):
+            for commit, signature in self.check_at_date(part).items():
                 if (now := _at(signature, self._clock())).doubt is not None:
                     return self._doubted(commit, now), good
                 good.append(commit)
         return None, good
 
-    def _parts(self, line: Sequence[str], digest: str) -> Iterator[Sequence[str]]:
+    def _parts(self, line: Sequence[str], keys: Keys) -> Iterator[Sequence[str]]:
         """The commits that are checked at once. The first one that is not known is the last of its part: it may be the
         bad one of the last look, and those behind it are not to be asked about again and again.
         """
-        unknown = (at for at, commit in enumerate(line, 1) if self._known.get((commit, digest)) is None)
+        unknown = (at for at, commit in enumerate(line, 1) if not self._signatures.knows(commit, keys))
         first = next(unknown, len(line))
         yield line[:first]
         yield from (line[at : at + _AT_ONCE] for at in range(first, len(line), _AT_ONCE))
@@ -190,39 +163,6 @@ class MainVerifier:
     def _doubted(self, commit: str, signature: Signature) -> UnverifiedCommit:
         author = self._author_of(commit).partition(" <")[0]
         return UnverifiedCommit(commit, author, signature.doubt or Doubt.NOT_CHECKABLE, signature.key)
-
-    def _checked(self, commits: Sequence[str], keys: Keys) -> Iterator[tuple[str, Signature]]:
-        """Check commits in order: neighbours with SSH signatures at once, an OpenPGP signature when it is its turn."""
-        by_openpgp = dict(self._by_openpgp(commits))
-        for is_openpgp, run in groupby(commits, by_openpgp.__contains__):
-            if not is_openpgp:
-                yield from self._signatures.of(run, keys.signers, anew=True).items()
-            elif not keys.openpgp:
-                unknown = Signature(why_not="OpenPGP keys do not count", doubt=Doubt.UNKNOWN_KEY, settled=True)
-                yield from ((commit, unknown) for commit in run)
-            else:
-                yield from _by_gpg({commit: by_openpgp[commit] for commit in run}, keys)
-
-    def _by_openpgp(self, commits: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-        """The raw commits that have an OpenPGP signature: only small ones, in the form that git writes."""
-        headers = zip(commits, self._mirror.headers(commits), strict=True)
-        small = [commit for commit, header in headers if header and header.size <= LARGEST]
-        for commit, (_, raw) in zip(small, self._mirror.contents(small), strict=True):
-            if (signature_in(raw, len(commit)) or b"").startswith(BEGIN):
-                yield commit, raw
-
-
-def _by_gpg(commits: Mapping[str, bytes], keys: Keys) -> Iterator[tuple[str, Signature]]:
-    """Check raw commits with OpenPGP signatures, one by one, in a home that gpg has for this only."""
-    with ExitStack() as stack:
-        try:
-            home = stack.enter_context(tempfile.TemporaryDirectory(prefix="gitops-bg-gpg-"))
-            gpg = OpenPgp(Path(home))
-            is_ready = gpg.take(keys.openpgp) is None  # as when the file was read, unless gpg fails
-        except OSError:  # no room for its home
-            is_ready = False
-        for commit, raw in commits.items():
-            yield commit, gpg.signature(raw, HEADERS[len(commit)]) if is_ready else NO_ANSWER
 
 
 def _at(signature: Signature, now: datetime) -> Signature:

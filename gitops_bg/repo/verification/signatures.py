@@ -1,40 +1,50 @@
-"""Who signed a commit, by the SSH keys in a file of allowed signers (policies.md §4). Decides nothing.
+"""Who signed a commit, by the given keys: SSH keys in a file of allowed signers, and OpenPGP keys. Decides nothing.
 
-Git checks with ``ssh-keygen``, and only commits in the form that git itself writes. A good result for a commit and a
-file never changes, so it is cached by both; a bad one may be a failure of this machine, and is asked for again later.
-The machine's key rings are not used: a signature by GPG or X.509 does not count.
+Git checks with ``ssh-keygen`` and ``gpg``, and only commits in the form that git itself writes: many in one process of
+git. A good result for a commit and these keys never changes, so it is cached by both; a bad one may be a failure of
+this machine, and is asked for again later. The machine's key rings are not used, and a signature by X.509 does not
+count.
 """
 
 import base64
 import binascii
+import functools
 import hashlib
 import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from gitops_bg.core.errors import Transient
 from gitops_bg.core.model.git.verification import Doubt
 from gitops_bg.core.text.lines import lines_of
+from gitops_bg.core.text.printable import one_line
 from gitops_bg.repo.git.commit_form import signature_in
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
 from gitops_bg.repo.git.runner import GitFailed
+from gitops_bg.repo.verification import openpgp
 from gitops_bg.repo.verification.answers import Answers
 
-_REMEMBERED = 10_000
+_REMEMBERED = 100_000
+"""How many checked commits are cached; what keys say of a good commit never changes."""
 _LONGEST = 4096
-_FIELDS = 5
-_FORMAT = "--format=%H%x00%G?%x00%GS%x00%GF%x00"
+_FIELDS = 6
+_FORMAT = "--format=%H%x00%G?%x00%GS%x00%GF%x00%GK%x00"
+_SECONDS = 60.0
+"""The deadline of one check of several commits."""
 _PROGRAM = "ssh-keygen"
+_SIGNERS = "allowed_signers"
 _FINGERPRINT = "SHA256:"
 """How ssh-keygen begins the name of a key."""
 LARGEST = 64 * 1024
 """The maximum size, in bytes, of a commit whose signature is checked."""
 _SSH = b"-----BEGIN SSH SIGNATURE-----"
+_OPENPGP = b"-----BEGIN PGP SIGNATURE-----"
 LARGEST_SIGNERS = 256 * 1024
 """The maximum size, in bytes, of a file of allowed signers."""
 _KEY = re.compile(r"(?:^|\s)(?:ssh-|ecdsa-|sk-ssh-|sk-ecdsa-)\S+\s+([A-Za-z0-9+/=]+)(?:\s|\Z)", re.ASCII)
@@ -46,6 +56,8 @@ _WHY = {
     "E": "its signature cannot be checked",
 }
 _DOUBTS = {"N": Doubt.NOT_SIGNED, "B": Doubt.INVALID, "U": Doubt.UNKNOWN_KEY}
+_BY_GPG = {"B": Doubt.INVALID, "X": Doubt.KEY_NOT_VALID, "Y": Doubt.KEY_NOT_VALID, "R": Doubt.KEY_NOT_VALID}
+"""What gpg says in so many words, by git's letter for it."""
 
 
 class NoSshKeygen(Transient):
@@ -80,6 +92,41 @@ class Signature:
         return self.doubt is None or self.settled
 
 
+NO_ANSWER = Signature(why_not="gpg does not answer", doubt=Doubt.NOT_CHECKABLE)
+"""Of a commit that gpg did not get to judge, or of which it did not say what is wrong: it is to be asked again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The keys that count."""
+
+    signers: bytes = b""
+    """A file of allowed signers."""
+    openpgp: bytes = b""
+    """Armored public keys."""
+
+    @property
+    def digest(self) -> str:
+        """A name for these keys: what they say of a commit never changes."""
+        return _digest(self.signers, self.openpgp)
+
+
+@functools.lru_cache(maxsize=64)
+def _digest(*parts: bytes) -> str:
+    return hashlib.sha256(b"".join(hashlib.sha256(each).digest() for each in parts)).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What git tells of a commit."""
+
+    commit: str
+    letter: str
+    signer: str
+    fingerprint: str
+    key: str
+
+
 class Signatures:
     """The signatures of commits of the mirror. ``monotonic`` gives seconds."""
 
@@ -87,28 +134,36 @@ class Signatures:
         self._mirror = mirror
         self._known: Answers[tuple[str, str], Signature] = Answers(_REMEMBERED, monotonic)
 
-    def of(self, commits: Iterable[str], signers: bytes, *, anew: bool = False) -> dict[str, Signature]:
+    def knows(self, commit: str, keys: Keys) -> bool:
+        """Whether nothing has to be asked `anew` for a commit."""
+        return self._answer(commit, keys.digest, anew=True) is not None
+
+    def of(self, commits: Iterable[str], keys: Keys, *, anew: bool = False) -> dict[str, Signature]:
         """Return the signature of each of these commits, which the mirror has.
 
-        ``signers`` is a file of allowed signers. A bad answer of a program is asked for again after some minutes, and
-        then ever more rarely, because anybody can push what is bad; or ``anew``, at once.
+        A bad answer of a program is asked for again after some minutes, and then ever more rarely, because anybody can
+        push what is bad; or ``anew``, at once, but for one that gpg did not judge: it may have cost much.
 
         Raises `NoSshKeygen`.
         """
-        wanted, file = list(dict.fromkeys(commits)), hashlib.sha256(signers).hexdigest()
-        known = ((commit, self._known.get((commit, file))) for commit in wanted)
-        found = {commit: one for commit, one in known if one is not None and (one.lasts or not anew)}
+        wanted, digest = list(dict.fromkeys(commits)), keys.digest
+        known = ((commit, self._answer(commit, digest, anew=anew)) for commit in wanted)
+        found = {commit: one for commit, one in known if one is not None}
         unknown = [commit for commit in wanted if commit not in found and self._mirror.has(commit)]
         if unknown:
-            read = dict(self._read(unknown, signers))
+            read = dict(self._read(unknown, keys))
             for commit, signature in read.items():
-                self._known.put((commit, file), signature, lasts=signature.lasts)
+                self._known.put((commit, digest), signature, lasts=signature.lasts)
             found |= read
         missing = Signature(why_not="nobody can read it", doubt=Doubt.NOT_CHECKABLE)
         return {commit: found.get(commit, missing) for commit in wanted}
 
-    def _read(self, commits: list[str], signers: bytes) -> Iterator[tuple[str, Signature]]:
-        if len(signers) > LARGEST_SIGNERS:
+    def _answer(self, commit: str, digest: str, *, anew: bool) -> Signature | None:
+        known = self._known.get((commit, digest))
+        return known if known is None or not anew or known.lasts or known is NO_ANSWER else None
+
+    def _read(self, commits: list[str], keys: Keys) -> Iterator[tuple[str, Signature]]:
+        if len(keys.signers) > LARGEST_SIGNERS:
             why_not = "policies/allowed_signers is too large"
             too_large = Signature(why_not=why_not, doubt=Doubt.NOT_CHECKABLE, settled=True)
             yield from ((commit, too_large) for commit in commits)
@@ -117,37 +172,47 @@ class Signatures:
             raise NoSshKeygen(
                 f"{_PROGRAM} is not on this machine, so that nobody can check signatures; install OpenSSH"
             )
-        why_not_by_form = dict(self._not_to_check(commits))
-        yield from ((commit, replace(_refused(letter), settled=True)) for commit, letter in why_not_by_form.items())
-        if checked := [commit for commit in commits if commit not in why_not_by_form]:
-            yield from self._checked(checked, signers)
+        by_gpg: dict[str, bool] = {}
+        for commit, signature in self._written(commits):
+            if (refused := _refused_by_form(signature, keys)) is not None:
+                yield commit, replace(refused, settled=True)
+            else:
+                by_gpg[commit] = (signature or b"").startswith(_OPENPGP)
+        if by_gpg:
+            yield from self._checked(by_gpg, keys)
 
-    def _not_to_check(self, commits: list[str]) -> Iterator[tuple[str, str]]:
-        """Yield the commits that have no SSH signature, or not the form that git writes, and git's letter for them.
+    def _written(self, commits: list[str]) -> Iterator[tuple[str, bytes | None]]:
+        """Yield what each commit has as its signature; None where it is large, or has not the form that git writes.
 
         Git dies at some, and tells nothing about all others: whoever may push a branch could have one there.
         """
         headers = dict(zip(commits, self._mirror.headers(commits), strict=True))
         small = [commit for commit, header in headers.items() if header and header.size <= LARGEST]
-        yield from ((commit, "E") for commit in headers.keys() - set(small))
+        yield from ((commit, None) for commit in headers.keys() - set(small))
         for commit, (_, content) in zip(small, self._mirror.contents(small), strict=True):
-            signature = signature_in(content, len(commit))
-            if signature is None or not signature.startswith(_SSH):
-                yield commit, "N" if signature == b"" else "E"
+            yield commit, signature_in(content, len(commit))
 
-    def _checked(self, commits: list[str], signers: bytes) -> Iterator[tuple[str, Signature]]:
-        expiries = _expiries(text(signers))
+    def _checked(self, by_gpg: Mapping[str, bool], keys: Keys) -> Iterator[tuple[str, Signature]]:
+        """Check commits; ``by_gpg`` says whether they have an OpenPGP signature."""
+        expiries, told = _expiries(text(keys.signers)), list[_Told]()
         try:
-            with tempfile.NamedTemporaryFile(prefix="gitops-bg-signers-") as file:
-                file.write(signers)
-                file.flush()
-                told = list(self._told(commits, file.name))
-        except OSError:  # no room for the file: nobody has judged anything
+            with tempfile.TemporaryDirectory(prefix="gitops-bg-keys-") as folder:
+                home = Path(folder)
+                (home / _SIGNERS).write_bytes(keys.signers)
+                # As when the file of keys was read, unless gpg fails.
+                usable = not any(by_gpg.values()) or openpgp.make_keyring(home, keys.openpgp) is None
+                told = self._told([commit for commit, is_gpg in by_gpg.items() if usable or not is_gpg], home)
+        except OSError:  # no room for the files: nobody has judged anything
             told = []
-        answered = {commit: _signature(verdict, who, key, expiries) for commit, verdict, who, key in told}
-        yield from ((commit, answered.get(commit, _refused("E"))) for commit in commits)
+        answered = {one.commit: one for one in told}
+        for commit, is_gpg in by_gpg.items():
+            one = answered.get(commit)
+            if is_gpg:
+                yield commit, _signature_by_gpg(one) if one else NO_ANSWER
+            else:
+                yield commit, _signature(one, expiries) if one else _refused("E")
 
-    def _told(self, commits: list[str], signers: str) -> list[tuple[str, str, str, str]]:
+    def _told(self, commits: list[str], home: Path) -> list[_Told]:
         """What git tells of each commit. Where it fails, of each by itself, and nothing of one at which it does.
 
         What makes it fail is in a commit or on this machine, and says nothing about the mirror, which is cloned anew
@@ -155,38 +220,68 @@ class Signatures:
         """
         asked = "".join(f"{commit}\n" for commit in commits).encode()
         walk = ("log", "-z", "--encoding=UTF-8", "--no-walk=unsorted", _FORMAT, "--stdin")
+        if not commits:
+            return []
         try:
-            with self._mirror.git.parts(*_ssh_only(signers), *walk, stdin=asked, longest=_LONGEST) as parts:
+            with self._mirror.git.parts(
+                *_only(home),
+                *walk,
+                stdin=asked,
+                longest=_LONGEST,
+                environment={"GNUPGHOME": str(home)},
+                limits=openpgp.LIMITS,
+                seconds=_SECONDS,
+            ) as parts:
                 told = list(map(text, parts))
         except GitFailed as error:
             if len(commits) == 1 or error.finished.timed_out:
                 return []
-            return [one for commit in commits for one in self._told([commit], signers)]
+            return [one for commit in commits for one in self._told([commit], home)]
         starts = range(0, len(told) - _FIELDS + 1, _FIELDS)
-        return [(told[at].strip(), told[at + 1], told[at + 2], told[at + 3]) for at in starts]
+        return [_Told(told[at].strip(), *told[at + 1 : at + _FIELDS - 1]) for at in starts]
 
 
-def _ssh_only(signers: str) -> tuple[str, ...]:
-    """Return the options that make git check only SSH signatures, against this file."""
+def _only(home: Path) -> tuple[str, ...]:
+    """Return the options that make git check only by the keys in this folder."""
     settings = {
         "gpg.ssh.program": _PROGRAM,
-        "gpg.ssh.allowedSignersFile": signers,
-        "gpg.ssh.revocationFile": "",
-        "gpg.program": "false",
-        "gpg.openpgp.program": "false",
+        "gpg.ssh.allowedSignersFile": str(home / _SIGNERS),
+        "gpg.program": openpgp.PROGRAM,
         "gpg.x509.program": "false",
     }
-    return tuple(part for name, value in settings.items() if value for part in ("-c", f"{name}={value}"))
+    return tuple(part for name, value in settings.items() for part in ("-c", f"{name}={value}"))
 
 
-def _signature(verdict: str, principal: str, fingerprint: str, expiries: dict[str, datetime | None]) -> Signature:
-    if verdict != "G" or not principal:
-        not_valid = verdict == "U" and fingerprint in expiries  # git says of such a key that it is not there
-        return _refused(verdict, fingerprint, Doubt.KEY_NOT_VALID if not_valid else None)
+def _refused_by_form(signature: bytes | None, keys: Keys) -> Signature | None:
+    """Why nobody is asked about a signature; None where somebody is."""
+    if not signature:
+        return _refused("E" if signature is None else "N")
+    if signature.startswith(_OPENPGP):
+        unknown = Signature(why_not="OpenPGP keys do not count", doubt=Doubt.UNKNOWN_KEY)
+        return None if keys.openpgp else unknown
+    return None if signature.startswith(_SSH) else _refused("E")
+
+
+def _signature_by_gpg(told: _Told) -> Signature:
+    """What git makes of gpg's status lines; a combination that is not that of exactly one signature is none to it."""
+    if told.letter == "G" and told.signer:
+        return Signature(one_line(told.signer), key=told.fingerprint)
+    if (doubt := _BY_GPG.get(told.letter)) is not None:
+        return Signature(why_not=doubt.value, doubt=doubt, key=told.key, settled=True)
+    if told.letter == "E" and told.key:
+        return Signature(why_not=Doubt.UNKNOWN_KEY.value, doubt=Doubt.UNKNOWN_KEY, key=told.key)
+    return NO_ANSWER
+
+
+def _signature(told: _Told, expiries: dict[str, datetime | None]) -> Signature:
+    fingerprint = told.fingerprint
+    if told.letter != "G" or not told.signer:
+        not_valid = told.letter == "U" and fingerprint in expiries  # git says of such a key that it is not there
+        return _refused(told.letter, fingerprint, Doubt.KEY_NOT_VALID if not_valid else None)
     if fingerprint not in expiries:
         why = "it is signed by a certificate; policies/allowed_signers must name the key itself"
         return Signature(why_not=why, doubt=Doubt.NOT_CHECKABLE, key=fingerprint)
-    return Signature(principal, expires=expiries[fingerprint], key=fingerprint)
+    return Signature(told.signer, expires=expiries[fingerprint], key=fingerprint)
 
 
 def _refused(verdict: str, key: str = "", doubt: Doubt | None = None) -> Signature:

@@ -163,7 +163,7 @@ ODD = {
     "in no known form": (lambda raw: re.sub("gpgsig .*", "gpgsig hello", raw), CANNOT),
     "empty": (lambda raw: re.sub("gpgsig .*", "gpgsig ", raw), CANNOT),
     "after a space": (lambda raw: raw.replace("gpgsig ", "gpgsig  "), CANNOT),
-    "by GPG": (lambda raw: raw.replace("BEGIN SSH", "BEGIN PGP"), CANNOT),
+    "by GPG": (lambda raw: raw.replace("BEGIN SSH", "BEGIN PGP"), "OpenPGP keys do not count"),
     "huge": (lambda raw: raw.replace("gpgsig ", f"more {'x' * 70_000}\ngpgsig "), CANNOT),
     "written twice": (written_twice, CANNOT),
     "beside one for other ids": (lambda raw: raw.replace("\n\n", "\ngpgsig-sha256 x\n\n", 1), CANNOT),
@@ -215,7 +215,7 @@ def test_a_bad_answer_is_asked_for_again_after_minutes_and_ever_more_rarely(
     reading.poll()
     asked[0] = 0
     with monkeypatch.context() as failing:
-        failing.setattr(tempfile, "NamedTemporaryFile", no_room)
+        failing.setattr(tempfile, "TemporaryDirectory", no_room)
         assert signature(reading, commit, grace.line("grace")).why_not == CANNOT
     assert signature(reading, commit, grace.line("grace")).why_not == CANNOT
     now[0] += FIRST_SECONDS

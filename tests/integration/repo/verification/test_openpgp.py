@@ -8,20 +8,20 @@ import re
 import shutil
 import subprocess
 import tempfile
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.git.verification import Doubt, SourceVerification
-from gitops_bg.repo.git.commit_form import HEADERS
 from gitops_bg.repo.read.polling import Poll
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.verification import openpgp
+from gitops_bg.repo.verification import openpgp, signatures
 from gitops_bg.repo.verification.answers import FIRST_SECONDS
-from gitops_bg.repo.verification.armor import BEGIN
-from gitops_bg.repo.verification.openpgp import OpenPgp
+from gitops_bg.repo.verification.openpgp import make_keyring
 from tests.integration.repo.verification.conftest import Signed
 from tests.support.git.remote import locked_down_env
 from tests.support.openpgp_keys import GpgKey, make_gpg_key, signing_by_gpg
@@ -183,30 +183,6 @@ def test_an_expired_key_does_not_count(signed: Signed, short: Path) -> None:
         key.stop()
 
 
-def test_a_repository_with_sha256_ids(tmp_path: Path, grace: GpgKey) -> None:
-    """Its commits have their signature in another header."""
-    folder = tmp_path / "sha256"
-    env = locked_down_env(tmp_path)
-    signing_options = ["-c", "gpg.format=openpgp", "-c", f"gpg.program={grace.home / 'gpg.sh'}"]
-    (grace.home / "gpg.sh").write_text(f'#!/bin/sh\nexec gpg --homedir "{grace.home}" "$@"\n')
-    (grace.home / "gpg.sh").chmod(0o755)
-
-    def git(*arguments: str) -> bytes:
-        return subprocess.run(["git", *arguments], cwd=folder, env=env, check=True, capture_output=True).stdout
-
-    folder.mkdir()
-    git("init", "--quiet", "--object-format=sha256")
-    git(*signing_options, "commit", "--quiet", "--allow-empty", "-m", "Hello", f"-S{grace.fingerprint}")
-    raw = git("cat-file", "commit", "HEAD")
-    home = tmp_path / "home"
-    home.mkdir(mode=0o700)
-    gpg = OpenPgp(home)
-    assert gpg.take(grace.public.encode()) is None
-    found = gpg.signature(raw, HEADERS[64])
-    assert (found.doubt, found.key, found.principal) == (None, grace.fingerprint, "Grace <grace@example.com>")
-    assert gpg.signature(raw.replace(b"Hello", b"Hullo"), HEADERS[64]).doubt is Doubt.INVALID
-
-
 # --- the file of keys ---
 
 _NONSENSE = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAAAA\n-----END PGP PUBLIC KEY BLOCK-----\n"
@@ -255,62 +231,78 @@ def test_a_gpg_that_hangs_ends(grace: GpgKey, tmp_path: Path, monkeypatch: pytes
     program.chmod(0o755)
     monkeypatch.setattr(openpgp, "PROGRAM", str(program))
     monkeypatch.setattr(openpgp, "_SECONDS", 0.2)
-    found = OpenPgp(tmp_path).take(grace.public.encode())
+    found = make_keyring(tmp_path, grace.public.encode())
     assert found is not None
     assert found.message == f"is not read by {program} within 0 s"
 
 
-@pytest.mark.parametrize("script", ["exec sleep 600", "yes yes", "kill -9 $$", None])
+AT_ITS_KEYS, AT_A_SIGNATURE = "--import", "--verify"
+
+
+@pytest.mark.parametrize("when", [AT_ITS_KEYS, AT_A_SIGNATURE])
+@pytest.mark.parametrize("failure", ["exec sleep 600", "yes yes", "kill -9 $$", "exit 2"])
 def test_what_a_gpg_that_fails_did_not_judge_is_asked_again_after_minutes(
-    reading: Repository, signed: Signed, grace: GpgKey, monkeypatch: pytest.MonkeyPatch, script: str | None
+    reading: Repository, signed: Signed, grace: GpgKey, monkeypatch: pytest.MonkeyPatch, when: str, failure: str
 ) -> None:
     before, now = reading.head, [0.0]
-    assert reading._verifier is not None
-    monkeypatch.setattr(reading._verifier._known, "_monotonic", lambda: now[0])
-    program = signed.folder / "failing"
-    if script:
-        program.write_text(f"#!/bin/sh\n{script}\n")
-        program.chmod(0o755)
+    monkeypatch.setattr(reading._signatures._known, "_monotonic", lambda: now[0])
     commit = push(signed, grace)
     with monkeypatch.context() as patched:
-        patched.setattr(openpgp, "PROGRAM", str(program))
-        patched.setattr(openpgp, "_SECONDS", 0.2)
+        patched.setattr(openpgp, "PROGRAM", program(signed, f'case "$*" in *{when}*) {failure};; esac'))
+        patched.setattr(openpgp, "_SECONDS", 0.2 if when == AT_ITS_KEYS else 10.0)
+        patched.setattr(signatures, "_SECONDS", 2.0)
         poll = reading.poll()
         assert (poll.commit, doubt(poll)) == (before, Doubt.NOT_CHECKABLE)
     with monkeypatch.context() as patched:
-        patched.setattr(OpenPgp, "take", lambda *_: pytest.fail("gpg is asked again at once"))
+        patched.setattr(openpgp, "make_keyring", lambda *_: pytest.fail("gpg is asked again at once"))
         assert doubt(reading.poll()) is Doubt.NOT_CHECKABLE
     now[0] += FIRST_SECONDS
     assert reading.poll().commit == commit
+
+
+def program(signed: Signed, first: str) -> str:
+    """A gpg that does something before it is gpg."""
+    made = signed.folder / "gpg-with-more"
+    made.write_text(f'#!/bin/sh\n{first}\nexec gpg "$@"\n')
+    made.chmod(0o755)
+    return str(made)
 
 
 # --- what it may cost ---
 
 
 def bomb() -> str:
-    """An armored packet of compressed data; the real one is of gigabytes."""
-    packed = b"\x03" + bz2.compress(bytes(1024))
-    return armored(b"\xc8\xff" + len(packed).to_bytes(4, "big") + packed)
+    """An armored packet of compressed data, of some hundred bytes: gpg unpacks 64 MiB."""
+    packed = b"\x03" + bz2.compress(bytes(64 * 1024 * 1024))
+    lines = textwrap.wrap(base64.b64encode(b"\xc8\xff" + len(packed).to_bytes(4, "big") + packed).decode(), 64)
+    return "\n ".join(["-----BEGIN PGP SIGNATURE-----", "", *lines, "-----END PGP SIGNATURE-----"]) + "\n"
 
 
-def armored(packet: bytes) -> str:
-    """An armor as a raw commit has it."""
-    return "\n ".join([BEGIN.decode(), "", base64.b64encode(packet).decode(), "-----END PGP SIGNATURE-----"]) + "\n"
-
-
-def test_a_signature_that_is_something_else_is_not_shown_to_gpg(
+def test_what_gpg_unpacks_for_nothing_it_unpacks_once(
     reading: Repository, signed: Signed, grace: GpgKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Gpg would unpack compressed data, of whatever size, for each of several commits at each look."""
+    """Not at each look: the data may be of any size."""
     before = reading.head
     altered(signed, push(signed, grace), r"gpgsig (?s:.*)-----END PGP SIGNATURE-----\n(?: \n)?", f"gpgsig {bomb()}")
-    asked: list[str] = []
-    said = OpenPgp._said
-    monkeypatch.setattr(OpenPgp, "_said", lambda gpg, *command: asked.append(command[0]) or said(gpg, *command))
+    asked = asked_about(reading, monkeypatch)
     for _ in range(2):
         poll = reading.poll()
         assert (poll.commit, doubt(poll)) == (before, Doubt.NOT_CHECKABLE)
-    assert asked in ([], ["--import"])
+    assert len(asked) == 1
+
+
+def asked_about(reading: Repository, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The commits of each process of git that checks signatures from now on."""
+    asked: list[list[str]] = []
+    parts = reading._mirror.git.parts
+
+    def noting(*arguments: str, stdin: bytes = b"", **how: Any) -> Any:
+        if "log" in arguments:
+            asked.append(stdin.decode().split())
+        return parts(*arguments, stdin=stdin, **how)
+
+    monkeypatch.setattr(reading._mirror.git, "parts", noting)
+    return asked
 
 
 def test_a_signature_beside_a_message_that_is_signed_does_not_count(
@@ -333,24 +325,35 @@ def test_after_a_bad_commit_no_other_is_checked(
     first = push(signed, other)
     for _ in range(2):
         push(signed, other)
-    checked: list[bytes] = []
-    verify = OpenPgp.signature
-    monkeypatch.setattr(OpenPgp, "signature", lambda gpg, raw, how: checked.append(raw) or verify(gpg, raw, how))
+    asked = asked_about(reading, monkeypatch)
     for _ in range(2):
         poll = reading.poll()
         assert poll.verification is not None
         assert poll.verification.held is not None
         assert (poll.commit, poll.verification.held.commit) == (before, first)
-    assert len(checked) == 1
+    assert asked == [[first], [first]]
 
 
-def test_gpg_runs_within_limits(grace: GpgKey, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program = tmp_path / "limited"
-    program.write_text(f'#!/bin/sh\nulimit -t > "{tmp_path}/told"; ulimit -d >> "{tmp_path}/told"\n')
-    program.chmod(0o755)
-    monkeypatch.setattr(openpgp, "PROGRAM", str(program))
-    OpenPgp(tmp_path).take(grace.public.encode())
-    assert (tmp_path / "told").read_text().split() == ["10", str(256 * 1024)]
+def test_many_commits_cost_two_processes_of_git(
+    reading: Repository, signed: Signed, grace: GpgKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first one that nobody knows is checked alone: it may be a bad one."""
+    commits = [push(signed, grace) for _ in range(5)]
+    asked = asked_about(reading, monkeypatch)
+    assert reading.poll().commit == commits[-1]
+    assert asked == [commits[:1], commits[1:]]
+
+
+@pytest.mark.parametrize("when", ["--import", "--verify"])
+def test_gpg_runs_within_limits(
+    reading: Repository, signed: Signed, grace: GpgKey, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    told = signed.folder / "told"
+    noted = f'ulimit -t > "{told}"; ulimit -d >> "{told}"'
+    monkeypatch.setattr(openpgp, "PROGRAM", program(signed, f'case "$*" in *{when}*) {noted};; esac'))
+    commit = push(signed, grace)
+    assert reading.poll().commit == commit
+    assert told.read_text().split() == ["10", str(256 * 1024)]
 
 
 @pytest.mark.parametrize("line", ["parent ", "author "])
