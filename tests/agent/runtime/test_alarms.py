@@ -31,23 +31,22 @@ def test_timer_that_comes_due_while_another_is_told_is_not_lost_nor_is_any_after
     running: BackgroundScheduler,
 ) -> None:
     """Found: APScheduler dropped the job, and no timer of the agent fired any more until it was restarted."""
-    told, second = threading.Event(), threading.Event()
-    woken: list[str] = []
+    begun, second, last = threading.Event(), threading.Event(), threading.Event()
 
     def wake(app: AppKey) -> None:
-        woken.append(app.name)
         if app.name == "first":
+            begun.set()
             assert second.wait(PATIENCE), "the second timer fires while the first one is told"
-        second.set()
-        if app.name == "last":
-            told.set()
+        else:
+            {"second": second, "last": last}[app.name].set()
 
     timers = Timers(Alarms(running), lambda: datetime.now(UTC), wake)
-    now = datetime.now(UTC)
-    for after, name in ((0, "first"), (10, "second"), (50, "last")):
-        timers.schedule(AppKey("shop", name), now + timedelta(milliseconds=after), "wake")
-    assert told.wait(PATIENCE)
-    assert sorted(woken) == ["first", "last", "second"]
+    timers.schedule(AppKey("shop", "first"), datetime.now(UTC), "wake")
+    assert begun.wait(PATIENCE)
+    timers.schedule(AppKey("shop", "second"), datetime.now(UTC) + timedelta(milliseconds=10), "wake")
+    assert second.wait(PATIENCE)
+    timers.schedule(AppKey("shop", "last"), datetime.now(UTC) + timedelta(milliseconds=10), "wake")
+    assert last.wait(PATIENCE)
 
 
 def test_an_alarm_may_set_itself_again(running: BackgroundScheduler) -> None:

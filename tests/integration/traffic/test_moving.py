@@ -106,7 +106,8 @@ def test_a_folder_that_is_renamed_without_a_word_changes_nothing_and_says_so(tmp
         new.add("v2", "Add shop")
         said = new.wait_condition("Conflict")
         assert "write adopt: {app: web} into its app.yaml" in said["message"]
-        assert on.web.condition("FolderInMain")["message"] == "the app's folder has left main; it keeps serving"
+        left = on.web.wait_condition("FolderInMain", "False")
+        assert left["message"] == "the app's folder has left main; it keeps serving"
         on.world.wait_idle()
         mark = len(on.load)
         eventually(lambda: len(on.load) > mark + 100, what="people go on asking")
