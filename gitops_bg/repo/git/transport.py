@@ -52,7 +52,7 @@ class Transport:
     def mask(self, text: str) -> str:
         """Return ``text`` without the token and without credentials of any URL."""
         token = self._token()
-        basic = b64encode(f"{self.environment.get(_USERNAME, '')}:{token}".encode()).decode() if token else ""
+        basic = str(b64encode(f"{self.environment.get(_USERNAME, '')}:{token}".encode()), "ascii") if token else ""
         return _URL_PASSWORD.sub(f"{MASK}@", hidden(text, [token, basic]))
 
     def _token(self) -> str:
