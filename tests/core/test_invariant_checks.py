@@ -1,12 +1,19 @@
 """Each invariant is broken on purpose once: a check that cannot fail proves nothing."""
 
+from dataclasses import replace
+from datetime import datetime
+
 import pytest
 
-from gitops_bg.core.invariants import InvariantBroken, check
+from gitops_bg.core.invariants import InvariantBroken, check, violations
 from gitops_bg.core.model import actions as act
+from gitops_bg.core.model.auxiliary import Autoscaler
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.observed import PodView
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.world import World
-from tests.core.simulation import Simulation, deployed, manual, template
+from tests.core.simulation import COPY, Simulation, deployed, manual, template
+from tests.core.worlds import EARLIER, NOW, SECOND, active, digest, world
 
 
 def _world(sim: Simulation) -> World:
@@ -63,3 +70,24 @@ class TestTheCheckItself:
             check(_world(sim), (_switch(_world(sim), template("2").digest),))
         with pytest.raises(InvariantBroken, match=r"I7.*first deployment"):
             check(_world(sim), (_switch(_world(sim), template("2").digest, SwitchKind.FIRST),))
+
+    @pytest.mark.parametrize(
+        "ready_since", [EARLIER, NOW - SECOND, NOW + 60 * SECOND], ids=["up", "just ready", "a clock behind"]
+    )
+    def test_i2_evicting_more_pods_that_serve_than_may_be_missing(self, ready_since: datetime):
+        seen = tuple(PodView(name, f"uid-{name}", short(digest(1)), EARLIER, ready_since=ready_since) for name in "abc")
+        state = world(active(1), spec=replace(manual(), min_ready_seconds=5), observed={"pods": seen})
+        gone = tuple(act.EvictPod(each.name, each.uid, digest(1), 1) for each in seen)
+        check(state, gone[:1])
+        with pytest.raises(InvariantBroken, match="I2: 2 of the 3 ready pods of v1 are evicted at once"):
+            check(state, gone[:2])
+
+    @pytest.mark.parametrize(
+        ("current", "replicas", "broken"), [(0, 2, False), (0, 3, True), (2, 3, True), (2, 1, True), (6, 2, True)]
+    )
+    def test_i7_scaling_what_serves_but_from_below_the_autoscalers_minimum_up_to_it(
+        self, current: int, replicas: int, broken: bool
+    ):
+        state = world(active(1), record={"autoscaler": Autoscaler(COPY, 2, 8)})
+        scaling = act.ScaleReplicaSet(digest(1), 1, current, replicas, "bug")
+        assert any(said.startswith("I7") for said in violations(state, (scaling,))) is broken

@@ -17,11 +17,13 @@ from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.decision import Condition, Phase
 from gitops_bg.core.model.git.unread import UnreadReason
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.status.kstatus import HEALTH, Health
 from gitops_bg.core.status.meanings import (
     ANY,
     CALM,
     MEANINGS,
     NOBODY,
+    STAYS,
     Meaning,
     Meanings,
     demands,
@@ -29,6 +31,8 @@ from gitops_bg.core.status.meanings import (
     meaning_of,
     troubles,
 )
+from tests.core.engine.conditions.test_phases import PHASES
+from tests.core.worlds import decided
 
 ROOT = Path(gitops_bg.__file__).parent
 WIDEST = 70
@@ -123,15 +127,19 @@ ENUMERATED: dict[str, type[Phase | AnalysisPhase | UnreadReason]] = {
 }
 
 
-@pytest.mark.parametrize("made", MADE, ids=lambda made: f"{made.type}-{'-'.join(sorted(made.reasons)) or 'any'}")
-def test_every_condition_that_can_be_made_has_a_row(made: Made) -> None:
-    everywhere = ({reason for kind, reason in table if kind == made.type} for table in made.tables)
-    every = set.intersection(*everywhere)
+def missing(made: Made) -> Iterator[str]:
+    """The reasons of a condition without a row, in every table of what it is about."""
+    every = set.intersection(*({reason for kind, reason in table if kind == made.type} for table in made.tables))
     open_ended = made.type in ENUMERATED  # Their reasons are words of an enumeration: see below.
-    missing = sorted(reason or "ANY" for reason in made.reasons - every if reason or not open_ended)
-    rows = ", ".join(f'("{made.type}", {reason!r})' for reason in missing)
-    assert not missing, (
-        f"{made.place} makes a condition without a row: add {rows} to the table of gitops_bg/core/status/meanings.py, "
+    for reason in sorted(made.reasons - every):
+        if reason or not open_ended:
+            yield f'{made.place}: ("{made.type}", {reason!r})'
+
+
+def test_every_condition_that_can_be_made_has_a_row() -> None:
+    without = [each for made in MADE for each in missing(made)]
+    assert not without, (
+        "a condition without a row: add it to the table of gitops_bg/core/status/meanings.py, "
         "or for groups of gitops_bg/core/groups/inspect/meanings.py "
         "(what it means for traffic now, who must do what, the command; CALM where nothing is to be said), "
         "and the condition to docs/reference/status.md"
@@ -166,27 +174,23 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize("key", SAID, ids="-".join)
-def test_a_row_says_all_of_it_in_lines_that_fit(key: tuple[str, str, str]) -> None:
-    meaning = SAID[key].of(AppKey("shop", "web"))
-    assert meaning.traffic
-    assert meaning.who
-    assert meaning.what
-    assert "{" not in meaning.command
-    assert all(len(line) <= WIDEST for line in (meaning.traffic, meaning.command))
+def wrong(meaning: Meaning, verbs: set[str]) -> Iterator[str]:
+    """What is wrong with a row."""
+    named = meaning.of(AppKey("shop", "web"))
+    if not (named.traffic and named.who and named.what):
+        yield "it does not say all"
+    if "{" in named.command or max(len(named.traffic), len(named.command)) > WIDEST:
+        yield "it has a line that does not fit"
+    if meaning.asks and not named.command:
+        yield "somebody is to do something, and there is no command"
+    verb = re.search(r"gitops-bg (\S+)", named.command)
+    if "gitops-bg " in named.command and (verb is None or verb[1] not in verbs):
+        yield "its command is none of ours"
 
 
-@pytest.mark.parametrize("key", [key for key, meaning in SAID.items() if meaning.asks], ids="-".join)
-def test_where_somebody_is_to_do_something_there_is_a_command(key: tuple[str, str, str]) -> None:
-    assert SAID[key].command
-
-
-@pytest.mark.parametrize("key", [key for key, each in SAID.items() if "gitops-bg " in each.command], ids="-".join)
-def test_the_command_of_a_row_is_one_that_there_is(key: tuple[str, str, str]) -> None:
+def test_a_row_says_all_of_it_in_lines_that_fit_and_with_a_command_that_there_is() -> None:
     verbs = {command.name for command in commands()}
-    found = re.search(r"gitops-bg (\S+)", SAID[key].command)
-    assert found
-    assert found[1] in verbs
+    assert [(key, why) for key, meaning in SAID.items() for why in wrong(meaning, verbs)] == []
 
 
 def test_of_a_group_only_what_is_about_groups_is_commanded() -> None:
@@ -236,3 +240,24 @@ def test_a_meaning_names_the_app_in_its_command() -> None:
     meaning = Meaning("stays", NOBODY, "wait", "gitops-bg explain {app}").of(AppKey("shop", "web"))
     assert meaning.command == "gitops-bg explain shop/web"
     assert not meaning.asks
+
+
+BESIDE_HEALTHY = ("OnHold", "Adopting", "ServicesInGit", "LedgerTrusted", "Exposed", "ClockSynchronized", "PullRequest")
+"""What may ask somebody beside an app that is well: nothing of it says that the target is not live."""
+
+
+@pytest.mark.parametrize("name", PHASES)
+def test_nobody_is_told_to_wait_who_must_act_and_the_phase_says_what_its_condition_says(name: str) -> None:
+    decision = decided(PHASES[name][0])
+    said = {one.type: one for one in decision.conditions}
+    health, shown = HEALTH[decision.phase], list(troubles(decision.conditions))
+    asked = [one for one in shown if (meaning := meaning_of(one.type, one.reason)) and meaning.asks]
+    message = said["Healthy"].message
+    assert message == said["Ready"].message
+    if health is Health.DEGRADED:
+        assert [one for one in asked if one.message in message or message.endswith(one.message)], (message, asked)
+    if health is Health.HEALTHY:
+        assert [one for one in shown if one.type not in BESIDE_HEALTHY] == []
+    if asked:
+        others = [one for one in shown if one not in asked]
+        assert [one for one in others if (known := meaning_of(one.type, one.reason)) and known.traffic == STAYS] == []

@@ -4,18 +4,20 @@ from dataclasses import replace
 
 import pytest
 
+from gitops_bg.core.model.actions import CreateReplicaSet, DeleteReplicaSet, ScaleReplicaSet
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.record import Switch, SwitchKind
-from gitops_bg.core.model.spec import Suspension
-from gitops_bg.core.model.version import Snapshot, Version
-from gitops_bg.core.plan.workloads import begins, by_priority, grow, manageable, shrink
+from gitops_bg.core.model.spec import AntiAffinity, Suspension
+from gitops_bg.core.model.version import AntiAffinityTerm, Snapshot, Version
+from gitops_bg.core.world import World
 from tests.core.simulation import manual, template
 from tests.core.worlds import (
     NOW,
     active,
     archived,
     candidate,
+    decided,
     digest,
     legacy,
     pods,
@@ -28,6 +30,9 @@ from tests.core.worlds import (
 SUSPENDED = replace(manual(), suspend=Suspension("incident"))
 SLOWER = replace(manual(), min_ready_seconds=10)
 SNAPSHOTLESS = Snapshot(digest(1), "")
+NOWHERE = {"primary": Missing.ABSENT, "target": Missing.ABSENT}
+"""Git has no snapshot either."""
+PENDING = Switch(digest(2), digest(1), SwitchKind.ROLLBACK, NOW)
 
 
 def bare(version: Version) -> Version:
@@ -38,7 +43,7 @@ def named(number: int) -> str:
     return f"v{number} ({short(digest(number))})"
 
 
-GROWN = {
+REPLICA_SETS: dict[str, tuple[World, list[str]]] = {
     "nothing while all is there": (world(active(1), candidate(2)), []),
     "a candidate begins at 0": (
         world(active(1), rising(2), sets=(pods(1),)),
@@ -65,10 +70,7 @@ GROWN = {
         world(active(1), candidate(2, retiring=True), wants=1, sets=(pods(1),)),
         [],
     ),
-    "nothing is created without a snapshot": (
-        world(bare(active(1)), sets=(), desired={"primary": Missing.ABSENT, "target": Missing.ABSENT}),
-        [],
-    ),
+    "nothing is created without a snapshot": (world(bare(active(1)), sets=(), desired=NOWHERE), []),
     "a snapshot that only Git still has is enough": (
         world(bare(active(1)), sets=()),
         [f"create the blue ReplicaSet of {named(1)} at 3"],
@@ -90,11 +92,7 @@ GROWN = {
         [f"repair the blue ReplicaSet of {named(1)} at 3"],
     ),
     "what differs and cannot be repaired is scaled all the same": (
-        world(
-            bare(active(1)),
-            sets=(pods(1, 1, drifted=True, snapshot=SNAPSHOTLESS),),
-            desired={"primary": Missing.ABSENT, "target": Missing.ABSENT},
-        ),
+        world(bare(active(1)), sets=(pods(1, 1, drifted=True, snapshot=SNAPSHOTLESS),), desired=NOWHERE),
         [f"scale {named(1)} from 1 to 3: the active version needs 3"],
     ),
     "one that is going away is waited for": (world(active(1), sets=(pods(1, deleting=True),)), []),
@@ -123,72 +121,18 @@ GROWN = {
         world(
             archived(1), active(2), candidate(3), names_=1, spec=SUSPENDED, sets=(pods(1, 0), pods(2, 3), pods(3, 1))
         ),
-        [f"scale {named(1)} from 0 to 3: the archived version needs 3"],
+        [f"scale {named(1)} from 0 to 3: the legacy version needs 3"],
     ),
     "suspended: nothing where traffic goes nowhere": (world(active(1), spec=SUSPENDED, sets=()), []),
     "suspended: what is to serve where nothing does": (
         world(legacy(1), rising(2), live=0, names_=1, spec=SUSPENDED, sets=()),
-        [f"create the blue ReplicaSet of {named(1)} at 3"],
+        [f"create the green ReplicaSet of {named(1)} at 3"],
     ),
     "suspended: nothing where nothing serves, and is to": (world(rising(1), live=0, spec=SUSPENDED, sets=()), []),
     "suspended: nothing of what main promotes": (
         world(active(1), rising(2), names_=2, spec=SUSPENDED, sets=(pods(1),)),
         [],
     ),
-}
-
-
-@pytest.mark.parametrize("name", GROWN)
-def test_grow(name):
-    state, said = GROWN[name]
-    assert [str(action) for action in grow(state, manageable(state))] == said
-
-
-def numbers(*groups):
-    return tuple(tuple(version.number for version in versions) for versions in groups)
-
-
-PRIORITIES = {
-    "what traffic goes back to, then what serves, then what served, then what is new": (
-        world(archived(1), legacy(2), active(3), candidate(4), names_=2),
-        ((2, 3), (1,), (4,)),
-    ),
-    "what a promotion moves to is new, and comes last": (
-        world(legacy(1), active(2), candidate(3), names_=3),
-        ((2,), (1,), (3,)),
-    ),
-    "what a promotion moves to and served before waits for what serves": (
-        world(active(1), legacy(2), names_=2),
-        ((1,), (2,), ()),
-    ),
-    "in a rebuilt cluster all is new": (world(legacy(1), rising(2), live=0, names_=1, sets=()), ((), (), (1, 2))),
-}
-
-
-@pytest.mark.parametrize("name", PRIORITIES)
-def test_what_traffic_needs_grows_first(name):
-    state, groups = PRIORITIES[name]
-    assert numbers(*by_priority(state)) == groups
-
-
-BEGINS = {
-    "one without a ReplicaSet": (world(active(1), rising(2), sets=(pods(1),)), True),
-    "one whose ReplicaSet is to grow": (world(active(1), rising(2), sets=(pods(1), pods(2, 0))), False),
-    "one whose former ReplicaSet is going away": (
-        world(active(1), rising(2), sets=(pods(1), pods(2, 0, deleting=True))),
-        False,
-    ),
-}
-
-
-@pytest.mark.parametrize("name", BEGINS)
-def test_a_replica_set_is_created_now_for(name):
-    state, begun = BEGINS[name]
-    assert begins(state, state.record.numbered(2)) is begun
-
-
-PENDING = Switch(digest(2), digest(1), SwitchKind.ROLLBACK, NOW)
-SHRUNK = {
     "an archived version goes to 0": (
         world(archived(1), active(2), sets=(pods(1), pods(2))),
         [f"scale {named(1)} from 3 to 0: archived"],
@@ -214,7 +158,7 @@ SHRUNK = {
     "nothing while it is suspended": (world(archived(1), active(2), spec=SUSPENDED, sets=(pods(1), pods(2))), []),
     "what is repaired in the same pass is made smaller in the next": (
         world(archived(1), active(2), sets=(pods(1, drifted=True), pods(2))),
-        [],
+        [f"repair the blue ReplicaSet of {named(1)} at 3"],
     ),
     "what differs and cannot be repaired is made smaller": (
         world(bare(archived(1)), active(2), sets=(pods(1, drifted=True, snapshot=SNAPSHOTLESS), pods(2))),
@@ -239,13 +183,64 @@ SHRUNK = {
 }
 
 
-@pytest.mark.parametrize("name", SHRUNK)
-def test_shrink(name):
-    state, said = SHRUNK[name]
-    assert [str(action) for action in shrink(state)] == said
+@pytest.mark.parametrize("name", REPLICA_SETS)
+def test_what_is_done_with_replica_sets(name: str) -> None:
+    state, said = REPLICA_SETS[name]
+    kinds = CreateReplicaSet | ScaleReplicaSet | DeleteReplicaSet
+    assert [str(action) for action in decided(state).actions if isinstance(action, kinds)] == said
 
 
-def test_a_tampered_snapshot_is_never_what_is_created():
+def drifted(*versions: Version, **fields: int) -> World:
+    """Every ReplicaSet is to be repaired."""
+    return world(*versions, sets=tuple(pods(each.number, drifted=True) for each in versions), **fields)
+
+
+ORDER: dict[str, tuple[World, list[int]]] = {
+    "what traffic goes back to, then what serves, then what served, then what is new": (
+        drifted(archived(1), legacy(2), active(3), candidate(4), names_=2),
+        [2, 3, 1, 4],
+    ),
+    "what a promotion moves to is new, and comes last": (
+        drifted(legacy(1), active(2), candidate(3), names_=3),
+        [2, 1, 3],
+    ),
+    "what a promotion moves to and served before waits for what serves": (
+        drifted(active(1), legacy(2), names_=2),
+        [1, 2],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ORDER)
+def test_what_traffic_needs_comes_first(name: str) -> None:
+    state, numbers = ORDER[name]
+    assert [each.number for each in decided(state).actions if isinstance(each, CreateReplicaSet)] == numbers
+
+
+STRICT, SOFT = manual(anti_affinity=AntiAffinity()), manual(anti_affinity=AntiAffinity(50))
+KEPT_OFF: dict[str, tuple[World, AntiAffinityTerm | None]] = {
+    "a new version, strictly": (world(active(1), rising(2), spec=STRICT, sets=(pods(1),)), AntiAffinityTerm(digest(1))),
+    "a new version, where possible": (
+        world(active(1), rising(2), spec=SOFT, sets=(pods(1),)),
+        AntiAffinityTerm(digest(1), 50),
+    ),
+    "not where it is not asked for": (world(active(1), rising(2), sets=(pods(1),)), None),
+    "not the first version": (world(rising(1), spec=STRICT, sets=()), None),
+    "not the live version itself": (world(active(1), spec=STRICT, sets=()), None),
+    "not what traffic may go back to": (world(legacy(1), active(2), spec=STRICT, sets=(pods(2),)), None),
+    "not by a repair": (world(active(1), rising(2), spec=STRICT, sets=(pods(1), pods(2, drifted=True))), None),
+}
+
+
+@pytest.mark.parametrize("name", KEPT_OFF)
+def test_anti_affinity_keeps_new_pods_off_the_live_ones(name: str) -> None:
+    state, term = KEPT_OFF[name]
+    (action,) = [action for action in decided(state).actions if isinstance(action, CreateReplicaSet)]
+    assert action.anti_affinity == term
+    assert ("apart from" in str(action)) is (term is not None)
+
+
+def test_a_tampered_snapshot_is_never_what_is_created() -> None:
     tampered = pods(1, ours=False, name="theirs", snapshot=Snapshot(digest(1), template("9").text))
-    state = world(bare(active(1)), sets=(tampered,), desired={"primary": Missing.ABSENT, "target": Missing.ABSENT})
-    assert grow(state, manageable(state)) == ()
+    state = world(bare(active(1)), sets=(tampered,), desired=NOWHERE)
+    assert not [each for each in decided(state).actions if isinstance(each, CreateReplicaSet)]

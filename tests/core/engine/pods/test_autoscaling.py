@@ -4,11 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.checks.pods.availability import is_available
-from gitops_bg.core.checks.pods.sizes import needed_to_switch, wanted_size
-from gitops_bg.core.invariants import violations
 from gitops_bg.core.model import actions as act
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, Metric, Plan
+from gitops_bg.core.model.analysis.runs import MeasurementResult
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import AuxiliaryView, OperatorCommand
@@ -17,20 +15,7 @@ from gitops_bg.core.model.version import ConfigurationRef, Stabilization
 from gitops_bg.core.names import replica_set_name
 from gitops_bg.core.world import World
 from tests.core.simulation import APP, COPY, Simulation, automatic, deployed, manual, template
-from tests.core.transitions.test_analysis import measure
-from tests.core.worlds import (
-    NOW,
-    active,
-    candidate,
-    decided,
-    digest,
-    legacy,
-    pods,
-    rising,
-    sentences,
-    target,
-    world,
-)
+from tests.core.worlds import NOW, active, candidate, decided, digest, legacy, pods, rising, sentences, target, world
 
 HPA = Autoscaler(COPY, 2, 8)
 KEDA = Autoscaler(AuxiliaryObject("ScaledObject", "web-primary"), 0, 8)
@@ -141,10 +126,19 @@ WANTED = {
 }
 
 
+def size(state: World, number: int) -> int:
+    """How many pods the ReplicaSet of a version has after this look."""
+    found = next((each.replicas for each in state.observed.replica_sets if each.snapshot.digest == digest(number)), 0)
+    for action in decided(state).actions:
+        if isinstance(action, act.CreateReplicaSet | act.ScaleReplicaSet) and action.number == number:
+            found = action.replicas
+    return found
+
+
 @pytest.mark.parametrize("name", WANTED)
-def test_wanted_size(name):
-    state, number, size = WANTED[name]
-    assert wanted_size(state, state.record.numbered(number)) == size
+def test_size_of(name):
+    state, number, expected = WANTED[name]
+    assert size(state, number) == expected
 
 
 def test_nothing_scales_what_serves_between_the_bounds():
@@ -157,30 +151,13 @@ def test_what_serves_is_brought_up_to_the_minimum_once():
     assert sentences(scaled(active(1), sets=(pods(1, 0),))) == [
         f"scale v1 ({s1}) from 0 to 2: the active version needs 2"
     ]
-    broken = act.ScaleReplicaSet(digest(1), 1, 3, 5, "bug")
-    assert [said.partition(":")[0] for said in violations(scaled(active(1)), (broken,))] == ["I7"]
 
 
-OF_WHAT_SERVES = {
-    "from below the minimum up to it": (0, 2, False),
-    "further than the minimum": (0, 3, True),
-    "up from the minimum": (2, 3, True),
-    "down from the minimum": (2, 1, True),
-    "down from above": (6, 2, True),
-}
-
-
-@pytest.mark.parametrize("name", OF_WHAT_SERVES)
-def test_only_the_autoscaler_scales_what_serves_between_its_bounds(name):
-    current, replicas, broken = OF_WHAT_SERVES[name]
-    scaling = act.ScaleReplicaSet(digest(1), 1, current, replicas, "bug")
-    assert any(said.startswith("I7") for said in violations(scaled(active(1)), (scaling,))) is broken
-
-
-def test_traffic_waits_for_as_many_pods_as_the_load_asks_for():
-    loaded = scaled(active(1), candidate(2), names_=2, sets=(pods(1, 6), pods(2, 3)))
-    idle = scaled(active(1), candidate(2), by=KEDA, names_=2, sets=(pods(1, 0), pods(2, 1)))
-    assert [needed_to_switch(each, candidate(2)) for each in (loaded, idle)] == [6, 1]
+@pytest.mark.parametrize(("by", "serve", "come", "moves"), [(HPA, 6, 5, False), (HPA, 6, 6, True), (KEDA, 0, 1, True)])
+def test_traffic_waits_for_as_many_pods_as_the_load_asks_for(by, serve, come, moves):
+    state = scaled(active(1), candidate(2), by=by, names_=2, sets=(pods(1, serve), pods(2, come)))
+    needed = [each.needs_available for each in decided(state).actions if isinstance(each, act.SwitchTraffic)]
+    assert needed == ([max(serve, 1)] if moves else [])
 
 
 def test_a_candidate_stays_available_while_the_load_grows():
@@ -195,7 +172,7 @@ def test_a_candidate_stays_available_while_the_load_grows():
 def test_a_candidate_is_available_with_the_pods_that_are_needed_at_least_and_never_with_none(minimum, available, stays):
     grown = (pods(1, 6), pods(2, 3, available))
     state = scaled(active(1), candidate(2), by=Autoscaler(COPY, minimum, 8), sets=grown)
-    assert is_available(state, state.record.numbered(2)) is stays
+    assert (decided(state).record.numbered(2).available_since is not None) is stays
 
 
 def test_what_traffic_is_to_move_to_has_a_deadline_for_all_its_pods():
@@ -433,12 +410,15 @@ def at_eight(*, judged: bool = False) -> Simulation:
     sim.settle()
     sim.push("2")
     sim.settle()
-    assert (sim.live, sizes_of(sim)) == ("2", {"1": 8, "2": 8})
+    assert (sim.live, sizes(sim)) == ("2", {"1": 8, "2": 8})
     return sim
 
 
-def sizes_of(sim: Simulation) -> dict[str, int]:
-    return {sim.tag(digest): each.replicas for digest, each in sim.pods.items()}
+def measure(sim: Simulation, phase: AnalysisPhase) -> None:
+    """What is due is measured so."""
+    sim.measured = tuple(MeasurementResult(each.id, phase, sim.now) for each in sim.decide().measurements)
+    sim.settle()
+    sim.measured = ()
 
 
 def test_the_version_to_go_back_to_keeps_its_pods_until_the_verdict():
@@ -449,7 +429,7 @@ def test_the_version_to_go_back_to_keeps_its_pods_until_the_verdict():
     sim.settle()
     sim.load(2)
     sim.settle()
-    assert sizes_of(sim) == {"1": 8, "2": 2}
+    assert sizes(sim) == {"1": 8, "2": 2}
     measure(sim, AnalysisPhase.FAILED)
     assert (sim.live, sim.pods[template("1").digest].available) == ("1", 8)
 
@@ -461,4 +441,4 @@ def test_a_rollback_does_not_shrink_what_it_goes_to():
     sim.step()
     sim.set_primary("1", "revert")
     sim.step()
-    assert sizes_of(sim)["1"] == 8
+    assert sizes(sim)["1"] == 8

@@ -11,8 +11,6 @@ from gitops_bg.core.model.auxiliary import AppRoute, AuxiliaryObject
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import AuxiliaryView
 from gitops_bg.core.model.spec import Suspension
-from gitops_bg.core.plan.app_route import must_unname
-from gitops_bg.core.transitions.versions.auxiliary import remember_auxiliary
 from gitops_bg.core.world import World
 from tests.core.simulation import manual
 from tests.core.worlds import NOW, active, candidate, decided, digest, service, world
@@ -70,18 +68,12 @@ DONE = {
         routed(*TWO, shows=1, view=live(1)),
         ["name none"],
     ),
-    "it names nothing any more: the preview moves": (
-        routed(*TWO, shows=1, view=live()),
-        [f"preview {digest(2)}"],
-    ),
+    "it names nothing any more: the preview moves": (routed(*TWO, shows=1, view=live()), [f"preview {digest(2)}"]),
     "it is somebody else's: the preview does not wait for it": (
         routed(*TWO, shows=1, view=live(1, owner="Helm's")),
         [f"preview {digest(2)}"],
     ),
-    "it cannot be read: likewise": (
-        routed(*TWO, shows=1, view=live(1, trouble="no rights")),
-        [f"preview {digest(2)}"],
-    ),
+    "it cannot be read: likewise": (routed(*TWO, shows=1, view=live(1, trouble="no rights")), [f"preview {digest(2)}"]),
     "it cannot be written for half a minute, whatever the reason: likewise": (
         routed(*LATE, shows=1, view=live(1)),
         [f"preview {digest(2)}", "name none"],
@@ -178,12 +170,6 @@ def test_the_route(case: str) -> None:
     assert done(state) == wanted
 
 
-def test_the_preview_does_not_wait_for_the_route_on_its_way_to_a_version_that_nobody_knows_any_more() -> None:
-    """How long it waited cannot be said."""
-    assert must_unname(routed(active(1), candidate(2, available_since=NOW), shows=1, preview=2, view=live(1)))
-    assert not must_unname(routed(*ONE, shows=1, preview=9, view=live(1)))
-
-
 def test_a_version_is_named_only_while_the_preview_shows_it() -> None:
     state = routed(*TWO, shows=1, view=live(1))
     seen: list[tuple[bool, bool]] = []
@@ -246,7 +232,7 @@ LEFT = {
 def test_a_route_that_is_found_is_remembered_though_nobody_names_it_where(case: str) -> None:
     view, desired, remembered = LEFT[case]
     state = world(active(1), observed={"auxiliary_objects": (view,)}, desired=desired)
-    assert remember_auxiliary(state).record.auxiliary_objects == ((OBJECT,) if remembered else ())
+    assert decided(state).record.auxiliary_objects == ((OBJECT,) if remembered else ())
 
 
 def test_what_a_gateway_has_against_the_route_is_said() -> None:

@@ -1,25 +1,23 @@
-"""The conditions of Argo Rollouts, with its words: Progressing, Completed, Paused, ReplicaFailure; counts and waits."""
+"""The conditions of Argo Rollouts, with its words: Progressing, Completed, Paused, ReplicaFailure; and counts."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
-from gitops_bg.core.model.analysis.runs import AnalysisRun
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.runs import AnalysisRun, MetricRun
 from gitops_bg.core.model.decision import Counts
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.hooks import Hook, HookRun, HookType
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Hold
 from gitops_bg.core.model.spec import Suspension
-from gitops_bg.core.status.conditions import conditions_of
-from gitops_bg.core.status.counts import counts_of
 from gitops_bg.core.world import World
+from tests.core.engine.conditions.test_phases import COMES_UP, FAILED
 from tests.core.simulation import automatic, manual
-from tests.core.worlds import EARLIER, NOW, active, candidate, decided, digest, legacy, pods, rising, world
+from tests.core.worlds import NOW, active, candidate, decided, digest, legacy, pods, rising, world
 
 V1, V2 = f"v1 ({short(digest(1))})", f"v2 ({short(digest(2))})"
 SUSPENDED = replace(manual(), suspend=Suspension("incident", "ada"))
@@ -27,15 +25,18 @@ COUNTDOWN = automatic(auto_promotion_seconds=60)
 GATE = Hook("go", HookType.CONFIRM_ROLLOUT, manual=True)
 CONFIRMED = manual(hooks=(replace(GATE, manual=False),))
 ALL_THREE = automatic(auto_promotion_seconds=60, hooks=(replace(GATE, type=HookType.CONFIRM_PROMOTION),))
+METRIC = Metric("slo", "web", interval=60, count=3)
+JUDGED = manual(post_promotion_analysis=Plan((METRIC,)))
 PROTECTED = GitView(main_refused="protected branch")
 HELD = {"holds": (Hold(digest(2), "5xx", NOW),)}
-LATE = rising(2, failure="ProgressDeadlineExceeded")
 QUOTA = 'FailedCreate: pods "web-1" is forbidden: exceeded quota'
 
 
 def post(phase: AnalysisPhase) -> dict[str, object]:
     """A run after the promotion of version 2."""
-    run = AnalysisRun(AnalysisStage.POST, digest(2), 2, fallback=digest(1), started_at=EARLIER, phase=phase)
+    run = AnalysisRun(
+        AnalysisStage.POST, digest(2), 2, fallback=digest(1), started_at=NOW, phase=phase, metrics=(MetricRun(METRIC),)
+    )
     return {"analysis": (run,)}
 
 
@@ -47,7 +48,7 @@ def just_up(number: int) -> World:
 TABLE: dict[str, tuple[World, tuple[object, str], tuple[object, str], tuple[object, str]]] = {
     "nothing at all yet": (world(), (None, "NoVersion"), (False, "NothingServes"), (False, "NotPaused")),
     "the first version comes up": (
-        world(rising(1)),
+        world(rising(1, waiting_since=NOW), sets=(pods(1, 3, 0),)),
         (True, "ReplicaSetUpdated"),
         (False, "NothingServes"),
         (False, "NotPaused"),
@@ -59,13 +60,13 @@ TABLE: dict[str, tuple[World, tuple[object, str], tuple[object, str], tuple[obje
         (False, "NotPaused"),
     ),
     "a candidate comes up": (
-        world(active(1), rising(2), sets=(pods(1), pods(2, 3, 0))),
+        COMES_UP,
         (True, "ReplicaSetUpdated"),
         (False, "RolloutNotCompleted"),
         (False, "NotPaused"),
     ),
     "a candidate took too long": (
-        world(active(1), LATE),
+        FAILED,
         (False, "ProgressDeadlineExceeded"),
         (False, "RolloutNotCompleted"),
         (False, "NotPaused"),
@@ -119,25 +120,25 @@ TABLE: dict[str, tuple[World, tuple[object, str], tuple[object, str], tuple[obje
         (True, "AutoPromotionCountdown"),
     ),
     "traffic is on its way": (
-        world(active(1), candidate(2), names_=2, sets=(pods(1), pods(2, 3, 2))),
+        world(active(1), candidate(2), names_=2),
         (True, "RolloutProgressing"),
         (False, "RolloutNotCompleted"),
         (False, "NotPaused"),
     ),
     "the analysis after promotion runs": (
-        world(legacy(1), active(2), record=post(AnalysisPhase.RUNNING)),
+        world(legacy(1), active(2), spec=JUDGED, record=post(AnalysisPhase.RUNNING)),
         (True, "NewReplicaSetAvailable"),
         (False, "AwaitingVerdict"),
         (False, "NotPaused"),
     ),
     "it had no answer": (
-        world(legacy(1), active(2), record=post(AnalysisPhase.INCONCLUSIVE)),
+        world(legacy(1), active(2), spec=JUDGED, record=post(AnalysisPhase.INCONCLUSIVE)),
         (True, "NewReplicaSetAvailable"),
         (False, "AwaitingVerdict"),
         (True, "InconclusiveAnalysis"),
     ),
     "it was good": (
-        world(legacy(1), active(2), record=post(AnalysisPhase.SUCCESSFUL)),
+        world(legacy(1), active(2), spec=JUDGED, record=post(AnalysisPhase.SUCCESSFUL)),
         (True, "NewReplicaSetAvailable"),
         (True, "RolloutCompleted"),
         (False, "NotPaused"),
@@ -154,12 +155,12 @@ TABLE: dict[str, tuple[World, tuple[object, str], tuple[object, str], tuple[obje
 @pytest.mark.parametrize("name", TABLE)
 def test_conditions_where(name: str) -> None:
     state, *expected = TABLE[name]
-    found = {one.type: (one.status, one.reason) for one in conditions_of(state)}
+    found = {one.type: (one.status, one.reason) for one in decided(state).conditions}
     assert [found[kind] for kind in ("Progressing", "Completed", "Paused")] == expected
 
 
 def test_sentences_name_the_version_and_what_is_waited_for() -> None:
-    said = {one.type: one.message for one in conditions_of(world(active(1), candidate(2)))}
+    said = {one.type: one.message for one in decided(world(active(1), candidate(2))).conditions}
     assert said["Completed"] == f"{V1} is live, and not the target"
     assert said["Paused"] == said["Progressing"] == "waiting for the promotion branch to be merged"
 
@@ -175,35 +176,30 @@ def test_pause_says_who_has_to_confirm(name: str) -> None:
     hook, said = UNCONFIRMED[name]
     runs = (HookRun("go", HookType.CONFIRM_ROLLOUT, digest(2), 2, NOW),)
     state = world(active(1), rising(2), spec=manual(hooks=(hook,)), record={"hooks": runs})
-    assert {one.type: one.message for one in conditions_of(state)}["Paused"] == said
+    assert {one.type: one.message for one in decided(state).conditions}["Paused"] == said
 
 
 def test_failure_of_a_replica_set_is_copied() -> None:
     state = world(active(1), rising(2), sets=(pods(1), pods(2, 3, 0, failure=QUOTA, name="web-2")))
-    found = next(one for one in conditions_of(state) if one.type == "ReplicaFailure")
+    found = next(one for one in decided(state).conditions if one.type == "ReplicaFailure")
     assert (found.status, found.reason) == (True, "FailedCreate")
     assert found.message == 'web-2: pods "web-1" is forbidden: exceeded quota'
 
 
 def test_failure_of_somebody_elses_replica_set_is_not_ours() -> None:
     state = world(active(1), sets=(pods(1), pods(2, failure=QUOTA, ours=False)))
-    assert not next(one for one in conditions_of(state) if one.type == "ReplicaFailure").status
-
-
-def test_the_page_about_the_status_names_every_condition() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "reference" / "status.md").read_text()
-    assert [one.type for one in conditions_of(world()) if f"`{one.type}`" not in page] == []
+    assert not next(one for one in decided(state).conditions if one.type == "ReplicaFailure").status
 
 
 def test_counts_tell_live_traffic_from_all_versions() -> None:
     sets = (pods(1, 3, 2, pods=3, ready=3), pods(2, 2, 1, pods=2, ready=1), pods(3, pods=9, ours=False))
-    counts = counts_of(world(active(1), rising(2), sets=sets))
+    counts = decided(world(active(1), rising(2), sets=sets)).counts
     assert counts == Counts(desired=3, current=5, updated=2, ready=3, available=2)
     assert counts.unavailable == 1
 
 
 def test_an_app_without_a_replica_set_has_no_pods() -> None:
-    assert counts_of(world(active(1), sets=())) == Counts(desired=3)
+    assert decided(world(active(1), sets=())).counts == Counts(desired=3)
 
 
 @pytest.mark.parametrize(("available", "unavailable"), [(0, 3), (3, 0), (5, 0)])

@@ -4,15 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.checks.ephemeral_metadata import metadata_for
+from gitops_bg.core.model.actions import CreateReplicaSet, SyncPodMetadata
 from gitops_bg.core.model.record import Switch, SwitchKind
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.version import NO_METADATA, PodMetadata
-from gitops_bg.core.plan.ephemeral_metadata import sync_pod_metadata
-from gitops_bg.core.plan.workloads import grow, manageable
 from tests.core.simulation import deployed, manual, template
-from tests.core.worlds import NOW, active, archived, candidate, digest, legacy, pods, rising, sentences, world
+from tests.core.worlds import NOW, active, archived, candidate, decided, digest, legacy, pods, rising, sentences, world
 
+OTHER = PodMetadata((("role", "other"),))
 ACTIVE, PREVIEW = PodMetadata((("role", "active"),)), PodMetadata((("role", "preview"),))
 SPEC = manual(active_metadata=ACTIVE, preview_metadata=PREVIEW)
 
@@ -20,12 +19,16 @@ ROLES = {
     "the live version": (world(active(1), spec=SPEC), 1, ACTIVE),
     "a candidate": (world(active(1), candidate(2), spec=SPEC), 2, PREVIEW),
     "one that comes up": (world(active(1), rising(2), spec=SPEC), 2, PREVIEW),
-    "one that primary.yaml names already": (world(active(1), candidate(2), spec=SPEC, names_=2), 2, PREVIEW),
+    "one that primary.yaml names already": (
+        world(active(1), candidate(2), spec=SPEC, names_=2, sets=(pods(1), pods(2, 3, 0))),
+        2,
+        PREVIEW,
+    ),
     "what is to serve first": (world(rising(1), spec=SPEC), 1, ACTIVE),
     "a superseded candidate": (world(active(1), candidate(2, retiring=True), candidate(3), spec=SPEC), 2, NO_METADATA),
     "the version that was left": (world(legacy(1), active(2), spec=SPEC), 1, NO_METADATA),
     "one that traffic goes back to, until it is there": (
-        world(legacy(1), active(2), spec=SPEC, names_=1),
+        world(legacy(1), active(2), spec=SPEC, names_=1, sets=(pods(1, 3, 0), pods(2))),
         1,
         NO_METADATA,
     ),
@@ -36,9 +39,10 @@ ROLES = {
 @pytest.mark.parametrize("name", ROLES)
 def test_metadata_goes_with_the_role(name):
     state, number, wanted = ROLES[name]
-    version = state.record.numbered(number)
-    assert version is not None
-    assert metadata_for(state, version) == wanted
+    others = tuple(replace(each, metadata=OTHER) for each in state.observed.replica_sets)
+    decision = decided(replace(state, observed=replace(state.observed, replica_sets=others)))
+    given = [each for each in decision.actions if isinstance(each, CreateReplicaSet) and each.number == number]
+    assert [each.metadata for each in given] == [wanted]
 
 
 def dressed(number: int, metadata: PodMetadata, **changes):
@@ -69,17 +73,20 @@ WRITTEN = {
         world(active(1), candidate(2), spec=SPEC, record={"switch": SWITCH}, names_=2),
         [],
     ),
-    "nothing while the app is suspended": (
-        replace(AFTER, spec=replace(SPEC, suspend=Suspension("incident"))),
-        [],
-    ),
+    "nothing while the app is suspended": (replace(AFTER, spec=replace(SPEC, suspend=Suspension("incident"))), []),
     "nothing for one that is somebody else's": (
         world(active(1), spec=SPEC, sets=(pods(1, ours=False, owner="Helm"),)),
         [],
     ),
     "one that is being scaled has to wait": (world(active(1), spec=SPEC, sets=(pods(1, 2),)), []),
-    "so has one that is being repaired": (world(active(1), spec=SPEC, sets=(pods(1, drifted=True),)), []),
-    "or whose minReadySeconds change": (world(active(1), spec=SPEC, sets=(pods(1, min_ready_seconds=9),)), []),
+    "one that is being repaired gets it with the repair": (
+        world(active(1), spec=SPEC, sets=(pods(1, drifted=True),)),
+        ["repair the blue ReplicaSet of v1 ({1}) at 3"],
+    ),
+    "so has one whose minReadySeconds change": (
+        world(active(1), spec=SPEC, sets=(pods(1, min_ready_seconds=9),)),
+        ["repair the blue ReplicaSet of v1 ({1}) at 3"],
+    ),
 }
 
 
@@ -88,26 +95,22 @@ def test_writes(name):
     state, expected = WRITTEN[name]
     shorts = {str(n): digest(n)[3:13] for n in (1, 2)}
     expected = [line.replace("{1}", shorts["1"]).replace("{2}", shorts["2"]) for line in expected]
-    assert [str(action) for action in sync_pod_metadata(state)] == expected
+    written = [each for each in decided(state).actions if isinstance(each, CreateReplicaSet | SyncPodMetadata)]
+    assert [str(action) for action in written] == expected
 
 
-def test_new_pods_are_born_with_it():
-    state = world(active(1), rising(2), spec=SPEC, sets=(dressed(1, ACTIVE),))
-    (created, *_) = grow(state, manageable(state))
-    assert created.metadata == PREVIEW
+BORN = {
+    "new pods": (world(active(1), rising(2), spec=SPEC, sets=(dressed(1, ACTIVE),)), PREVIEW),
+    "what serves, and comes back: Services may select by it": (world(active(1), spec=SPEC, sets=()), ACTIVE),
+    "what is repaired": (world(active(1), spec=SPEC, sets=(dressed(1, ACTIVE, drifted=True),)), ACTIVE),
+}
 
 
-def test_what_serves_comes_back_with_it():
-    """Services may select by it."""
-    state = world(active(1), spec=SPEC, sets=())
-    (created,) = grow(state, manageable(state))
-    assert created.metadata == ACTIVE
-
-
-def test_repair_gives_it_back():
-    state = world(active(1), spec=SPEC, sets=(dressed(1, ACTIVE, drifted=True),))
-    (repair,) = grow(state, manageable(state))
-    assert repair.metadata == ACTIVE
+@pytest.mark.parametrize("name", BORN)
+def test_it_is_given_from_birth_to(name):
+    state, metadata = BORN[name]
+    (created,) = (each for each in decided(state).actions if isinstance(each, CreateReplicaSet))
+    assert created.metadata == metadata
 
 
 def test_it_comes_after_traffic_and_size_and_before_git():

@@ -1,9 +1,11 @@
 """What is written to Git: the commit or the offer of `primary.yaml`, the promotion branch's end, the ledger."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from gitops_bg.core.model.actions import GitAction, PublishLedger
 from gitops_bg.core.model.desired import Missing, Problem
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.git.looks import Awaited
@@ -14,13 +16,25 @@ from gitops_bg.core.model.observed import GitView, PromotionBranch
 from gitops_bg.core.model.record import Cause, Event, Hold, LedgerEntry, Lift, Override
 from gitops_bg.core.model.spec import PreviewSwitch, PromoteVia, Suspension
 from gitops_bg.core.model.version import Snapshot
-from gitops_bg.core.plan.git import write_to_git
-from gitops_bg.core.transitions.git.offers import note_offer
-from gitops_bg.core.transitions.traffic.preview import choose_preview
+from gitops_bg.core.world import World
 from tests.core.simulation import automatic, deployed, manual, template
-from tests.core.worlds import HELD_MAIN, NOW, active, archived, candidate, digest, legacy, primary, rising, world
+from tests.core.worlds import (
+    HELD_MAIN,
+    NOW,
+    active,
+    archived,
+    candidate,
+    decided,
+    digest,
+    legacy,
+    pods,
+    primary,
+    rising,
+    world,
+)
 
 AUTO = automatic()
+NONE_UP = (pods(1), pods(2, 3, 0))
 BY_HAND = replace(manual(), promote_via=PromoteVia.COMMIT)
 SUSPENDED = replace(manual(), suspend=Suspension("incident"))
 PROBLEMS = {"problems": (Problem("target.yaml", "broken"),)}
@@ -29,6 +43,12 @@ NO_PRIMARY = {"primary": Missing.ABSENT}
 SAID_SO = Hold(digest(2), "5xx", NOW, Cause.ROLLED_BACK, Lift.SAID_SO)
 HELD = {"holds": (Hold(digest(2), "5xx", NOW),)}
 OPEN = PullRequest(7, state=PullState.OPEN, seen_at=Awaited())
+
+
+def written(state: World) -> list[Any]:
+    """What goes to Git beside the ledger."""
+    found = (each for each in decided(state).actions if isinstance(each, GitAction))
+    return [each for each in found if not isinstance(each, PublishLedger)]
 
 
 def git(offered: int = 0, base: int = 1, asks_for: str = "", own_commits: int = 1, here=None, **more):
@@ -56,10 +76,7 @@ REFUSED = {"main_refused": "protected branch"}
 WRITTEN = {
     "the agent's own offer on commits that main does not have: it is made anew": (
         world(
-            active(1),
-            candidate(2),
-            observed=git(2, asks_for="promoted", own_commits=3),
-            record={"offered": digest(2)},
+            active(1), candidate(2), observed=git(2, asks_for="promoted", own_commits=3), record={"offered": digest(2)}
         ),
         [offer(2, "web 2")],
     ),
@@ -87,7 +104,14 @@ WRITTEN = {
         [],
     ),
     "automatic, behind a version that primary.yaml names and that failed: the commit": (
-        world(active(1), rising(2, failure="ProgressDeadlineExceeded"), candidate(3), spec=AUTO, wants=3, names_=2),
+        world(
+            active(1),
+            rising(2, failure="ProgressDeadlineExceeded"),
+            candidate(3),
+            spec=AUTO,
+            names_=2,
+            sets=(pods(1), pods(2, 3, 0), pods(3)),
+        ),
         [commit(3, "web 3")],
     ),
     "pull request, behind a version that primary.yaml names: the offer": (
@@ -96,7 +120,7 @@ WRITTEN = {
     ),
     "pull request: the offer": (world(active(1), candidate(2)), [offer(2, "web 2")]),
     "commit by hand: nothing": (world(active(1), candidate(2), spec=BY_HAND), []),
-    "a candidate that comes up: nothing": (world(active(1), rising(2), spec=AUTO), []),
+    "a candidate that comes up: nothing": (world(active(1), rising(2), spec=AUTO, sets=NONE_UP), []),
     "a candidate whose commit says nothing": (
         world(active(1), candidate(2, source=replace(candidate(2).source, subject=""))),
         [offer(2, "promotion")],
@@ -197,11 +221,17 @@ WRITTEN = {
         [offer(2, "web 2")],
     ),
     "another cluster's offer, superseded: the branch goes": (
-        world(active(1), candidate(2, retiring=True), rising(3), observed=theirs(2)),
+        world(active(1), candidate(2, retiring=True), rising(3), sets=(pods(1), pods(3, 3, 0)), observed=theirs(2)),
         [UNWANTED],
     ),
     "another cluster's offer, superseded, with an open pull request: the branch stays": (
-        world(active(1), candidate(2, retiring=True), rising(3), observed=theirs(2, pull=OPEN)),
+        world(
+            active(1),
+            candidate(2, retiring=True),
+            rising(3),
+            sets=(pods(1), pods(3, 3, 0)),
+            observed=theirs(2, pull=OPEN),
+        ),
         [],
     ),
     "a rollback on its way while another cluster offers a candidate: that branch stays": (
@@ -255,7 +285,7 @@ WRITTEN = {
     ),
     # The first deployment.
     "the first version: the commit": (world(candidate(1)), [commit(1, "first deployment")]),
-    "the first version, not up yet: nothing": (world(rising(1)), []),
+    "the first version, not up yet: nothing": (world(rising(1), sets=(pods(1, 3, 0),)), []),
     "the first version, where main refuses: the offer": (
         world(candidate(1), observed=git(**REFUSED)),
         [offer(1, "first deployment")],
@@ -265,39 +295,37 @@ WRITTEN = {
         [],
     ),
     "the first version, suspended: nothing": (world(candidate(1), spec=SUSPENDED), []),
-    "a primary.yaml that somebody removed is not written again": (
-        world(active(1), desired=NO_PRIMARY),
-        [],
-    ),
+    "a primary.yaml that somebody removed is not written again": (world(active(1), desired=NO_PRIMARY), []),
 }
 
 
 @pytest.mark.parametrize("name", WRITTEN)
 def test_written_to_git(name):
     state, said = WRITTEN[name]
-    assert [str(action) for action in write_to_git(state)] == said
+    assert [str(action) for action in written(state)] == said
 
 
 def test_an_offer_stands_where_main_writes_its_digest_with_another_prefix():
     theirs = replace(primary(1), snapshot=Snapshot("v9:00", template("1").text))
     branch = {"git": GitView(promotion=PromotionBranch(digest(2), "v9:00"))}
     state = world(active(1), candidate(2), desired={"primary": theirs}, observed=branch)
-    assert write_to_git(state) == ()
+    assert written(state) == []
 
 
 def test_the_ledger_is_written_with_its_epoch_and_before_the_promotion():
     entries = (LedgerEntry(4, NOW, Event.HELD),)
-    first, second = write_to_git(world(active(1), candidate(2), record={"ledger": entries}))
-    assert (first.epoch, first.entries) == ("5eed", entries)
+    actions = decided(world(active(1), candidate(2), record={"ledger": entries, "sequence": 4})).actions
+    first, second = (each for each in actions if isinstance(each, GitAction))
+    assert (first.epoch, first.entries[0]) == ("5eed", entries[0])
     assert second.version.number == 2
 
 
 def test_a_commit_says_where_traffic_comes_from():
-    (promotion,) = write_to_git(world(active(1), candidate(2), spec=AUTO))
+    (promotion,) = written(world(active(1), candidate(2), spec=AUTO))
     assert (promotion.event, promotion.from_digest, promotion.from_number) == (Event.PROMOTED, digest(1), 1)
-    (back,) = write_to_git(world(active(1), legacy(2), names_=2, record=BACK))
+    (back,) = written(world(active(1), legacy(2), names_=2, record=BACK))
     assert (back.event, back.from_digest, back.from_number, back.by) == (Event.ROLLED_BACK, digest(2), 2, "ada")
-    (first,) = write_to_git(world(candidate(1)))
+    (first,) = written(world(candidate(1)))
     assert (first.event, first.from_digest, first.from_number) == (Event.DEPLOYED, "", None)
 
 
@@ -308,7 +336,7 @@ def test_a_commit_and_an_offer_say_by_which_image_tags_people_tell_the_versions_
         "a way back": world(active(1), legacy(2), names_=2, record=BACK),
         "the first": world(candidate(1)),
     }
-    found = {name: write_to_git(state)[0] for name, state in said.items()}
+    found = {name: written(state)[0] for name, state in said.items()}
     assert {name: (each.from_tag, each.to_tag) for name, each in found.items()} == {
         "a promotion": ("1", "2"),
         "an offer": ("1", "2"),
@@ -337,7 +365,7 @@ OFFERED = {
 def test_the_agent_remembers(name):
     state, remembered = OFFERED[name]
     state = state.with_part(replace(state.record.git, offered="before"))
-    assert note_offer(state).record.git.offered == remembered
+    assert decided(state).record.git.offered == remembered
 
 
 def test_the_offer_of_an_old_version_that_the_agent_made_itself_is_in_nobodys_way():
@@ -362,22 +390,27 @@ def at_once(**changes):
 SHOWN = {
     "live traffic's version while nothing is on its way": (world(active(1)), 1),
     "a candidate that is ready": (world(active(1), candidate(2)), 2),
-    "not a candidate that comes up": (world(active(1), rising(2)), 1),
-    "a candidate that comes up, in Argo's order": (world(active(1), rising(2), spec=at_once()), 2),
+    "not a candidate that comes up": (world(active(1), rising(2), sets=NONE_UP), 1),
+    "a candidate that comes up, in Argo's order": (world(active(1), rising(2), spec=at_once(), sets=NONE_UP), 2),
     "the newest ready one while a newer comes up": (
-        world(active(1), candidate(2, retiring=True), rising(3), record={"preview": digest(2)}),
+        world(
+            active(1),
+            candidate(2, retiring=True),
+            rising(3),
+            record={"preview": digest(2)},
+            sets=(pods(1), pods(2), pods(3, 3, 0)),
+        ),
         2,
     ),
     "not what is archived while a newer comes up": (
-        world(active(1), archived(2), rising(3), record={"preview": digest(2)}),
+        world(
+            active(1), archived(2), rising(3), record={"preview": digest(2)}, sets=(pods(1), pods(2, 0), pods(3, 3, 0))
+        ),
         1,
     ),
     "what primary.yaml names": (world(active(1), candidate(2), names_=2, wants=1), 2),
     "not what traffic returns to, before it has": (world(legacy(1), active(2), names_=1), 2),
-    "what a rollback left, for debugging": (
-        world(active(1), legacy(2), record={**HELD, "preview": digest(2)}),
-        2,
-    ),
+    "what a rollback left, for debugging": (world(active(1), legacy(2), record={**HELD, "preview": digest(2)}), 2),
     "not what a rollback left once it is archived": (
         world(active(1), archived(2), record={**HELD, "preview": digest(2)}),
         1,
@@ -386,16 +419,13 @@ SHOWN = {
         world(active(1), candidate(2, retiring=True), wants=1, record={"preview": digest(2)}),
         1,
     ),
-    "nothing before anything is ready": (world(rising(1)), 0),
+    "nothing before anything is ready": (world(rising(1), sets=(pods(1, 3, 0),)), 0),
     "nothing without a preview Service": (world(active(1), spec=manual(preview_service=None)), 0),
-    "suspended: what it showed": (
-        world(active(1), candidate(2), spec=SUSPENDED),
-        1,
-    ),
+    "suspended: what it showed": (world(active(1), candidate(2), spec=SUSPENDED), 1),
 }
 
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_preview_shows(name):
     state, number = SHOWN[name]
-    assert choose_preview(state).record.routing.preview == (digest(number) if number else "")
+    assert decided(state).record.routing.preview == (digest(number) if number else "")

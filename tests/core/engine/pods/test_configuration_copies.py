@@ -20,8 +20,6 @@ from gitops_bg.core.model.record import Switch, SwitchKind
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.version import AppKey, ConfigurationRef, Stage, Version
 from gitops_bg.core.names import LONGEST_NAME, configuration_name
-from gitops_bg.core.plan.configuration_copies import ensure_copies, prune_copies, repair_copies
-from gitops_bg.core.plan.workloads import manageable
 from gitops_bg.core.world import World
 from tests.core import worlds
 from tests.core.simulation import APP, Crash, automatic, deployed, manual, settings, template
@@ -79,83 +77,62 @@ def state(*versions: Version, copies=(), unlisted=(), **changes):
     return world(*versions, desired=wanted, sets=sets, observed=seen, **changes)
 
 
-def said(*actions: object) -> list[str]:
-    return [str(action) for action in actions]
+def make(ref: ConfigurationRef, number: int) -> str:
+    return f"make {named(ref)}, the copy of {ref.kind} settings for v{number}"
 
 
-PREPARED = {
+def repair(ref: ConfigurationRef, number: int) -> str:
+    return f"repair {named(ref)}, the copy of {ref.kind} settings for v{number}"
+
+
+MADE: dict[str, tuple[World, list[str]]] = {
     "nothing where it is there": (state(ACTIVE, COMING, copies=(copy(ONE), copy(TWO))), []),
-    "a new version's copy": (
-        state(ACTIVE, COMING, copies=(copy(ONE),)),
-        [f"make {named(TWO)}, the copy of ConfigMap settings for v2"],
-    ),
+    "a new version's copy": (state(ACTIVE, COMING, copies=(copy(ONE),)), [make(TWO, 2)]),
     "a new version's copy, of an app of one pod": (
         state(ACTIVE, COMING, copies=(copy(ONE),), desired={"target": replace(target(2, TWO), replicas=1)}),
-        [f"make {named(TWO)}, the copy of ConfigMap settings for v2"],
+        [make(TWO, 2)],
     ),
     "a ConfigMap and a Secret of one name": (
         state(ACTIVE, using(COMING, TWO, HIDDEN), copies=(copy(ONE),)),
-        [
-            f"make {named(TWO)}, the copy of ConfigMap settings for v2",
-            f"make {named(HIDDEN)}, the copy of Secret settings for v2",
-        ],
+        [make(TWO, 2), make(HIDDEN, 2)],
     ),
     "one that holds something else": (
         state(ACTIVE, COMING, copies=(copy(ONE), copy(TWO, digest="v1:else"))),
-        [f"repair {named(TWO)}, the copy of ConfigMap settings for v2"],
+        [repair(TWO, 2)],
     ),
-    "one that may be changed": (
-        state(ACTIVE, COMING, copies=(copy(ONE), copy(TWO, drifted=True))),
-        [f"repair {named(TWO)}, the copy of ConfigMap settings for v2"],
-    ),
+    "one that may be changed": (state(ACTIVE, COMING, copies=(copy(ONE), copy(TWO, drifted=True))), [repair(TWO, 2)]),
     "not while one of its name is going away": (
         state(ACTIVE, COMING, copies=(copy(ONE), copy(TWO, deleting=True, digest="v1:else"))),
         [],
     ),
-    "not what serves: that comes later": (state(ACTIVE, COMING, copies=(copy(TWO),)), []),
     "not for a version that gets no pods": (
-        state(ACTIVE, using(worlds.archived(2, activated_at=None), TWO), copies=(copy(ONE),)),
+        state(
+            ACTIVE,
+            using(worlds.archived(2, activated_at=None), TWO),
+            copies=(copy(ONE),),
+            desired={"target": target(1, ONE)},
+        ),
         [],
     ),
-    "not what Git does not have": (
-        state(ACTIVE, COMING, copies=(copy(ONE),), desired={"target": Missing.ABSENT}),
-        [],
-    ),
+    "not what Git does not have": (state(ACTIVE, COMING, copies=(copy(ONE),), desired={"target": Missing.ABSENT}), []),
     "not while suspended": (state(ACTIVE, COMING, copies=(copy(ONE),), spec=SUSPENDED), []),
     "where nothing may be listed, before its ReplicaSet": (
         state(ACTIVE, COMING, unlisted=("ConfigMap",), sets=(pods(1, ONE),)),
-        [f"make {named(TWO)}, the copy of ConfigMap settings for v2"],
+        [make(TWO, 2)],
+    ),
+    "where nothing may be listed, not while its former ReplicaSet goes": (
+        state(ACTIVE, COMING, unlisted=("ConfigMap",), sets=(pods(1, ONE), replace(pods(2, TWO), deleting=True))),
+        [],
     ),
     "where nothing may be listed, once": (state(ACTIVE, COMING, unlisted=("ConfigMap",)), []),
-}
-
-
-@pytest.mark.parametrize("name", PREPARED)
-def test_what_comes_before_new_pods(name):
-    before, actions = PREPARED[name]
-    assert said(*ensure_copies(before, manageable(before))) == actions
-
-
-MENDED = {
-    "nothing where all is there": (state(ACTIVE, COMING, copies=(copy(ONE), copy(TWO))), []),
-    "what serves": (
-        state(ACTIVE, COMING, copies=(copy(TWO),)),
-        [f"make {named(ONE)}, the copy of ConfigMap settings for v1"],
-    ),
-    "what somebody replaced": (
-        state(ACTIVE, copies=(copy(ONE, digest="v1:else"),)),
-        [f"repair {named(ONE)}, the copy of ConfigMap settings for v1"],
-    ),
+    "what serves": (state(ACTIVE, COMING, copies=(copy(TWO),)), [make(ONE, 1)]),
+    "what somebody replaced": (state(ACTIVE, copies=(copy(ONE, digest="v1:else"),)), [repair(ONE, 1)]),
     "what two versions share, once": (
         state(using(worlds.legacy(1), ONE), using(worlds.active(2), ONE)),
-        [f"make {named(ONE)}, the copy of ConfigMap settings for v2"],
+        [make(ONE, 2)],
     ),
     "nothing where nothing may be listed": (state(ACTIVE, unlisted=("ConfigMap",)), []),
-    "what is of another kind than may not be listed": (
-        state(ACTIVE, unlisted=("Secret",)),
-        [f"make {named(ONE)}, the copy of ConfigMap settings for v1"],
-    ),
-    "not what is prepared": (state(ACTIVE, COMING, copies=(copy(ONE),)), []),
+    "what is of another kind than may not be listed": (state(ACTIVE, unlisted=("Secret",)), [make(ONE, 1)]),
     "not what Git has no more": (
         state(using(worlds.legacy(1), ONE), using(worlds.active(2), TWO), copies=(copy(TWO),)),
         [],
@@ -163,10 +140,10 @@ MENDED = {
 }
 
 
-@pytest.mark.parametrize("name", MENDED)
-def test_what_somebody_deleted_or_replaced_is_made_again(name):
-    before, actions = MENDED[name]
-    assert said(*repair_copies(before, ensure_copies(before, manageable(before)))) == actions
+@pytest.mark.parametrize("name", MADE)
+def test_copies_are_made_before_pods_that_use_them_and_again_where_somebody_deleted_or_replaced_them(name):
+    before, actions = MADE[name]
+    assert [str(each) for each in decided(before).actions if isinstance(each, ApplyConfiguration)] == actions
 
 
 CLEARED = {
@@ -201,7 +178,8 @@ CLEARED = {
 @pytest.mark.parametrize("name", CLEARED)
 def test_what_nothing_uses_any_more_is_deleted(name):
     before, refs = CLEARED[name]
-    assert prune_copies(before) == tuple(DeleteConfiguration(ref.kind, named(ref)) for ref in refs)
+    deleted = [each for each in decided(before).actions if isinstance(each, DeleteConfiguration)]
+    assert deleted == [DeleteConfiguration(ref.kind, named(ref)) for ref in refs]
 
 
 def test_copies_come_before_the_pods_of_a_new_version():

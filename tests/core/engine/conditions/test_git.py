@@ -1,4 +1,4 @@
-"""What an app says of main's signatures: nothing without keys, else which commit is not verified, and what is to do."""
+"""What an app says of main's signatures and of the pull request of its promotion branch."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.checks.git.unverified import away, held_since
+from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.git.verification import Doubt, SourceVerification, UnverifiedCommit
 from gitops_bg.core.model.observed import GitView
-from gitops_bg.core.status.alike.source_verified import source_verified
-from gitops_bg.core.status.conditions import conditions_of
-from tests.core.worlds import HELD_MAIN, active, world
+from tests.core.worlds import active, candidate, decided, world
+
+
+def said(kind: str, git: GitView) -> list[tuple[bool | None, str, str]]:
+    """What the conditions of this kind say of an app with a candidate."""
+    found = decided(world(active(1), candidate(2), observed={"git": git})).conditions
+    return [(each.status, each.reason, each.message) for each in found if each.type == kind]
+
 
 HELD = UnverifiedCommit("1a2b3c4d5e" + 30 * "0", "Ada", Doubt.NOT_SIGNED, last="9f8e7d6c5b" + 30 * "0")
 TROUBLE = "--verify-signers: /keys/signers: no such file; the keys that were read last still count"
@@ -113,47 +118,53 @@ SAID = {
         (False, "NotSigned", f"{NOT_SIGNED}; {TROUBLE}"),
     ),
     "the keys are broken": (SourceVerification(keys_trouble=TROUBLE), (True, "KeysUnreadable", TROUBLE)),
-    "all is well": (
-        SourceVerification(),
-        (True, "Verified", "each commit that main got is signed by a listed key"),
-    ),
+    "all is well": (SourceVerification(), (True, "Verified", "each commit that main got is signed by a listed key")),
 }
 
 
 @pytest.mark.parametrize("name", SAID)
-def test_what_the_condition_says(name: str) -> None:
-    verification, said = SAID[name]
-    (found,) = source_verified(verification)
-    assert (found.type, found.status, found.reason, found.message) == ("SourceVerified", *said)
+def test_source_verified_says(name: str) -> None:
+    verification, expected = SAID[name]
+    git = GitView(verification=verification)
+    assert said("SourceVerified", git) == [expected]
+    assert [status for status, _, _ in said("GitReachable", git)] == [True], "the remote answers"
 
 
 def test_every_doubt_has_words() -> None:
-    said = {verification.held.doubt for verification, _ in SAID.values() if verification.held}
-    assert said == set(Doubt)
+    assert {verification.held.doubt for verification, _ in SAID.values() if verification.held} == set(Doubt)
 
 
-def test_without_keys_there_is_no_such_condition() -> None:
-    assert source_verified(None) == ()
-    assert "SourceVerified" not in [one.type for one in conditions_of(world(active(1)))]
+URL = "https://forge.example/shop/pulls/7"
+PULL_REQUESTS = {
+    "no forge is known": (GitView(), None),
+    "it is open": (GitView(pull=PullRequest(7, URL)), (True, "Open", f"#7 {URL} is open")),
+    "people marked it as a draft": (
+        GitView(pull=PullRequest(7, URL, draft=True)),
+        (True, "Open", f"#7 {URL} is open, marked as a draft by people"),
+    ),
+    "it has no address": (GitView(pull=PullRequest(7)), (True, "Open", "#7 is open")),
+    "it was merged": (GitView(pull=PullRequest(7, URL, PullState.MERGED)), None),
+    "somebody closed it": (
+        GitView(pull=PullRequest(7, URL, PullState.CLOSED, closed_by="ada")),
+        (False, "Closed", f"#7 {URL} was closed by ada"),
+    ),
+    "nobody says who closed it": (
+        GitView(pull=PullRequest(7, URL, PullState.CLOSED)),
+        (False, "Closed", f"#7 {URL} was closed"),
+    ),
+    "others are before it": (GitView(pull_queued="place 2"), (False, "Queued", "place 2")),
+    "the forge cannot be asked": (
+        GitView(pull=PullRequest(7, URL), pull_queued="place 2", pull_trouble="refused"),
+        (None, "Trouble", "refused"),
+    ),
+}
 
 
-@pytest.mark.parametrize(
-    ("git", "held", "gone"),
-    [
-        (GitView(), "", ""),
-        (GitView(verification=SourceVerification()), "", ""),
-        (GitView(unreachable="refused"), "", "refused"),
-        (GitView(unreachable="refused", verification=HELD_MAIN), "1a2b3c4d5e", "refused"),
-        (GitView(verification=HELD_MAIN), "1a2b3c4d5e", "1a2b3c4d5e"),
-    ],
-)
-def test_whether_git_can_change_anything(git: GitView, held: str, gone: str) -> None:
-    assert (held in held_since(git), bool(held_since(git))) == (True, bool(held))
-    assert (gone in away(git), bool(away(git))) == (True, bool(gone))
+@pytest.mark.parametrize("name", PULL_REQUESTS)
+def test_pull_request_says(name: str) -> None:
+    git, expected = PULL_REQUESTS[name]
+    assert said("PullRequest", git) == ([expected] if expected else [])
 
 
-def test_a_main_that_is_not_verified_is_no_trouble_with_the_remote() -> None:
-    found = {
-        one.type: one for one in conditions_of(world(active(1), observed={"git": GitView(verification=HELD_MAIN)}))
-    }
-    assert (found["GitReachable"].status, found["SourceVerified"].status) == (True, False)
+def test_an_agent_without_keys_and_without_a_forge_says_nothing_of_either() -> None:
+    assert said("SourceVerified", GitView()) == said("PullRequest", GitView()) == []
