@@ -123,8 +123,7 @@ class Tidying:
 
     def _loose(self) -> Iterator[tuple[str, Path]]:
         """The loose objects by id."""
-        for number in range(256):
-            folder = self._objects / f"{number:02x}"
+        for folder in self._objects.glob("[0-9a-f][0-9a-f]"):
             try:
                 names = [file.name for file in folder.iterdir()]
             except OSError:
