@@ -4,6 +4,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from gitops_bg.core.model.record import Record
+from gitops_bg.spec.codec import to_json
 
 OWN = "record"
 IN_TWO_PARTS = {"hooks": ("hook_state", "runs"), "analysis": ("analyses", "runs"), "past_runs": ("analyses", "past")}
@@ -33,3 +34,8 @@ def record_of(**values: Any) -> Record:
         changed = replace(part, **{name: value})
         record = changed if isinstance(changed, Record) else record.with_part(changed)
     return record
+
+
+def stored(record: Record) -> dict[str, Any]:
+    """A record as it is stored in the cluster."""
+    return to_json(record)

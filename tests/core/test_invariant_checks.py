@@ -47,6 +47,14 @@ class TestTheCheckItself:
         with pytest.raises(InvariantBroken, match="I2"):
             check(_world(sim), (act.DeleteReplicaSet("web", digest, "bug"),))
 
+    def test_i2_scaling_down_what_traffic_is_about_to_move_to(self):
+        sim = self.candidate()
+        sim.set_primary("2")
+        decision, digest = sim.step(writes=None), template("2").digest
+        assert any(isinstance(action, act.SwitchTraffic) for action in decision.actions)
+        with pytest.raises(InvariantBroken, match="I2"):
+            check(_world(sim), (*decision.actions, act.ScaleReplicaSet(digest, 2, 3, 1, "bug")))
+
     def test_i2_deleting_a_copy_that_is_used(self):
         sim = deployed(manual(), "1+a")
         with pytest.raises(InvariantBroken, match=r"I2: delete ConfigMap settings-\w+: .*, which a ReplicaSet uses"):

@@ -100,7 +100,6 @@ MISTAKES = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake_fails_the_build(name: str, tmp_path: Path) -> None:
     file, text, said = MISTAKES[name]

@@ -1,1 +1,1 @@
-"""Tests of `gitops_bg.core.transitions`."""
+"""Units of the steps: functions with an input and an output of their own."""

@@ -1,0 +1,270 @@
+"""The book of rollouts: when each began and ended, how, and how long it waited for people (argo-rollouts.md §4)."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult
+from gitops_bg.core.model.hooks import Hook, HookType
+from gitops_bg.core.model.observed import OperatorCommand
+from gitops_bg.core.model.record import Rollout, RolloutOutcome
+from gitops_bg.core.model.spec import AppSpec
+from tests.core.simulation import Simulation, automatic, deployed, manual
+from tests.core.stories import ask, merge, push, resume, retry, revert, suspend, wait
+from tests.core.worlds import EARLIER, NOW, active, candidate, decided, digest, legacy, world
+
+
+def pushed(spec: AppSpec, tag: str = "2", *, bad: bool = False) -> Simulation:
+    """Version 1 is live; the next one was pushed an hour later, and came up unless it is bad."""
+    world = deployed(spec)
+    world.later(hours=1)
+    world.push(tag)
+    if bad:
+        world.bad_tags.add(tag)
+    world.settle()
+    return world
+
+
+def nothing(world: Simulation) -> None:
+    pass
+
+
+def promote(world: Simulation) -> None:
+    world.merge()
+
+
+def promote_and_revert(world: Simulation) -> None:
+    merge(world)
+    world.revert_promotion()
+
+
+def abort(world: Simulation) -> None:
+    world.ask(OperatorCommand.ABORT)
+
+
+def take_promotion_back_under_way(world: Simulation) -> None:
+    world.pods_fail("2")
+    world.merge()
+    world.step()
+    world.revert_promotion()
+
+
+def push_another(world: Simulation) -> None:
+    world.push("3")
+
+
+def set_target_back(world: Simulation) -> None:
+    world.push("1")
+
+
+def retry_aborted(world: Simulation) -> None:
+    abort(world)
+    world.settle()
+    world.retry()
+
+
+@pytest.mark.parametrize(
+    ("what_happens", "endings"),
+    [
+        (nothing, [RolloutOutcome.PROMOTED, None]),
+        (promote, [RolloutOutcome.PROMOTED, RolloutOutcome.PROMOTED]),
+        (promote_and_revert, [RolloutOutcome.PROMOTED, RolloutOutcome.ROLLED_BACK]),
+        (abort, [RolloutOutcome.PROMOTED, RolloutOutcome.ABORTED]),
+        (take_promotion_back_under_way, [RolloutOutcome.PROMOTED, RolloutOutcome.ABORTED]),
+        (push_another, [RolloutOutcome.PROMOTED, RolloutOutcome.SUPERSEDED, None]),
+        (set_target_back, [RolloutOutcome.PROMOTED, RolloutOutcome.CANCELLED]),
+        (retry_aborted, [RolloutOutcome.PROMOTED, RolloutOutcome.ABORTED, None]),
+    ],
+)
+def test_rollout_ends_as_it_does(
+    what_happens: Callable[[Simulation], None], endings: list[RolloutOutcome | None]
+) -> None:
+    world = pushed(manual())
+    what_happens(world)
+    world.settle()
+    book = world.record.rollouts
+    assert [one.outcome for one in book] == endings
+    assert [one.number for one in book] == list(range(1, len(endings) + 1))
+    assert [one.finished_at is not None for one in book] == [ending is not None for ending in endings]
+
+
+@pytest.mark.parametrize(
+    ("what_happens", "ending"), [(nothing, None), (promote, RolloutOutcome.PROMOTED), (abort, RolloutOutcome.ABORTED)]
+)
+def test_retry_of_what_was_rolled_back_ends_as_it_does_itself(
+    what_happens: Callable[[Simulation], None], ending: RolloutOutcome | None
+) -> None:
+    world = pushed(manual())
+    promote_and_revert(world)
+    world.settle()
+    world.later(minutes=1)
+    retry(world)
+    what_happens(world)
+    world.settle()
+    assert [one.outcome for one in world.record.rollouts] == [
+        RolloutOutcome.PROMOTED,
+        RolloutOutcome.ROLLED_BACK,
+        ending,
+    ]
+
+
+def test_retry_of_what_is_on_its_way_supersedes_the_rollout() -> None:
+    world = pushed(manual())
+    retry(world)
+    assert [one.outcome for one in world.record.rollouts] == [RolloutOutcome.PROMOTED, RolloutOutcome.SUPERSEDED, None]
+
+
+def test_rollout_knows_when_it_began_and_when_it_ended() -> None:
+    world = pushed(manual())
+    began = world.now
+    world.later(minutes=10)
+    merge(world)
+    (*_, last) = world.record.rollouts
+    assert (last.started_at, last.finished_at) == (began, began + timedelta(minutes=10))
+    assert (last.version, last.digest) == (2, world.record.routing.traffic)
+
+
+def test_time_of_waiting_for_people_is_added_up() -> None:
+    """For a merge, and for the end of a suspension; not for pods."""
+    world = pushed(manual(), bad=True)
+    wait(world, minutes=5)
+    assert world.record.rollouts[-1].waiting_since is None
+    world.bad_tags.clear()
+    world.settle()
+    world.later(minutes=1)
+    suspend(world)
+    world.later(minutes=2)
+    resume(world)
+    world.later(minutes=4)
+    merge(world)
+    last = world.record.rollouts[-1]
+    assert (last.outcome, last.waiting_since, last.waited_seconds) == (RolloutOutcome.PROMOTED, None, 7 * 60)
+
+
+@pytest.mark.parametrize(
+    ("phase", "ending"),
+    [
+        (AnalysisPhase.SUCCESSFUL, RolloutOutcome.PROMOTED),
+        (AnalysisPhase.FAILED, RolloutOutcome.ROLLED_BACK),
+        (AnalysisPhase.INCONCLUSIVE, None),
+    ],
+)
+def test_analysis_after_promotion_has_the_last_word(phase: AnalysisPhase, ending: RolloutOutcome | None) -> None:
+    plan = Plan((Metric("errors", "web"),))
+    world = pushed(manual(post_promotion_analysis=plan))
+    merge(world)
+    assert world.live == "2"
+    assert world.record.rollouts[-1].outcome is None
+    world.later(minutes=3)
+    world.measured = tuple(MeasurementResult(one.id, phase, world.now) for one in world.decide().measurements)
+    world.settle()
+    last = world.record.rollouts[-1]
+    assert (last.outcome, last.finished_at) == (ending, world.now if ending else None)
+
+
+def test_promotion_in_full_is_said_to_be_one() -> None:
+    """Asked for before the switch, or after it, while an analysis judges it; and not of the next rollout."""
+    world = pushed(automatic(auto_promotion_seconds=600))
+    ask(world, OperatorCommand.PROMOTE_FULL)
+    last = world.record.rollouts[-1]
+    assert (last.outcome, last.settled_at) == (RolloutOutcome.FAST_PROMOTED, world.now)
+    world.spec = replace(
+        world.spec, strategy=automatic(post_promotion_analysis=Plan((Metric("errors", "web"),))).strategy
+    )
+    push(world, "3")
+    assert (world.live, world.record.rollouts[-1].outcome) == ("3", None)
+    ask(world, OperatorCommand.PROMOTE_FULL)
+    assert world.record.rollouts[-1].outcome is RolloutOutcome.FAST_PROMOTED
+    revert(world)
+    assert world.record.rollouts[-1].outcome is RolloutOutcome.ROLLED_BACK
+
+
+def test_two_people_are_waited_for_at_once() -> None:
+    """At a manual gate, and to merge."""
+    world = pushed(manual(hooks=(Hook("go", HookType.CONFIRM_PROMOTION, manual=True),)))
+    assert {gate.kind for gate in world.decide().gates if not gate.open} == {"manual", "approval"}
+    assert world.record.rollouts[-1].waiting_since == world.now
+
+
+def test_countdown_is_no_waiting_for_people() -> None:
+    world = pushed(automatic(auto_promotion_seconds=60))
+    wait(world, seconds=61)
+    last = world.record.rollouts[-1]
+    assert (last.outcome, last.waited_seconds) == (RolloutOutcome.PROMOTED, 0)
+    assert last.finished_at == last.started_at + timedelta(seconds=61)
+
+
+def test_change_of_replicas_is_no_rollout() -> None:
+    world = deployed(manual())
+    before = world.record.rollouts
+    world.replicas = 5
+    wait(world, hours=1)
+    assert world.record.rollouts == before
+    assert len(before) == 1
+
+
+def test_book_keeps_the_last_five_rollouts() -> None:
+    world = deployed(automatic())
+    push(world, *"2345678")
+    assert [one.number for one in world.record.rollouts] == [4, 5, 6, 7, 8]
+
+
+def begun(number: int) -> Rollout:
+    return Rollout(number, number, digest(number), EARLIER)
+
+
+GIVEN_UP = {
+    "what serves, whatever its number": (
+        world(active(3), candidate(2, retiring=True), wants=3, record={"rollouts": (begun(2),)}),
+        RolloutOutcome.CANCELLED,
+    ),
+    "one that was there before": (
+        world(active(1), candidate(2), candidate(3, retiring=True), wants=2, record={"rollouts": (begun(3),)}),
+        RolloutOutcome.CANCELLED,
+    ),
+    "a newer one": (
+        world(active(1), candidate(2, retiring=True), candidate(3), wants=3, record={"rollouts": (begun(2),)}),
+        RolloutOutcome.SUPERSEDED,
+    ),
+    "one that the record does not know yet": (
+        world(active(1), candidate(2, retiring=True), wants=3, record={"rollouts": (begun(2),)}),
+        RolloutOutcome.SUPERSEDED,
+    ),
+}
+
+
+@pytest.mark.parametrize("wanted", GIVEN_UP)
+def test_candidate_that_was_given_up_while_the_target_names(wanted: str) -> None:
+    state, outcome = GIVEN_UP[wanted]
+    version = next(one for one in state.record.versions if one.retiring)
+    (ended,) = (one for one in decided(state).record.rollouts if one.version == version.number)
+    assert (ended.outcome, ended.finished_at) == (outcome, NOW)
+
+
+def test_what_serves_since_before_there_was_a_book_was_done_when_traffic_came() -> None:
+    (served,) = decided(world(active(1))).record.rollouts
+    assert (served.outcome, served.finished_at) == (RolloutOutcome.PROMOTED, active(1).activated_at)
+
+
+def test_what_serves_is_done_also_while_the_next_is_on_its_way() -> None:
+    coming = world(active(1), candidate(2), names_=2, record={"rollouts": (begun(1),)})
+    assert [one.outcome for one in decided(coming).record.rollouts] == [RolloutOutcome.PROMOTED, None]
+
+
+def test_how_it_ends_is_not_known_while_traffic_is_on_its_way_back() -> None:
+    leaving = world(legacy(1), active(2), names_=1, record={"rollouts": (begun(2),)})
+    assert [one.outcome for one in decided(leaving).record.rollouts] == [None]
+
+
+def test_what_was_judged_is_done_with_the_verdict() -> None:
+    run = AnalysisRun(AnalysisStage.POST, digest(1), 1, phase=AnalysisPhase.SUCCESSFUL)
+    (served,) = decided(world(active(1), record={"analysis": (run,)})).record.rollouts
+    assert served.finished_at == NOW
+
+
+def test_book_that_begins_has_what_is_wanted_and_nothing_of_the_past() -> None:
+    versions = (legacy(1, retiring=False), active(2), candidate(3, retiring=True), candidate(4))
+    assert [one.version for one in decided(world(*versions, wants=4)).record.rollouts] == [2, 4]
