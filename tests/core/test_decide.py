@@ -8,26 +8,10 @@ import pytest
 from gitops_bg.core import engine
 from gitops_bg.core.invariants import InvariantBroken
 from gitops_bg.core.model.actions import ApplyConfiguration, CreateReplicaSet, ScaleReplicaSet, SwitchTraffic
-from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Event, LedgerEntry, SwitchKind
-from gitops_bg.core.model.spec import Suspension
-from gitops_bg.core.transitions.versions.availability import note_availability
-from tests.core.simulation import automatic, deployed, manual, template
-from tests.core.worlds import (
-    NOW,
-    SECOND,
-    active,
-    archived,
-    candidate,
-    decided,
-    digest,
-    legacy,
-    pods,
-    rising,
-    service,
-    world,
-)
+from tests.core.simulation import automatic, deployed, template
+from tests.core.worlds import NOW, active, archived, candidate, decided, digest, legacy, pods, rising, service, world
 
 BUSY = world(
     archived(1),
@@ -150,65 +134,6 @@ def test_the_order_in_which_replica_sets_are_seen_does_not_matter():
     )
     turned = replace(state, observed=replace(state.observed, replica_sets=state.observed.replica_sets[::-1]))
     assert decided(state) == decided(turned)
-
-
-# --- candidates that come up ---
-
-UNREADY = (pods(1), pods(2, 3, 2))
-COMING = {
-    "it waits from now on": (world(active(1), rising(2, waiting_since=None), sets=UNREADY), ("", None, NOW)),
-    "it goes on waiting": (
-        world(active(1), rising(2, waiting_since=NOW - SECOND), sets=UNREADY),
-        ("", None, NOW - SECOND),
-    ),
-    "it is late": (
-        world(active(1), rising(2, waiting_since=NOW - 600 * SECOND), sets=UNREADY),
-        ("ProgressDeadlineExceeded", None, NOW - 600 * SECOND),
-    ),
-    "it is up": (world(active(1), rising(2)), ("", NOW, None)),
-    "it is up after all": (world(active(1), rising(2, failure="late")), ("", NOW, None)),
-    "it stays up": (world(active(1), candidate(2, available_since=NOW - SECOND)), ("", NOW - SECOND, None)),
-    "it goes down again": (world(active(1), candidate(2), sets=UNREADY), ("", None, NOW)),
-}
-
-
-@pytest.mark.parametrize("name", COMING)
-def test_candidate(name):
-    state, expected = COMING[name]
-    noted = note_availability(state).record.numbered(2)
-    assert (noted.failure, noted.available_since, noted.waiting_since) == expected
-
-
-ENDED = {"suspended": True}
-ASLEEP = replace(manual(), suspend=Suspension("incident"))
-LONG_SINCE = NOW - 900 * SECOND
-LATE = {
-    "a suspension that has just ended: the deadline begins anew": ({"record": ENDED}, ("", LONG_SINCE)),
-    "a suspension: nobody fails": (
-        {"record": ENDED, "spec": ASLEEP},
-        ("", LONG_SINCE),
-    ),
-    "no suspension": ({}, ("ProgressDeadlineExceeded", LONG_SINCE)),
-}
-
-
-@pytest.mark.parametrize("name", LATE)
-def test_candidate_that_is_late_after(name):
-    more, expected = LATE[name]
-    noted = note_availability(world(active(1), rising(2, waiting_since=LONG_SINCE), sets=UNREADY, **more))
-    assert (noted.record.numbered(2).failure, noted.record.numbered(2).waiting_since) == expected
-
-
-def test_a_candidate_that_awaits_confirmation_has_no_progress_deadline_and_is_not_up():
-    asked = manual(hooks=(Hook("ask", HookType.CONFIRM_ROLLOUT),))
-    noted = note_availability(world(active(1), candidate(2), spec=asked, sets=UNREADY)).record.numbered(2)
-    assert (noted.available_since, noted.waiting_since) == (None, None)
-
-
-def test_a_candidate_that_is_gone_is_not_watched():
-    gone = candidate(2, retiring=True)
-    state = world(active(1), gone, wants=1, sets=UNREADY)
-    assert note_availability(state).record.numbered(2) == gone
 
 
 def test_a_hundred_quiet_passes_write_nothing():

@@ -70,6 +70,8 @@ class TestTheCheckItself:
         switch = _switch(_world(sim), template("2").digest)
         with pytest.raises(InvariantBroken, match="I4"):
             check(_world(sim), (switch, switch))
+        with pytest.raises(InvariantBroken, match="I4"):
+            check(_world(sim), (switch, replace(switch, name="web-grpc", digest=template("1").digest)))
 
     def test_i7_switch_the_record_has_not_decided(self):
         sim = self.candidate()

@@ -1,23 +1,26 @@
 """A Service that cannot move (taken, missing, refused) holds up no way back of the others (DESIGN §1.3, I6)."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from gitops_bg.core.model.actions import ApplyService, MarkService, RepairSelector, SwitchTraffic
+from gitops_bg.core.model.actions import Action, ApplyService, MarkService, RepairSelector, SwitchTraffic
 from gitops_bg.core.model.record import Event, FormerService, Switch, SwitchKind
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.version import ServicePorts
-from gitops_bg.core.plan.services import keep_active, switch_traffic
-from gitops_bg.core.status.services import services_in_git
-from gitops_bg.core.transitions.traffic.former_services import note_former_services
-from gitops_bg.core.transitions.traffic.switching import settle_switch
+from gitops_bg.core.world import World
 from tests.core.simulation import Crash, Simulation, deployed, manual, template
 from tests.core.worlds import NOW, SECOND, active, candidate, decided, digest, legacy, service, world
 
 SPEC = manual(more_active_services=("admin",))
 BACK = Switch(digest(2), digest(1), SwitchKind.ROLLBACK, NOW)
 THEIRS = service("admin", 0, ours=False, owner="it is Helm's")
+
+
+def done(state: World, kind: type[Action]) -> list[Any]:
+    """The actions of one kind."""
+    return [each for each in decided(state).actions if isinstance(each, kind)]
 
 
 def rolling_back(web=None, admin=None, *, switch: Switch = BACK, **more):
@@ -42,7 +45,7 @@ MOVED = {
 @pytest.mark.parametrize("name", MOVED)
 def test_each_service_of_ours_goes_back_by_itself(name):
     state, expected = MOVED[name]
-    assert [action.name for action in switch_traffic(state)] == expected
+    assert [each.name for each in done(state, SwitchTraffic)] == expected
 
 
 SETTLED = {
@@ -61,14 +64,13 @@ SETTLED = {
 @pytest.mark.parametrize("name", SETTLED)
 def test_rollback_is_true_once_no_service_leads_to_what_was_left(name):
     state, expected = SETTLED[name]
-    record = settle_switch(state).record
+    record = decided(state).record
     assert (record.routing.traffic == digest(1), record.routing.switch is None) == (expected, expected)
     assert [entry.event for entry in record.ledger].count(Event.ROLLED_BACK) == expected
 
 
 def test_service_that_was_missing_follows_the_rollback():
-    (made,) = keep_active(settle_switch(rolling_back(V1)))
-    assert isinstance(made, ApplyService)
+    (made,) = done(rolling_back(V1), ApplyService)
     assert (made.name, made.digest) == ("admin", digest(1))
 
 
@@ -165,7 +167,7 @@ LED_BACK = {
 @pytest.mark.parametrize("name", LED_BACK)
 def test_service_with_the_mark_is_led_back_at_once(name):
     state, expected = LED_BACK[name]
-    assert [(action.name, type(action)) for action in keep_active(state)] == [(one, RepairSelector) for one in expected]
+    assert [each.name for each in done(state, RepairSelector)] == expected
 
 
 @pytest.mark.parametrize("refused", ["web", "admin"])
@@ -215,8 +217,8 @@ def test_repair_of_a_selector_brings_only_the_ports_that_it_needs(name):
     """The API server may refuse those of Git: the selector must not wait for them."""
     ports, expected = CARRIED[name]
     git = {"ports": (ServicePorts("web", '[{"port":81}]'),)}
-    (led, *_) = keep_active(world(active(1), desired=git, observed={"active_service": service("web", 0, ports=ports)}))
-    assert isinstance(led, RepairSelector)
+    state = world(active(1), desired=git, observed={"active_service": service("web", 0, ports=ports)})
+    (led,) = done(state, RepairSelector)
     assert led.ports == expected
 
 
@@ -250,7 +252,7 @@ SUCCEEDED = {
 @pytest.mark.parametrize("name", SUCCEEDED)
 def test_former_service_is_followed_for_a_delay_from_when_its_successor_carries_traffic(name):
     state, expected = SUCCEEDED[name]
-    assert note_former_services(state).record.routing.former_services == (expected,)
+    assert decided(state).record.routing.former_services == (expected,)
 
 
 @pytest.mark.parametrize("shop", [None, replace(SHOP, ours=False, digest="", owner="theirs")])
@@ -263,5 +265,6 @@ def test_service_with_all_the_traffic_goes_back_though_its_successor_is_not_ther
 
 
 def test_former_service_of_the_manifest_in_git_says_so():
-    said = services_in_git(renamed(SHOP, ENDLESS))
+    manifest = {"desired": {"ports": (ServicePorts("web", ""),)}}
+    (said,) = (one for one in decided(renamed(SHOP, ENDLESS, **manifest)).conditions if one.type == "ServicesInGit")
     assert said.message.endswith("it moves with live traffic as long as its manifest is in Git")

@@ -10,11 +10,9 @@ from gitops_bg.core.model.git.looks import STAMPS, Awaited, Looks, Stamp
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Cause, Hold, Lift, Override
 from gitops_bg.core.model.spec import Retry
-from gitops_bg.core.transitions.git.decisions import follow_primary
-from gitops_bg.core.transitions.git.looks import note_look
 from tests.core.simulation import Simulation, automatic, deployed, manual, template
 from tests.core.test_invariants import analysed, crash
-from tests.core.worlds import NOW, active, candidate, digest, legacy, primary, world
+from tests.core.worlds import NOW, active, candidate, decided, digest, legacy, primary, world
 
 WAITS = Awaited("agent", 3)
 LOOKS = {
@@ -32,7 +30,7 @@ def test_look(name: str) -> None:
     hold = Hold(digest(2), "5xx", NOW, Cause.ABORTED, awaits=WAITS)
     pending = Override(digest(2), digest(1), "5xx", "ada", NOW, awaits=WAITS)
     state = world(active(1), legacy(2), names_=2, desired={"looks": looks}, record={"holds": (hold,)})
-    record = note_look(state.with_part(replace(state.record.routing, override=pending))).record
+    record = decided(state.with_part(replace(state.record.routing, override=pending))).record
     assert record.held(digest(2)).awaits == record.routing.override.awaits == awaits
     assert record.routing.override.baseline == ("" if awaits else digest(2))
 
@@ -110,10 +108,10 @@ def test_a_merge_after_the_first_look_ends_the_emergency() -> None:
 def test_who_takes_back_the_commit_of_an_emergency_answers_to_it_before_traffic_has_arrived() -> None:
     pending = Override(digest(2), digest(1), "5xx", "ada", NOW, baseline=digest(2))
     committed = world(legacy(1), active(2), names_=1, record={"override": pending})
-    record = follow_primary(committed).record
+    record = decided(committed).record
     assert record.routing.override.baseline == digest(1)
     taken_back = replace(committed, desired=replace(committed.desired, primary=primary(2)), record=record)
-    assert follow_primary(taken_back).record.routing.override is None
+    assert decided(taken_back).record.routing.override is None
 
 
 def test_an_abort_counts_for_what_was_taken_back_in_the_same_look_as_it_was_retried() -> None:
@@ -278,6 +276,6 @@ def test_a_promotion_that_was_merged_before_its_version_was(name: str) -> None:
     cause, back = MERGED_BEFORE[name]
     hold = Hold(digest(2), "5xx", NOW, cause, awaits=WAITS)
     state = world(active(1), candidate(2), names_=2, desired={"looks": Looks("agent", 4, 4)}, record={"holds": (hold,)})
-    override = note_look(state).record.routing.override
+    override = decided(state).record.routing.override
     assert (override.to_digest if override else None) == back
     assert override is None or override.reason == "5xx; primary.yaml had named it before"

@@ -4,27 +4,35 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.checks.situations import phase_of
-from gitops_bg.core.checks.versions import is_live
-from gitops_bg.core.invariants import InvariantBroken, check
-from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.actions import ApplyService, PointPreview, RepairSelector, SwitchTraffic
+from gitops_bg.core.model.decision import Condition, Phase
 from gitops_bg.core.model.observed import OperatorCommand
-from gitops_bg.core.model.record import FormerService, Switch, SwitchKind
+from gitops_bg.core.model.record import Event, FormerService, Switch, SwitchKind
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.version import ServicePorts
-from gitops_bg.core.plan.services import keep_active, keep_preview, switch_traffic
-from gitops_bg.core.status.services import services_in_git
-from gitops_bg.core.status.timers import wake_at
-from gitops_bg.core.transitions.traffic.draining import note_endpoints_synced
-from gitops_bg.core.transitions.traffic.former_services import note_former_services
-from gitops_bg.core.transitions.traffic.switching import decide_switch, settle_switch
+from gitops_bg.core.world import World
 from tests.core.simulation import Crash, Simulation, deployed, manual, template
-from tests.core.worlds import NOW, SECOND, active, candidate, digest, legacy, pods, sentences, service, world
+from tests.core.worlds import NOW, SECOND, active, candidate, decided, digest, legacy, pods, sentences, service, world
 
 SPEC = manual(more_active_services=("web-grpc",))
 SUSPENDED = replace(SPEC, suspend=Suspension("incident"))
 DECIDED = Switch(digest(1), digest(2), SwitchKind.PROMOTION, NOW)
 V1, V2 = f"v1 ({digest(1)[3:13]})", f"v2 ({digest(2)[3:13]})"
+
+
+def led(state: World) -> list[ApplyService | PointPreview | RepairSelector | SwitchTraffic]:
+    """What is done about the Services that live traffic comes through."""
+    kinds = ApplyService | PointPreview | RepairSelector | SwitchTraffic
+    return [each for each in decided(state).actions if isinstance(each, kinds) and each.name != "web-preview"]
+
+
+def moved(state: World) -> list[str]:
+    """The Services that live traffic is switched with."""
+    return [each.name for each in led(state) if isinstance(each, SwitchTraffic)]
+
+
+def in_git(state: World) -> Condition:
+    return next(each for each in decided(state).conditions if each.type == "ServicesInGit")
 
 
 def seen(web: int | None, grpc: int | None, **changes):
@@ -50,10 +58,7 @@ ROUTED = {
         ],
     ),
     "the one that has not": (moving(2, 1), [f"switch live traffic from {V1} to {V2}, Service web-grpc"]),
-    "neither, while one of them is somebody else's": (
-        moving(1, 1, observed=seen(1, 1, ours=False, owner="Helm")),
-        [],
-    ),
+    "neither, while one of them is somebody else's": (moving(1, 1, observed=seen(1, 1, ours=False, owner="Helm")), []),
     "none twice": (moving(2, 2), []),
     "one that is new is made to follow": (
         world(active(1), spec=SPEC, observed=seen(1, None)),
@@ -67,11 +72,11 @@ ROUTED = {
         ],
     ),
     "what was moved alone moves back": (
-        moving(2, 1, switch=None),
+        world(active(1), candidate(2), spec=SPEC, observed=seen(2, 1)),
         [f"lead the active Service web back to {digest(1)[3:13]}: somebody changed its selector"],
     ),
     "suspended: what was moved alone moves back, and nothing else is written": (
-        moving(2, 1, switch=None, spec=SUSPENDED, observed=seen(2, 1, drifted=True)),
+        world(active(1), candidate(2), spec=SUSPENDED, observed=seen(2, 1, drifted=True)),
         [f"lead the active Service web back to {digest(1)[3:13]}: somebody changed its selector"],
     ),
     "suspended: one that is missing stays so": (world(active(1), spec=SUSPENDED, observed=seen(1, None)), []),
@@ -81,20 +86,15 @@ ROUTED = {
 @pytest.mark.parametrize("name", ROUTED)
 def test_routes(name):
     state, expected = ROUTED[name]
-    of_active = [
-        line
-        for action in (*switch_traffic(state), *keep_active(state), *keep_preview(state))
-        if "preview" not in (line := str(action))
-    ]
-    assert of_active == expected
+    assert [str(each) for each in led(state)] == expected
 
 
 @pytest.mark.parametrize("web", [1, 2, 0, None])
 @pytest.mark.parametrize("grpc", [1, 2, 0, None])
 def test_switch_is_true_when_all_have_moved(web, grpc):
-    settled = settle_switch(moving(web, grpc)).record
-    assert (settled.routing.switch is None) is (web == grpc == 2)
-    assert len(settled.ledger) == int(web == grpc == 2)
+    record = decided(moving(web, grpc)).record
+    assert (record.routing.traffic == digest(2)) is (web == grpc == 2)
+    assert [each.event for each in record.ledger].count(Event.PROMOTED) == int(web == grpc == 2)
 
 
 GOES_ON = {
@@ -107,14 +107,11 @@ GOES_ON = {
 @pytest.mark.parametrize("name", GOES_ON)
 def test_goes_on(name):
     state, expected = GOES_ON[name]
-    decided = decide_switch(state).record.routing.switch
-    assert decided
-    assert decided.withdrawn is not expected
+    assert bool(moved(state)) is expected
 
 
 def test_version_that_any_of_them_selects_is_live():
     state = world(legacy(1), active(2), spec=SPEC, observed=seen(2, 1))
-    assert is_live(state, digest(1))
     assert not any(line.startswith("scale") for line in sentences(state))
 
 
@@ -129,22 +126,13 @@ ARRIVED = {
 @pytest.mark.parametrize("name", ARRIVED)
 def test_old_version_drains_until_the_endpoints_of_all_have_followed(name):
     observed, expected = ARRIVED[name]
-    version = note_endpoints_synced(world(active(1), spec=SPEC, observed=observed)).record.numbered(1)
+    version = decided(world(active(1), spec=SPEC, observed=observed)).record.numbered(1)
     assert version is not None
     assert (version.routed_at is not None) is expected
 
 
 def test_somebody_elses_is_said():
-    assert phase_of(world(active(1), spec=SPEC, observed=seen(1, 1, ours=False, owner="Helm"))) is Phase.DEGRADED
-
-
-def test_engine_refuses_to_move_them_apart():
-    state = moving(1, 1)
-    one, other, *_ = switch_traffic(state)
-    check(state, (one, other))
-    for wrong in ((one, one), (one, replace(other, digest=digest(1)))):
-        with pytest.raises(InvariantBroken, match="I4"):
-            check(state, wrong)
+    assert decided(world(active(1), spec=SPEC, observed=seen(1, 1, ours=False, owner="Helm"))).phase is Phase.DEGRADED
 
 
 # --- whole stories ---
@@ -216,7 +204,7 @@ def test_promotion_aborted_between_the_two_writes_is_taken_back_also_while_suspe
 @pytest.mark.parametrize(("web", "grpc"), [(2, 2), (0, 1), (2, 0)])
 def test_while_suspended_nothing_else_is_repaired(web, grpc):
     state = world(active(1), candidate(2), spec=replace(SPEC, suspend=Suspension("incident")), observed=seen(web, grpc))
-    assert (*switch_traffic(state), *keep_active(state), *keep_preview(state)) == ()
+    assert led(state) == []
 
 
 # --- a Service that app.yaml names no longer ---
@@ -272,7 +260,7 @@ NOTED = {
 @pytest.mark.parametrize("name", NOTED)
 def test_former_service_is_remembered(name):
     state, expected = NOTED[name]
-    assert note_former_services(state).record.routing.former_services == expected
+    assert decided(state).record.routing.former_services == expected
 
 
 LATE = NOW + 300 * SECOND
@@ -286,20 +274,21 @@ FOLLOWED = {
 @pytest.mark.parametrize("name", FOLLOWED)
 def test_former_service_is_followed(name):
     state, expected = FOLLOWED[name]
-    assert any("Service web back to" in str(action) for action in keep_active(state)) is expected
+    assert any("Service web back to" in str(each) for each in led(state)) is expected
 
 
 def test_former_service_moves_with_the_others():
     state = renamed(record={"switch": DECIDED}, names_=2)
-    assert [action.name for action in switch_traffic(state)] == ["web2", "web"]
-    assert [action.name for action in switch_traffic(replace(state, now=LATE))] == ["web2"]
+    assert moved(state) == ["web2", "web"]
+    assert moved(replace(state, now=LATE)) == ["web2"]
 
 
 def test_of_former_services_only_the_followed_ones_of_ours_move():
     views = (service("web", 1), service("theirs", 1, ours=False), service("late", 1))
     former = (LEFT, FormerService("theirs", NOW), FormerService("late", NOW - 300 * SECOND))
-    state = renamed(observed={"former_services": views}, record={"former_services": former})
-    assert [name for name, _ in state.active_services] == ["web2", "web"]
+    assert moved(
+        renamed(names_=2, observed={"former_services": views}, record={"former_services": former, "switch": DECIDED})
+    ) == ["web2", "web"]
 
 
 @pytest.mark.parametrize(
@@ -319,56 +308,42 @@ def test_of_former_services_only_the_followed_ones_of_ours_move():
 def test_a_service_that_is_to_show_the_preview_moves_with_live_traffic_first(spec, now, moves):
     """Found so: clients of that name got the candidate, which nobody had promoted, at once."""
     shown = {"preview_service": service("web", 1)}
-    state = note_former_services(replace(renamed(now=now, observed=shown, record={"preview": digest(2)}), spec=spec))
-    assert ([action.name for action in keep_preview(state)] == []) is moves
+    state = replace(renamed(now=now, observed=shown, record={"preview": digest(2)}), spec=spec)
+    assert (not any(isinstance(each, PointPreview) for each in led(state))) is moves
     switching = replace(renamed(record={"switch": DECIDED}, names_=2, now=now, observed=shown), spec=spec)
-    assert [action.name for action in switch_traffic(switching)] == (["web2", "web"] if moves else ["web2"])
+    assert moved(switching) == (["web2", "web"] if moves else ["web2"])
 
 
 def test_a_former_preview_service_follows_nothing_and_is_said_with_the_command_that_deletes_it():
     state = renamed(FormerService("web", NOW, preview=True), 2)
-    assert keep_active(state) == keep_preview(state) == ()
-    condition = services_in_git(state)
+    assert led(state) == []
+    condition = in_git(state)
     assert (condition.status, condition.reason) == (False, "NotManaged")
     assert condition.message.startswith("Service web shows the preview no longer (Service web-preview shows it)")
     assert "`kubectl delete service -n shop web`" in condition.message
 
 
-@pytest.mark.parametrize(
-    ("state", "reason", "said"),
-    [
-        (renamed(), "Followed", "until 2026-01-01T12:05:00Z"),
-        (renamed(FormerService("web")), "Followed", "as long as its manifest is in Git"),
-        (renamed(now=LATE), "NotManaged", "`kubectl delete service -n shop web`"),
-        (renamed(None, None), "AsInGit", ""),
-    ],
-)
-def test_former_service_is_said(state, reason, said):
-    condition = services_in_git(state)
-    assert condition.reason == reason
-    assert said in condition.message
-    assert wake_at(state) == (LATE if "until" in said else wake_at(renamed(None, None)))
-
-
-NOT_NAMED = {
-    "as long as its manifest is in Git": (
-        FormerService("old"),
-        ("Followed", "it moves with live traffic as long as its manifest is in Git"),
-    ),
+STAYS = "it stays where it points; `kubectl delete service -n shop web`, or name it in app.yaml"
+NOT_NAMED: dict[str, tuple[World, str, str]] = {
     "for a whole delay after it left Git": (
-        FormerService("old", NOW - 299 * SECOND),
-        ("Followed", "it moves with live traffic until 2026-01-01T12:00:01Z"),
+        renamed(),
+        "Followed",
+        "it moves with live traffic until 2026-01-01T12:05:00Z",
     ),
-    "and not any more": (
-        FormerService("old", NOW - 300 * SECOND),
-        ("NotManaged", "it stays where it points; `kubectl delete service -n shop old`, or name it in app.yaml"),
+    "as long as its manifest is in Git": (
+        renamed(FormerService("web"), desired={"ports": (ServicePorts("web", ""),)}),
+        "Followed",
+        "it moves with live traffic as long as its manifest is in Git",
     ),
+    "and not any more": (renamed(now=LATE), "NotManaged", STAYS),
+    "and is not there": (renamed(None, None), "AsInGit", ""),
 }
 
 
 @pytest.mark.parametrize("name", NOT_NAMED)
-def test_condition_of_a_service_that_app_yaml_names_no_longer(name: str) -> None:
-    former, (reason, message) = NOT_NAMED[name]
-    said = services_in_git(world(active(1), record={"former_services": (former,)}))
-    assert (said.status, said.reason) == (False, reason)
-    assert said.message.endswith(f": {message}")
+def test_it_is_said_of_a_service_that_app_yaml_names_no_longer(name: str) -> None:
+    state, reason, message = NOT_NAMED[name]
+    decision, said = decided(state), in_git(state)
+    assert (said.status, said.reason) == (reason == "AsInGit", reason)
+    assert said.message.endswith(message)
+    assert decision.wake_at == (LATE if "until" in message else decided(renamed(None, None)).wake_at)
