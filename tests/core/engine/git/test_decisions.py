@@ -7,17 +7,7 @@ import pytest
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Hold, Override
-from tests.core.worlds import (
-    NOW,
-    active,
-    archived,
-    candidate,
-    decided,
-    digest,
-    legacy,
-    rising,
-    world,
-)
+from tests.core.worlds import NOW, active, archived, candidate, decided, digest, legacy, rising, world
 
 
 def held(*numbers: int) -> tuple[Hold, ...]:
@@ -30,10 +20,7 @@ def saw(number: int, **more) -> dict[str, object]:
 
 
 HOLDS = {
-    "a promotion taken back before traffic moved is held": (
-        world(active(1), rising(2), names_=1, record=saw(2)),
-        {2},
-    ),
+    "a promotion taken back before traffic moved is held": (world(active(1), rising(2), names_=1, record=saw(2)), {2}),
     "a promotion overtaken by another is not": (
         world(active(1), rising(2), candidate(3), names_=3, record=saw(2)),
         set(),
@@ -127,8 +114,7 @@ def test_an_override_ends(name, diverged):
 
 
 @pytest.mark.parametrize(
-    ("names", "reason"),
-    [(1, "primary.yaml follows live traffic again"), (3, "primary.yaml names another version")],
+    ("names", "reason"), [(1, "primary.yaml follows live traffic again"), (3, "primary.yaml names another version")]
 )
 def test_the_ledger_says_how_a_divergence_ended(names, reason):
     diverged = replace(BACK, diverged=True)

@@ -30,12 +30,7 @@ def _decided(one: World):
 
 def _merged(knowledge: Knowledge, record: Main = NO_MAIN, desired: Main = HEAD) -> World:
     """`primary.yaml` names the warm version 1 again; by a main of this knowledge."""
-    told = {
-        "knowledge": knowledge,
-        "commit": desired.commit,
-        "generation": desired.generation,
-        "tree": desired.tree,
-    }
+    told = {"knowledge": knowledge, "commit": desired.commit, "generation": desired.generation, "tree": desired.tree}
     return world(legacy(1), active(2), names_=1, desired=told, record={"main": record, "primary": digest(2)})
 
 

@@ -72,21 +72,11 @@ CHANGES = {
     ),
     "history is rewritten": (
         world(active(1), desired=REWRITTEN),
-        [
-            (
-                "history-rewritten",
-                "main no longer contains ffffffffff; it moves nothing until that is back or accepted",
-            )
-        ],
+        [("history-rewritten", "main no longer contains ffffffffff; it moves nothing until that is back or accepted")],
     ),
     "history is rewritten, which is why main counts for nothing": (
         world(active(1), desired={**REWRITTEN, "knowledge": Knowledge.REWRITTEN}),
-        [
-            (
-                "history-rewritten",
-                "main no longer contains ffffffffff; it moves nothing until that is back or accepted",
-            )
-        ],
+        [("history-rewritten", "main no longer contains ffffffffff; it moves nothing until that is back or accepted")],
     ),
     "history stays rewritten": (world(active(1), desired=REWRITTEN, record={"history": "f" * 40}), []),
     "history is accepted": (world(active(1), record={"history": "f" * 40}), [("history-accepted", "")]),
@@ -143,10 +133,7 @@ NAMES = {
     "that its folder is back": (world(active(1), record={"orphaned": True}), ("adopted", LED, None, None)),
     "that it ends": (world(active(1), spec=DELETE, desired=GONE), ("deleted", LED, 1, None)),
     "that history is rewritten": (world(active(1), desired=REWRITTEN), ("history-rewritten", LED, None, None)),
-    "that history is accepted": (
-        world(active(1), record={"history": "f" * 40}),
-        ("history-accepted", LED, None, None),
-    ),
+    "that history is accepted": (world(active(1), record={"history": "f" * 40}), ("history-accepted", LED, None, None)),
 }
 """The event, the commit, and the versions that traffic leaves and that it has."""
 

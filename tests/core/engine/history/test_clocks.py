@@ -18,10 +18,7 @@ DELAY = {"scale_down_delay_seconds": 300}
 LATE = replace(manual(), progress_deadline_seconds=600)
 
 WAITS = {
-    "a warm version's": (
-        world(legacy(1, retired_at=AHEAD, scale_down_at=AHEAD), active(2), spec=manual(**DELAY)),
-        300,
-    ),
+    "a warm version's": (world(legacy(1, retired_at=AHEAD, scale_down_at=AHEAD), active(2), spec=manual(**DELAY)), 300),
     "a candidate's for its pods": (
         world(active(1), rising(2, waiting_since=AHEAD), spec=LATE, sets=(pods(1), pods(2, 3, 0))),
         600,

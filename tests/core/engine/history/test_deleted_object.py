@@ -108,8 +108,7 @@ ANEW = {
         observed={"active_service": replace(service("web", 1), ours=False, owner="theirs")}
     ),
     "one of several Services shows another": lost(
-        spec=automatic(more_active_services=("more",)),
-        observed={"more_active_services": (service("more", 2),)},
+        spec=automatic(more_active_services=("more",)), observed={"more_active_services": (service("more", 2),)}
     ),
     "its pods are gone": lost(sets=()),
 }

@@ -15,10 +15,7 @@ from tests.core.stories import coming, kubernetes_events
 from tests.core.worlds import EARLIER, NOW, active, decided, digest, pods, primary, sentences, target, world
 
 MEMORY = LedgerMemory(
-    rollout=7,
-    last_version=5,
-    active_digests=(digest(1), digest(2)),
-    holds=(Hold(digest(3), "bad", EARLIER),),
+    rollout=7, last_version=5, active_digests=(digest(1), digest(2)), holds=(Hold(digest(3), "bad", EARLIER),)
 )
 
 

@@ -28,93 +28,75 @@ def pushed(spec: AppSpec, tag: str = "2", *, bad: bool = False) -> Simulation:
     return world
 
 
-def nothing(world: Simulation) -> None:
-    pass
+def nothing(_: Simulation) -> None:
+    """It is left to itself."""
 
 
-def promote(world: Simulation) -> None:
-    world.merge()
+def abort(sim: Simulation) -> None:
+    ask(sim, OperatorCommand.ABORT)
 
 
-def promote_and_revert(world: Simulation) -> None:
-    merge(world)
-    world.revert_promotion()
+def promote_and_revert(sim: Simulation) -> None:
+    merge(sim)
+    revert(sim)
 
 
-def abort(world: Simulation) -> None:
-    world.ask(OperatorCommand.ABORT)
+def take_promotion_back_under_way(sim: Simulation) -> None:
+    sim.pods_fail("2")
+    sim.merge()
+    sim.step()
+    revert(sim)
 
 
-def take_promotion_back_under_way(world: Simulation) -> None:
-    world.pods_fail("2")
-    world.merge()
-    world.step()
-    world.revert_promotion()
+def retry_aborted(sim: Simulation) -> None:
+    abort(sim)
+    retry(sim)
 
 
-def push_another(world: Simulation) -> None:
-    world.push("3")
+def retry_rolled_back(sim: Simulation) -> None:
+    promote_and_revert(sim)
+    sim.later(minutes=1)
+    retry(sim)
 
 
-def set_target_back(world: Simulation) -> None:
-    world.push("1")
+def promote_what_was_rolled_back(sim: Simulation) -> None:
+    retry_rolled_back(sim)
+    merge(sim)
 
 
-def retry_aborted(world: Simulation) -> None:
-    abort(world)
-    world.settle()
-    world.retry()
+def abort_what_was_rolled_back(sim: Simulation) -> None:
+    retry_rolled_back(sim)
+    abort(sim)
 
 
-@pytest.mark.parametrize(
-    ("what_happens", "endings"),
-    [
-        (nothing, [RolloutOutcome.PROMOTED, None]),
-        (promote, [RolloutOutcome.PROMOTED, RolloutOutcome.PROMOTED]),
-        (promote_and_revert, [RolloutOutcome.PROMOTED, RolloutOutcome.ROLLED_BACK]),
-        (abort, [RolloutOutcome.PROMOTED, RolloutOutcome.ABORTED]),
-        (take_promotion_back_under_way, [RolloutOutcome.PROMOTED, RolloutOutcome.ABORTED]),
-        (push_another, [RolloutOutcome.PROMOTED, RolloutOutcome.SUPERSEDED, None]),
-        (set_target_back, [RolloutOutcome.PROMOTED, RolloutOutcome.CANCELLED]),
-        (retry_aborted, [RolloutOutcome.PROMOTED, RolloutOutcome.ABORTED, None]),
-    ],
+PROMOTED, ABORTED, ROLLED_BACK = RolloutOutcome.PROMOTED, RolloutOutcome.ABORTED, RolloutOutcome.ROLLED_BACK
+ENDINGS = (
+    (nothing, [None]),
+    (merge, [PROMOTED]),
+    (promote_and_revert, [ROLLED_BACK]),
+    (abort, [ABORTED]),
+    (take_promotion_back_under_way, [ABORTED]),
+    (lambda sim: push(sim, "3"), [RolloutOutcome.SUPERSEDED, None]),
+    (lambda sim: push(sim, "1"), [RolloutOutcome.CANCELLED]),
+    (retry, [RolloutOutcome.SUPERSEDED, None]),
+    (retry_aborted, [ABORTED, None]),
+    (retry_rolled_back, [ROLLED_BACK, None]),
+    (promote_what_was_rolled_back, [ROLLED_BACK, PROMOTED]),
+    (abort_what_was_rolled_back, [ROLLED_BACK, ABORTED]),
 )
+"""What happens to version 2, and how its rollouts and those after it end; None: not yet."""
+
+
+@pytest.mark.parametrize(("what_happens", "endings"), ENDINGS)
 def test_rollout_ends_as_it_does(
     what_happens: Callable[[Simulation], None], endings: list[RolloutOutcome | None]
 ) -> None:
-    world = pushed(manual())
-    what_happens(world)
-    world.settle()
-    book = world.record.rollouts
-    assert [one.outcome for one in book] == endings
-    assert [one.number for one in book] == list(range(1, len(endings) + 1))
-    assert [one.finished_at is not None for one in book] == [ending is not None for ending in endings]
-
-
-@pytest.mark.parametrize(
-    ("what_happens", "ending"), [(nothing, None), (promote, RolloutOutcome.PROMOTED), (abort, RolloutOutcome.ABORTED)]
-)
-def test_retry_of_what_was_rolled_back_ends_as_it_does_itself(
-    what_happens: Callable[[Simulation], None], ending: RolloutOutcome | None
-) -> None:
-    world = pushed(manual())
-    promote_and_revert(world)
-    world.settle()
-    world.later(minutes=1)
-    retry(world)
-    what_happens(world)
-    world.settle()
-    assert [one.outcome for one in world.record.rollouts] == [
-        RolloutOutcome.PROMOTED,
-        RolloutOutcome.ROLLED_BACK,
-        ending,
-    ]
-
-
-def test_retry_of_what_is_on_its_way_supersedes_the_rollout() -> None:
-    world = pushed(manual())
-    retry(world)
-    assert [one.outcome for one in world.record.rollouts] == [RolloutOutcome.PROMOTED, RolloutOutcome.SUPERSEDED, None]
+    sim = pushed(manual())
+    what_happens(sim)
+    book = sim.record.rollouts
+    assert [one.outcome for one in book] == [PROMOTED, *endings]
+    assert [one.number for one in book] == list(range(1, len(book) + 1))
+    assert [one.finished_at is not None for one in book] == [one.outcome is not None for one in book]
 
 
 def test_rollout_knows_when_it_began_and_when_it_ended() -> None:

@@ -27,10 +27,7 @@ def _expired(sim: Simulation) -> int:
     return sim.events().count(Event.HOOK_EXPIRED)
 
 
-ASKED = {
-    "a gate that does not open": (CONFIRM_PROMOTION, 409),
-    "a backend that was away before it": (PRE_ROLLOUT, 503),
-}
+ASKED = {"a gate that does not open": (CONFIRM_PROMOTION, 409), "a backend that was away before it": (PRE_ROLLOUT, 503)}
 
 
 @pytest.mark.parametrize(("kind", "status"), ASKED.values(), ids=ASKED)

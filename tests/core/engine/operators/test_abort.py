@@ -43,10 +43,7 @@ ABORTED_LATE = {
         world(active(1), rising(2, **FAILED), rising(3, waiting_since=NOW), names_=2, spec=LATE, sets=UNREADY),
         ({2}, 1),
     ),
-    "not where it is not asked for": (
-        world(active(1), rising(2, **FAILED), sets=UNREADY),
-        (set(), 0),
-    ),
+    "not where it is not asked for": (world(active(1), rising(2, **FAILED), sets=UNREADY), (set(), 0)),
     "not one that has time left": (world(active(1), rising(2, waiting_since=NOW), spec=LATE, sets=UNREADY), (set(), 0)),
     "not the first deployment": (world(rising(1, **FAILED), spec=LATE, sets=(pods(1, 3, 0),)), (set(), 0)),
     "not the way back: what it leaves is on hold": (
@@ -139,10 +136,7 @@ EXPIRED = {
     "not one that primary.yaml names": (world(active(1), candidate(2), names_=2, spec=EXPIRES), set()),
     "not one that is promoted instead": (world(active(1), candidate(2), spec=PROMOTES), set()),
     "not the first deployment": (world(candidate(1), spec=EXPIRES), set()),
-    "not during a suspension": (
-        world(active(1), candidate(2), spec=replace(EXPIRES, suspend=SUSPENDED)),
-        set(),
-    ),
+    "not during a suspension": (world(active(1), candidate(2), spec=replace(EXPIRES, suspend=SUSPENDED)), set()),
     "not while Git is away: nobody could promote it": (
         world(active(1), candidate(2), spec=EXPIRES, observed={"git": GitView(unreachable="refused")}),
         set(),

@@ -27,14 +27,8 @@ def back_to(number: int, away_from: int) -> Override:
 
 NEW = Stabilization(3, NOW)
 ABORTS = {
-    "nothing on its way and no warm predecessor: nothing happens": (
-        world(archived(1), active(2)),
-        (set(), None),
-    ),
-    "a candidate is held": (
-        world(active(1), candidate(2)),
-        ({2}, None),
-    ),
+    "nothing on its way and no warm predecessor: nothing happens": (world(archived(1), active(2)), (set(), None)),
+    "a candidate is held": (world(active(1), candidate(2)), ({2}, None)),
     "a promotion on its way is held, and Git is told to go back to what serves": (
         world(active(1), rising(2), names_=2),
         ({2}, back_to(1, away_from=2)),
@@ -76,12 +70,7 @@ ABORTS = {
         ({2}, back_to(1, away_from=1)),
     ),
     "a rollback that somebody asked for goes on as it is": (
-        world(
-            legacy(1),
-            active(2),
-            names_=2,
-            record={"override": back_to(1, away_from=2)},
-        ),
+        world(legacy(1), active(2), names_=2, record={"override": back_to(1, away_from=2)}),
         ({2}, back_to(1, away_from=2)),
     ),
     "a candidate where primary.yaml cannot be read: traffic stays, and nothing has to be told to Git": (
@@ -96,48 +85,24 @@ ABORTS = {
         world(active(1), candidate(2), wants=1),
         (set(), None),
     ),
-    "a first deployment that main names already is held, too": (
-        world(rising(1), names_=1),
-        ({1}, None),
-    ),
+    "a first deployment that main names already is held, too": (world(rising(1), names_=1), ({1}, None)),
     "the same of one that somebody asked for, and that a look at main followed": (
-        world(
-            legacy(1),
-            active(2),
-            names_=2,
-            record={"override": replace(back_to(1, away_from=2), awaits=None)},
-        ),
+        world(legacy(1), active(2), names_=2, record={"override": replace(back_to(1, away_from=2), awaits=None)}),
         ({2}, replace(back_to(1, away_from=2), awaits=None)),
     ),
     "the same of one that the agent began, and that no look at main followed yet": (
-        world(
-            legacy(1),
-            active(2),
-            names_=2,
-            record={"override": replace(back_to(1, away_from=2), by="")},
-        ),
+        world(legacy(1), active(2), names_=2, record={"override": replace(back_to(1, away_from=2), by="")}),
         ({2}, replace(back_to(1, away_from=2), by="")),
     ),
     "what was let go already, where the target cannot be read: nothing": (
-        world(
-            active(1),
-            candidate(2, retiring=True),
-            desired={"target": Missing.UNREADABLE},
-        ),
+        world(active(1), candidate(2, retiring=True), desired={"target": Missing.UNREADABLE}),
         (set(), None),
     ),
     "what was on its way when the target could be read last is held": (
-        world(
-            active(1),
-            candidate(2),
-            desired={"target": Missing.UNREADABLE},
-        ),
+        world(active(1), candidate(2), desired={"target": Missing.UNREADABLE}),
         ({2}, None),
     ),
-    "a first deployment is held: there is nothing to go back to": (
-        world(rising(1)),
-        ({1}, None),
-    ),
+    "a first deployment is held: there is nothing to go back to": (world(rising(1)), ({1}, None)),
 }
 
 
@@ -151,8 +116,7 @@ def test_abort(name):
 
 def test_a_version_that_is_left_on_probation_has_not_proven_itself():
     sim = Simulation(manual())
-    for tag in "123":
-        promote(sim, tag)
+    promote(sim, *"123")
     assert [(version.number, version.unproven) for version in sim.record.versions] == [
         (1, False),
         (2, True),
@@ -164,8 +128,7 @@ def test_a_version_that_is_left_on_probation_has_not_proven_itself():
 
 def test_three_stacks_an_abort_ends_at_the_good_one_with_both_others_on_hold():
     sim = Simulation(manual())
-    for tag in "12":
-        promote(sim, tag)
+    promote(sim, *"12")
     push(sim, "3")
     sim.ask(OperatorCommand.ABORT)
     assert [sim.tag(each) for each in sim.requests[-1].about] == ["3", "2"], "it says before what it would stop"
@@ -204,8 +167,7 @@ def test_rollback_to_what_serves_already_changes_nothing():
 
 def test_rollback_does_not_lead_to_a_version_that_was_left_in_a_rollback_even_after_its_hold_was_lifted():
     sim = Simulation(manual())
-    for tag in "123":
-        promote(sim, tag)
+    promote(sim, *"123")
     ask(sim, OperatorCommand.ROLLBACK)
     assert (sim.live, sim.held) == ("2", {"3"})
     push(sim, "4")
@@ -226,11 +188,6 @@ def test_a_request_that_outlived_the_record_is_not_carried_out_again():
     state = world(legacy(1), active(2), desired={"memory": memory}, observed=asked(OperatorCommand.ROLLBACK))
     record = decided(replace(state, record=Record())).record
     assert (record.operator.request, record.routing.override) == ("1", None)
-
-
-def test_two_requests_are_two():
-    state = world(active(1), candidate(2), observed=asked(OperatorCommand.ABORT, number="2"), record={"request": "1"})
-    assert decided(state).record.held(digest(2))
 
 
 def retry(number: int, count: int = 1) -> Retry:
@@ -279,8 +236,7 @@ def test_retry_forgets_what_an_earlier_rollout_came_to():
 def _left_for_2() -> Simulation:
     """v3 was rolled back, v2 serves."""
     sim = deployed(manual())
-    for tag in "23":
-        promote(sim, tag)
+    promote(sim, *"23")
     ask(sim, OperatorCommand.ROLLBACK)
     return sim
 

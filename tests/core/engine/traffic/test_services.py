@@ -80,12 +80,7 @@ PREVIEW = {
         [f"point the preview Service web-preview to {S1}"],
     ),
     "somebody else's preview Service is left alone": (
-        world(
-            active(1),
-            candidate(2),
-            record={"preview": digest(2)},
-            observed={"preview_service": THEIR_PREVIEW},
-        ),
+        world(active(1), candidate(2), record={"preview": digest(2)}, observed={"preview_service": THEIR_PREVIEW}),
         [],
     ),
     "no preview Service where none is asked for": (
