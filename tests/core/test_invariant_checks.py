@@ -11,9 +11,10 @@ from gitops_bg.core.model.auxiliary import Autoscaler
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import PodView
 from gitops_bg.core.model.record import SwitchKind
+from gitops_bg.core.model.spec import Adoption, ScaleDown
 from gitops_bg.core.world import World
 from tests.core.simulation import COPY, Simulation, deployed, manual, template
-from tests.core.worlds import EARLIER, NOW, SECOND, active, digest, world
+from tests.core.worlds import EARLIER, NOW, SECOND, active, digest, service, world
 
 
 def _world(sim: Simulation) -> World:
@@ -54,6 +55,14 @@ class TestTheCheckItself:
         assert any(isinstance(action, act.SwitchTraffic) for action in decision.actions)
         with pytest.raises(InvariantBroken, match="I2"):
             check(_world(sim), (*decision.actions, act.ScaleReplicaSet(digest, 2, 3, 1, "bug")))
+
+    def test_i2_the_old_pods_of_an_adopted_app_go_only_while_every_service_selects_ours(self):
+        gone = (act.ScaleDeployment("web-old", 3, 0, ""),)
+        spec = replace(manual(), adopt=Adoption("web-old", ScaleDown.ON_SUCCESS))
+        led_back = {"active_service": service("web", 0, before=(("app", "web"),))}
+        with pytest.raises(InvariantBroken, match="I2: scale Deployment web-old from 3 to 0"):
+            check(world(active(1), spec=spec, observed=led_back), gone)
+        check(world(active(1), spec=spec), gone)
 
     def test_i2_deleting_a_copy_that_is_used(self):
         sim = deployed(manual(), "1+a")

@@ -9,6 +9,8 @@ from typing import Any
 
 from gitops_bg.core import names
 from gitops_bg.core.engine import decide
+from gitops_bg.core.model import actions as act
+from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import Desired, Missing, Primary, Target
 from gitops_bg.core.model.digest import short
@@ -176,3 +178,34 @@ def decided(state: World) -> Decision:
 def sentences(state: World) -> list[str]:
     """What is to be done, in words."""
     return [str(action) for action in decided(state).actions]
+
+
+def did(state: World, *kinds: type) -> list[str]:
+    """What is to be done of these kinds, in words."""
+    return [str(action) for action in decided(state).actions if isinstance(action, kinds)]
+
+
+def conditions(state: World) -> dict[str, Condition]:
+    """What people are shown, by type."""
+    return {each.type: each for each in decided(state).conditions}
+
+
+def size_after(state: World, number: int) -> int:
+    """How many pods a version has once the decision is carried out."""
+    return given(state, number)[0]
+
+
+def given(state: World, number: int) -> tuple[int, tuple[tuple[str, str], ...]]:
+    """How many pods a version has once the decision is carried out, and the labels that new ones get beside its own."""
+    decision = decided(state)
+    version = decision.record.numbered(number)
+    assert version is not None
+    view = state.replica_set(version.digest)
+    size, labels = (view.replicas, view.metadata.labels) if view else (0, ())
+    for action in decision.actions:
+        match action:
+            case act.CreateReplicaSet() if action.snapshot.digest == version.digest:
+                size, labels = action.replicas, action.metadata.labels
+            case act.ScaleReplicaSet() if action.digest == version.digest:
+                size = action.replicas
+    return size, labels

@@ -28,9 +28,8 @@ from gitops_bg.core.model.record import ANSWERED_BEFORE, Record
 from gitops_bg.core.model.spec import Adoption
 from gitops_bg.core.model.version import AppKey, Color, Source, Stage, Version
 from gitops_bg.core.world import World
-from tests.core.checks.adoption.test_leaving import BACK as IN_MAIN
-from tests.core.checks.adoption.test_leaving import leaving
-from tests.core.checks.adoption.test_release import SPEC as RELEASING
+from tests.core.engine.adoption.builders import RELEASED as RELEASING
+from tests.core.engine.adoption.builders import leaving
 from tests.integration.cluster.scene import BODY, config, create, snapshot
 
 APP = AppKey("shop", "web")
@@ -409,11 +408,11 @@ def test_quantities_are_amounts(one: str, other: str, same: bool) -> None:
 
 BEGUN: dict[str, Any] = {"record": {"release": "older"}}
 RETURNS: dict[str, tuple[World, str]] = {
-    "its file asks for it": (leaving(spec=RELEASING, desired=IN_MAIN), "old"),
-    "its file asks for another one than it began with": (leaving(spec=RELEASING, desired=IN_MAIN, **BEGUN), "old"),
+    "its file asks for it": (leaving(spec=RELEASING, desired={}), "old"),
+    "its file asks for another one than it began with": (leaving(spec=RELEASING, desired={}, **BEGUN), "old"),
     "its folder is gone": (leaving(), "old"),
     "its folder is gone, and it began with another one": (leaving(**BEGUN), "older"),
-    "it began, and its file asks for nothing any more": (leaving(desired=IN_MAIN, **BEGUN), "older"),
+    "it began, and its file asks for nothing any more": (leaving(desired={}, **BEGUN), "older"),
 }
 
 

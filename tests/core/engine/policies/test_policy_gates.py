@@ -6,29 +6,26 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.checks.gates import BEFORE_SWITCH
-from gitops_bg.core.checks.gating.policies import policies
-from gitops_bg.core.checks.policies.facts import awaits_promotion, commits_asked_about, facts_of
 from gitops_bg.core.model.decision import Decision, GateKind
-from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.observed import GitView, PromotionBranch
-from gitops_bg.core.model.policies.facts import CommitFacts, Person, Policing, SignedBy
+from gitops_bg.core.model.policies.facts import CommitFacts, Peer, Person, Policing, SignedBy
 from gitops_bg.core.model.policies.rules import (
+    Approvals,
     BreakGlass,
+    Concurrency,
     Expression,
     Images,
-    Message,
     Mode,
     PoliciesThen,
     Policy,
     Proof,
-    Rule,
     Soak,
     Span,
     Windows,
 )
 from gitops_bg.core.model.record import Cause, Hold, Override, Switch, SwitchKind
-from gitops_bg.core.model.spec import AppSpec, OnExpire
+from gitops_bg.core.model.spec import OnExpire
+from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.world import World
 from tests.core.simulation import automatic, manual
 from tests.core.worlds import (
@@ -42,7 +39,6 @@ from tests.core.worlds import (
     legacy,
     primary,
     service,
-    source,
     world,
 )
 
@@ -134,10 +130,6 @@ def test_nothing_of_policies_stands_in_the_way_back(name: str, policy: Policy) -
     assert not shown(decision)
 
 
-def test_no_chain_but_that_of_a_promotion_asks_policies() -> None:
-    assert [kind for kind, chain in BEFORE_SWITCH.items() if policies in chain] == [SwitchKind.PROMOTION]
-
-
 def test_the_first_commit_of_what_serves_already_is_written_whatever_policies_say() -> None:
     state = world(active(1), names_=0)
     assert is_committed(decided(under(state, FREEZE)))
@@ -151,7 +143,7 @@ def test_the_first_version_of_a_service_in_a_groups_candidate_comes_up_in_a_free
 
 
 def test_a_later_version_of_a_service_in_a_groups_candidate_waits_for_policies_as_any_other() -> None:
-    frozen = under(world(active(1), candidate(2), names_=2), FREEZE)
+    frozen = named(FREEZE)
     assert not is_switched(decided(replace(frozen, desired=replace(frozen.desired, in_candidate=True))))
 
 
@@ -170,8 +162,8 @@ def test_a_broken_file_is_a_condition(problems: tuple[str, ...], status: bool) -
     assert not problems or condition.message == problems[0]
 
 
-def named(**changes: Any) -> World:
-    return under(world(active(1), candidate(2), names_=2), **changes)
+def named(*of: Policy, **changes: Any) -> World:
+    return under(world(active(1), candidate(2), names_=2), *of, **changes)
 
 
 @pytest.mark.parametrize(
@@ -243,14 +235,6 @@ def test_an_open_policy_is_one_gate_with_all_its_reasons_and_a_shut_one_has_a_ga
 ADA = Person("Ada", "ada@example.com")
 
 
-def gates_before_switch_of(policy: Policy, commit: CommitFacts) -> list[tuple[bool, str]]:
-    """What policies say of v2, whose promotion is this commit."""
-    state = under(world(active(1), candidate(2), names_=2), policy, commits=(commit,))
-    version = state.record.version(digest(2))
-    assert version is not None
-    return [(gate.open, gate.reason) for gate in policies(state, version)]
-
-
 def test_who_signed_what_breaks_the_glass_is_in_the_ledger() -> None:
     commit = CommitFacts(
         primary(2).changed_by.commit,
@@ -258,7 +242,7 @@ def test_who_signed_what_breaks_the_glass_is_in_the_ledger() -> None:
         signed=SignedBy("ada"),
     )
     lets = replace(FREEZE, override=BreakGlass(("ada",), frozenset(), Proof.SIGNED, frozenset(["ada"])))
-    decision = decided(under(world(active(1), candidate(2), names_=2), lets, commits=(commit,)))
+    decision = decided(named(lets, commits=(commit,)))
     (entry,) = [each for each in decision.record.ledger if each.event == "overridden"]
     assert (entry.by, entry.reason) == ("ada", "freeze (windows, signed): INC-1")
 
@@ -267,62 +251,39 @@ def test_who_breaks_the_glass_is_in_the_ledger() -> None:
     promotion = primary(2).changed_by.commit
     commit = CommitFacts(promotion, ADA, ADA, NOW, "", (("Bg-Override", "freeze"), ("Bg-Reason", "INC-4711")))
     lets = replace(FREEZE, override=BreakGlass(("ada",), frozenset(["ada@example.com"])))
-    decision = decided(under(world(active(1), candidate(2), names_=2), lets, commits=(commit,)))
+    decision = decided(named(lets, commits=(commit,)))
     assert is_switched(decision)
-    assert gates_before_switch_of(lets, commit) == [
-        (True, f"{SAYS_FROZEN}; overridden by Ada <ada@example.com>: INC-4711")
-    ]
+    assert shown(decision) == [(True, f"{SAYS_FROZEN}; overridden by Ada <ada@example.com>: INC-4711")]
     (entry,) = [each for each in decision.record.ledger if each.event == "overridden"]
     assert (entry.by, entry.reason, entry.commit) == (
         "Ada <ada@example.com>",
         "freeze (windows): INC-4711",
         promotion,
     )
-    assert not is_switched(decided(under(world(active(1), candidate(2), names_=2), lets)))
+    assert not is_switched(decided(named(lets)))
 
 
-@pytest.mark.parametrize(
-    ("state", "asked"),
-    [
-        (world(active(1), candidate(2), names_=2), primary(2).changed_by.commit),
-        (world(active(1), candidate(2)), ""),
-        (world(legacy(1), active(2), names_=1, wants=2), ""),
-        (world(candidate(1)), ""),
-    ],
-)
-def test_what_policies_said_before_is_asked_only_where_a_promotion_waits(state: World, asked: str) -> None:
-    assert awaits_promotion(state.desired, state.record) == asked
+# --- the facts ---
 
 
-@pytest.mark.parametrize(
-    ("rule", "names_", "asked"),
-    [
-        (Soak(HOUR), 2, ()),
-        (Message(trailer="Ticket"), 1, (source(2).commit,)),
-        (Message(trailer="Ticket"), 2, (primary(2).changed_by.commit, source(2).commit)),
-    ],
-)
-def test_commits_are_read_only_where_a_rule_asks_for_them(rule: Rule, names_: int, asked: tuple[str, ...]) -> None:
-    state = world(active(1), candidate(2), names_=names_)
-    found = commits_asked_about(state.desired, state.record, Policing((Policy("p", (rule,)),)))
-    assert found == asked
+def seen(state: World) -> dict[str, Any]:
+    """What an expression of a policy can see."""
+    found: list[dict[str, Any]] = []
+
+    def told(values: Any) -> bool:
+        found.append(dict(values))
+        return True
+
+    decided(under(state, Policy("spy", (Expression("x", told),))))
+    return found[-1]
 
 
-def test_commits_are_those_of_what_comes_and_not_of_what_serves() -> None:
-    """A promotion waits, and the target names a third version already."""
-    policing = Policing((Policy("p", (Message(trailer="Ticket"),)),))
-    three = world(active(1), candidate(2), candidate(3), names_=2, wants=3)
-    found = commits_asked_about(three.desired, three.record, policing)
-    assert found == (primary(2).changed_by.commit, source(2).commit, source(3).commit)
-    settled = world(active(1))
-    assert commits_asked_about(settled.desired, settled.record, policing) == ()
-
-
-def test_a_version_that_primary_does_not_name_is_not_promoted() -> None:
-    state = world(active(1), candidate(2))
-    version = state.record.version(digest(2))
-    assert version is not None
-    assert not facts_of(state, version).promoted
+def test_expressions_see_the_version_that_is_next_and_what_serves() -> None:
+    facts = seen(world(active(1), candidate(2), names_=2))
+    assert (facts["to"]["version"], facts["to"]["version_label"], facts["to"]["images"]) == (2, "2", ["web:2"])
+    assert facts["from"]["version"] == 1
+    assert facts["preview"] == {"healthy": True, "available_since": EARLIER}
+    assert seen(world(candidate(1)))["from"] == {}
 
 
 def test_a_rollback_is_what_served_and_was_left_for_being_bad_newest_first() -> None:
@@ -330,55 +291,36 @@ def test_a_rollback_is_what_served_and_was_left_for_being_bad_newest_first() -> 
         replace(HELD, digest=digest(1), cause=Cause.ROLLED_BACK, since=EARLIER),
         replace(HELD, digest=digest(2), cause=Cause.PODS_FAILED, since=NOW),
         replace(HELD, digest=digest(3), cause=Cause.CLOSED, since=NOW),
-        replace(HELD, digest=digest(5), cause=Cause.ABORTED, since=NOW),
+        replace(HELD, digest=digest(6), cause=Cause.ABORTED, since=NOW),
     )
     state = world(legacy(1), legacy(2), legacy(3), active(4), candidate(5), record={"holds": holds})
-    version = state.record.version(digest(5))
-    assert version is not None
-    assert [(each.digest, each.at) for each in facts_of(state, version).rollbacks] == [
+    assert [(each["digest"], each["at"]) for each in seen(state)["history"]["rollbacks"]] == [
         (digest(2), NOW),
         (digest(1), EARLIER),
     ]
 
 
-def test_the_facts_are_those_of_the_version_and_of_what_serves() -> None:
-    record = {"holds": (replace(HELD, digest=digest(1)),)}
-    state = world(active(1), candidate(2), names_=2, record=record)
-    version = state.record.version(digest(2))
-    assert version is not None
-    facts = facts_of(state, version)
-    assert (facts.to.number, facts.to.label, facts.promoted) == (2, "2", True)
-    assert facts.to.images == ("web:2",)
-    assert facts.serving is not None
-    assert facts.serving.number == 1
-    assert facts.available_since == EARLIER
-    assert [each.at for each in facts.rollbacks] == [EARLIER]
-    assert facts.queue == (5, "shop/web")
+NOT_MERGED = Policy("merged", (Approvals(proof=Proof.MERGE),))
+WHO_PROMOTES: dict[str, tuple[World, bool]] = {
+    "people merge": (world(active(1), candidate(2), spec=manual()), False),
+    "autoPromotionEnabled": (world(active(1), candidate(2), spec=automatic()), True),
+    "merge: whenGreen": (world(active(1), candidate(2), spec=replace(manual(), merge_when_green=True)), True),
+    "onExpire: promote": (world(active(1), candidate(2), spec=manual(on_expire=OnExpire.PROMOTE)), True),
+}
 
 
-@pytest.mark.parametrize(
-    ("spec", "by_agent"),
-    [
-        (manual(), False),
-        (automatic(), True),
-        (replace(manual(), merge_when_green=True), True),
-        (manual(on_expire=OnExpire.PROMOTE), True),
-    ],
-    ids=["people merge", "autoPromotionEnabled", "merge: whenGreen", "onExpire: promote"],
-)
-def test_the_facts_say_whether_the_agent_promotes_by_itself(spec: AppSpec, by_agent: bool) -> None:
-    state = world(active(1), candidate(2), spec=spec)
-    assert facts_of(state, state.record.versions[0]).promoted_by_agent is by_agent
+@pytest.mark.parametrize("name", WHO_PROMOTES)
+def test_a_merge_that_is_to_approve_is_missed_at_once_only_where_the_agent_promotes_by_itself(name: str) -> None:
+    state, missed = WHO_PROMOTES[name]
+    ((is_open, _),) = shown(decided(under(state, NOT_MERGED, approvals=(), authors=frozenset())))
+    assert is_open is not missed
 
 
-def test_nobody_but_the_agent_merges_a_first_deployment() -> None:
-    state = world(candidate(1), spec=manual())
-    assert facts_of(state, state.record.versions[0]).promoted_by_agent is True
-
-
-def test_without_a_primary_nothing_is_asked_about_it() -> None:
-    state = world(candidate(1), desired={"primary": Missing.ABSENT})
-    assert commits_asked_about(state.desired, state.record, Policing((Policy("p", (Message(trailer="T"),)),)))
+@pytest.mark.parametrize(("other", "turn"), [((4, "shop/api"), False), ((6, "shop/api"), True)])
+def test_of_two_apps_the_one_that_was_merged_first_goes_first(other: tuple[int, str], turn: bool) -> None:
+    api = AppKey("shop", "api")
+    turns = Policy("turns", (Concurrency(1),))
+    assert is_switched(decided(named(turns, peers={api: Peer(api, queued=other)}))) is turn
 
 
 def test_a_policy_that_meets_a_bug_is_shut_and_the_way_back_is_open() -> None:
@@ -386,7 +328,7 @@ def test_a_policy_that_meets_a_bug_is_shut_and_the_way_back_is_open() -> None:
         raise OverflowError("date value out of range")
 
     bug = Policy("odd", (Expression("x", broken),))
-    forward = decided(under(world(active(1), candidate(2), names_=2), bug, FREEZE))
+    forward = decided(named(bug, FREEZE))
     assert not is_switched(forward)
     assert shown(forward) == [
         (False, "odd: judging it: a bug of the agent: OverflowError: date value out of range"),
@@ -397,7 +339,7 @@ def test_a_policy_that_meets_a_bug_is_shut_and_the_way_back_is_open() -> None:
 
 def test_soak_is_over_once_the_version_was_available_for_so_long() -> None:
     soak = Policy("soak", (Soak(2 * HOUR),))
-    state = under(world(active(1), candidate(2), names_=2), soak)
+    state = named(soak)
     assert decided(state).wake_at == EARLIER + 2 * HOUR
     assert not is_switched(decided(state))
     assert is_switched(decided(replace(state, now=EARLIER + 2 * HOUR)))

@@ -5,19 +5,10 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.checks.gates import (
-    all_open,
-    gates_before_commit,
-    gates_before_switch,
-    gates_to_show,
-    shut_after_commit,
-)
-from gitops_bg.core.checks.gating.analyses import live_verdict
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.analysis.runs import AnalysisRun, MetricRun
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.git.main import Knowledge
 from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.core.model.observed import GitView, PromotionBranch
@@ -51,6 +42,12 @@ def waiting(**changes):
 def coming(**changes):
     """Version 1 is live, and main names version 2."""
     return world(active(1), candidate(2), names_=2, **changes)
+
+
+def coming_up(sets=None, spec=None, waiting_since=NOW - SECOND):
+    """Version 1 is live, and two of three pods of the candidate are not available yet."""
+    sets = (pods(1), pods(2, 3, 1)) if sets is None else sets
+    return world(active(1), rising(2, waiting_since=waiting_since), sets=sets, spec=spec)
 
 
 def of_kind(gates: tuple[GateResult, ...], kind: GateKind) -> tuple[bool, str, object] | None:
@@ -99,17 +96,17 @@ BEFORE_COMMIT = {
         (True, "its pods are available", None),
     ),
     "availability: shut until then, with the number of pods": (
-        world(active(1), rising(2)),
+        coming_up(),
         GateKind.AVAILABILITY,
         (False, "waiting for its 3 pods to become available", None),
     ),
     "availability: shut with its reason after the deadline": (
-        world(active(1), rising(2, failure="ProgressDeadlineExceeded")),
+        coming_up(waiting_since=EARLIER),
         GateKind.AVAILABILITY,
         (False, "ProgressDeadlineExceeded: its 3 pods did not become available", None),
     ),
     "availability: a preview waits for its own size": (
-        world(active(1), rising(2), spec=manual(preview_replica_count=1), sets=(pods(1), pods(2, 1))),
+        coming_up(spec=manual(preview_replica_count=1), sets=(pods(1), pods(2, 1, 0))),
         GateKind.AVAILABILITY,
         (False, "waiting for its 1 pods to become available", None),
     ),
@@ -146,12 +143,12 @@ BEFORE_COMMIT = {
     "analysis: begins as soon as the preview reaches its pods alone": (
         waiting(spec=JUDGED, record={"preview": digest(2)}, observed={"preview_service": service("web-preview", 2)}),
         GateKind.ANALYSIS,
-        (False, "pre-promotion analysis: begins now", None),
+        (False, "pre-promotion analysis: slo ✔0 ✖0 ?0 ⚠0 of 1", NOW),
     ),
     "pause: open where people promote": (waiting(), GateKind.PAUSE, (True, "no pause asked for", None)),
     "pause: open at 0 seconds": (waiting(spec=timed(0)), GateKind.PAUSE, (True, "no pause asked for", None)),
     "pause: begins when its pods are available": (
-        world(active(1), rising(2), spec=timed(60)),
+        coming_up(spec=timed(60)),
         GateKind.PAUSE,
         (False, "the pause of 60 s begins when its pods are available", None),
     ),
@@ -202,11 +199,6 @@ BEFORE_COMMIT = {
         GateKind.HISTORY,
         (False, "main was rewritten: ffffffffff is gone; `gitops-bg accept-history` goes on", None),
     ),
-    "history: a main that cannot be read stops it": (
-        waiting(desired={"knowledge": Knowledge.UNKNOWN}),
-        GateKind.HISTORY,
-        (False, "main, as it was seen last, cannot be read just now", None),
-    ),
     "availability: a target of 0 pods says so": (
         world(
             active(1),
@@ -224,16 +216,13 @@ BEFORE_COMMIT = {
 @pytest.mark.parametrize("name", BEFORE_COMMIT)
 def test_before_the_commit(name):
     state, kind, expected = BEFORE_COMMIT[name]
-    assert of_kind(gates_before_commit(state, state.record.numbered(2)), kind) == expected
+    assert of_kind(decided(state).gates, kind) == expected
 
 
 def test_before_anything_serves_nobody_is_asked_and_nothing_is_measured():
     hooks = tuple(Hook(str(one), one) for one in HookType)
     state = world(candidate(1), spec=manual(pre_promotion_analysis=Plan((METRIC,)), hooks=hooks))
-    assert [gate.kind for gate in gates_before_commit(state, state.record.numbered(1))] == [
-        GateKind.AVAILABILITY,
-        GateKind.PAUSE,
-    ]
+    assert [gate.kind for gate in decided(state).gates] == [GateKind.AVAILABILITY]
 
 
 def shown_as(number: int, ready: int):
@@ -329,7 +318,7 @@ BEFORE_SWITCH = {
 @pytest.mark.parametrize("name", BEFORE_SWITCH)
 def test_before_the_switch(name):
     state, kind, expected = BEFORE_SWITCH[name]
-    assert of_kind(gates_before_switch(state, state.record.numbered(2)), kind) == expected
+    assert of_kind(decided(state).gates, kind) == expected
 
 
 BAD_DAY = {
@@ -349,32 +338,20 @@ ONE_GATE = {
 @pytest.mark.parametrize("name", ONE_GATE)
 def test_the_only_gate_is_availability_for(name):
     state = ONE_GATE[name]
-    gates = gates_before_switch(state, state.record.numbered(1))
-    assert [gate.kind for gate in gates] == [GateKind.AVAILABILITY]
+    assert [gate.kind for gate in decided(state).gates] == [GateKind.AVAILABILITY]
 
 
-@pytest.mark.parametrize("name", ["a problem", "a hold"])
-def test_a_promotion_is_stopped_before_the_switch_by(name):
-    changes = {
-        "a problem": {"desired": {"problems": (PROBLEM,)}},
-        "a hold": {"record": {"holds": (Hold(digest(2), "5xx", EARLIER),)}},
-    }[name]
-    state = coming(**changes)
-    assert not all_open(gates_before_switch(state, state.record.numbered(2)))
-
-
-STOPS_A_COMMIT = {
-    "nothing": (waiting(), []),
-    "not the countdown: a person cuts it short": (waiting(spec=timed(60)), []),
-    "pods that are not there": (world(active(1), rising(2), sets=(pods(1), pods(2, 3, 2))), [GateKind.AVAILABILITY]),
-    "a suspension": (waiting(spec=SUSPENDED), [GateKind.SUSPENSION]),
+STOPPED = {
+    "a problem": {"desired": {"problems": (PROBLEM,)}},
+    "a hold": {"record": {"holds": (Hold(digest(2), "5xx", EARLIER),)}},
+    "a verdict that turned after the commit": {"spec": JUDGED, "record": judged(AnalysisPhase.INCONCLUSIVE)},
 }
 
 
-@pytest.mark.parametrize("name", STOPS_A_COMMIT)
-def test_what_traffic_waits_for_once_a_promotion_is_committed_is(name):
-    state, kinds = STOPS_A_COMMIT[name]
-    assert [gate.kind for gate in shut_after_commit(state, state.record.numbered(2))] == kinds
+@pytest.mark.parametrize("name", STOPPED)
+def test_a_promotion_that_main_names_is_stopped_by(name):
+    assert decided(coming()).record.routing.switch is not None
+    assert decided(coming(**STOPPED[name])).record.routing.switch is None
 
 
 OLD_TAG = "it served before, and is never promoted by itself: merge the promotion branch"
@@ -429,7 +406,7 @@ APPROVAL = {
 @pytest.mark.parametrize("name", APPROVAL)
 def test_approval(name):
     state, expected = APPROVAL[name]
-    assert of_kind(gates_to_show(state), GateKind.APPROVAL) == expected
+    assert of_kind(decided(state).gates, GateKind.APPROVAL) == expected
 
 
 BRANCH = "gitops-bg/promote/shop/web"
@@ -455,7 +432,7 @@ REMEDIES = {
 @pytest.mark.parametrize("name", REMEDIES)
 def test_who_promotes(name):
     state, expected = REMEDIES[name]
-    (remedy,) = (gate.remedy for gate in gates_to_show(state) if gate.kind is GateKind.APPROVAL)
+    (remedy,) = (gate.remedy for gate in decided(state).gates if gate.kind is GateKind.APPROVAL)
     assert remedy == expected
 
 
@@ -478,7 +455,7 @@ SHOWN = {
 @pytest.mark.parametrize("name", SHOWN)
 def test_shown_gates(name):
     state, kinds = SHOWN[name]
-    assert [gate.kind for gate in gates_to_show(state)] == kinds
+    assert [gate.kind for gate in decided(state).gates] == kinds
 
 
 NOT_BEGUN = judging(AnalysisPhase.RUNNING, of=2, started_at=None)
@@ -499,18 +476,6 @@ TO_BEGIN = {
 @pytest.mark.parametrize("name", TO_BEGIN)
 def test_analysis_after_promotion_that_has_not_begun(name):
     spec, reason, until = TO_BEGIN[name]
-    state = world(legacy(1), active(2, activated_at=NOW - 60 * SECOND), spec=spec, record=NOT_BEGUN)
-    assert of_kind(gates_to_show(state), GateKind.ANALYSIS) == (False, reason, until)
-
-
-def test_analysis_after_promotion_waits_for_no_time_while_traffic_goes_back():
-    state = world(legacy(1), active(2, activated_at=EARLIER), names_=1, spec=JUDGED_AFTER, record=NOT_BEGUN)
-    verdict = live_verdict(state, None)
-    assert verdict is not None
-    said = "post-promotion analysis: begins anew if traffic does not go back after all"
-    assert (verdict.open, verdict.reason, verdict.until) == (False, said, None)
-
-
-def test_a_verdict_that_turns_between_commit_and_switch_stops_the_switch():
-    assert decided(coming(spec=JUDGED, record=judged(AnalysisPhase.SUCCESSFUL))).record.routing.switch is not None
-    assert decided(coming(spec=JUDGED, record=judged(AnalysisPhase.INCONCLUSIVE))).record.routing.switch is None
+    late = {"active_service": service("web", 2, ready_endpoints=2)}
+    state = world(legacy(1), active(2, activated_at=NOW - 60 * SECOND), spec=spec, record=NOT_BEGUN, observed=late)
+    assert of_kind(decided(state).gates, GateKind.ANALYSIS) == (False, reason, until)

@@ -4,15 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.checks.git.reverts import asks_for_provenance, why_not_back
-from gitops_bg.core.model.desired import Missing, Provenance, Revert
+from gitops_bg.core.model.desired import Missing, Revert
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.git.looks import NO_LOOKS, Awaited, Looks
-from gitops_bg.core.model.observed import OperatorCommand
-from gitops_bg.core.model.record import Cause, Hold, Override
-from gitops_bg.core.transitions.git.decisions import override
-from gitops_bg.core.transitions.git.looks import note_look
-from gitops_bg.core.transitions.git.reverts import follow_target_revert, lift_by_older_revert, lift_by_revert
+from gitops_bg.core.model.observed import OperatorCommand, Request
+from gitops_bg.core.model.record import Cause, Hold
+from tests.core.engine.versions.reverting import ELSEWHERE, LATER, TWO, UNDOING, held, reverted
 from tests.core.simulation import Simulation, automatic, deployed, manual, template
 from tests.core.worlds import (
     EARLIER,
@@ -20,41 +17,14 @@ from tests.core.worlds import (
     active,
     archived,
     candidate,
+    decided,
     digest,
     legacy,
     primary,
     rising,
     source,
-    target,
-    world,
 )
 
-LATER = 99
-UNDOING = source(2, commit="e" * 40, landed=LATER)
-
-
-def held(*numbers: int) -> dict[str, object]:
-    return {"holds": tuple(Hold(digest(number), "5xx", NOW) for number in numbers)}
-
-
-def reverted(*versions, to: int = 1, takes_back: tuple[int, ...] = (2,), **changes):
-    """The target names ``to``, and its newest commit says it reverts those that brought ``takes_back``."""
-    spec = replace(manual(), rollback_window_revisions=changes.pop("window", None))
-    undoing = changes.pop("source", UNDOING)
-    commits = changes.pop("reverts", tuple(f"{number:040x}" for number in takes_back))
-    told = Provenance(
-        undoing,
-        named=changes.pop("named", tuple(f"{number:010x}" for number in takes_back)),
-        missing=changes.pop("missing", ()),
-        reverts=(Revert(undoing, commits, tuple(template(str(number)) for number in takes_back)),),
-    )
-    told = replace(told, reverts=(*told.reverts, *changes.pop("before", ())))
-    told = changes.pop("provenance", told)
-    desired = {"primary": primary(2), "target": target(to), "provenance": told, **changes.pop("desired", {})}
-    return world(*versions, spec=spec, desired=desired, **changes)
-
-
-TWO = (legacy(1), active(2))
 TAKING_BACK_2 = Revert(source(3, landed=LATER - 1), ("2" * 40,), (template("2"),))
 ANSWERED = source(3, landed=2)
 """It came into main with the last change of primary.yaml."""
@@ -126,59 +96,14 @@ REVERTS = {
 @pytest.mark.parametrize("name", REVERTS)
 def test_target_revert(name):
     state, expected = REVERTS[name]
-    made = follow_target_revert(state).record.routing.override
-    number, why = (expected, "") if isinstance(expected, int) else (None, expected)
-    assert (made.to_digest if made else None) == (None if number is None else digest(number))
-    assert why in why_not_back(state)
-    assert bool(why) == bool(why_not_back(state))
-
-
-def test_of_a_version_that_app_yaml_names_nobody_asks_what_was_reverted():
-    state = reverted(*TWO)
-    pinned = replace(state.desired, target=replace(target(1), pinned=True))
-    assert asks_for_provenance(state.desired, state.record)
-    assert not asks_for_provenance(pinned, state.record)
-
-
-def test_sentences_name_both_commits():
-    late, silent = reverted(*TWO, source=replace(UNDOING, landed=4)), reverted(*TWO, takes_back=())
-    assert why_not_back(late) == "primary.yaml was changed after commit eeeeeeeeee, by 00000002aa"
-    assert why_not_back(silent) == "commit eeeeeeeeee does not say that it reverts a commit"
-
-
-ELSEWHERE = Override(digest(3), digest(2), "5xx", "ada", NOW)
+    made = decided(state).record.routing.override
+    assert (made.to_digest if made else None) == (digest(expected) if isinstance(expected, int) else None)
 
 
 def test_a_revert_does_not_overrule_somebody_who_sent_traffic_elsewhere():
     three = (legacy(1), legacy(2), active(3))
     state = reverted(*three, takes_back=(2,), desired=NAMES_3, record={"override": ELSEWHERE})
-    assert why_not_back(state) == "somebody sent traffic elsewhere: 5xx"
-    assert follow_target_revert(state).record.routing.override == ELSEWHERE
-
-
-ASKED = {
-    "the target names what served before": (reverted(*TWO), True),
-    "the target names what traffic follows": (world(legacy(1), active(2)), False),
-    "the target names what traffic was sent to, against main": (
-        reverted(*TWO, record={"override": replace(ELSEWHERE, from_digest=digest(2), to_digest=digest(1))}),
-        False,
-    ),
-    "the target names what main names, and traffic was sent elsewhere": (
-        reverted(*TWO, to=2, record={"override": replace(ELSEWHERE, from_digest=digest(2), to_digest=digest(1))}),
-        True,
-    ),
-    "the target names what never served": (world(active(1), candidate(2)), False),
-    "the same, on hold": (world(active(1), candidate(2), record=held(2)), True),
-    "the target names what nobody knows": (world(active(1), wants=7), False),
-    "the target cannot be read": (world(legacy(1), active(2), desired={"target": Missing.UNREADABLE}), False),
-    "nothing serves yet": (world(rising(1), record=held(1)), False),
-}
-
-
-@pytest.mark.parametrize("name", ASKED)
-def test_history_is_asked_where(name):
-    state, asked = ASKED[name]
-    assert asks_for_provenance(state.desired, state.record) is asked
+    assert decided(state).record.routing.override == ELSEWHERE
 
 
 def promoted(*tags: str, spec=None) -> Simulation:
@@ -317,7 +242,7 @@ def test_revert_of_a_revert_lifts_its_hold_once():
 
 def test_revert_of_an_ordinary_push_lifts_no_hold():
     state = reverted(active(1), legacy(2), to=2, takes_back=(1,), desired={"primary": primary(1)}, record=held(2))
-    assert lift_by_revert(state).record.holds == state.record.holds
+    assert decided(state).record.holds == state.record.holds
 
 
 def test_rollback_by_an_operator_is_not_undone_by_the_revert_that_came_before_it():
@@ -330,13 +255,6 @@ def test_rollback_by_an_operator_is_not_undone_by_the_revert_that_came_before_it
     sim.reachable = True
     sim.settle()
     assert sim.live == "2"
-
-
-def test_revert_while_the_promotion_of_a_third_version_waits_takes_back_both():
-    state = reverted(legacy(1), active(2), rising(3), takes_back=(2, 3), desired={"primary": primary(3)}, names_=3)
-    record = follow_target_revert(state).record
-    assert record.routing.override.to_digest == digest(1)
-    assert [hold.digest for hold in record.holds] == [digest(3)]
 
 
 REVERT_OF_REVERT = source(2, commit="e" * 40, landed=6)
@@ -361,7 +279,7 @@ def test_revert_of_a_revert_lifts_no_hold_of_a_later_change_of_primary_yaml(name
         desired={"primary": primary(1, landed=changed)},
         record={**held(2), "target_revert": "d" * 40, **({"primary_by": seen} if seen else {})},
     )
-    after = lift_by_revert(lift_by_older_revert(state)).record
+    after = decided(state).record
     assert {hold.digest for hold in after.holds} == {digest(number) for number in held_after}
 
 
@@ -386,34 +304,36 @@ def test_revert_of_a_revert_that_nobody_had_seen_does_not_lift_the_hold_of_an_ab
         desired={"primary": primary(1, landed=7), "looks": looks or NO_LOOKS},
         record={"holds": (hold,), "target_revert": "d" * 40},
     )
-    after = lift_by_revert(note_look(state)).record
+    after = decided(state).record
     assert {hold.digest for hold in after.holds} == {digest(number) for number in held_after}
 
 
 @pytest.mark.parametrize(("takes_back", "noted"), [((2,), "e" * 40), ((), "")])
 def test_a_later_decision_about_traffic_overrules_the_revert_that_the_target_says(takes_back, noted) -> None:
     """One that says nothing is not noted: its own revert would be taken for the revert of a revert."""
-    state = reverted(*TWO, takes_back=takes_back)
-    after = override(state, state.record.numbered(1), cause=Cause.ABORTED, reason="5xx", by="ada")
-    assert after.record.git.target_revert == noted
+    back = Request("1", OperatorCommand.ROLLBACK, "ada", NOW, "5xx", to_version=1, live=digest(2))
+    after = decided(reverted(*TWO, takes_back=takes_back, observed={"requests": (back,)})).record
+    assert after.routing.override.by == "ada"
+    assert after.git.target_revert == noted
 
 
 HELD_AT_ONCE = {
-    "what serves: its hold comes with the movement": (reverted(*TWO), set()),
-    "what main named, and traffic has not followed": (
+    "what serves": (reverted(*TWO), {2}),
+    "that, and what main named, while traffic has not followed": (
         reverted(legacy(1), active(2), rising(3), takes_back=(2, 3), desired={"primary": primary(3)}, names_=3),
-        {3},
+        {2, 3},
     ),
-    "a version that was to be gone back to: nothing speaks against it": (BACK_TO_2, set()),
+    "not a version that was to be gone back to: nothing speaks against it": (BACK_TO_2, {3}),
 }
 
 
 @pytest.mark.parametrize("name", HELD_AT_ONCE)
 def test_revert_holds(name: str) -> None:
     state, numbers = HELD_AT_ONCE[name]
-    record = follow_target_revert(state).record
+    record = decided(state).record
     assert {hold.digest for hold in record.holds} == {digest(number) for number in numbers}
     assert record.git.target_revert == "e" * 40
+    assert record.routing.override.to_digest == digest(1)
     assert record.routing.override.awaits is None, "whatever comes later in main is newer"
     left = short(state.desired_digest)
     assert record.routing.override.reason == f"eeeeeeeeee reverts the target commit that brought {left}"
@@ -429,5 +349,5 @@ def test_the_end_of_a_hold_names_the_revert_of_the_revert() -> None:
         desired={"primary": primary(1)},
         record={**held(2), "target_revert": "d" * 40},
     )
-    (entry,) = lift_by_revert(state).record.ledger
+    (entry,) = [each for each in decided(state).record.ledger if each.event == "hold-lifted"]
     assert (entry.event, entry.reason) == ("hold-lifted", "eeeeeeeeee reverts the revert of its push")

@@ -5,11 +5,8 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.model.version import Stage
-from gitops_bg.core.status.timers import wake_at
-from gitops_bg.core.transitions.traffic.draining import note_endpoints_synced
-from gitops_bg.core.transitions.versions.retention import archive
 from tests.core.simulation import deployed, manual
-from tests.core.worlds import EARLIER, NOW, SECOND, active, candidate, digest, legacy, pods, service, world
+from tests.core.worlds import EARLIER, NOW, SECOND, active, candidate, decided, digest, legacy, pods, service, world
 
 AT = NOW - 10 * SECOND
 LEFT = {"left_at": AT, "scale_down_at": AT}
@@ -37,17 +34,18 @@ ARRIVED = {
 @pytest.mark.parametrize("name", ARRIVED)
 def test_traffic_has_arrived_where_the_endpoints_are(name):
     state, arrived = ARRIVED[name]
-    assert (note_endpoints_synced(state).record.numbered(2).routed_at == NOW) is arrived
+    assert (decided(state).record.numbered(2).routed_at == NOW) is arrived
 
 
 def test_time_of_the_arrival_is_kept():
     state = world(active(2, routed_at=EARLIER))
-    assert note_endpoints_synced(state) == state
+    assert decided(state).record.numbered(2).routed_at == EARLIER
 
 
+LATE = {"active_service": service("web", 2, other_endpoints=True)}
 DRAINS = manual(drain_seconds=20)
 KEPT = {
-    "until the endpoints have followed": (world(legacy(1, **LEFT), active(2, **NEW)), True),
+    "until the endpoints have followed": (world(legacy(1, **LEFT), active(2, **NEW), observed=LATE), True),
     "not after they have": (world(legacy(1, **LEFT), active(2, **NEW, routed_at=NOW)), False),
     "drainSeconds longer": (world(legacy(1, **LEFT), active(2, **NEW, routed_at=NOW - 19 * SECOND), spec=DRAINS), True),
     "no longer than that": (
@@ -55,19 +53,19 @@ KEPT = {
         False,
     ),
     "also beyond scaleDownDelayRevisionLimit": (
-        world(legacy(1, **LEFT), active(2, **NEW), spec=manual(scale_down_delay_revision_limit=0)),
+        world(legacy(1, **LEFT), active(2, **NEW), spec=manual(scale_down_delay_revision_limit=0), observed=LATE),
         True,
     ),
     "at most progressDeadlineSeconds": (
-        world(legacy(1, **LEFT), active(2, **NEW), spec=replace(manual(), progress_deadline_seconds=10)),
+        world(legacy(1, **LEFT), active(2, **NEW), spec=replace(manual(), progress_deadline_seconds=10), observed=LATE),
         False,
     ),
     "not one that traffic left before": (
-        world(legacy(1, left_at=EARLIER, scale_down_at=AT), active(2, **NEW)),
+        world(legacy(1, left_at=EARLIER, scale_down_at=AT), active(2, **NEW), observed=LATE),
         False,
     ),
     "not one that never served": (
-        world(candidate(1, retiring=True, scale_down_at=AT), active(2, **NEW)),
+        world(candidate(1, retiring=True, scale_down_at=AT), active(2, **NEW), observed=LATE),
         False,
     ),
 }
@@ -76,12 +74,12 @@ KEPT = {
 @pytest.mark.parametrize("name", KEPT)
 def test_old_version_is_kept(name):
     state, kept = KEPT[name]
-    assert (archive(state).record.numbered(1).stage is not Stage.ARCHIVED) is kept
+    assert (decided(state).record.numbered(1).stage is not Stage.ARCHIVED) is kept
 
 
 def test_wakes_up_when_the_old_version_is_drained():
     state = world(legacy(1, **LEFT), active(2, **NEW, routed_at=NOW), spec=DRAINS)
-    assert wake_at(state) == NOW + 20 * SECOND
+    assert decided(state).wake_at == NOW + 20 * SECOND
 
 
 def test_no_delay_at_all_still_drains():

@@ -1,1 +1,0 @@
-"""What serves beside an app: before the hand-over, on it, and on the way back."""

@@ -1,0 +1,1 @@
+"""Apps that are adopted, given back, renamed, or whose folder leaves main."""

@@ -1,0 +1,1 @@
+"""What promotions wait for, what stops them, and what people are told of it."""

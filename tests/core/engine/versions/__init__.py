@@ -1,0 +1,1 @@
+"""Which versions there are, what tells them apart, and what becomes of those that traffic left."""
