@@ -107,11 +107,6 @@ VERBS = {
             "requests.",
         ),
         Verb(
-            "approve",
-            "operate.approve",
-            "Approve the next version with your SSH key: a signed, empty commit on the app's branch of approvals.",
-        ),
-        Verb(
             "rollback",
             "operate.rollback",
             "Roll back: commit the older primary.yaml; traffic follows at once. Exit 3 where main takes only pull "
@@ -240,11 +235,6 @@ GROUP_VERBS = (
         "history",
         "group.history",
         "Show the history of a group, the newest first: what, when, from which version to which, why.",
-    ),
-    Verb(
-        "approve",
-        "group.approve",
-        "Approve a version of a group with your SSH key, with all that main has in its folder now.",
     ),
     Verb(
         "new",

@@ -22,11 +22,6 @@ GROUP_PROMOTION_PREFIX = "gitops-bg/promote-groups/"
 of apps: there, an app of the namespace ``groups`` may have a branch.
 """
 
-APPROVALS_PREFIX = "gitops-bg/approvals/"
-"""Of branches that hold the signed approvals of an app (policies.md §4)."""
-
-GROUP_APPROVALS_PREFIX = "gitops-bg/approvals-groups/"
-"""Of branches that hold the signed approvals of a release group."""
 
 GROUP = "gitops-bg.dev"
 API_VERSION = f"{GROUP}/v1alpha1"
@@ -86,15 +81,6 @@ def promotion_branch(app: AppKey) -> str:
     'gitops-bg/promote/shop/web'
     """
     return f"{PROMOTION_PREFIX}{app.namespace}/{app.name}"
-
-
-def approvals_branch(app: AppKey) -> str:
-    """The branch with the signed approvals of an app.
-
-    >>> approvals_branch(AppKey("shop", "web"))
-    'gitops-bg/approvals/shop/web'
-    """
-    return f"{APPROVALS_PREFIX}{app.namespace}/{app.name}"
 
 
 def fit(name: str) -> str:

@@ -2,10 +2,9 @@
 
 import re
 
-from gitops_bg.core.groups.branches import AppOrGroup
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.names import APPROVALS_PREFIX, GROUP_APPROVALS_PREFIX, GROUP_PROMOTION_PREFIX, PROMOTION_PREFIX
+from gitops_bg.core.names import GROUP_PROMOTION_PREFIX, PROMOTION_PREFIX
 from gitops_bg.spec.app.layout import app_of_folder
 from gitops_bg.spec.dns_labels import is_dns_label
 
@@ -13,8 +12,6 @@ STATE_PREFIX = "gitops-bg/state/"
 TRACKING_PREFIX = "refs/mirror/heads/"
 """The refs of fetched branches in the mirror; never a branch of its own."""
 SEEN_REF = "refs/gitops-bg/seen"
-WITHDRAWN_PREFIX = "refs/gitops-bg/withdrawn/"
-"""The mirror's refs for withdrawn signed approvals; they stay, whatever happens to the branch with the withdrawal."""
 
 
 def is_app(namespace: str, name: str) -> bool:
@@ -49,16 +46,6 @@ def group_of_branch(branch: str) -> GroupKey | None:
     """
     found = _app_named(branch, GROUP_PROMOTION_PREFIX)
     return GroupKey(found.namespace, found.name) if found else None
-
-
-def approved_on(branch: str) -> AppOrGroup | None:
-    """The app or group whose signed approvals this branch holds, or None.
-
-    >>> approved_on("gitops-bg/approvals/shop/store"), approved_on("gitops-bg/approvals-groups/shop/store")
-    (AppKey(namespace='shop', name='store'), GroupKey(namespace='shop', name='store'))
-    """
-    group = _app_named(branch, GROUP_APPROVALS_PREFIX)
-    return GroupKey(group.namespace, group.name) if group else _app_named(branch, APPROVALS_PREFIX)
 
 
 def _app_named(branch: str, prefix: str) -> AppKey | None:

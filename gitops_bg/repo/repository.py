@@ -30,7 +30,6 @@ from functools import partial
 from itertools import islice
 from types import TracebackType
 
-from gitops_bg.core.groups.branches import AppOrGroup
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.record import GroupLedgerEntry
 from gitops_bg.core.model.desired import LedgerMemory, Problem
@@ -51,7 +50,6 @@ from gitops_bg.repo.ledger.own_commits import OwnCommits
 from gitops_bg.repo.ledger.policy_file import PolicyChange
 from gitops_bg.repo.ledger.policy_log import PolicyLog
 from gitops_bg.repo.ledger.state_branch import StateBranch
-from gitops_bg.repo.read.approvals import ApprovalBranches, Statement
 from gitops_bg.repo.read.authors import Changes
 from gitops_bg.repo.read.beside import Beside
 from gitops_bg.repo.read.commits import Around, CommitReader
@@ -75,7 +73,6 @@ from gitops_bg.repo.settings import RepositorySettings
 from gitops_bg.repo.verification.key_files import KeyFiles
 from gitops_bg.repo.verification.main_verifier import MainVerifier, VerifiedBefore
 from gitops_bg.repo.verification.signatures import Keys, Signature, Signatures
-from gitops_bg.repo.write.approvals import ApprovalWriter
 from gitops_bg.repo.write.commits import Committer
 from gitops_bg.repo.write.edits import Edited, EditOrNew, Edits
 from gitops_bg.repo.write.group_branches import GroupBranches, OfferedFolder
@@ -149,8 +146,6 @@ class Repository:
         self._group_ledger = GroupLedger(mirror, branch, self._files)
         self._primaries = Primaries(mirror, trees, near, blobs, self._index, walked, self._mainline)
         self._app_history = AppHistory(mirror, blobs, branch)
-        self._approvals = ApprovalBranches(mirror, self._commits)
-        self._approval_writer = ApprovalWriter(mirror, committer, pusher)
         self._policy_log = PolicyLog(mirror, trees, self._files, self._mainline, details, branch)
         if key is not None:
             self._demand_own_signature(key)
@@ -566,39 +561,6 @@ class Repository:
 
     # Signatures.
 
-    def follow_approvals(self, wanted: bool) -> bool:
-        """Set whether polls also fetch the branches of signed approvals; return whether the next poll must
-        look again.
-        """
-        with self._lock:
-            changed = self._mirror.follow_approvals(wanted)
-            if changed:
-                self._poller.look_again()
-            return changed
-
-    def approval_tips(self) -> Mapping[AppOrGroup, str]:
-        """The heads of the branches of signed approvals, in their last fetched state."""
-        with self._guarded():
-            return self._approvals.tips()
-
-    def approvals(self, app: AppOrGroup) -> Sequence[Statement]:
-        """The statements in the branch of signed approvals, newest first, within limits; believes no signature."""
-        with self._guarded():
-            tip = self._approvals.tips().get(app)
-            return self._approvals.statements(tip) if tip else ()
-
-    def withdrawn_approvals(self) -> frozenset[str]:
-        """The contents of the withdrawn signed approvals, as far as this mirror has seen them."""
-        with self._guarded():
-            return self._approvals.withdrawn()
-
-    def remember_withdrawn(self, approval: str, by: str) -> None:
-        """Remember for ever that the commit ``by``, which has a valid signature, withdraws the approval with this
-        content.
-        """
-        with self._guarded():
-            self._approvals.remember_withdrawn(approval, by)
-
     def signatures(self, commits: Iterable[str], signers: bytes) -> Mapping[str, Signature]:
         """The signature of each commit, by a file of allowed signers. Raises ``NoSshKeygen``."""
         with self._guarded():
@@ -611,18 +573,6 @@ class Repository:
             return file.content if file is not None else None
 
     # What is written.
-
-    def approve(self, app: AppOrGroup, digest: str, *, label: str, reason: str = "") -> str:
-        """Append a signed approval to the branch of an app or a group; returns the commit. Raises as
-        ``commit_primaries``.
-        """
-        with self._guarded(), self._writing():
-            return self._approval_writer.approve(app, digest, self._poller.head(), label=label, reason=reason)
-
-    def withdraw_approval(self, app: AppOrGroup, approval: str, *, reason: str = "") -> str:
-        """Append a signed withdrawal of an approval; returns the commit. Raises as ``commit_primaries``."""
-        with self._guarded(), self._writing():
-            return self._approval_writer.withdraw(app, approval, self._poller.head(), reason=reason)
 
     def commit_primaries(self, changes: Sequence[PrimaryChange]) -> Mapping[AppKey, PrimaryOutcome]:
         """Commit ``primary.yaml`` of apps to main: one commit for each app, one push, compare-and-swap.

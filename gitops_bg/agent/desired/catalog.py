@@ -305,8 +305,6 @@ class Catalog:
         """Look at the remote and read what moved. Raises the errors of ``Repository.poll``."""
         awaited, look = self._lineage.awaited(), self._lookout.begin()
         moved = self._look(awaited, look)
-        if self._repository.follow_approvals(self._reader.follows_approvals()):
-            moved = self._look(awaited, look) or moved  # the branches that somebody asks about by now
         self.last_look.was_read()
         dirty, self._late = frozenset(self._late), set()
         return Refresh(dirty | self._lookout.end(), moved)
@@ -340,8 +338,6 @@ class Catalog:
             self._late |= self._reader.read()
             self._rewrite_reports.forget()
         self._late |= self.read_positions()  # after gitops-bg.yaml, which names the agent
-        if poll.moved:
-            self._late |= self._reader.read_approvals()
         policies = self.reading.policies
         self.reading = replace(self._reader.reading(self.reading), followed=followed, look=look)
         if policies is not self.reading.policies:

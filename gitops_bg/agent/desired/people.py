@@ -93,7 +93,7 @@ class PeopleFacts:
         """Add all that is ``asked`` about people."""
         if about.people.unread:
             why = f"nobody can tell who is who: {about.people.unread}"
-            return replace(policing, may_be_more=asked.approvals, unheard=why)
+            return replace(policing, unheard=why)
         approvals = self._approvals(about) if asked.approvals else None
         authors = self._authors(about, approvals) if asked.authors else _Told(None)
         merger = self._merger(about) if asked.merger else _Told(None)
@@ -102,7 +102,6 @@ class PeopleFacts:
         return replace(
             policing,
             approvals=tuple(each for each, _ in approvals) if approvals is not None else None,
-            may_be_more=asked.approvals and approvals is None and about.has_forge,
             authors=authors.people,
             merger=next(iter(merger.people or ()), None),
             merge=self._merge_as_approval(about) if asked.merger else None,

@@ -82,7 +82,7 @@ class PolicingFacts:
         policing = replace(policing, commits=self._commits(commits_asked_about(desired, record, policing)))
         version = self._versions.of(app, desired, record)
         policing = self._people.of(policing, self._circumstances(reading, app, version, promotion))
-        return self._board.with_peers(self._signed.added(policing, app, desired, record), app)
+        return self._board.with_peers(self._signed.with_overrides(policing, desired.commit, promotion), app)
 
     def of_member(
         self, reading: Reading, app: AppKey, config: AppConfig, promotion: str, unknown: str
@@ -106,21 +106,16 @@ class PolicingFacts:
         policing = self._signed.with_overrides(policing, reading.followed.commit, promotion)
         return self._board.with_peers(policing, app)
 
-    def group_people(
-        self, reading: Reading, group: GroupKey, asked: AskedOfPeople, version: Promoted, main: str
-    ) -> Policing:
-        """Return all that rules ask about people of the version that a group moves to, by ``main``'s files. A bug in
-        here shuts these rules.
+    def group_people(self, reading: Reading, group: GroupKey, asked: AskedOfPeople, version: Promoted) -> Policing:
+        """Return all that rules ask about people of the version that a group moves to. A bug in here shuts these
+        rules.
         """
         try:
             with guarded(f"asking who approved what {group} is to serve"):
                 if not version.digest:
                     return Policing(unheard="nobody can read what main has of the version")
                 about = self._circumstances(reading, group, version, version.promotion)
-                found, wanted = self._people.filled(Policing(), asked, about), frozenset([version.digest])
-                if not asked.approvals:
-                    return found
-                return self._signed.with_approvals(found, group, wanted, main, version.promotion)
+                return self._people.filled(Policing(), asked, about)
         except InternalError as error:
             log_bug(error)
             return Policing(unheard=str(error))

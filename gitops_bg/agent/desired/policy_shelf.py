@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.agent.runtime.cpu_limit import cpu_limited
-from gitops_bg.core.checks.policies.match import asked_of_people, matches, matching, scopes_asked_about
+from gitops_bg.core.checks.policies.match import matches, matching, scopes_asked_about
 from gitops_bg.core.errors import InternalError, guarded
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.policies.rules import After, Expression, Policy
@@ -49,11 +49,6 @@ class PolicyView:
     """The people, for the rules on people."""
     asks_about_others: bool = field(default=False, compare=False)
     """Whether a rule asks about apps other than the one it is for."""
-
-    @property
-    def asks_who_approved(self) -> bool:
-        """Whether a rule asks for approvals."""
-        return asked_of_people(self.policies).approvals
 
     def of(self, app: AppKey, labels: Labels) -> tuple[Policy, ...]:
         """Return the policies that are for an app."""

@@ -17,7 +17,6 @@ from gitops_bg.agent.desired.shared_documents import SharedDocumentUsers
 from gitops_bg.agent.runtime.boundaries import log_bug, quietly
 from gitops_bg.agent.runtime.cpu_limit import cpu_limited, outside_cpu_limit
 from gitops_bg.core.errors import GitopsBgError, InternalError, TookTooLong, guarded
-from gitops_bg.core.groups.branches import AppOrGroup
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import PromotionBranch
 from gitops_bg.core.model.version import AppKey, ServicePorts, Source
@@ -33,7 +32,6 @@ from gitops_bg.spec.app.layout import (
     POLICIES_FOLDER,
     PRIMARY_FILE,
     SETTINGS_FILE,
-    SIGNERS_FILE,
     is_manifest,
 )
 from gitops_bg.spec.app.load import load_app
@@ -75,8 +73,6 @@ class Reader:
         self._settings = default_settings()
         self._settings_problems: tuple[Problem, ...] = ()
         self._good_settings: bytes | None = None
-        self._has_signers = False
-        self._approvals: Mapping[AppOrGroup, str] = {}
         self._groups = GroupShelf(self._files_below, self._folder_before)
         self._promotions: Mapping[AppKey, PromotionBranch] = {}
         self._parsed_offers: LRUCache[tuple[AppKey, str], _Offered] = LRUCache(_OFFERS)
@@ -154,7 +150,6 @@ class Reader:
         """Read ``policies/``; return whether the policies in force changed."""
         if POLICIES_FOLDER not in poll.others_changed and not poll.settings_changed:
             return False
-        self._has_signers = self._repository.text_file(SIGNERS_FILE) is not None
         return self._policies.take(self._files_below(POLICIES_FOLDER), self._settings.require or ())
 
     def _said_before(self, path: str) -> Iterable[bytes]:
@@ -305,18 +300,6 @@ class Reader:
                 later = not newest.commit or self._repository.is_ancestor(newest.commit, each.commit)
             newest = each if later else newest
         return newest
-
-    def follows_approvals(self) -> bool:
-        """Whether the branches of signed approvals are of interest: a policy asks, and main has signers."""
-        return self._policies.view.asks_who_approved and self._has_signers
-
-    def read_approvals(self) -> set[AppKey]:
-        """Take over where the branches of signed approvals are; the apps for which that is another place. Groups are
-        looked at after every poll.
-        """
-        before, self._approvals = self._approvals, self._repository.approval_tips() if self.follows_approvals() else {}
-        touched = (app for app in before.keys() | self._approvals.keys() if before.get(app) != self._approvals.get(app))
-        return {app for app in touched if isinstance(app, AppKey) and self._cares_for(app)}
 
     # --- promotion branches -----------------------------------------------------------------------------------
 

@@ -88,7 +88,7 @@ class GroupPolicing:
         if unread:
             return PolicingOfGroup({name: _shut(each, unread) for name, each in members.items()})
         of = self._versions.of(group, version, main, promotion=named, heard=self._facts.heard(group))
-        people = self._facts.group_people(reading, group, asked, of, main)
+        people = self._facts.group_people(reading, group, asked, of)
         promotion = named if asked.approvals or asked.merger else ""
         asks = Asks(asked.approvals, promotion, people.mergers_asked)
         return PolicingOfGroup({name: _with(people, each, of.digest) for name, each in members.items()}, asks)
@@ -133,7 +133,6 @@ def _with(people: Policing, member: MemberPolicing, digest: str) -> MemberPolici
     policing = replace(
         member.policing,
         approvals=tuple(map(of_member, people.approvals)) if people.approvals is not None else None,
-        may_be_more=people.may_be_more,
         authors=people.authors,
         merger=people.merger,
         merge=of_member(people.merge) if people.merge is not None else None,

@@ -218,23 +218,6 @@ class OfflineJson(_Done):
     changed: bool
 
 
-class Approval(TypedDict):
-    """An approval that was given, or withdrawn."""
-
-    digest: str
-    commit: str
-    branch: str
-    withdrawn: bool
-    counts: bool
-
-
-@with_config(CLOSED)
-class ApprovalJson(Approval):
-    """What `approve` prints."""
-
-    app: str
-
-
 @with_config(CLOSED)
 class UndoneJson(TypedDict):
     """What `undo` prints."""

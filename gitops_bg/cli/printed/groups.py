@@ -6,7 +6,6 @@ from pydantic import ConfigDict, with_config
 from typing_extensions import TypedDict
 
 from gitops_bg.cli.printed.apps import ConditionJson, DifferenceJson, ProblemJson, TreeJson
-from gitops_bg.cli.printed.changes import Approval
 from gitops_bg.cli.printed.shape import CLOSED, Encoded
 from gitops_bg.core.groups.inspect.answers import SampleRequest
 from gitops_bg.core.groups.inspect.forecast import Ahead, Changed
@@ -186,13 +185,6 @@ class GroupHistoryJson(TypedDict):
     group: str
     ledger: str
     entries: list[Annotated[dict[str, Any], Encoded(GroupLedgerEntry, epoch=str, ledgerCommit=str)]]
-
-
-@with_config(CLOSED)
-class GroupApprovalJson(Approval):
-    """What `group approve` prints."""
-
-    group: str
 
 
 @with_config(CLOSED)

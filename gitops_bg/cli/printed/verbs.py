@@ -29,7 +29,6 @@ _VERBS: dict[str, Any] = {
     "history": apps.HistoryJson | apps.OverridesJson,
     "set-image": changes.ImagesJson,
     "promote": changes.ProposalJson | changes.StaysLiveJson,
-    "approve": changes.ApprovalJson,
     "rollback": changes.ProposalJson | changes.OfflineJson,
     "undo": changes.UndoneJson,
     "abort": changes.AbortedJson,
@@ -55,7 +54,6 @@ _VERBS: dict[str, Any] = {
     "group plan": groups.GroupPlanJson,
     "group diff": groups.GroupDiffJson,
     "group history": groups.GroupHistoryJson,
-    "group approve": groups.GroupApprovalJson,
     "group new": groups.NewGroupVersionJson,
     "group promote": groups.GroupChangeJson,
     "group rollback": groups.GroupChangeJson,
@@ -63,8 +61,8 @@ _VERBS: dict[str, Any] = {
 }
 """Every object that a verb prints on stdout is of its shape; with ``-w`` each line is one."""
 DRY_RUNS = (
-    "set-image", "promote", "approve", "rollback", "undo", "retry", "restart", "resume", "suspend", "pause", "release",
-    "freeze", "unfreeze", "accept-history", "gate open", "gate close", "group approve", "group promote",
+    "set-image", "promote", "rollback", "undo", "retry", "restart", "resume", "suspend", "pause", "release",
+    "freeze", "unfreeze", "accept-history", "gate open", "gate close", "group promote",
     "group rollback", "group delete",
 )  # fmt: skip
 """The verbs that print one shape with ``--dry-run``; `abort`, `move` and `adopt` have shapes of their own."""

@@ -67,7 +67,6 @@ def _facts(world: GroupWorld, name: str, asked: MemberPolicing) -> Facts:
         promotions=_past(world.record.moves, TransitionKind.PROMOTION),
         rollbacks=_past(world.record.moves, TransitionKind.ROLLBACK),
         approvals=standing(policing.approvals),
-        may_be_more=policing.may_be_more,
         authors=policing.authors,
         merger=policing.merger,
         merge=policing.merge,

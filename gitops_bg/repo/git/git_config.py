@@ -1,6 +1,6 @@
 """The mirror's git configuration: written whole at every start, so that no other setting survives in it."""
 
-from gitops_bg.core.groups.branches import APPROVALS_PREFIXES, PROMOTION_PREFIXES
+from gitops_bg.core.groups.branches import PROMOTION_PREFIXES
 from gitops_bg.repo.layout import TRACKING_PREFIX
 from gitops_bg.repo.settings import RepositorySettings
 
@@ -55,8 +55,7 @@ def _http(settings: RepositorySettings) -> dict[str, str]:
 
 def _refspecs(settings: RepositorySettings) -> str:
     """The refspecs of the tracked branches; a push of the agent moves these refs as well."""
-    prefixes = (*PROMOTION_PREFIXES, *APPROVALS_PREFIXES)
-    branches = (settings.branch, settings.state_branch, *(f"{prefix}*" for prefix in prefixes))
+    branches = (settings.branch, settings.state_branch, *(f"{prefix}*" for prefix in PROMOTION_PREFIXES))
     lines = (f"\tfetch = +refs/heads/{name}:{TRACKING_PREFIX}{name}\n" for name in branches)
     return '[remote "origin"]\n' + "".join(lines)
 

@@ -10,7 +10,7 @@ from types import TracebackType
 
 from cachetools import LRUCache
 
-from gitops_bg.core.groups.branches import APPROVALS_PREFIXES, PROMOTION_PREFIXES
+from gitops_bg.core.groups.branches import PROMOTION_PREFIXES
 from gitops_bg.core.model.git.verification import Doubt
 from gitops_bg.core.text.printable import one_line
 from gitops_bg.repo.git.commit_objects import CommitObjects
@@ -29,7 +29,6 @@ from gitops_bg.repo.layout import (
     STATE_PREFIX,
     TRACKING_PREFIX,
     app_of_branch,
-    approved_on,
     group_of_branch,
     is_commit_id,
 )
@@ -63,7 +62,6 @@ class Mirror:
         self._directory = MirrorDirectory(settings.directory)
         self._transport = transport_for(settings, self._directory.askpass)
         self._seen: str | None = None
-        self._with_approvals = False
         self._tracked: dict[str, str] | None = None
         self._unread: dict[str, _Unread] = {}
         """The branches that cannot be fetched."""
@@ -130,15 +128,9 @@ class Mirror:
 
     # What the remote says.
 
-    def follow_approvals(self, wanted: bool) -> bool:
-        """Whether the branches of signed approvals are asked for, too; returns whether that is another answer now."""
-        before, self._with_approvals = self._with_approvals, wanted
-        return before is not wanted
-
     def advertised(self) -> bytes:
         """The remote's answer about our branches, unparsed: equal bytes mean that nothing moved."""
-        approvals = APPROVALS_PREFIXES if self._with_approvals else ()
-        guests = tuple(f"{each}*" for each in (*PROMOTION_PREFIXES, *approvals))
+        guests = tuple(f"{each}*" for each in PROMOTION_PREFIXES)
         answer = self._advertised(*guests)
         self.crowded = answer.status != 0
         return self._advertised().output if self.crowded else answer.output
@@ -159,9 +151,7 @@ class Mirror:
         return {name: commit for name, commit in branches if name in self._own or self._is_ours(name)}
 
     def _is_ours(self, branch: str) -> bool:
-        if app_of_branch(branch) is not None or group_of_branch(branch) is not None:
-            return True
-        return self._with_approvals and approved_on(branch) is not None
+        return app_of_branch(branch) is not None or group_of_branch(branch) is not None
 
     def clusters(self) -> list[str]:
         """The clusters that have a ledger on the remote, asked now."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.layout import app_of_branch, approved_on, group_of_branch
+from gitops_bg.repo.layout import app_of_branch, group_of_branch
 from gitops_bg.repo.read.index.app_index import AppIndex
 from gitops_bg.repo.read.index.groups import groups_at
 from gitops_bg.repo.read.trees import Trees
@@ -24,7 +24,7 @@ class ConcernedBranches:
         """
         followed = self._mirror.tracked()
         strange = [name for name in branches if name not in followed]
-        named = {name: app_of_branch(name) or group_of_branch(name) or approved_on(name) for name in strange}
+        named = {name: app_of_branch(name) or group_of_branch(name) for name in strange}
         apps, hidden = self._index.at(head) if head else {}, self._index.hidden(head) if head else None
         groups = groups_at(self._trees, head) if any(isinstance(one, GroupKey) for one in named.values()) else {}
         found = {name for name in branches if name in followed}

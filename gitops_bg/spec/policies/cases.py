@@ -80,7 +80,7 @@ class ApprovalCase(Model):
     by: Text
     groups: list[Text] | None = None
     ago: Period = 0
-    proof: Literal["forge", "signed", "merge"] = "forge"
+    proof: Literal["forge", "merge"] = "forge"
     other_version: bool = False
 
 

@@ -143,8 +143,6 @@ def _check_people(model: PromotionPolicy, document: Document, people: PeopleFile
         if rule.approvals and rule.approvals.by:
             where: tuple[str | int, ...] = ("spec", "rules", number, "approvals", "by")
             yield from _unknown(rule.approvals.by, document, where, people)
-            if rule.approvals.proof == "signed":
-                yield from _unsigned(members(rule.approvals.by, people.people), document, where)
 
 
 def _unsigned(found: tuple[PersonEntry, ...], document: Document, path: tuple[str | int, ...]) -> Iterator[Problem]:

@@ -264,7 +264,7 @@ class Approvals(Model):
     by: Names | None = Field(None, description="Names of policies/people.yaml, and groups as group:leads.")
     not_author: bool = Field(True, description="Authors of the change do not count.")
     distinct_groups: bool = Field(False, description="No two of them count for the same group.")
-    proof: Literal["forge", "signed", "merge"] = Field("forge", description="What is believed of who it was.")
+    proof: Literal["forge", "merge"] = Field("forge", description="What is believed of who it was.")
     max_age: Period = Field("14d", description="How old an approval may be.")
 
 

@@ -3,7 +3,7 @@
 import base64
 import binascii
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gitops_bg.core.model.desired import Problem
@@ -36,12 +36,6 @@ class Trusted:
 def trusted(signers: File | None, people: File | None) -> Trusted:
     """Return the two files as they are; a file that cannot be read counts for nobody."""
     return Trusted(signers if isinstance(signers, bytes) else None, load_people(people).people)
-
-
-def common_groups(people: Iterable[PersonEntry]) -> frozenset[str]:
-    """Return the groups that somebody has in every one of several files."""
-    groups = [frozenset(person.groups or ()) for person in people]
-    return frozenset.intersection(*groups) if groups else frozenset()
 
 
 def nobody(principal: str) -> str:

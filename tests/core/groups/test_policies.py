@@ -142,10 +142,6 @@ RULES = {
         asked(Approvals(), approvals=(BEN, replace(BEN, void="no", objection=True)), authors=frozenset()),
         False,
     ),
-    "others may have approved, too": (
-        asked(Separation((Role.AUTHOR, Role.APPROVER)), approvals=(), authors=frozenset(), may_be_more=True),
-        False,
-    ),
     "merged by somebody else": (
         asked(Separation((Role.AUTHOR, Role.MERGER)), authors=frozenset({"eve"}), merger="ben"),
         True,
@@ -153,11 +149,6 @@ RULES = {
     "nobody tells who merged it": (asked(Separation((Role.AUTHOR, Role.MERGER)), authors=frozenset({"eve"})), False),
     "approved by who merged it": (
         asked(Approvals(proof=Proof.MERGE), authors=frozenset(), merge=replace(BEN, proof=Proof.MERGE)),
-        True,
-    ),
-    "approved, and not signed": (asked(Approvals(proof=Proof.SIGNED), approvals=(BEN,), authors=frozenset()), False),
-    "approved by a signature": (
-        asked(Approvals(proof=Proof.SIGNED), approvals=(replace(BEN, proof=Proof.SIGNED),), authors=frozenset()),
         True,
     ),
     "overridden by the commit": (asked(frozen(), commit=OVERRIDE), True),
@@ -249,13 +240,7 @@ UNHEARD = "the forge has not answered yet"
             Approvals(),
             {"approvals": (), "authors": frozenset(), "unheard": "as of noon"},
             "0 of 1 approvals; as of noon",
-            f"let {ANYBODY} approve it, or run: gitops-bg group approve shop/store",
-        ),
-        (
-            Approvals(proof=Proof.SIGNED),
-            {"approvals": (), "authors": frozenset()},
-            "0 of 1 approvals",
-            f"let {ANYBODY} run: gitops-bg group approve shop/store",
+            f"let {ANYBODY} approve it",
         ),
     ],
 )

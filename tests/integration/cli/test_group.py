@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from tests.fixtures.repos.texts import policy
 from tests.integration.cli.conftest import AUTHOR, Cli
 from tests.support.groups import Store
 from tests.support.scenario import Scenario
-from tests.support.signers import PEOPLE, make_key
 from tests.support.waiting import eventually
 
 
@@ -157,32 +153,3 @@ def test_nothing_is_promoted_in_a_group_with_a_mistake(cli: Cli, store: Store) -
     said = cli("group", "promote", f"{store.world.namespace}/store", "v2", code=1)
     assert "group.yaml:" in said
     assert "-1 is too small (write 0 or more)" in said
-
-
-def test_a_version_is_approved_by_a_signature_after_its_merge_and_then_promoted(
-    cli: Cli, store: Store, tmp_path: Path
-) -> None:
-    """It needs Git alone, also where a forge takes no approval of what is merged."""
-    key, other = make_key(tmp_path, "key of grace"), make_key(tmp_path, "another key")
-    store.begin()
-    name = f"{store.world.namespace}/store"
-    eyes = policy("eyes", "- approvals: {by: [grace], proof: signed}")
-    signers = {"policies/people.yaml": PEOPLE, "policies/allowed_signers": key.line("grace")}
-    store.world.publish("Two pairs of eyes", {"policies/eyes.yaml": eyes, **signers})
-    store.activate("v2")
-    remedy = f"let grace run: gitops-bg group approve {name}"
-
-    def waits() -> bool:
-        store.world.wake()
-        return any("0 of 1 approvals of grace" in each["reason"] for each in store.shut_gates())
-
-    eventually(waits, what="it waits for a signature")
-    assert remedy in " ".join(cli("group", "explain", name).split())
-    approve = ("group", "approve", name, "--signing-key")
-    assert "is not in policies/allowed_signers" in cli(*approve, str(other.private), code=1)
-    assert "nobody can read the folder of v9" in cli(*approve, str(key.private), "v9", code=5)
-    answer = cli.json(*approve, str(key.private), "v2", "-m", "checked with X-Version")
-    assert (answer["counts"], answer["branch"]) == (True, f"gitops-bg/approvals-groups/{name}")
-    store.world.wake()
-    store.wait("v1L v2A")
-    assert "your approval" in cli(*approve, str(key.private), "--withdraw")

@@ -200,37 +200,10 @@ def test_the_glass_is_broken_by_who_may_and_all_can_see_it(cli: Cli, web: App) -
     assert replayed["policies"] == {"stop": "overridden"}
 
 
-EYES = "- approvals: {by: [grace], proof: signed}"
-
-
 def publish_signed(web: App, key: Key, **policies: str) -> None:
     files: dict[str, str | None] = {f"policies/{name}.yaml": text for name, text in policies.items()}
     files |= {"policies/people.yaml": SIGNING_PEOPLE, "policies/allowed_signers": key.line("grace")}
     web.scenario.publish("Two pairs of eyes", files)
-
-
-def test_an_approval_by_signature_needs_git_alone_and_is_taken_back(cli: Cli, web: App, tmp_path: Path) -> None:
-    key, other = make_key(tmp_path, "key of grace"), make_key(tmp_path, "another key")
-    approve = ("approve", str(web.key), "--signing-key")
-    publish_signed(web, key, eyes=policy("eyes", EYES))
-    with_candidate(web)
-    cli.env["GITOPS_BG_KUBECONFIG"] = str(tmp_path / "no cluster")
-    refused = cli(*approve, str(other.private), code=1)
-    assert "the key that signed it is not in policies/allowed_signers" in refused
-    told = cli.run(*approve, str(key.private), "-m", "checked on the preview").stdout
-    demand_as_shown(PAGE, "gitops-bg approve shop/web -m 'checked on the preview'", told, shop_web=web.key)
-    told = cli.run(*approve, str(key.private), "--withdraw").stdout
-    demand_as_shown(PAGE, "gitops-bg approve shop/web --withdraw", told, shop_web=web.key)
-    web.merge_promotion("v2")
-    web.wait(lambda: any("grace took the approval back" in each for each in gates(web)), "it was taken back")
-    assert web.live_tag() == "v1"
-    answer = cli.json(*approve, str(key.private))
-    assert (answer["digest"], answer["counts"]) == (web.digest("v2"), True)
-    web.scenario.wake()
-    web.wait_live("v2")
-    assert "has no approval of" in cli(*approve, str(key.private), "--withdraw", "--author", "Eve <e@x.com>", code=1)
-    assert "has no version v1:77aa; it has" in cli(*approve, str(key.private), "--to", "v1:77aa", code=5)
-    assert cli.json(*approve, str(key.private), "--to", "v2")["digest"] == web.digest("v2")
 
 
 def test_a_glass_that_asks_for_a_signature_is_broken_by_the_key_and_not_by_the_address(

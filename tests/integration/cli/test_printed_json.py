@@ -24,18 +24,17 @@ from tests.support.cluster.clusters import ControlPlaneCluster
 from tests.support.git.remote import GitRemote
 from tests.support.groups import Store
 from tests.support.scenario import App, Scenario
-from tests.support.signers import make_key
 from tests.support.waiting import eventually
 
 ROOT = Path(__file__).parents[3]
 
 FILES = {"init", "import", "check", "schema", "policies test"}
 APPS = {"get", "tree", "status", "explain", "plan", "diff", "history", "reconcile", "gate status", "policies replay"}
-CHANGES = {"set-image", "promote", "approve", "rollback", "undo", "abort", "retry", "restart", "resume", "suspend"}
+CHANGES = {"set-image", "promote", "rollback", "undo", "abort", "retry", "restart", "resume", "suspend"}
 MORE_CHANGES = {"pause", "freeze", "unfreeze", "accept-history", "gate open", "gate close"}
 GROUPS = {
     f"group {verb}"
-    for verb in ["get", "tree", "explain", "plan", "diff", "history", "approve", "promote", "rollback", "delete", "new"]
+    for verb in ["get", "tree", "explain", "plan", "diff", "history", "promote", "rollback", "delete", "new"]
 }
 INSTALLATION = {"install", "uninstall"}
 RENDERED = {"render"}
@@ -136,7 +135,6 @@ def test_apps_that_are_changed(cli: Cli, web: App, tmp_path: Path) -> None:
     cli.json("gate", "open", key)
     cli.json("gate", "open", key)
     cli.json("gate", "close", key)
-    cli.json("approve", key, "--signing-key", str(make_key(tmp_path, "key").private), code=1)
     cli.json("abort", key, "-r", "errors on the preview")
     cli.run("abort", key, "-r", "again", "-o", "json", code=1)
     cli.json("retry", key)
@@ -195,7 +193,6 @@ def test_groups(cli: Cli, world: Scenario, tmp_path: Path) -> None:
     cli.json("group", "get")
     cli.run("group", "get", name, "-w", "--timeout", "1s", "-o", "json")
     cli.json("group", "plan", name, "v2")
-    cli.json("group", "approve", name, "v2", "--signing-key", str(make_key(tmp_path, "key").private), code=1)
     cli.json("group", "promote", name, "v2")
     cli.json("group", "explain", name)
     cli.json("group", "diff", name, code=1)

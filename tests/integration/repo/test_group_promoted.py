@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gitops_bg.agent.desired.people import Circumstances, PeopleFacts
-from gitops_bg.agent.desired.signed import SignedFacts
 from gitops_bg.agent.groups.promoted import GroupVersion, GroupVersions
 from gitops_bg.core.checks.policies.match import AskedOfPeople
 from gitops_bg.core.checks.policies.people import approvals, separation, standing
-from gitops_bg.core.groups.branches import AppOrGroup, approvals_branch_of, group_branch
+from gitops_bg.core.groups.branches import group_branch
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.policies.facts import Facts, Policing, VersionFacts
 from gitops_bg.core.model.policies.rules import Approvals, Proof, Role, Separation
@@ -26,7 +24,6 @@ from gitops_bg.spec.policies.load import load_people
 from gitops_bg.spec.policies.people import Directory
 from tests.integration.repo.conftest import NOON, Opener
 from tests.support.git.remote import GitRemote
-from tests.support.signers import make_key
 
 STORE = GroupKey("shop", "store")
 FOLDER = "groups/shop/store"
@@ -105,7 +102,6 @@ def opens(version: GroupVersion, policing: Policing, rule: Approvals | Separatio
         VersionFacts(version.digest),
         promoted=bool(version.promotion),
         approvals=standing(policing.approvals),
-        may_be_more=policing.may_be_more,
         authors=policing.authors,
         merger=policing.merger,
         merge=policing.merge,
@@ -341,7 +337,7 @@ def test_until_the_forge_has_answered_and_without_one_nothing_is_approved(reposi
     opened, reason = opens(*told(repository))
     assert (opened, reason.startswith("nobody tells who approved: the forge has not answered yet")) == (False, True)
     opened, reason = opens(*told(repository, has_forge=False))
-    assert (opened, reason) == (False, "nobody tells who approved: connect a forge, or sign approvals")
+    assert (opened, reason) == (False, "nobody tells who approved: connect a forge")
 
 
 # --- who merged ------------------------------------------------------------------------------------------------------
@@ -388,62 +384,3 @@ def test_no_author_of_a_member_merges_where_the_roles_are_separate(
     commit = squashed(team, group_branch(STORE))
     roles = Separation((Role.AUTHOR, Role.MERGER))
     assert opens(*told(repository, reviewed(head, merged=commit, merger=merger)), roles)[0] is may
-
-
-# --- who signed ------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def signing(team: Team, tmp_path: Path, opened: Opener) -> Repository:
-    """Ben's mirror, which signs with a key that main knows."""
-    key = make_key(tmp_path, "key of ben")
-    team.remote.write("policies/people.yaml", SIGNING)
-    team.remote.publish("Signers", {"policies/allowed_signers": key.line("ben")})
-    return opened(mirror="ben", signing_key=key.private, author=("Ben", "ben@home.example"))
-
-
-def signed(repository: Repository) -> tuple[bool, str]:
-    """What a rule that asks for signatures says."""
-    repository.follow_approvals(True)
-    version, policing = told(repository, has_forge=False)
-    wanted, main = frozenset([version.digest]), repository.head
-    found = SignedFacts(repository).with_approvals(policing, STORE, wanted, main, version.promotion)
-    return opens(version, found, Approvals(proof=Proof.SIGNED))
-
-
-def approve(signing: Repository, subject: AppOrGroup = STORE) -> str:
-    signing.follow_approvals(True)
-    signing.poll()
-    digest = GroupVersions(signing).content_at(STORE, signing.head, "v2")
-    assert digest is not None
-    return signing.approve(subject, digest, label="v2")
-
-
-def test_a_signature_approves_what_main_has_of_the_version_until_that_changes(
-    repository: Repository, team: Team, signing: Repository
-) -> None:
-    assert signed(repository) == (False, "0 of 1 approvals")
-    approve(signing)
-    assert signed(repository) == (True, "1 of 1 approvals: ben")
-    team.commits(EVE, {"v2/cart/target.yaml": "a: evil\n"})
-    assert signed(repository) == (False, "0 of 1 approvals")
-
-
-def test_a_signature_for_an_app_of_that_name_is_none_for_the_group_and_one_for_it_is_taken_back(
-    repository: Repository, team: Team, signing: Repository
-) -> None:
-    for_app, branch = approve(signing, AppKey("shop", "store")), f"refs/heads/{approvals_branch_of(STORE)}"
-    team.remote.run("update-ref", branch, for_app, cwd=team.remote.bare)
-    assert signed(repository) == (False, "0 of 1 approvals"), "copied to the branch of the group"
-    team.remote.run("update-ref", "-d", branch, cwd=team.remote.bare)
-    signing.poll()
-    given = approve(signing)
-    assert signed(repository)[0]
-    signing.withdraw_approval(STORE, given)
-    assert signed(repository) == (False, "0 of 1 approvals; ben took the approval back")
-
-
-def test_an_author_of_a_member_signs_in_vain(repository: Repository, team: Team, signing: Repository) -> None:
-    team.commits(BEN, {"v2/cart/service.yaml": "b: 1\n"})
-    approve(signing)
-    assert signed(repository) == (False, "0 of 1 approvals; ben is an author")

@@ -93,7 +93,6 @@ def facts_of(world: World, version: Version) -> Facts:
         promotions=_promotions(world.record),
         rollbacks=_rollbacks(world.record),
         approvals=standing(policing.approvals),
-        may_be_more=policing.may_be_more,
         authors=policing.authors,
         merger=policing.merger,
         merge=policing.merge,

@@ -11,19 +11,19 @@ from gitops_bg.core.checks.policies.rules import Answer, length
 from gitops_bg.core.model.policies.facts import Approval, Facts
 from gitops_bg.core.model.policies.rules import Approvals, Proof, Role, Separation
 
-_STRENGTH = {Proof.MERGE: 0, Proof.FORGE: 1, Proof.SIGNED: 2}
-_NOBODY_TELLS = "nobody tells who approved: connect a forge, or sign approvals"
+_STRENGTH = {Proof.MERGE: 0, Proof.FORGE: 1}
+_NOBODY_TELLS = "nobody tells who approved: connect a forge"
 _GROUP = "group:"
 
 
 def standing(approvals: tuple[Approval, ...] | None) -> tuple[Approval, ...] | None:
     """Void the approvals that their own people took back by asking for changes, and those that may count twice.
 
-    Both are about all approvals of an app, by whatever proof: who signs and who reviews may be one person.
+    Both are about all approvals of an app, by whatever proof: who merges and who reviews may be one person.
 
     >>> at = datetime(2026, 1, 1)
-    >>> signed, refused = Approval("ana", "d", at), Approval("ana", "d", at, void="no", objection=True)
-    >>> [each.void for each in standing((signed, refused))]
+    >>> given, refused = Approval("ana", "d", at), Approval("ana", "d", at, void="no", objection=True)
+    >>> [each.void for each in standing((given, refused))]
     ['ana asks for changes', 'no']
     """
     if approvals is None:
@@ -90,19 +90,14 @@ def _too_old_at(counted: list[Approval], rule: Approvals) -> datetime:
 
 
 def _how(rule: Approvals, facts: Facts) -> str:
-    """A forge may take no review of what is merged; a signature counts then, too."""
-    sign = f"run: gitops-bg group approve {facts.group}" if facts.group else f"run: gitops-bg approve {facts.app}"
     if rule.proof is Proof.MERGE and not facts.promoted:
         return "merge it" if facts.group else f"run: gitops-bg promote {facts.app}"
-    if rule.proof is Proof.SIGNED:
-        return sign
-    return f"approve it, or {sign}" if facts.promoted else "approve it"
+    return "approve it"
 
 
 def _ends(approval: Approval, rule: Approvals) -> datetime:
-    """Return when an approval stops counting: it is too old, or its key has expired."""
-    too_old = approval.at + rule.at_most + timedelta.resolution
-    return min(too_old, approval.expires) if approval.expires else too_old
+    """Return when an approval is too old to count."""
+    return approval.at + rule.at_most + timedelta.resolution
 
 
 def _judged(
@@ -190,13 +185,10 @@ _NOT_KNOWN = {
 
 
 def _known(between: Iterable[Role], facts: Facts) -> Iterator[tuple[Role, bool]]:
-    """Yield whether each role is known; a version that is not promoted yet has no merger.
-
-    All approvers must be known: one who is not could be the author.
-    """
+    """Yield whether each role is known; a version that is not promoted yet has no merger."""
     known = {
         Role.AUTHOR: facts.authors is not None,
-        Role.APPROVER: facts.approvals is not None and not facts.may_be_more,
+        Role.APPROVER: facts.approvals is not None,
         Role.MERGER: facts.merger is not None or not facts.promoted,
     }
     return ((role, known[role]) for role in between)

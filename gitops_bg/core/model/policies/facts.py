@@ -66,8 +66,6 @@ class Approval:
     groups: frozenset[str] = frozenset()
     void: str = ""
     """Why it counts for no rule; empty where it may count."""
-    expires: datetime | None = None
-    """When the signing key expires, and the approval with it; None: never."""
     objection: bool = False
     """Whether it is the opposite: the person asks for changes, which takes back what they approved before."""
     may_be: frozenset[str] = frozenset()
@@ -80,8 +78,6 @@ class Approval:
 
     def untimely(self, now: datetime) -> str:
         """Return why it counts for no rule at this time; empty where it may count."""
-        if self.expires is not None and self.expires <= now:
-            return f"the key by which {self.by} approved has expired"
         is_ahead = self.proof is not Proof.FORGE and self.at > now + _CLOCKS_DIFFER
         return f"the approval of {self.by} is dated in the future" if is_ahead else ""
 
@@ -155,8 +151,6 @@ class Facts:
     rollbacks: tuple[PastMove, ...] = ()
     approvals: tuple[Approval, ...] | None = None
     """None: unknown who approved."""
-    may_be_more: bool = False
-    """Whether others may have approved, too: not everybody who knows of approvals, the forge or Git, has answered."""
     authors: frozenset[str] | None = None
     """The authors of what is promoted; None: unknown."""
     merger: str | None = None
@@ -235,7 +229,6 @@ class Policing:
     not_looked_at: int = 0
     """How many apps this process has not looked at yet, if a rule counts them."""
     approvals: tuple[Approval, ...] | None = None
-    may_be_more: bool = False
     authors: frozenset[str] | None = None
     merger: str | None = None
     merge: Approval | None = None

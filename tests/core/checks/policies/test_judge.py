@@ -137,12 +137,7 @@ OPEN: dict[str, tuple[Rule, Facts]] = {
     "in its own namespace": (After(AppKey("", "api")), peers(Peer(API, healthy_since=NOW))),
     "the expression is true": (Expression("x", lambda _: True), FACTS),
     "two leads": (LEADS, approved(yes("bob", "leads"), yes("cy", "leads"))),
-    "enough approved, whoever else did": (
-        LEADS,
-        replace(approved(yes("bob", "leads"), yes("cy", "leads")), may_be_more=True),
-    ),
     "authors may": (Approvals(not_author=False), approved(yes("ada"))),
-    "signed is more than the forge's word": (Approvals(), approved(yes("bob", proof=Proof.SIGNED))),
     "a lead merged it": (MERGE, approved(merge=merged("bob", "leads"), promoted=True)),
     "a lead merged it, and no forge tells who approved": (
         MERGE,
@@ -316,7 +311,7 @@ SHUT: dict[str, tuple[Rule, Facts, str, datetime | None]] = {
     "nobody tells who approved": (
         LEADS,
         FACTS,
-        "nobody tells who approved: connect a forge, or sign approvals",
+        "nobody tells who approved: connect a forge",
         None,
     ),
     "one of two": (
@@ -365,9 +360,9 @@ SHUT: dict[str, tuple[Rule, Facts, str, datetime | None]] = {
         None,
     ),
     "too weak": (
-        Approvals(proof=Proof.SIGNED),
-        approved(yes("bob")),
-        "0 of 1 approvals; bob is known by forge only, not signed",
+        Approvals(),
+        approved(replace(yes("bob"), proof=Proof.MERGE)),
+        "0 of 1 approvals; bob is known by merge only, not forge",
         None,
     ),
     "who merged it is no lead": (
@@ -482,13 +477,7 @@ SHUT: dict[str, tuple[Rule, Facts, str, datetime | None]] = {
     "nobody knows who approved, for roles": (
         Separation((Role.AUTHOR, Role.APPROVER)),
         replace(approved(), approvals=None),
-        "nobody tells who approved: connect a forge, or sign approvals",
-        None,
-    ),
-    "nobody knows who else approved, for roles": (
-        Separation((Role.AUTHOR, Role.APPROVER)),
-        replace(approved(yes("bob")), may_be_more=True, unheard="the forge has not answered yet"),
-        "nobody tells who approved: the forge has not answered yet",
+        "nobody tells who approved: connect a forge",
         None,
     ),
     "nobody knows who merged, for roles": (
@@ -560,7 +549,6 @@ UNKNOWN = {
     "nobody knows the authors",
     "nobody knows whose roles",
     "nobody knows who approved, for roles",
-    "nobody knows who else approved, for roles",
     "nobody can tell who merged it",
     "nobody knows who merged, for roles",
     "the forge has not said",
@@ -735,30 +723,16 @@ def test_a_glass_that_asks_for_a_signature_believes_no_address(signed: SignedBy 
     ("changes", "says"),
     [
         ({}, ""),
-        ({"expires": NOW + HOUR}, ""),
-        ({"expires": NOW}, "the key by which bob approved has expired"),
         ({"at": NOW + timedelta(minutes=10)}, ""),
         ({"at": NOW + timedelta(minutes=11)}, "the approval of bob is dated in the future"),
         ({"at": NOW + timedelta(minutes=11), "proof": Proof.FORGE}, ""),
     ],
 )
-def test_a_signed_approval_ends_with_its_key_and_is_not_dated_ahead(changes: dict[str, Any], says: str) -> None:
-    given = replace(Approval("bob", "v1:new", NOW, Proof.SIGNED), **changes)
-    found = verdict(Approvals(not_author=False), replace(FACTS, approvals=(given,)))
+def test_a_merge_that_approves_is_not_dated_ahead(changes: dict[str, Any], says: str) -> None:
+    given = replace(Approval("bob", "v1:new", NOW, Proof.MERGE), **changes)
+    found = verdict(Approvals(not_author=False, proof=Proof.MERGE), replace(FACTS, approvals=(given,), promoted=True))
     assert says in found.reason
     assert found.open is (says == "")
-
-
-def test_an_open_gate_ends_with_the_key_of_an_approval_that_it_needs() -> None:
-    given = Approval("bob", "v1:new", NOW, Proof.SIGNED, expires=NOW + HOUR)
-    assert verdict(Approvals(not_author=False), replace(FACTS, approvals=(given,))).until == NOW + HOUR
-
-
-def test_who_is_to_sign_is_told_how() -> None:
-    found = verdict(
-        Approvals(by=frozenset(["grace"]), proof=Proof.SIGNED, not_author=False), replace(FACTS, approvals=())
-    )
-    assert found.remedy == "let grace run: gitops-bg approve shop/web"
 
 
 def test_whether_a_glass_asks_for_a_signature() -> None:
@@ -794,11 +768,10 @@ def test_whom_a_policy_is_for(match: Match, fits: bool) -> None:
     [
         (Approvals(), False, "let somebody who did not write it approve it"),
         (LEADS, False, "let group:leads approve it"),
-        (LEADS, True, "let group:leads approve it, or run: gitops-bg approve shop/web"),
+        (LEADS, True, "let group:leads approve it"),
     ],
 )
 def test_a_gate_that_lacks_approvals_says_who_must_do_what(rule: Approvals, promoted: bool, remedy: str) -> None:
-    """A forge may take no review of what is merged (Gitea does not)."""
     assert verdict(rule, approved(promoted=promoted)).remedy == remedy
 
 
@@ -827,7 +800,7 @@ def test_who_merges_it_can_be_the_last_until_the_first_approval_is_too_old() -> 
     ("facts", "remedy"),
     [
         (approved(promoted_by_agent=True), "let group:leads run: gitops-bg promote shop/web"),
-        (approved(promoted=True), "let group:leads approve it, or run: gitops-bg approve shop/web"),
+        (approved(promoted=True), "let group:leads approve it"),
     ],
 )
 def test_the_remedy_of_a_rule_with_proof_merge_is_what_can_still_be_done(facts: Facts, remedy: str) -> None:

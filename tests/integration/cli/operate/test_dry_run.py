@@ -39,7 +39,7 @@ ELSEWHERE = {
 
 def test_the_parser_knows_verbs_of_every_kind() -> None:
     assert {"promote", "gate open", "group promote", "freeze", "policies replay"} <= OPTIONS.keys()
-    assert {"set-image", "abort", "gate close", "group delete", "group approve"} <= DECIDES
+    assert {"set-image", "abort", "gate close", "group delete"} <= DECIDES
 
 
 @pytest.mark.parametrize("verb", sorted(DECIDES))
@@ -99,7 +99,6 @@ def moved(web: App) -> App:
 SAID = {
     "set-image": (["IT", "web=registry.example/web:v9"], "would commit to main: web: set image"),
     "promote": (["IT"], "main would name v3"),
-    "approve": (["IT", "--signing-key", "KEY"], "would approve"),
     "rollback": (["IT"], "main would name v1"),
     "rollback --offline": (["IT"], "live traffic would go to v1"),
     "undo": (["IT", "--to", "1"], "would commit to main"),
@@ -143,7 +142,6 @@ def test_a_gate_stays_as_it_is(cli: Cli, web: App) -> None:
 
 OF_A_GROUP = {
     "group promote": (["IT", "v2"], "would commit to main: store: promote v2"),
-    "group approve": (["IT", "v2", "--signing-key", "KEY"], "would approve"),
     "group delete": (["IT", "v2"], "would commit to main: store: delete v2"),
     "group rollback": (["IT", "v1"], "would commit to main: store: roll back to v1"),
 }

@@ -51,7 +51,6 @@ def silent(cli: Cli, tmp_path: Path) -> None:
 ABOUT_ALL = {"freeze": ("-r", "incident"), "unfreeze": (), "accept-history": ()}
 COMMITS = {
     "set-image": ("IT", "web=registry.example/web:v2"),
-    "approve": ("IT", "--signing-key", "KEY"),
     "promote": ("IT",),
     "rollback": ("IT",),
     "undo": ("IT", "--to", "1"),
@@ -64,7 +63,6 @@ COMMITS = {
     "group promote": ("IT", "v2"),
     "group rollback": ("IT", "v1"),
     "group delete": ("IT", "v2"),
-    "group approve": ("IT", "v2", "--signing-key", "KEY"),
     **ABOUT_ALL,
 }
 """Verbs that commit, with what they need."""

@@ -1,4 +1,4 @@
-"""Approvals by signature, with real keys and Git: what is read of a branch, whose signature it is, what attacks do."""
+"""Whose signature a commit has, by a file of allowed signers, with real keys and Git; what attacks do."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -17,18 +18,17 @@ from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.policies.facts import Policing
 from gitops_bg.core.model.policies.rules import BreakGlass, Policy, Proof
 from gitops_bg.repo.git.runner import Finished, GitFailed
-from gitops_bg.repo.read import approvals
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.verification.answers import FIRST_SECONDS
 from gitops_bg.repo.verification.signatures import NoSshKeygen, Signature
-from tests.integration.repo.conftest import API, WEB, Opener, git_calls
+from gitops_bg.repo.write.edits import Edited
+from tests.integration.repo.conftest import Opener
 from tests.support.git.remote import GitRemote
 from tests.support.raw_commits import with_signature_before
 from tests.support.signers import PEOPLE, Key, make_key
 from tests.support.signers import signing as sign
 
-BRANCH = "gitops-bg/approvals/shop/web"
-DIGEST = "v1:" + "2" * 64
+BRANCH = "gitops-bg/promote/shop/web"
 
 
 @pytest.fixture
@@ -40,7 +40,6 @@ def grace(tmp_path: Path) -> Key:
 def signing(opened: Opener, grace: Key) -> Repository:
     """Grace's own mirror, which signs."""
     repository = opened(mirror="grace", signing_key=grace.private, author=("Grace", "g@example.com"))
-    repository.follow_approvals(True)
     repository.poll()
     return repository
 
@@ -49,49 +48,20 @@ def signing(opened: Opener, grace: Key) -> Repository:
 def reading(opened: Opener) -> Repository:
     """The agent's."""
     repository = opened()
-    repository.follow_approvals(True)
     repository.poll()
     return repository
 
 
-def approve(signing: Repository, digest: str = DIGEST) -> str:
-    return signing.approve(WEB, digest, label="v2", reason="fine")
+def note(signing: Repository, how: str = "fine") -> str:
+    """A signed commit of main."""
+    done = signing.commit_files({f"notes/{uuid4()}.txt": b"x\n"}, f"Note that it is {how}")
+    assert isinstance(done, Edited)
+    return done.commit
 
 
 def signature(reading: Repository, commit: str, *lines: str) -> Signature:
     reading.poll()
     return reading.signatures([commit], "".join(lines).encode())[commit]
-
-
-def test_an_approval_is_a_signed_empty_commit_that_names_the_version(
-    signing: Repository, reading: Repository, remote: GitRemote, grace: Key
-) -> None:
-    commit = approve(signing)
-    assert remote.head(BRANCH) == commit
-    assert remote.run("ls-tree", commit, cwd=remote.bare) == ""
-    assert f"Bg-App: shop/web\nBg-Approves: {DIGEST}\nBg-Main: {remote.head()}" in remote.message(BRANCH)
-    reading.poll()
-    (said,) = reading.approvals(WEB)
-    assert (said.commit, said.app, said.digest, said.withdraws, said.main) == (
-        commit,
-        "shop/web",
-        DIGEST,
-        "",
-        remote.head(),
-    )
-    assert reading.approvals(API) == ()
-    assert signature(reading, commit, grace.line("grace")) == Signature("grace")
-
-
-def test_approvals_and_withdrawals_are_a_line(signing: Repository, reading: Repository) -> None:
-    first, second = approve(signing), approve(signing, "v1:other")
-    third = signing.withdraw_approval(WEB, first)
-    reading.poll()
-    assert [(each.commit, each.withdraws) for each in reading.approvals(WEB)] == [
-        (third, first),
-        (second, ""),
-        (first, ""),
-    ]
 
 
 SIGNERS = {
@@ -113,14 +83,14 @@ def test_a_signature_by_a_key_that_is_not_allowed_is_none(
     options, why = SIGNERS[name]
     other = make_key(tmp_path, "other")
     line = "" if options is None else grace.line("grace", options) if options else other.line("grace")
-    assert signature(reading, approve(signing), line).why_not.startswith(why)
+    assert signature(reading, note(signing), line).why_not.startswith(why)
 
 
 def test_a_key_that_ends_says_when_so_that_who_backdates_gains_nothing(
     signing: Repository, reading: Repository, grace: Key
 ) -> None:
     """The date of a commit is its author's to write: git compares the key with that, the agent with its own clock."""
-    commit = approve(signing)  # dated 2026-03-01
+    commit = note(signing)  # dated 2026-03-01
     ends = signature(reading, commit, grace.line("grace", 'valid-before="20260302Z"'))
     assert ends == Signature("grace", expires=datetime(2026, 3, 2, tzinfo=UTC))
     both = (grace.line("grace", 'valid-before="20260304"'), grace.line("g", 'valid-before="202603031200Z"'))
@@ -131,14 +101,14 @@ def test_a_key_that_ends_says_when_so_that_who_backdates_gains_nothing(
 def test_an_unsigned_commit_and_one_that_was_changed_are_none(
     reading: Repository, signing: Repository, remote: GitRemote, grace: Key
 ) -> None:
-    commit = approve(signing)
-    raw = remote.run("cat-file", "commit", commit, cwd=remote.bare).replace(DIGEST, "v1:" + "6" * 64)
+    commit = note(signing)
+    raw = remote.run("cat-file", "commit", commit, cwd=remote.bare).replace("it is fine", "it is foul")
     file = remote.folder / "forged"
     file.write_text(raw + "\n")
     forged = remote.run("hash-object", "-t", "commit", "-w", str(file), cwd=remote.bare)
     remote.run("update-ref", f"refs/heads/{BRANCH}", forged, cwd=remote.bare)
     assert signature(reading, forged, grace.line("grace")).why_not.startswith("its signature does not hold")
-    unsigned = remote.head() or ""
+    unsigned = remote.run("rev-parse", f"{commit}^", cwd=remote.bare)
     assert signature(reading, unsigned, grace.line("grace")).why_not == "it is not signed"
     assert signature(reading, "0" * 40, grace.line("grace")).why_not == "nobody can read it"
 
@@ -180,10 +150,10 @@ def test_a_signature_that_git_cannot_read_spoils_no_other(
 ) -> None:
     """Git dies at some: that is no damage to the mirror, which would be cloned again without end."""
     write, why = ODD[name]
-    approve(signing, "v1:first")
-    bad = odd(write, approve(signing), remote)
+    note(signing, "first")
+    bad = odd(write, note(signing), remote)
     signing.poll()
-    good = approve(signing)
+    good = note(signing)
     reading.poll()
     found = reading.signatures([bad, good], grace.line("grace").encode())
     assert found == {bad: Signature(why_not=why), good: Signature("grace")}
@@ -192,7 +162,7 @@ def test_a_signature_that_git_cannot_read_spoils_no_other(
 def test_what_was_checked_once_costs_no_process(
     signing: Repository, reading: Repository, grace: Key, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    commit = approve(signing)
+    commit = note(signing)
     signature(reading, commit, grace.line("grace"))
     monkeypatch.setattr(reading._mirror.git, "parts", lambda *_, **__: pytest.fail("a commit is checked again"))
     assert reading.signatures([commit], grace.line("grace").encode())[commit].principal == "grace"
@@ -211,7 +181,7 @@ def test_a_bad_answer_is_asked_for_again_after_minutes_and_ever_more_rarely(
 
     monkeypatch.setattr(reading._mirror.git, "parts", counted)
     monkeypatch.setattr(reading._signatures._known, "_monotonic", lambda: now[0])
-    commit = approve(signing)
+    commit = note(signing)
     reading.poll()
     asked[0] = 0
     with monkeypatch.context() as failing:
@@ -238,8 +208,8 @@ def no_room(**_: object) -> None:
 def test_a_commit_at_which_git_fails_spoils_no_other_and_is_no_damage_to_the_mirror(
     signing: Repository, reading: Repository, grace: Key, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bad = approve(signing)
-    good = approve(signing, "v1:other")
+    bad = note(signing)
+    good = note(signing, "other")
     reading.poll()
     parts = reading._mirror.git.parts
 
@@ -256,93 +226,14 @@ def test_a_commit_at_which_git_fails_spoils_no_other_and_is_no_damage_to_the_mir
 def test_a_machine_without_ssh_keygen_says_so(
     signing: Repository, reading: Repository, grace: Key, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    commit = approve(signing)
+    commit = note(signing)
     monkeypatch.setattr(shutil, "which", lambda _: None)
     with pytest.raises(NoSshKeygen, match="ssh-keygen is not on this machine"):
         signature(reading, commit, grace.line("grace"))
 
 
 def test_a_file_of_signers_that_is_too_large_is_not_used(signing: Repository, reading: Repository, grace: Key) -> None:
-    assert signature(reading, approve(signing), grace.line("grace"), "#" * 300_000).why_not.endswith("is too large")
-
-
-def test_of_a_huge_branch_the_newest_commits_are_read_and_none_beyond_a_merge(
-    signing: Repository, reading: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first = approve(signing)
-    remote.run("fetch", "origin")
-    remote.checkout(BRANCH)
-    remote.run("commit", "--allow-empty", "-m", "noise")
-    remote.run("merge", "--no-ff", "-m", "a merge", "--allow-unrelated-histories", "main")
-    for number in range(4):
-        remote.run("commit", "--allow-empty", "-m", f"noise {number}")
-    remote.push(BRANCH)
-    reading.poll()
-    assert len(reading.approvals(WEB)) == 4
-    assert first not in {each.commit for each in reading.approvals(WEB)}
-    monkeypatch.setattr(approvals, "MOST", 2)
-    remote.run("commit", "--allow-empty", "-m", "more noise")
-    remote.push(BRANCH)
-    reading.poll()
-    assert len(reading.approvals(WEB)) == 2
-
-
-def test_what_was_taken_back_is_remembered_also_by_the_next_process(
-    signing: Repository, reading: Repository, opened: Opener
-) -> None:
-    first = approve(signing)
-    second = signing.withdraw_approval(WEB, first)
-    reading.poll()
-    (content,) = (each.content for each in reading.approvals(WEB) if each.commit == first)
-    reading.remember_withdrawn(content, second)
-    reading.remember_withdrawn("no content", second)
-    reading.close()
-    assert opened().withdrawn_approvals() == {content}
-
-
-def wrapped(raw: str) -> str:
-    """Break a line of the signature."""
-    return re.sub(r"(gpgsig .*\n .{20})", r"\1\n ", raw, count=1)
-
-
-def test_an_approval_whose_signature_is_written_in_another_way_is_the_same_approval(
-    signing: Repository, reading: Repository, remote: GitRemote, grace: Key
-) -> None:
-    """It has another id, and its signature holds: who took it back took this back, too."""
-    commit = approve(signing)
-    reading.poll()
-    (before,) = reading.approvals(WEB)
-    again = odd(wrapped, commit, remote)
-    assert signature(reading, again, grace.line("grace")) == Signature("grace")
-    (after,) = reading.approvals(WEB)
-    assert (after.commit, after.content) == (again, before.content) != (commit, "")
-    signing.poll()
-    other = approve(signing)
-    reading.poll()
-    assert {each.commit: each.content for each in reading.approvals(WEB)}[other] != before.content
-
-
-def test_without_anybody_who_asks_the_branches_are_not_looked_at(
-    repository: Repository, signing: Repository, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    approve(signing)
-    calls = git_calls(repository, monkeypatch)
-    assert not repository.poll().moved
-    assert calls == ["ls-remote"]
-    assert repository.approval_tips() == {}
-    assert repository.follow_approvals(True)
-    assert repository.poll().moved
-    assert list(repository.approval_tips()) == [WEB]
-
-
-def test_two_who_approve_at_once_are_both_on_the_branch(signing: Repository, opened: Opener, tmp_path: Path) -> None:
-    bob = make_key(tmp_path, "bob key")
-    other = opened(mirror="bob", signing_key=bob.private, author=("Bob", "b@example.com"))
-    other.follow_approvals(True)
-    other.poll()
-    approve(signing)
-    approve(other)
-    assert len(other.approvals(WEB)) == 2
+    assert signature(reading, note(signing), grace.line("grace"), "#" * 300_000).why_not.endswith("is too large")
 
 
 def test_a_key_that_cannot_sign_is_an_error_that_says_what_would_be_right(opened: Opener, tmp_path: Path) -> None:
@@ -350,7 +241,7 @@ def test_a_key_that_cannot_sign_is_an_error_that_says_what_would_be_right(opened
     repository = opened(mirror="bad", signing_key=tmp_path / "no key")
     repository.poll()
     with pytest.raises(InvalidInput, match=r"--signing-key.*cannot sign.*without a passphrase"):
-        approve(repository)
+        note(repository)
 
 
 @pytest.mark.parametrize("brings_the_key", [False, True])
