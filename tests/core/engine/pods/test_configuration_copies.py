@@ -182,11 +182,43 @@ def test_what_nothing_uses_any_more_is_deleted(name):
     assert deleted == [DeleteConfiguration(ref.kind, named(ref)) for ref in refs]
 
 
-def test_copies_come_before_the_pods_of_a_new_version():
-    sim = deployed(manual(), "1+a")
-    sim.push("2+b")
-    kinds = [type(action) for action in sim.decide().actions]
-    assert kinds.index(ApplyConfiguration) < kinds.index(CreateReplicaSet)
+FIRST: dict[str, tuple[World, list[type]]] = {
+    "a new version": (
+        state(ACTIVE, COMING, copies=(copy(ONE),), sets=(pods(1, ONE),)),
+        [ApplyConfiguration, CreateReplicaSet, ScaleReplicaSet],
+    ),
+    "a new version of an app of one pod": (
+        state(
+            ACTIVE,
+            COMING,
+            copies=(copy(ONE),),
+            sets=(pods(1, ONE, replicas=1),),
+            desired={"target": replace(target(2, TWO), replicas=1)},
+        ),
+        [ApplyConfiguration, CreateReplicaSet, ScaleReplicaSet],
+    ),
+    "no new version that gets no pods: its copy comes last": (
+        state(
+            ACTIVE,
+            COMING,
+            copies=(copy(ONE),),
+            sets=(pods(1, ONE, replicas=0),),
+            desired={"target": replace(target(2, TWO), replicas=0)},
+        ),
+        [CreateReplicaSet, ApplyConfiguration],
+    ),
+    "no version that serves: its copy comes last": (
+        state(ACTIVE, COMING, copies=(copy(TWO),), sets=(pods(1, ONE),)),
+        [CreateReplicaSet, ScaleReplicaSet, ApplyConfiguration],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_copies_come_before_the_pods_of(name):
+    before, kinds = FIRST[name]
+    wanted = ApplyConfiguration | CreateReplicaSet | ScaleReplicaSet
+    assert [type(each) for each in decided(before).actions if isinstance(each, wanted)] == kinds
 
 
 def test_a_copy_that_is_refused_holds_up_only_the_version_that_begins_with_it():
