@@ -197,8 +197,6 @@ class GroupReconciler:
             return ended, None, ended is not None and bool(ended.actions)
         self._ending.discard(group)
         now = self._clock()
-        for contest in self._contests.end(group, now):
-            self._tell(group, facts.observed.uid, GroupEvent.CONTEST_ENDED, f"{contest}: that is over")
         facts = self._with_answers(facts, now)
         decision = cpu_limited(f"deciding on {group}", lambda: facts.decide(now))
         wrote = self._groups.save(facts.seen, decision, facts.desired.commit, now, facts.observed.pull)
@@ -259,7 +257,7 @@ class GroupReconciler:
             self._members.setdefault(app, Member(group, place.initial_version, place.service))
 
     def _tell_of_repair(self, group: GroupKey, uid: str, action: GroupAction, drift: Drift) -> None:
-        """Count a repair, and say it, unless it is one of a fight; of a fight say that it begins."""
+        """Count a repair, and say it, unless it is one of a fight, which is said instead."""
         kind, name = object_of(group, action)
         entries = (ChangeSetEntry(kind, group.namespace, name, Change.CONFIGURED, drift),)
         for contest in self._contests.note(group, entries, self._clock()):
@@ -280,7 +278,6 @@ class GroupReconciler:
             ledger=beside.ledger.position(group),
             ledger_doubt=beside.ledger.doubt(group),
             contests=self._contests.of(group),
-            contested="",
             pull=shown.pull if shown is not None else facts.observed.pull,  # Else as the status has it.
         )
         return replace(facts, observed=observed)

@@ -122,8 +122,6 @@ class Reconciler:
         if facts is None:
             self._forget(app)
             return False
-        for contest in self._contests.end(app, started):
-            self._recorder.event(app, Notice.CONTEST_ENDED, f"{contest}: that is over")
         refused, skew, contests = self._refused.get(app, ""), self._clock_skew(), self._contests.of(app)
         known = replace(facts.observed, refused=refused, clock_skew=skew, contests=contests)
         facts = replace(facts, observed=known)
@@ -264,9 +262,8 @@ class Reconciler:
         return self._git.submit(facts.app, change)
 
     def _record_result(self, app: AppKey, news: Sequence[LedgerEntry], result: ActionResult) -> None:
-        """Report an action that was carried out or refused; a continued refusal, or a fight, is reported once."""
-        begun = self._contests.note(app, result.entries, self._clock())
-        for contest in begun:
+        """Report an action that was carried out or refused; a continued refusal is reported once."""
+        for contest in self._contests.note(app, result.entries, self._clock()):
             self._recorder.event(app, Notice.CONTESTED, str(contest), warning=True)
             LOGGER.warning("%s", contest, extra=fields(app=app, reason=Notice.CONTESTED))
         if not result.refused or app not in self._refused:
@@ -298,7 +295,7 @@ class Reconciler:
     def _log(self, facts: Facts, decision: Decision, changes: ChangeSet, is_new_for_git: bool) -> None:
         """Log one line for a decision, without Git changes that were requested before and are not answered yet.
 
-        In a fight, each repair is logged at DEBUG: its beginning was a warning.
+        In a fight, each repair is logged at DEBUG: the fight itself is a warning.
         """
         said = tuple(action for action in decision.actions if is_new_for_git or not isinstance(action, GIT_ACTIONS))
         repeats = bool(changes.results) and all(self._contests.repeats(facts.app, each.entries) for each in changes)

@@ -1,5 +1,5 @@
-"""What only a running agent finds out, for verbs that decide as the agent does: refused writes, fights over an object,
-whether it reads main, and what the ledger has. Asks no server.
+"""What only a running agent finds out, for verbs that decide as the agent does: refused writes, whether it reads
+main, and what the ledger has. Asks no server.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,6 @@ from gitops_bg.core.model.git.unread import UnreadReason
 from gitops_bg.core.model.git.verification import Doubt, SourceVerification, UnverifiedCommit
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Record
-from gitops_bg.core.status.alike.contested import CHANGED_AGAIN
 from gitops_bg.core.status.alike.git_reachable import GIT_REACHABLE
 from gitops_bg.core.status.alike.source_verified import SOURCE_VERIFIED
 from gitops_bg.core.status.conditions import (
@@ -42,9 +41,7 @@ def as_the_agent_knows(facts: Facts, manifest: Object | None) -> Facts:
     skew = next((_SKEWS[each["reason"]] for each in conditions if each["reason"] in _SKEWS), observed.clock_skew)
     said = (each["message"] for each in conditions if (each["type"], each["status"]) == ("Refused", "True"))
     refused = next(said, observed.refused)
-    contested = why.get(CHANGED_AGAIN, observed.contested)
-    known = replace(observed, git=git, refused=refused, clock_skew=skew, contested=contested)
-    return replace(facts, observed=known)
+    return replace(facts, observed=replace(observed, git=git, refused=refused, clock_skew=skew))
 
 
 def _with_unread_main(git: GitView, conditions: Sequence[Object]) -> GitView:

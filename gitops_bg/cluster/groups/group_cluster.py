@@ -42,7 +42,6 @@ from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.drift import Drift
 from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.http_routes import RivalRoute
-from gitops_bg.core.status.alike.contested import CHANGED_AGAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +113,6 @@ class GroupCluster:
             formers=tuple(self._former(group, each, found or ()) for each in self._left_main(group, in_main)),
             has_gateway_api=routes is not None,
             drifted=body.get("spec") != spec or not self._is_said_whom_it_follows(body),
-            contested=_said_of_fights(body.get("status") or {}),
             pull=pull_in(body.get("status") or {}),
         )
 
@@ -367,9 +365,3 @@ def _affinity_change(wanted: Mapping[str, Any]) -> list[dict[str, Any]]:
     kind, details = _affinity(wanted)
     said = {"sessionAffinity": kind} | ({"sessionAffinityConfig": details} if details is not None else {})
     return [{"op": "add", "path": f"/spec/{name}", "value": value} for name, value in said.items()]
-
-
-def _said_of_fights(status: Object) -> str:
-    """The message of the condition Contested, where it holds."""
-    said = (each["message"] for each in status.get("conditions") or () if each["reason"] == CHANGED_AGAIN)
-    return str(next(said, ""))

@@ -53,14 +53,14 @@ class ChangedField:
     @property
     def change(self) -> FieldChange:
         """The difference as it is shown."""
-        field, part = one_line(self.field), ".".join(step for step in self.path[:2] if isinstance(step, str))
+        field = one_line(self.field)
         if str(self.path[0]).lower() in HOLDERS:
-            return FieldChange(field, str(self.path[0]), field)
+            return FieldChange(field, field)
         of_secret = any(isinstance(step, ListItem) and looks_secret(str(step)) for step in self.path)
         if of_secret and self.path[-1] == "value":
-            return FieldChange(field, part, field)
+            return FieldChange(field, field)
         text = one_line(Difference(field, *map(_present, (self.found, self.wanted))).sentence)
-        return FieldChange(field, part, text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…")
+        return FieldChange(field, text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…")
 
 
 def _present(side: Any) -> Any:

@@ -4,12 +4,11 @@ A repair that waits holds up nothing else: the rest of the decision is as if the
 traffic depends on waits a second at most (docs/decisions/0066).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 
 from gitops_bg.core.checks.versions import is_live, live_name
 from gitops_bg.core.model.auxiliary import ROUTES
-from gitops_bg.core.model.drift import GONE, REPLICAS, Contest
 from gitops_bg.core.names import configuration_name
 from gitops_bg.core.world import World
 
@@ -17,30 +16,15 @@ SERVICE, REPLICA_SET, APP = "Service", "ReplicaSet", "BlueGreenDeployment"
 
 
 def may_repair(world: World, kind: str, name: str) -> bool:
-    """Whether an object that differs is repaired now."""
-    return _is_due(world, kind, name, lambda part: part not in (GONE, REPLICAS))
-
-
-def may_recreate(world: World, kind: str, name: str) -> bool:
-    """Whether an object that is missing is created now."""
-    return _is_due(world, kind, name, lambda part: part == GONE)
-
-
-def may_rescale(world: World, name: str) -> bool:
-    """Whether a ReplicaSet of another size than the record says is scaled now."""
-    return _is_due(world, REPLICA_SET, name, lambda part: part == REPLICAS)
+    """Whether an object that differs, is missing or has another size than the record says is repaired now."""
+    of_it = (each for each in world.observed.contests if (each.kind, each.name) == (kind, name))
+    return all(each.is_due(world.now, live=carries_traffic(world, kind, name)) for each in of_it)
 
 
 def pauses(world: World) -> Iterator[datetime]:
     """When each pause between two repairs is over."""
-    return (_next(world, contest) for contest in world.observed.contests)
-
-
-def fights(world: World) -> tuple[Contest, ...]:
-    """What is changed again and again, what traffic depends on first."""
-    found = [each for each in world.observed.contests if each.is_fight]
-    found.sort(key=lambda each: (not carries_traffic(world, each.kind, each.name), each.kind, each.name, each.part))
-    return tuple(found)
+    for each in world.observed.contests:
+        yield each.next_repair(live=carries_traffic(world, each.kind, each.name))
 
 
 def carries_traffic(world: World, kind: str, name: str) -> bool:
@@ -52,16 +36,3 @@ def carries_traffic(world: World, kind: str, name: str) -> bool:
         return any(name == live_name(world, version) for version in live)
     used = (ref for version in live for ref in version.snapshot.configuration if ref.kind == kind)
     return kind in ROUTES or any(name == configuration_name(world.spec.app, ref) for ref in used)
-
-
-def _is_due(world: World, kind: str, name: str, concerned: Callable[[str], bool]) -> bool:
-    of_it = (each for each in world.observed.contests if (each.kind, each.name) == (kind, name))
-    return all(each.is_due(world.now, live=_is_live(world, each)) for each in of_it if concerned(each.part))
-
-
-def _next(world: World, contest: Contest) -> datetime:
-    return contest.next_repair(live=_is_live(world, contest))
-
-
-def _is_live(world: World, contest: Contest) -> bool:
-    return carries_traffic(world, contest.kind, contest.name)

@@ -39,16 +39,9 @@ def due(world: GroupWorld, actions: tuple[GroupAction, ...]) -> tuple[GroupActio
     return (*own, *takewhile(lambda each: not _waits(world, each), traffic))
 
 
-def fights(world: GroupWorld) -> tuple[Contest, ...]:
-    """What is changed again and again, what traffic depends on first."""
-    found = [each for each in world.observed.contests if each.is_fight]
-    return tuple(sorted(found, key=lambda each: (not _is_live(each), each.kind, each.name, each.part)))
-
-
 def moments(world: GroupWorld) -> Iterator[datetime]:
-    """When each pause between two repairs is over, and each fight, unless there is another change."""
-    yield from (each.next_repair(live=_is_live(each)) for each in world.observed.contests)
-    yield from (each.ends_at for each in fights(world))
+    """When each pause between two repairs is over."""
+    return (each.next_repair(live=_is_live(each)) for each in world.observed.contests)
 
 
 def _waits(world: GroupWorld, action: GroupAction) -> bool:

@@ -119,8 +119,6 @@ class ObservedGroup:
     """Whether somebody changed the live ReleaseGroup's spec."""
     contests: tuple[Contest, ...] = ()
     """The repairs of late, of what others changed; as far as this process made them."""
-    contested: str = ""
-    """What the agent last said of fights, for commands that only know its status."""
     measurements: tuple[MeasurementResult, ...] = ()
     """The results that no saved record contains."""
     commit_trouble: str = ""

@@ -234,7 +234,6 @@ class Notice(StrEnum):
     LEDGER_AHEAD = "LedgerAhead"
     CONFLICT = "Conflict"
     CONTESTED = "Contested"
-    CONTEST_ENDED = "ContestEnded"
     RECORD_MADE_ANEW = "RecordMadeAnew"
 
 
@@ -313,10 +312,9 @@ NOTICES: Mapping[Notice, NoticeRow] = {
     Notice.LEDGER_AHEAD: NoticeRow(when="the ledger has entries that this record never gave out", severity=WARN),
     Notice.CONFLICT: NoticeRow(when="somebody else's object has the name of the app", severity=WARN),
     Notice.CONTESTED: NoticeRow(
-        when="somebody else changes an object again and again; until it ends, no repair of it has an Event",
+        when="somebody else changes an object again and again, every ten minutes; no repair of it has an Event",
         severity=WARN,
     ),
-    Notice.CONTEST_ENDED: NoticeRow(when="nobody has changed that object for a while"),
     Notice.RECORD_MADE_ANEW: NoticeRow(
         when="somebody edited the record in the status: it was made anew from Git, the ledger and the cluster",
         severity=WARN,

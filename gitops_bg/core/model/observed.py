@@ -336,8 +336,6 @@ class Observed:
     """What operators asked for, oldest first; the record knows which are answered (`OperatorState.has_answered`)."""
     contests: tuple[Contest, ...] = ()
     """The repairs of late, of what others changed; as far as this process made them."""
-    contested: str = ""
-    """What the agent last said of fights, for commands that only know its status."""
     refused: str = ""
     """Why a write that the app needs was refused last (missing rights, an invalid object), or empty."""
     clock_skew: int = 0

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from gitops_bg.core.checks.adoption.moving import is_led_otherwise, own_routes, successor
 from gitops_bg.core.checks.adoption.release import is_released
 from gitops_bg.core.checks.auxiliary import is_of_another, may_be_live
-from gitops_bg.core.checks.contests import may_recreate, may_repair
+from gitops_bg.core.checks.contests import may_repair
 from gitops_bg.core.checks.own_requests import HTTP_ROUTE, to_take_over
 from gitops_bg.core.checks.route_moves import is_carried_by
 from gitops_bg.core.checks.versions import live_name
@@ -91,7 +91,7 @@ def _arrivals(world: World) -> Iterator[ClusterAction]:
         view = world.auxiliary_object(one)
         if view and (is_of_another(world, view) or view.trouble or view.deleting):
             continue
-        due = may_recreate(world, one.kind, one.name) if view is None else may_repair(world, one.kind, one.name)
+        due = may_repair(world, one.kind, one.name)
         if not due:
             continue
         if world.record.autoscaler and world.record.autoscaler.copy == one and is_released(world):

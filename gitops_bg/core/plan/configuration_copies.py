@@ -8,7 +8,7 @@ stands in Git, in the target or in ``primary.yaml``; where it does not, the copy
 
 from collections.abc import Iterable
 
-from gitops_bg.core.checks.contests import may_recreate, may_repair
+from gitops_bg.core.checks.contests import may_repair
 from gitops_bg.core.checks.pods.sizes import wanted_size
 from gitops_bg.core.model.actions import ApplyConfiguration, ClusterAction, DeleteConfiguration
 from gitops_bg.core.model.observed import ConfigurationView
@@ -78,7 +78,7 @@ def _make(
     if view is not None and (view.deleting or (view.digest == ref.digest and not view.drifted)):
         return None
     name = configuration_name(world.spec.app, ref)
-    due = may_recreate(world, ref.kind, name) if view is None else may_repair(world, ref.kind, name)
+    due = may_repair(world, ref.kind, name)
     if not due:
         return None
     return ApplyConfiguration(ref, name, version.number, repair=view is not None)

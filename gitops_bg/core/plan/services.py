@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from gitops_bg.core.checks.adoption.release import is_released, moves_no_more
 from gitops_bg.core.checks.adoption.taking_over import is_former_preview, may_take_over
-from gitops_bg.core.checks.contests import SERVICE, may_recreate, may_repair
+from gitops_bg.core.checks.contests import SERVICE, may_repair
 from gitops_bg.core.checks.pods.sizes import needed_to_switch
 from gitops_bg.core.checks.ports import ports_of, unservable
 from gitops_bg.core.model.actions import (
@@ -208,7 +208,7 @@ def _is_due(world: World, name: str, service: ServiceView | None) -> bool:
     """
     if service is None:
         goes_away = moves_no_more(world) or world.record.moved_at is not None
-        return not goes_away and may_recreate(world, SERVICE, name)
+        return not goes_away and may_repair(world, SERVICE, name)
     return may_repair(world, SERVICE, name)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from gitops_bg.core.checks.adoption.onboarding import leak_to, serves_by
 from gitops_bg.core.checks.adoption.release import is_released
-from gitops_bg.core.checks.contests import REPLICA_SET, may_recreate, may_repair, may_rescale
+from gitops_bg.core.checks.contests import REPLICA_SET, may_repair
 from gitops_bg.core.checks.ephemeral_metadata import metadata_for
 from gitops_bg.core.checks.identity import has_twin
 from gitops_bg.core.checks.pods.sizes import wanted_size
@@ -62,11 +62,11 @@ def manageable(world: World) -> tuple[Version, ...]:
 def _grow(world: World, version: Version) -> tuple[ClusterAction, ...]:
     view, size = world.replica_set(version.digest), wanted_size(world, version)
     if view is None:
-        due = may_recreate(world, REPLICA_SET, live_name(world, version))
+        due = may_repair(world, REPLICA_SET, live_name(world, version))
         return _create(world, version, size) if due and not _in_the_way(world, version) else ()
     if _needs_repair(world, version, view):
         return _repair(world, version, max(size, view.replicas))
-    if view.replicas < size and may_rescale(world, view.name):
+    if view.replicas < size and may_repair(world, REPLICA_SET, view.name):
         reason = f"the {version.stage} version needs {size}"
         return (_scaled(version, view.replicas, size, reason),)
     return ()
@@ -126,7 +126,7 @@ def _shrink(world: World, version: Version) -> tuple[ClusterAction, ...]:
     view, size = world.replica_set(version.digest), wanted_size(world, version)
     if view is None or view.replicas <= size or _needs_repair(world, version, view):
         return ()
-    if not may_rescale(world, view.name):
+    if not may_repair(world, REPLICA_SET, view.name):
         return ()
     leak = leak_to(world, version)
     serving = is_live(world, version.digest) and not (leak or is_released(world))

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from gitops_bg.core.checks.adoption.release import at_rest
 from gitops_bg.core.checks.analysis import plan_of
-from gitops_bg.core.checks.contests import fights
 from gitops_bg.core.checks.gates import gates_to_show
 from gitops_bg.core.checks.hooks.queries import describe
 from gitops_bg.core.checks.leaving import stays
@@ -41,7 +40,6 @@ from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.hooks import Answer, Hook, HookRun, HookType, has_accepted
 from gitops_bg.core.standing import Standing
 from gitops_bg.core.status.adoption import adopting
-from gitops_bg.core.status.alike.contested import contested
 from gitops_bg.core.status.alike.git_reachable import git_reachable
 from gitops_bg.core.status.alike.source_verified import source_verified
 from gitops_bg.core.status.exposure import exposed
@@ -109,7 +107,6 @@ def conditions_of(world: World, gates: tuple[GateResult, ...] | None = None) -> 
         *adopting(world),
         *releasing(world),
         _foreign(world),
-        contested(fights(world), world.observed.contested, "the app"),
         exposed(world),
         _refused(world),
         _diverged(world),

@@ -13,7 +13,7 @@ from gitops_bg.core.checks.adoption.exposure import exposures
 from gitops_bg.core.checks.adoption.moving import ends_at, leads_still
 from gitops_bg.core.checks.adoption.release import is_releasing
 from gitops_bg.core.checks.adoption.taking_over import is_adopting, may_go_at, watched_deployment
-from gitops_bg.core.checks.contests import fights, pauses
+from gitops_bg.core.checks.contests import pauses
 from gitops_bg.core.checks.gates import gates_before_commit, standing_gates
 from gitops_bg.core.checks.gating.analyses import live_verdict
 from gitops_bg.core.checks.git.merges import moments_of_merges
@@ -173,8 +173,8 @@ def _unseen(world: World) -> Iterator[Deadline]:
     yield from _adoptions(world)
     if exposures(world):
         yield _hidden(EXPOSURE, "Services of others are looked at again", world.now + LOOK_AGAIN)
-    for moment in (*pauses(world), *(contest.ends_at for contest in fights(world))):
-        yield _hidden(CONTEST, "what somebody else changes again and again is repaired, or that is over", moment)
+    for moment in pauses(world):
+        yield _hidden(CONTEST, "what somebody else changes again and again is repaired", moment)
     for moment in former_moments(world):
         yield _hidden(FORMER_SERVICE, "a Service that Git names no longer is not followed any more", moment)
 

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from gitops_bg.core.model.conditions import Condition, Phase
-from gitops_bg.core.status.alike.contested import CHANGED_AGAIN, CONTESTED
 from gitops_bg.core.status.alike.git_reachable import GIT_REACHABLE
 from gitops_bg.core.status.alike.source_verified import SOURCE_VERIFIED
 from gitops_bg.core.status.kstatus import READY, RECONCILING, STALLED
@@ -169,13 +168,6 @@ def of_both(explain: str, read_again: str) -> Meanings:
     the one that has Git read again.
     """
     return {
-        (CONTESTED, "NotContested"): CALM,
-        (CONTESTED, CHANGED_AGAIN): Meaning(
-            "goes astray from a change of a live Service until its repair",
-            PLATFORM,
-            "take the object that is named out of what changes it",
-            explain,
-        ),
         (GIT_REACHABLE, "Reachable"): CALM,
         (GIT_REACHABLE, "Unreachable"): Meaning(_AS_KNOWN, REMOTE, "bring the remote back", read_again),
         (GIT_REACHABLE, "AuthenticationFailed"): Meaning(

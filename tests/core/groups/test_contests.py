@@ -1,4 +1,4 @@
-"""A fight over an object of a group: writes to it wait, nothing passes them that must not, and it is told."""
+"""A fight over an object of a group: writes to it wait, nothing passes them that must not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 from gitops_bg.core.groups.contests import due, object_of
 from gitops_bg.core.groups.decision import ApplyGroup, ApplyRoute, DeleteRoute, DeleteService, FollowMember, GroupAction
 from gitops_bg.core.groups.plan import actions_of
-from gitops_bg.core.groups.reporting.status import conditions_of
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.drift import AT_ONCE, FIRST_PAUSE, LIVE_PAUSE, Contest
 from gitops_bg.core.model.http_routes import HttpRoute
@@ -23,8 +22,8 @@ GONE = DeleteRoute("store-v0")
 ACTIONS: tuple[GroupAction, ...] = (ApplyGroup(), ROUTE, FOLLOW, GONE, DeleteService("old"))
 
 
-def repaired(kind: str, name: str, times: int = AT_ONCE, part: str = "spec.rules") -> Contest:
-    return Contest(kind, name, part, times, NOW, NOW, (part,), ("webhook",))
+def repaired(kind: str, name: str, times: int = AT_ONCE) -> Contest:
+    return Contest(kind, name, times, NOW)
 
 
 def world(*contests: Contest, later: timedelta = timedelta()) -> GroupWorld:
@@ -73,32 +72,3 @@ def test_a_group_is_looked_at_again_when_a_repair_waits_no_longer() -> None:
     assert (decision.actions, decision.wake_at) == ((), NOW + LIVE_PAUSE)
     assert actions_of(replace(now, observed=made.observed())), "there is something to repair"
     assert made.after(LIVE_PAUSE.total_seconds()).decide().actions
-
-
-@pytest.mark.parametrize(
-    ("contests", "told"),
-    [
-        ((), (False, "NotContested", "nobody else changes an object of the group again and again")),
-        ((repaired("HTTPRoute", "store"),), (False, "NotContested", "nobody else changes an object of the group")),
-        (
-            (repaired("ReleaseGroup", "store", 9), repaired("HTTPRoute", "store", 9)),
-            (
-                True,
-                "ChangedAgain",
-                "HTTPRoute store: webhook changes spec.rules again and again; ReleaseGroup store: webhook changes",
-            ),
-        ),
-    ],
-)
-def test_a_fight_is_told_what_traffic_depends_on_first(
-    contests: tuple[Contest, ...], told: tuple[bool, str, str]
-) -> None:
-    found = next(each for each in conditions_of(world(*contests)) if each.type == "Contested")
-    assert (found.status, found.reason, found.message[: len(told[2])]) == told
-
-
-def test_a_command_repeats_what_the_agent_said_of_a_fight() -> None:
-    now = world()
-    now = replace(now, observed=replace(now.observed, contested="HTTPRoute store: Flux changes it"))
-    found = next(each for each in conditions_of(now) if each.type == "Contested")
-    assert (found.status, found.message) == (True, "HTTPRoute store: Flux changes it")

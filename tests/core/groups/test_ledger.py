@@ -86,8 +86,7 @@ def test_what_is_taken_back_says_which_version_stays() -> None:
 
 
 def test_progress_repairs_and_messages_are_no_history() -> None:
-    told = {GroupEvent.ANALYSIS_RUNNING, GroupEvent.REPAIRED, GroupEvent.UNDELIVERED}
-    told |= {GroupEvent.CONTESTED, GroupEvent.CONTEST_ENDED}
+    told = {GroupEvent.ANALYSIS_RUNNING, GroupEvent.REPAIRED, GroupEvent.CONTESTED, GroupEvent.UNDELIVERED}
     told |= {GroupEvent.DELETED}  # With the group ends the record whose entries Git gets.
     assert set(GroupEvent) - VERBS.keys() == told
     world = store(after_it=ONCE, hooks=(Hook("smoke", HookType.PRE_ROLLOUT),), answers_with={"smoke": 200})

@@ -34,8 +34,7 @@ class GroupEvent(StrEnum):
     REPAIRED = "Repaired"
     """What somebody else changed of a live object of the group was put back."""
     CONTESTED = "Contested"
-    """Somebody else changes a live object of the group again and again; until that ends, no repair of it is said."""
-    CONTEST_ENDED = "ContestEnded"
+    """Somebody else changes a live object of the group again and again; no repair of it is said by itself."""
     UNDELIVERED = "Undelivered"
     """A chat or a hook refused a message, or did not answer in time."""
 

@@ -2,7 +2,6 @@
 
 from gitops_bg.core.checks.ledger import never_told, set_back
 from gitops_bg.core.groups.analysis.answers import passed
-from gitops_bg.core.groups.contests import fights
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.observed import ObservedGroup
@@ -21,7 +20,6 @@ from gitops_bg.core.groups.reporting.situations import (
 from gitops_bg.core.groups.transition import lacks_pods
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.decision import Condition, Phase
-from gitops_bg.core.status.alike.contested import contested
 from gitops_bg.core.status.alike.git_reachable import git_reachable
 from gitops_bg.core.status.alike.source_verified import source_verified
 from gitops_bg.core.status.kstatus import kstatus_of
@@ -44,7 +42,6 @@ def conditions_of(world: GroupWorld) -> tuple[Condition, ...]:
         passed(world),
         _diverged(world),
         _ledger_trusted(world),
-        contested(fights(world), world.observed.contested, "the group"),
         _git_reachable(world.observed),
         *source_verified(world.observed.verification),
     )

@@ -406,7 +406,6 @@ CALM = [
     ("Suspended", False, "NotSuspended", "the app is not suspended"),
     ("InvalidSpec", False, "Valid", "every file of the app is valid"),
     ("Conflict", False, "NoConflict", "no object is foreign"),
-    ("Contested", False, "NotContested", "nobody else changes an object of the app again and again"),
     ("Exposed", False, "NotExposed", "no other Service is known to have pods that nobody promoted"),
     ("Refused", False, "NoRefusal", "no write was refused"),
     ("Diverged", False, "InGit", "primary.yaml says where live traffic goes"),

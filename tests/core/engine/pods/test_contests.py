@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from gitops_bg.core.model.auxiliary import AppRoute, AuxiliaryObject
 from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.drift import GONE, REPLICAS, Contest
+from gitops_bg.core.model.drift import Contest
 from gitops_bg.core.model.observed import AuxiliaryView
 from gitops_bg.core.names import replica_set_name
 from gitops_bg.core.world import World
@@ -21,18 +20,9 @@ from tests.core.simulation import APP
 from tests.core.worlds import NOW, SECOND, active, candidate, decided, digest, legacy, pods, sentences, service, world
 
 
-def contest(kind: str, name: str, part: str, seconds: float, count: int = 9) -> Contest:
+def contest(kind: str, name: str, seconds: float = 0, count: int = 9) -> Contest:
     """Repaired so long ago, and so often before."""
-    return Contest(
-        kind,
-        name,
-        part,
-        count,
-        NOW - seconds * SECOND,
-        NOW - (seconds + 1) * SECOND,
-        (part,),
-        ("kustomize-controller",),
-    )
+    return Contest(kind, name, count, NOW - seconds * SECOND)
 
 
 def named(number: int) -> str:
@@ -87,39 +77,39 @@ WARM_COPY = using_copies(
 COPY_DRIFTED, COPY_GONE = (using_copies(SERVES, copies=each) for each in ((copy(ONE, drifted=True),), ()))
 
 ROWS: dict[str, tuple[World, Contest, str, float, float]] = {
-    # the world, the part that is fought over, the words of the repair; seconds after the last one: it waits, it is made
+    # the world, the object fought over, the words of the repair; seconds after the last one: it waits, it is made
     "the live selector waits a second": (
-        LIVE_MOVED, contest("Service", "web", "spec.selector", 0), "lead the active Service", 0.9, 1),
+        LIVE_MOVED, contest("Service", "web"), "lead the active Service", 0.9, 1),
     "other fields of the live Service as well": (
-        LIVE_DRIFTED, contest("Service", "web", "spec.ports", 0), "apply the active Service", 0.9, 1),
+        LIVE_DRIFTED, contest("Service", "web"), "apply the active Service", 0.9, 1),
     "a live Service that is deleted": (
-        LIVE_GONE, contest("Service", "web", GONE, 0), "apply the active Service", 0.9, 1),
+        LIVE_GONE, contest("Service", "web"), "apply the active Service", 0.9, 1),
     "a live Service that live traffic is to move with": (
-        PROMOTED, contest("Service", "web", "spec.selector", 0), "switch live traffic", 0.9, 1),
+        PROMOTED, contest("Service", "web"), "switch live traffic", 0.9, 1),
     "one that is to say that a switch was withdrawn": (
-        WITHDRAWN, contest("Service", "web", "metadata.annotations", 0), "mark Service web", 0.9, 1),
+        WITHDRAWN, contest("Service", "web"), "mark Service web", 0.9, 1),
     "the preview waits two minutes": (
-        PREVIEW_MOVED, contest("Service", "web-preview", "spec.selector", 0), "point the preview Service", 119, 120),
+        PREVIEW_MOVED, contest("Service", "web-preview"), "point the preview Service", 119, 120),
     "the ReplicaSet that serves": (
-        LIVE_SET, contest("ReplicaSet", named(1), "spec.template", 0), "repair the blue ReplicaSet", 0.9, 1),
-    "its size": (LIVE_SMALL, contest("ReplicaSet", named(1), REPLICAS, 0), "from 1 to 3", 0.9, 1),
+        LIVE_SET, contest("ReplicaSet", named(1)), "repair the blue ReplicaSet", 0.9, 1),
+    "its size": (LIVE_SMALL, contest("ReplicaSet", named(1)), "from 1 to 3", 0.9, 1),
     "the copy of a ConfigMap that what serves uses": (
-        COPY_DRIFTED, contest("ConfigMap", copied(ONE), "data", 0), "repair settings-", 0.9, 1),
+        COPY_DRIFTED, contest("ConfigMap", copied(ONE)), "repair settings-", 0.9, 1),
     "such a copy that is deleted": (
-        COPY_GONE, contest("ConfigMap", copied(ONE), GONE, 0), "make settings-", 0.9, 1),
+        COPY_GONE, contest("ConfigMap", copied(ONE)), "make settings-", 0.9, 1),
     "the route in front of the Services": (
-        ROUTED, contest("HTTPRoute", "web", "spec.rules", 0), f"apply {ROUTE}", 0.9, 1),
+        ROUTED, contest("HTTPRoute", "web"), f"apply {ROUTE}", 0.9, 1),
     "the copy that a warm version uses": (
-        WARM_COPY, contest("ConfigMap", copied(TWO), "data", 0), "repair settings-", 119, 120),
+        WARM_COPY, contest("ConfigMap", copied(TWO)), "repair settings-", 119, 120),
     "a budget": (
-        BUDGETS[0], contest("PodDisruptionBudget", "web", "spec.minAvailable", 0), f"apply {BUDGET}", 119, 120),
+        BUDGETS[0], contest("PodDisruptionBudget", "web"), f"apply {BUDGET}", 119, 120),
     "a budget that is deleted": (
-        BUDGETS[1], contest("PodDisruptionBudget", "web", GONE, 0), f"apply {BUDGET}", 119, 120),
+        BUDGETS[1], contest("PodDisruptionBudget", "web"), f"apply {BUDGET}", 119, 120),
     "a warm ReplicaSet": (
-        WARM_SET, contest("ReplicaSet", named(1), "spec.template", 0), "repair the blue ReplicaSet", 119, 120),
+        WARM_SET, contest("ReplicaSet", named(1)), "repair the blue ReplicaSet", 119, 120),
     "a warm ReplicaSet that is deleted": (
-        WARM_GONE, contest("ReplicaSet", named(1), GONE, 0), "create the blue ReplicaSet", 119, 120),
-    "its size, when it is too big": (WARM_BIG, contest("ReplicaSet", named(1), REPLICAS, 0), "from 9 to", 119, 120),
+        WARM_GONE, contest("ReplicaSet", named(1)), "create the blue ReplicaSet", 119, 120),
+    "its size, when it is too big": (WARM_BIG, contest("ReplicaSet", named(1)), "from 9 to", 119, 120),
 }  # fmt: skip
 
 
@@ -137,15 +127,9 @@ def test_the_repair_waits_for_its_pause_and_the_engine_looks_again_then(
 
 
 APART: dict[str, tuple[World, Contest, str]] = {
-    "the size of a ReplicaSet, where its labels are fought over": (
-        LIVE_SMALL, contest("ReplicaSet", named(1), "metadata.labels", 0), "from 1 to 3"),
-    "its template, where its size is": (
-        LIVE_SET, contest("ReplicaSet", named(1), REPLICAS, 0), "repair the blue ReplicaSet"),
-    "an object that is gone, where its labels are": (
-        LIVE_GONE, contest("Service", "web", "metadata.labels", 0), "apply the active Service"),
-    "another object": (LIVE_MOVED, contest("Service", "web-preview", "spec.selector", 0), "lead the active Service"),
-    "an object of another kind": (LIVE_MOVED, contest("ConfigMap", "web", "spec.selector", 0), "lead the active"),
-    "three repairs before": (LIVE_MOVED, contest("Service", "web", "spec.selector", 0, 3), "lead the active Service"),
+    "another object": (LIVE_MOVED, contest("Service", "web-preview"), "lead the active Service"),
+    "an object of another kind": (LIVE_MOVED, contest("ConfigMap", "web"), "lead the active"),
+    "three repairs before": (LIVE_MOVED, contest("Service", "web", 0, 3), "lead the active Service"),
 }  # fmt: skip
 
 
@@ -155,52 +139,9 @@ def test_nothing_else_waits(state: World, what: Contest, said: str) -> None:
 
 
 def test_a_repair_that_is_still_to_come_holds_up_none_because_the_clock_was_set_back() -> None:
-    waits, was_later = (contest("Service", "web", "spec.selector", seconds) for seconds in (0.5, -3600))
+    waits, was_later = (contest("Service", "web", seconds) for seconds in (0.5, -3600))
     led = [
         any("lead the active Service" in each for each in sentences(fought(LIVE_MOVED, one)))
         for one in (waits, was_later)
     ]
     assert led == [False, True]
-
-
-def test_a_drifted_replica_set_whose_repair_waits_is_still_scaled() -> None:
-    """A way back waits for no repair (I6)."""
-    state = world(active(1), sets=(pods(1, 1, drifted=True),))
-    fight = contest("ReplicaSet", named(1), "metadata.labels", 0)
-    assert [each for each in sentences(fought(state, fight)) if "v1" in each] == [
-        each for each in sentences(LIVE_SMALL) if "v1" in each
-    ]
-
-
-def contested(state: World) -> Any:
-    return next(each for each in decided(state).conditions if each.type == "Contested")
-
-
-def test_the_condition_names_the_fights_what_is_live_first_and_does_not_change_with_each_repair() -> None:
-    budget = contest("PodDisruptionBudget", "web", "spec.minAvailable", 0)
-    fights = [contest("Service", "web", "spec.selector", 0), budget, *(replace(budget, name=each) for each in "xy")]
-    said = contested(fought(LIVE_MOVED, *reversed(fights)))
-    assert (said.status, said.reason) == (True, "ChangedAgain")
-    assert said.message.startswith("Service web: kustomize-controller changes spec.selector again and again; PodDis")
-    assert "; and 1 more; " in said.message
-    later = [replace(each, count=20, last=NOW - SECOND) for each in fights]
-    assert contested(fought(LIVE_MOVED, *later)) == said
-
-
-def test_what_is_no_fight_yet_is_no_condition_and_its_end_wakes_nobody() -> None:
-    state = world(active(1))
-    four = fought(state, contest("Service", "web", "spec.selector", 60, 4))
-    assert contested(four) == contested(state)
-    assert (contested(state).status, contested(state).reason) == (False, "NotContested")
-    assert decided(four).wake_at == decided(state).wake_at
-
-
-def test_the_engine_looks_again_when_a_fight_is_over() -> None:
-    fight = contest("Service", "web", "spec.selector", 60)
-    assert decided(fought(world(active(1)), fight)).wake_at == NOW + 540 * SECOND
-
-
-def test_a_command_shows_what_the_agent_said_last() -> None:
-    state = world(active(1))
-    told = contested(replace(state, observed=replace(state.observed, contested="Service web: somebody …")))
-    assert (told.status, told.message) == (True, "Service web: somebody …")
