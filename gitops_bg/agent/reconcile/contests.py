@@ -32,8 +32,10 @@ class Contests:
         return tuple(each for each in contests if each.said == now and (each.kind, each.name) in written)
 
     def repeats(self, subject: Subject, entries: Iterable[ChangeSetEntry]) -> bool:
-        """Whether these writes only repaired what is changed again and again: no such repair is said by itself."""
-        fights = {(each.kind, each.name) for each in self.of(subject) if each.is_fight}
+        """Whether these writes only repaired what the same one changes again and again: no such repair is said by
+        itself. A change by somebody else is, whatever is fought over: it may be of what matters most.
+        """
+        fights = {(each.kind, each.name) for each in self.of(subject) if each.is_fight and not each.by_another}
         drifted = {(entry.kind, entry.name) for entry in entries if entry.drift is not None}
         return bool(drifted) and drifted <= fights
 

@@ -78,6 +78,8 @@ class Contest:
     """What it repaired."""
     said: datetime | None = None
     """When it was last said that this is a fight."""
+    by_another: bool = False
+    """Whether somebody else made this change than the one before."""
 
     @property
     def is_fight(self) -> bool:
@@ -113,7 +115,7 @@ def after_repair(
     """Count one more repair, and forget those of long ago."""
     recent = [each for each in contests if now - each.last < REMEMBERED]
     before = next((each for each in recent if (each.kind, each.name) == (kind, name)), Contest(kind, name, 0, now))
-    contest = Contest(kind, name, before.count + 1, now, drift, before.said)
+    contest = Contest(kind, name, before.count + 1, now, drift, before.said, before.drift.by != drift.by)
     if contest.is_fight and (contest.said is None or now - contest.said >= SAY_AGAIN):
         contest = replace(contest, said=now)
     return (*(each for each in recent if each is not before), contest)
