@@ -116,6 +116,6 @@ def after_repair(
     recent = [each for each in contests if now - each.last < REMEMBERED]
     before = next((each for each in recent if (each.kind, each.name) == (kind, name)), Contest(kind, name, 0, now))
     contest = Contest(kind, name, before.count + 1, now, drift, before.said, before.drift.by != drift.by)
-    if contest.is_fight and (contest.said is None or now - contest.said >= SAY_AGAIN):
+    if contest.is_fight and (contest.said is None or not timedelta() <= now - contest.said < SAY_AGAIN):
         contest = replace(contest, said=now)
     return (*(each for each in recent if each is not before), contest)

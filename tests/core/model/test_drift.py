@@ -70,6 +70,13 @@ def test_a_fight_is_said_at_its_beginning_and_every_ten_minutes_while_it_goes_on
     assert said == [4, 14, 24]
 
 
+def test_a_fight_is_said_at_once_where_it_was_said_last_at_a_time_that_is_still_to_come() -> None:
+    """The clock was ahead, and has been set back since."""
+    back = NOON - 3600 * SECOND
+    (found,) = after_repair(repaired(5), "Service", "web", SELECTOR, back)
+    assert found.said == back
+
+
 SAID = {
     "somebody known": (SELECTOR, "Service web: argocd-controller changes spec.selector again and again; "),
     "nobody knows who": (Drift(SELECTOR.changes), "Service web: somebody changes spec.selector again and again; "),
