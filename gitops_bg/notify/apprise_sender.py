@@ -41,7 +41,11 @@ _FILES = frozenset({"template", "attach", "keyfile", "pgp", "pgpkey", "pgppub", 
 """Parameters by which a service reads a file of the agent's machine."""
 _BETWEEN_PARAMETERS = re.compile("[&;?#]")
 """More than a URL has: apprise reads them in its own way."""
-_CALLS_EVERYBODY = re.compile("(?<=[@<!/])(?=(?:everyone|here|all|channel)\\b)")
+_CALLS_OR_LEADS = re.compile(r"(?<![\w.+-])@(?=[\w&!])|<(?=[@#!]|at>|users/|https?:)|\](?=\()", re.IGNORECASE)
+"""Where a chat begins to see somebody who is called (``@here``, ``<@&1>``, ``<at>``), or other words for an address."""
+_SLACK_NAME = re.compile("[+#@]?[A-Za-z0-9_-]{1,32}")
+_SLACK_ID = re.compile("[CDGU][A-Z0-9]{8,}")
+_ROCKET_NAME = re.compile("[#@]?[A-Za-z0-9_-]+")
 _SECONDS = 4.0
 """For a connection, and for each read."""
 _OF_A_LINK = ":/?#[]@!$&'*+,;=%~-._"
@@ -71,9 +75,12 @@ def sender(
     Raises ``ValueError`` for an address that is not used.
     """
     box = _box(to)
+    away = rules.refusal_of_literal(str(getattr(box[0], "host", "") or ""))  # also where a proxy would be asked for it
     title, text = title_of(subject), text_of(alert)
 
     def send() -> tuple[int, str]:
+        if away:
+            return NOT_SENT, away
         with _complaints() as complaints, permitted_connections(rules) as refused:
             sent = box.notify(body=text, title=title, notify_type=_KINDS[alert.severity], body_format="text")
         return (SENT, "") if sent else (NOT_SENT, "; ".join(refused[:1] or complaints) or "apprise could not send it")
@@ -103,37 +110,55 @@ def linkable(url: str) -> str:
 def text_of(alert: Alert) -> str:
     """An alert as plain text: its sentence, its facts, its links; what an author wrote in it calls nobody.
 
+    Links stay as they are: `linkable` leaves no such character in them.
+
     >>> from datetime import UTC, datetime
     >>> print(text_of(Alert(Severity.INFO, "v2 is live", datetime(2026, 1, 1, tzinfo=UTC), (("App", "shop/web"),))))
     v2 is live
     <BLANKLINE>
     App: shop/web
     """
-    lines = [f"{title}: {value}" for title, value in (*alert.facts, *alert.links)]
-    return _CALLS_EVERYBODY.sub("\N{ZERO WIDTH SPACE}", "\n".join([alert.text, "", *lines]))
+    written = "\n".join([alert.text, "", *(f"{title}: {value}" for title, value in alert.facts)])
+    quiet = _CALLS_OR_LEADS.sub("\\g<0>\N{ZERO WIDTH SPACE}", written)
+    return "\n".join([quiet, *(f"{title}: {address}" for title, address in alert.links)])
 
 
 def url_of(to: Destination) -> str:
-    """The URL that apprise gets. Raises ``ValueError`` for an address that is none of the chat's.
+    """The URL that apprise gets. Raises ``ValueError`` for an address, or a channel, that is none of the chat's.
 
     >>> url_of(Destination("slack", "https://hooks.slack.com/services/T0/B0/x", "on-call"))
     'slack://gitops-bg@T0/B0/x/#on-call'
     >>> url_of(Destination("rocket", "https://chat.example.com/hooks/5f/x"))
     'rockets://gitops-bg:5f%2Fx@chat.example.com/#general'
     """
-    who, where = quote(to.username, safe=""), quote(to.channel.lstrip("#"), safe="")
+    who = quote(to.username, safe="")
     if to.token:
-        return f"slack://{who}@{quote(to.token, safe='')}/#{where}"
+        return f"slack://{who}@{quote(to.token, safe='')}/{_channel(to, _SLACK_NAME)}"
     if to.type == "slack" and to.address.startswith(_SLACK):
-        return f"slack://{who}@{to.address.removeprefix(_SLACK).rstrip('/')}/#{where}"
+        # A webhook has a channel of its own, which takes what apprise has no way to name.
+        named = _SLACK_NAME.fullmatch(to.channel) is not None
+        where = _channel(to, _SLACK_NAME) if named else ""
+        return f"slack://{who}@{to.address.removeprefix(_SLACK).rstrip('/')}/{where}"
     if to.type == "rocket" and (found := _ROCKET.fullmatch(to.address)):
-        return f"rocket{found['s']}://{who}:{quote(found['token'], safe='')}@{found['host']}/#{where}"
+        where = _channel(to, _ROCKET_NAME)
+        return f"rocket{found['s']}://{who}:{quote(found['token'], safe='')}@{found['host']}/{where}"
     if to.type in _NATIVE and urlsplit(to.address).scheme == "https":
         return to.address
     if to.type == "apprise":
         require_usable(to.address)
         return to.address
     raise ValueError(_unknown(to))
+
+
+def _channel(to: Destination, name: re.Pattern[str]) -> str:
+    """The channel, the id of one, or the person, as apprise reads it of a URL."""
+    if not name.fullmatch(to.channel):
+        raise ValueError(
+            f"apprise has no way to name the channel {to.channel} of {to.type}: its name is too long or odd"
+        )
+    if to.type == "slack" and _SLACK_ID.fullmatch(to.channel):
+        return f"+{to.channel}"
+    return to.channel if to.channel[0] in "@+" else f"#{to.channel.lstrip('#')}"
 
 
 def require_usable(url: str) -> None:
@@ -196,6 +221,8 @@ def _keep_rules(service: "NotifyBase") -> None:
     service.redirects, service.verify_certificate = False, True
     service.socket_connect_timeout = service.socket_read_timeout = _SECONDS
     service.retry, service.optional = 0, False
+    # Some wait as long as a service says, and then ask again: our own next attempt does that.
+    service.throttle = lambda *_, **__: None  # type: ignore[method-assign]
 
 
 _said: ContextVar[list[str] | None] = ContextVar("_said", default=None)

@@ -16,6 +16,8 @@ from gitops_bg.outbound.secrets import Secrets
 
 TIMEOUT = 10.0
 """Seconds for one attempt."""
+UNUSABLE = 400
+"""The status of an address that is none of its service: a refusal."""
 
 
 COMMIT = "Commit"
@@ -41,7 +43,12 @@ def alert_composer(
         more = (("Target", provider.get("target", "")), ("Cluster", cluster))
         facts = (*alert.facts, *((title, value) for title, value in more if value))
         whole = replace(alert, facts=facts, links=_links(alert, commit_url))
-        send = sender(_destination(provider, secrets), subject, whole, addresses)
+        to = _destination(provider, secrets)
+        try:
+            send = sender(to, subject, whole, addresses)
+        except ValueError as error:
+            said = str(error)
+            send = lambda: (UNUSABLE, said)  # noqa: E731 - told at once, as a service would: no later try helps
         return HookRequest("", b"", (), TIMEOUT, Trust(), send=send)
 
     return compose

@@ -62,6 +62,13 @@ class ProviderSpec(Model):
         None, description="The Secret that holds the address, which then counts, and for Slack's bots the token."
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _has_no_proxy(cls, value: Any) -> Any:
+        if isinstance(value, dict) and "proxy" in value:
+            raise Conflict("proxy", "is not for one provider", "set HTTPS_PROXY for the agent, and remove it")
+        return value
+
     @model_validator(mode="after")
     def _has_an_address(self) -> Self:
         if self.address is None and self.secret_ref is None:
@@ -72,7 +79,7 @@ class ProviderSpec(Model):
 
 
 class AlertProvider(Model):
-    """A document of a file of ``alerts/``. One of Flagger is accepted unchanged."""
+    """A document of a file of ``alerts/``. One of Flagger is accepted as it is, but for a `proxy`."""
 
     api_version: Literal["gitops-bg.dev/v1alpha1", "flagger.app/v1beta1"]
     kind: Literal["AlertProvider"]

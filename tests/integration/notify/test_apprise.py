@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -191,10 +192,66 @@ def test_every_type_gets_its_own_format_at_its_own_address(case: str, monkeypatc
 
 @pytest.mark.parametrize("case", SENT_TO)
 def test_what_an_author_wrote_calls_nobody(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = ["@everyone", "@here", "@all", "@channel", "<!channel>", "<users/all>"]
-    (asked,) = sent(SENT_TO[case][0], Alert(Severity.INFO, " ".join(calls), NOW), monkeypatch)
+    calls = [
+        "@everyone",
+        "@here",
+        "@all",
+        "@channel",
+        "@grace",
+        "<!channel>",
+        "<users/7>",
+        "<@&12>",
+        "<at>ceo@example.com",
+    ]
+    leads = ["[Approve](https://evil.example)", "<https://evil.example|ok>"]
+    (asked,) = sent(SENT_TO[case][0], Alert(Severity.INFO, " ".join(calls + leads), NOW), monkeypatch)
     said = json.dumps(asked[1], ensure_ascii=False)
-    assert not [each for each in calls if each in said]
+    assert not [each for each in calls + leads if each in said]
+
+
+def test_commands_addresses_and_links_stay_as_they_are() -> None:
+    link = "https://git.example.com/shop/all-config/commit/1"
+    whole = Alert(Severity.INFO, "gitops-bg retry shop/channel-api", NOW, (("Author", "Ada <all@example.com>"),))
+    assert "\N{ZERO WIDTH SPACE}" not in apprise_sender.text_of(replace(whole, links=(("Commit 1", link),)))
+
+
+CHANNELS = {
+    ("slack", SLACK, "on-call"): "/#on-call",
+    ("slack", SLACK, "@grace"): "/@grace",
+    ("slack", SLACK, "C024BE91L"): "/+C024BE91L",
+    ("slack", SLACK, "team-payments-production-deployments"): "/",
+    ("slack", SLACK, "größe"): "/",
+    ("rocket", ROCKET, "@grace"): "/@grace",
+}
+
+
+@pytest.mark.parametrize("case", CHANNELS, ids=lambda case: f"{case[0]} {case[2]}")
+def test_a_channel_an_id_and_a_person_are_named_as_apprise_reads_them(case: tuple[str, str, str]) -> None:
+    assert apprise_sender.url_of(Destination(*case)).endswith(CHANNELS[case])
+
+
+@pytest.mark.parametrize(("type_", "address", "token"), [("slack", "", "xoxb-1-2-a"), ("rocket", ROCKET, "")])
+def test_a_channel_that_cannot_be_named_is_told_at_once(type_: str, address: str, token: str) -> None:
+    with pytest.raises(ValueError, match="no way to name the channel größe"):
+        sender(Destination(type_, address, "größe", token=token), WEB, ALERT)
+
+
+def test_an_address_of_another_chat_is_refused_at_once_with_what_to_write() -> None:
+    called = answered(call(type="slack", address="https://mattermost.example.com/hooks/1"))
+    assert called.status == 400
+    assert "for another service: type: apprise" in called.text
+
+
+def test_a_proxy_of_the_environment_is_permitted_and_an_address_behind_it_is_not(
+    server: HookServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{server.port}")
+    monkeypatch.setenv("NO_PROXY", "")
+    told("json://hooks.example/x", addresses=ORDINARY)
+    assert [each.path for each in server.asked] == ["http://hooks.example/x"]
+    refused = told("json://169.254.169.254/latest", addresses=ORDINARY)
+    assert "169.254.169.254 is link-local" in refused.text
+    assert len(server.asked) == 1
 
 
 def sent(to: Destination, alert: Alert, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
@@ -282,7 +339,7 @@ def test_a_service_that_hangs_ends_in_time_and_holds_up_no_gate(server: HookServ
 )
 def test_a_url_that_would_reach_or_read_the_machine_is_not_used(url: str, said: str) -> None:
     called = told(url)
-    assert called.status == 0
+    assert called.status == 400
     assert said in called.text
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import datetime
 
-from gitops_bg.core.checks.hooks.timing import message_ends_at
+from gitops_bg.core.checks.hooks.timing import message_due_at, message_ends_at
 from gitops_bg.core.model.hooks import Answer, Hook, HookResponse, OutboxMessage, Severity, answer_of, is_retried
 from gitops_bg.core.model.record import Outbox
 
@@ -25,15 +25,19 @@ def queued(
 
 def answered(outbox: Outbox, hook: Hook, one: OutboxMessage, called: HookResponse) -> tuple[Outbox, str]:
     """Return the outbox after a response to a message, and why the hook does not take it; empty where it does, or is
-    asked again.
+    asked again. A message whose next try would come too late is given up with what the hook said last.
     """
     answer = answer_of(called.status)
     again = answer is Answer.REFUSED and is_retried(hook, called.status, one.tries)
+    said = " ".join(called.text.split())[:300]
     if answer is Answer.UNANSWERED or again:
-        return _with(outbox, one, replace(one, tries=one.tries + 1, last_at=called.at)), ""
+        tried = replace(one, tries=one.tries + 1, last_at=called.at)
+        if not _is_late(hook, one, message_due_at(tried)):
+            return _with(outbox, one, tried), ""
+        return _with(outbox, one, None), f"no answer within {hook.deadline} s{said and f'; at last: {said}'}"
     outbox = _with(outbox, one, None)
     if answer is Answer.REFUSED:
-        return outbox, f"refused ({called.status}): {' '.join(called.text.split())[:300]}"
+        return outbox, f"refused ({called.status}): {said}"
     return replace(outbox, undelivered=tuple(name for name in outbox.undelivered if name != hook.key)), ""
 
 
