@@ -12,8 +12,11 @@ from gitops_bg.core.checks.gates import shut_after_commit
 from gitops_bg.core.checks.git.reverts import asks_for_provenance, why_not_back
 from gitops_bg.core.checks.pods.scheduling import remedy_for, wants_pods
 from gitops_bg.core.checks.policies.facts import awaits_promotion, commits_asked_about
+from gitops_bg.core.checks.situations import FLAGGER_PHASES
+from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.desired import Missing
+from gitops_bg.core.model.git.main import Knowledge
 from gitops_bg.core.model.policies.facts import Policing
 from gitops_bg.core.model.policies.rules import Message, Policy, Rule, Soak
 from gitops_bg.core.model.record import Record, Restart
@@ -191,6 +194,10 @@ def test_why_a_revert_moves_no_traffic(name: str) -> None:
 
 SUSPENDED = replace(manual(), suspend=Suspension("incident", "ada"))
 STOPS_A_COMMIT: dict[str, tuple[World, list[GateKind]]] = {
+    "a main that cannot be read": (
+        world(active(1), candidate(2), desired={"knowledge": Knowledge.UNKNOWN}),
+        [GateKind.HISTORY],
+    ),
     "nothing": (world(active(1), candidate(2)), []),
     "not the countdown: a person cuts it short": (
         world(active(1), candidate(2), spec=automatic(auto_promotion_seconds=60)),
@@ -207,3 +214,8 @@ def test_what_traffic_waits_for_once_a_promotion_is_committed_is(name: str) -> N
     version = state.record.version(digest(2))
     assert version is not None
     assert [gate.kind for gate in shut_after_commit(state, version)] == kinds
+
+
+def test_every_phase_has_a_name_of_flaggers() -> None:
+    known = {"Initializing", "Waiting", "Progressing", "WaitingPromotion", "Promoting", "Succeeded", "Failed"}
+    assert {phase: FLAGGER_PHASES.get(phase) in known for phase in Phase} == dict.fromkeys(Phase, True)

@@ -108,7 +108,9 @@ def test_what_gets_live_traffic_keeps_its_pods():
     assert size_after(to_be_adopted(BY_TIER, sets=(up(1),), view=service("web", 1)), 1) == 3
     switch = {"switch": Switch("", digest(1), SwitchKind.FIRST, NOW)}
     named = {"names_": 1, "record": switch}
-    assert size_after(to_be_adopted(BY_TIER, sets=(up(1),), **named), 1) == 3
+    under_way = to_be_adopted(BY_TIER, sets=(up(1),), **named)
+    assert size_after(under_way, 1) == 3
+    assert not decided(under_way).record.routing.switch.withdrawn, "it is not stopped half-way"
 
 
 THREE = (*BOTH, ("zone", STAND_IN))

@@ -8,6 +8,7 @@ import pytest
 
 from gitops_bg.core.model.actions import CreateReplicaSet, ScaleReplicaSet
 from gitops_bg.core.model.decision import GateKind, Phase
+from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.version import PodMetadata, Snapshot
 from tests.core.engine.adoption.builders import HAND_OVER, adopting, foreign, up
 from tests.core.simulation import manual
@@ -60,7 +61,13 @@ LEAKS = {
     "one that served in the cluster before": (onboarding(legacy(1), names_=1), 1),
     "one that is up, of a release that knew no better": (onboarding(candidate(1), names_=1, sets=(up(1, ()),)), 1),
     "one whose template nobody has any more: it may have these labels": (
-        onboarding(rising(1, snapshot=UNKNOWN), rising(2), sets=(pods(1, snapshot=UNKNOWN),)),
+        onboarding(
+            rising(1, snapshot=UNKNOWN),
+            names_=0,
+            wants=0,
+            desired={"target": Missing.UNREADABLE},
+            sets=(pods(1, snapshot=UNKNOWN),),
+        ),
         1,
     ),
     "handed over, primary.yaml names another": (

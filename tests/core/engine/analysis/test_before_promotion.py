@@ -148,6 +148,7 @@ def test_a_bad_one_takes_back_a_promotion_that_was_merged_early(protected):
     measure(sim, BAD)
     assert (sim.live, sim.held) == ("1", {"2"})
     assert ("diverged" in sim.events()) is protected
+    assert (sim.primary, sim.branch) == (("2", "1") if protected else ("1", None))
     merge(sim)
     assert (sim.live, sim.primary, sim.held) == ("1", "1", {"2"})
     assert sim.events().count("converged") == protected

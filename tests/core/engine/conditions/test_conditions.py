@@ -29,6 +29,7 @@ from tests.core.engine.conditions.test_phases import (
     PROBLEMS,
     SUSPENDED,
     THEIRS,
+    UNREACHED,
     UNTOLD,
 )
 from tests.core.simulation import APP, automatic, deployed, manual
@@ -77,6 +78,14 @@ def led(web: ServiceView, *others: ServiceView, switch: Switch | None = None, na
 
 CONDITIONS: dict[str, tuple[World, tuple[bool, str, str]]] = {
     "Available: nothing was deployed": (world(rising(1)), (False, "NothingServes", "no version was deployed yet")),
+    "Available: an app at 0 replicas": (
+        AT_ZERO,
+        (False, "ScaledToZero", "target.yaml asks for 0 replicas: nothing serves, and nothing is promoted"),
+    ),
+    "Available: a port that leads to no pod": (
+        UNREACHED,
+        (False, "NoEndpoint", f"no container of the active {V1} has the port web of Service web"),
+    ),
     "Available: no live pod": (DOWN, (False, "NoPodAvailable", f"no pod of the active {V1} is available")),
     "Available: somebody led the Service elsewhere": (
         world(active(1), observed={"active_service": service("web", 0)}),

@@ -134,7 +134,7 @@ def test_it_is_asked_about_what_serves_and_its_yes_leads_back(meanwhile: Callabl
     assert sim.live == "2"
     calls = [call for call in sim.decide().calls if call.checksum == template("2").digest]
     answer(sim, {call.hook.name: 200 for call in calls})
-    assert (sim.live, "2" in sim.held) == ("1", True)
+    assert (sim.live, sim.primary, "2" in sim.held) == ("1", "1", True)
 
 
 def test_one_that_was_added_while_the_analysis_runs_is_asked_until_it_is_over():

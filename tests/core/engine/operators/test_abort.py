@@ -8,7 +8,7 @@ import pytest
 from gitops_bg.core.model.actions import CommitPrimary
 from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.observed import GitView, OperatorCommand, PromotionBranch
-from gitops_bg.core.model.record import Event
+from gitops_bg.core.model.record import Event, Override
 from gitops_bg.core.model.spec import OnExpire, Suspension
 from tests.core.simulation import automatic, deployed, manual
 from tests.core.stories import ask, coming, name, push, retry, wait
@@ -135,6 +135,17 @@ EXPIRED = {
     "not one whose pods are not available": (world(active(1), rising(2), spec=EXPIRES, sets=UNREADY), set()),
     "not one that primary.yaml names": (world(active(1), candidate(2), names_=2, spec=EXPIRES), set()),
     "not one that is promoted instead": (world(active(1), candidate(2), spec=PROMOTES), set()),
+    "not while a rollback waits for its commit": (
+        world(
+            active(2),
+            legacy(3),
+            candidate(4),
+            names_=3,
+            spec=EXPIRES,
+            record={"override": Override(digest(3), digest(2), "5xx", "ada", NOW)},
+        ),
+        set(),
+    ),
     "not the first deployment": (world(candidate(1), spec=EXPIRES), set()),
     "not during a suspension": (world(active(1), candidate(2), spec=replace(EXPIRES, suspend=SUSPENDED)), set()),
     "not while Git is away: nobody could promote it": (

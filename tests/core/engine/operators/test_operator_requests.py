@@ -26,7 +26,16 @@ def back_to(number: int, away_from: int) -> Override:
 
 
 NEW = Stabilization(3, NOW)
+UNSEEN = {"target": Missing.UNSEEN, "primary": Missing.UNSEEN}
 ABORTS = {
+    "a candidate, though nobody has looked at main yet": (
+        world(active(1), candidate(2), desired=UNSEEN),
+        ({2}, None),
+    ),
+    "nothing on its way, and nobody has looked at main yet: nothing": (
+        world(active(1), desired=UNSEEN),
+        (set(), None),
+    ),
     "nothing on its way and no warm predecessor: nothing happens": (world(archived(1), active(2)), (set(), None)),
     "a candidate is held": (world(active(1), candidate(2)), ({2}, None)),
     "a promotion on its way is held, and Git is told to go back to what serves": (

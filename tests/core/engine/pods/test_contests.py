@@ -76,8 +76,11 @@ WARM_COPY = using_copies(
 
 COPY_DRIFTED, COPY_GONE = (using_copies(SERVES, copies=each) for each in ((copy(ONE, drifted=True),), ()))
 
+GOES_BACK = world(legacy(1), active(2), names_=1, sets=(pods(1, 0), pods(2)))
 ROWS: dict[str, tuple[World, Contest, str, float, float]] = {
     # the world, the object fought over, the words of the repair; seconds after the last one: it waits, it is made
+    "a warm ReplicaSet, once traffic goes back to it: a second, not two minutes": (
+        GOES_BACK, contest("ReplicaSet", named(1)), "from 0 to 3", 0.9, 1),
     "the live selector waits a second": (
         LIVE_MOVED, contest("Service", "web"), "lead the active Service", 0.9, 1),
     "other fields of the live Service as well": (

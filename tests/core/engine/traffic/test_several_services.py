@@ -110,9 +110,13 @@ def test_goes_on(name):
     assert bool(moved(state)) is expected
 
 
-def test_version_that_any_of_them_selects_is_live():
-    state = world(legacy(1), active(2), spec=SPEC, observed=seen(2, 1))
-    assert not any(line.startswith("scale") for line in sentences(state))
+def test_version_that_any_of_them_selects_keeps_its_pods_though_its_delay_is_over():
+    over = (legacy(1, scale_down_at=NOW - SECOND), active(2))
+    scaled = [
+        any(line.startswith("scale v1") for line in sentences(world(*over, spec=SPEC, observed=seen(2, grpc))))
+        for grpc in (2, 1)
+    ]
+    assert scaled == [True, False]
 
 
 ARRIVED = {

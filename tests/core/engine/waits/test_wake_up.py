@@ -8,6 +8,7 @@ import pytest
 from gitops_bg.core.model.actions import CommitPrimary
 from gitops_bg.core.model.analysis.metrics import AnalysisStage, Metric, Plan
 from gitops_bg.core.model.analysis.runs import AnalysisRun, begin
+from gitops_bg.core.model.hooks import Answer, Hook, HookRun, HookType
 from gitops_bg.core.model.record import Hold, Restart
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.version import Stabilization, Stage, Version
@@ -113,7 +114,18 @@ def measuring(stage: AnalysisStage, *versions: Version, suspended: bool = False)
 
 
 BEFORE, AFTER = (active(1), candidate(2)), (legacy(1, scale_down_at=None), active(2))
+CALENDAR = Hook("calendar", HookType.CONFIRM_PROMOTION, interval=3600, deadline=600)
+SHUT = HookRun("calendar", CALENDAR.type, digest(2), 2, NOW, answer=Answer.REFUSED, status=403, refused=1, last_at=NOW)
 EARLIEST: dict[str, tuple[World, datetime | None]] = {
+    "the deadline of a hook that would be asked again only after it": (
+        world(
+            active(1),
+            candidate(2),
+            spec=manual(preview_service=None, hooks=(CALENDAR,)),
+            record={"hooks": (SHUT,)},
+        ),
+        NOW + 600 * SECOND,
+    ),
     "of several moments": (
         world(legacy(1, scale_down_at=NOW + 5 * SECOND), legacy(2, scale_down_at=NOW + 3 * SECOND), active(3)),
         NOW + 3 * SECOND,
