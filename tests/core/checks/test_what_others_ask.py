@@ -150,11 +150,16 @@ def test_what_was_reverted_is_read_where(name: str) -> None:
 
 # --- the command line: why does a revert not move traffic? ---
 
-NO_MARKER, OF_ANOTHER = "commit eeeeeeeeee does not say that it reverts a commit", "which did not bring v2"
+NO_MARKER, OF_ANOTHER = (
+    "commit eeeeeeeeee does not say that it reverts a commit",
+    "commit eeeeeeeeee says that it reverts 0000000007, which did not bring v2 (2c7a4affe2)",
+)
 UNREADABLE = "primary.yaml is unreadable: nobody can tell whether it was changed after commit eeeeeeeeee"
 CHANGED = "primary.yaml was changed after commit eeeeeeeeee, by 00000002aa"
 WHY_NOT: dict[str, tuple[World, str]] = {
     "it does": (reverted(*TWO), ""),
+    "nobody asked Git": (reverted(*TWO, provenance=None), ""),
+    "the target names what never served": (reverted(active(2), candidate(3), to=3), ""),
     "content without a marker": (reverted(*TWO, takes_back=()), NO_MARKER),
     "a marker for another commit": (reverted(*TWO, takes_back=(7,)), OF_ANOTHER),
     "a marker for what main never had": (
@@ -162,11 +167,23 @@ WHY_NOT: dict[str, tuple[World, str]] = {
         "#12, which main did not have before it",
     ),
     "content on hold": (reverted(*TWO, record=held(1)), "is on hold (unknown): 5xx"),
-    "once carried out": (reverted(*TWO, record={"target_revert": "e" * 40}), "was followed before"),
-    "a newer version": (reverted(active(2), legacy(3), to=3), "came forward after"),
-    "outside the window": (reverted(archived(0), *TWO, to=0, window=1), "outside rollbackWindow"),
+    "once carried out": (
+        reverted(*TWO, record={"target_revert": "e" * 40}),
+        "was followed before, and somebody decided otherwise since",
+    ),
+    "a newer version": (
+        reverted(active(2), legacy(3), to=3),
+        "v3 (b59afbe8d3) came forward after 2c7a4affe2, which serves now",
+    ),
+    "outside the window": (
+        reverted(archived(0), *TWO, to=0, window=1),
+        "1 versions served between it and v2 (2c7a4affe2)",
+    ),
     "primary.yaml was changed later": (reverted(*TWO, source=replace(UNDOING, landed=4)), CHANGED),
-    "an order that nobody knows": (reverted(*TWO, source=replace(UNDOING, landed=None)), "nobody can tell"),
+    "an order that nobody knows": (
+        reverted(*TWO, source=replace(UNDOING, landed=None)),
+        "nobody can tell whether commit eeeeeeeeee is older than the last change of primary.yaml",
+    ),
     "primary.yaml cannot be read": (reverted(*TWO, desired={"primary": Missing.UNREADABLE}), UNREADABLE),
     "somebody sent traffic elsewhere": (
         reverted(
@@ -186,7 +203,7 @@ WHY_NOT: dict[str, tuple[World, str]] = {
 def test_why_a_revert_moves_no_traffic(name: str) -> None:
     state, why = WHY_NOT[name]
     said = why_not_back(state)
-    assert why in said
+    assert said.endswith(why)
     assert bool(why) is bool(said)
 
 
