@@ -142,11 +142,11 @@ class MainVerifier:
         return None, good
 
     def _parts(self, line: Sequence[str], keys: Keys) -> Iterator[Sequence[str]]:
-        """The commits that are checked at once. The first one that is not known is the last of its part: it may be the
-        bad one of the last look, and those behind it are not to be asked about again and again.
+        """The commits that are checked at once. The first one that is not known to be good is the last of its part: it
+        may be the bad one of the last look, and those behind it are not to be asked about.
         """
-        unknown = (at for at, commit in enumerate(line, 1) if not self._signatures.knows(commit, keys))
-        first = next(unknown, len(line))
+        doubtful = (at for at, commit in enumerate(line, 1) if not self._signatures.has_verified(commit, keys))
+        first = next(doubtful, len(line))
         yield line[:first]
         yield from (line[at : at + _AT_ONCE] for at in range(first, len(line), _AT_ONCE))
 

@@ -138,6 +138,11 @@ class Signatures:
         """Whether nothing has to be asked `anew` for a commit."""
         return self._answer(commit, keys.digest, anew=True) is not None
 
+    def has_verified(self, commit: str, keys: Keys) -> bool:
+        """Whether a commit is known to be good."""
+        known = self._answer(commit, keys.digest, anew=True)
+        return known is not None and known.doubt is None
+
     def of(self, commits: Iterable[str], keys: Keys, *, anew: bool = False) -> dict[str, Signature]:
         """Return the signature of each of these commits, which the mirror has.
 
@@ -269,7 +274,7 @@ def _signature_by_gpg(told: _Told) -> Signature:
     if (doubt := _BY_GPG.get(told.letter)) is not None:
         return Signature(why_not=doubt.value, doubt=doubt, key=told.key, settled=True)
     if told.letter == "E" and told.key:
-        return Signature(why_not=Doubt.UNKNOWN_KEY.value, doubt=Doubt.UNKNOWN_KEY, key=told.key)
+        return Signature(why_not=Doubt.UNKNOWN_KEY.value, doubt=Doubt.UNKNOWN_KEY, key=told.key, settled=True)
     return NO_ANSWER
 
 
