@@ -14,7 +14,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -118,13 +118,13 @@ def _digest(*parts: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """What git tells of a commit."""
+    """What git tells of a commit; without a letter, nobody could judge it."""
 
     commit: str
-    letter: str
-    signer: str
-    fingerprint: str
-    key: str
+    letter: str = ""
+    signer: str = ""
+    fingerprint: str = ""
+    key: str = ""
 
 
 class Signatures:
@@ -159,7 +159,7 @@ class Signatures:
             read = dict(self._read(unknown, keys))
             for commit, signature in read.items():
                 self._known.put((commit, digest), signature, lasts=signature.lasts)
-            found |= read
+            found |= dict.fromkeys(unknown, NO_ANSWER) | read
         missing = Signature(why_not="nobody can read it", doubt=Doubt.NOT_CHECKABLE)
         return {commit: found.get(commit, missing) for commit in wanted}
 
@@ -198,7 +198,7 @@ class Signatures:
             yield commit, signature_in(content, len(commit))
 
     def _checked(self, by_gpg: Mapping[str, bool], keys: Keys) -> Iterator[tuple[str, Signature]]:
-        """Check commits; ``by_gpg`` says whether they have an OpenPGP signature."""
+        """Check commits; ``by_gpg`` says whether they have an OpenPGP signature. Nothing of those git never came to."""
         expiries, told = _expiries(text(keys.signers)), list[_Told]()
         try:
             with tempfile.TemporaryDirectory(prefix="gitops-bg-keys-") as folder:
@@ -206,25 +206,24 @@ class Signatures:
                 (home / _SIGNERS).write_bytes(keys.signers)
                 # As when the file of keys was read, unless gpg fails.
                 usable = not any(by_gpg.values()) or openpgp.make_keyring(home, keys.openpgp) is None
-                told = self._told([commit for commit, is_gpg in by_gpg.items() if usable or not is_gpg], home)
+                told = [_Told(commit) for commit, is_gpg in by_gpg.items() if is_gpg and not usable]
+                told += self._told([commit for commit, is_gpg in by_gpg.items() if usable or not is_gpg], home)
         except OSError:  # no room for the files: nobody has judged anything
-            told = []
-        answered = {one.commit: one for one in told}
-        for commit, is_gpg in by_gpg.items():
-            one = answered.get(commit)
-            if is_gpg:
-                yield commit, _signature_by_gpg(one) if one else NO_ANSWER
-            else:
-                yield commit, _signature(one, expiries) if one else _refused("E")
+            told = list(map(_Told, by_gpg))
+        for one in told:
+            if (is_gpg := by_gpg.get(one.commit)) is not None:
+                yield one.commit, _signature_by_gpg(one) if is_gpg else _signature(one, expiries)
 
     def _told(self, commits: list[str], home: Path) -> list[_Told]:
-        """What git tells of each commit. Where it fails, of each by itself, and nothing of one at which it does.
+        """What git tells of each commit. Where it fails, of each by itself; where its time is over, of those before.
+        The one at which it was then has no letter.
 
         What makes it fail is in a commit or on this machine, and says nothing about the mirror, which is cloned anew
         where it is damaged: everything else that reads it finds that out.
         """
         asked = "".join(f"{commit}\n" for commit in commits).encode()
         walk = ("log", "-z", "--encoding=UTF-8", "--no-walk=unsorted", _FORMAT, "--stdin")
+        told: list[str] = []
         if not commits:
             return []
         try:
@@ -240,10 +239,15 @@ class Signatures:
                 told = list(map(text, parts))
         except GitFailed as error:
             if len(commits) == 1 or error.finished.timed_out:
-                return []
+                before = _read_told(told)
+                return [*before, *map(_Told, commits[len(before) :][:1])]
             return [one for commit in commits for one in self._told([commit], home)]
-        starts = range(0, len(told) - _FIELDS + 1, _FIELDS)
-        return [_Told(told[at].strip(), *told[at + 1 : at + _FIELDS - 1]) for at in starts]
+        return _read_told(told)
+
+
+def _read_told(parts: Sequence[str]) -> list[_Told]:
+    starts = range(0, len(parts) - _FIELDS + 1, _FIELDS)
+    return [_Told(parts[at].strip(), *parts[at + 1 : at + _FIELDS - 1]) for at in starts]
 
 
 def _only(home: Path) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.verification import openpgp, signatures
 from gitops_bg.repo.verification.answers import FIRST_SECONDS
 from gitops_bg.repo.verification.openpgp import make_keyring
+from gitops_bg.repo.verification.signatures import NO_ANSWER, Keys, Signature
 from tests.integration.repo.verification.conftest import Signed
 from tests.support.git.remote import locked_down_env
 from tests.support.openpgp_keys import GpgKey, make_gpg_key, signing_by_gpg
@@ -342,6 +343,23 @@ def test_many_commits_cost_two_processes_of_git(
     asked = asked_about(reading, monkeypatch)
     assert reading.poll().commit == commits[-1]
     assert asked == [commits[:1], commits[1:]]
+
+
+def test_one_that_takes_all_the_time_takes_no_answer_from_those_before_it_and_behind_it(
+    reading: Repository, signed: Signed, grace: GpgKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commits = [push(signed, grace) for _ in range(4)]
+    assert reading.poll().commit == commits[-1]
+    keys, good = Keys(openpgp=grace.public.encode()), Signature("Grace <grace@example.com>")
+    asked = signed.folder / "asked"
+    at_the_second = f'echo >> "{asked}"; [ "$(wc -l < "{asked}")" -ne 2 ] || exec sleep 600'
+    with monkeypatch.context() as patched:
+        patched.setattr(openpgp, "PROGRAM", program(signed, f'case "$*" in *--verify*) {at_the_second};; esac'))
+        patched.setattr(signatures, "_SECONDS", 2.0)
+        found = reading._signatures.of(commits, keys, anew=True)
+    assert list(found.values()) == [good, NO_ANSWER, NO_ANSWER, NO_ANSWER]
+    again = reading._signatures.of(commits, keys, anew=True)
+    assert list(again.values()) == [good, NO_ANSWER, good, good], "git never came to those behind it"
 
 
 @pytest.mark.parametrize("when", ["--import", "--verify"])
