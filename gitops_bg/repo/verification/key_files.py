@@ -36,13 +36,16 @@ class KeyFiles:
         self.keys = self._read()
 
     def refresh(self) -> bool:
-        """Read the files again if they have changed; return whether anything else counts, or is to be said, now."""
+        """Read the files again if they have changed; return whether anything else counts, or is to be said, now.
+
+        Files that cannot be used are read at each look: it may be this machine that failed.
+        """
         stamps = self._stamped()
-        if stamps == self._stamps:
+        if stamps == self._stamps and not self.trouble:
             return False
-        before, self._stamps = (self.keys, self.trouble), stamps
+        before = (self.keys, self.trouble)
         try:
-            self.keys, self.trouble = self._read(), ""
+            self.keys, self.trouble, self._stamps = self._read(), "", stamps
         except InvalidInput as error:
             self.trouble = f"{error}; the keys that were read last still count"
         return before != (self.keys, self.trouble)
@@ -70,10 +73,16 @@ def _openpgp(file: Path) -> bytes:
     if shutil.which(PROGRAM) is None:
         raise InvalidInput(Problem(GPG_KEYS, f"{PROGRAM} is not on this machine", remedy="install GnuPG"))
     content = _content(GPG_KEYS, file, _LARGEST_GPG)
-    with tempfile.TemporaryDirectory(prefix="gitops-bg-gpg-") as home:
-        if wrong := make_keyring(Path(home), content):
-            remedy = "write what `gpg --armor --export KEY` prints"
-            raise InvalidInput(Problem(_named(GPG_KEYS, file), wrong.message, wrong.line, remedy=remedy))
+    try:
+        with tempfile.TemporaryDirectory(prefix="gitops-bg-gpg-") as home:
+            wrong = make_keyring(Path(home), content)
+    except OSError as error:
+        why = f"{PROGRAM} cannot be started: {os.strerror(error.errno or 0)}"
+        remedy = "give the agent memory, processes and room for temporary files"
+        raise InvalidInput(Problem(_named(GPG_KEYS, file), why, remedy=remedy)) from error
+    if wrong:
+        remedy = "write what `gpg --armor --export KEY` prints"
+        raise InvalidInput(Problem(_named(GPG_KEYS, file), wrong.message, wrong.line, remedy=remedy))
     return content
 
 

@@ -476,6 +476,15 @@ def test_keys_that_change_at_run_time_count_at_the_next_look(reading: Repository
     assert held(reading.poll()).commit == later
 
 
+def test_a_file_of_keys_that_is_back_as_it_was_is_no_trouble_any_more(reading: Repository, signed: Signed) -> None:
+    away = signed.file.rename(signed.file.with_name("away"))
+    poll = reading.poll()
+    assert poll.verification is not None
+    assert "cannot be read: No such file" in poll.verification.keys_trouble
+    away.rename(signed.file)
+    assert reading.poll().verification == SourceVerification()
+
+
 @pytest.mark.parametrize("broken", ["", "hello\n", None])
 def test_keys_that_break_at_run_time_are_said_and_the_last_good_ones_count(
     reading: Repository, signed: Signed, broken: str | None

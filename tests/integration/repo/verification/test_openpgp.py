@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import bz2
+import errno
 import re
 import shutil
 import subprocess
@@ -207,6 +208,29 @@ def test_a_file_without_public_keys_is_an_error_at_the_start(signed: Signed, gra
     assert "has a key that gpg refuses: " in wrong(signed, grace.public[:120])
     assert "has a key that gpg refuses: " in wrong(signed, grace.public + _NONSENSE)
     assert "is larger than 1024 KiB" in wrong(signed, "x" * (1024 * 1024 + 1))
+
+
+@pytest.mark.parametrize("failure", ["make_keyring", "tempfile.TemporaryDirectory"])
+def test_changed_keys_that_this_machine_cannot_try_are_taken_as_soon_as_it_can(
+    reading: Repository, signed: Signed, keys: Path, other: GpgKey, monkeypatch: pytest.MonkeyPatch, failure: str
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    before = reading.head
+    keys.write_text(other.public)
+    with monkeypatch.context() as patched:
+        patched.setattr(f"gitops_bg.repo.verification.key_files.{failure}", fail)
+        poll = reading.poll()
+        assert poll.commit == before
+        assert poll.verification is not None
+        assert poll.verification.keys_trouble == (
+            f"--verify-gpg-keys {keys}: gpg cannot be started: Resource temporarily unavailable "
+            "(give the agent memory, processes and room for temporary files); the keys that were read last still count"
+        )
+    commit = push(signed, other)
+    poll = reading.poll()
+    assert (poll.commit, poll.verification) == (commit, SourceVerification())
 
 
 def test_a_machine_without_gpg_says_so(signed: Signed, keys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
