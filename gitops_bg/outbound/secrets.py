@@ -1,8 +1,11 @@
 """The Secrets of one measurement: read on demand, kept only to hide them in its texts."""
 
 import re
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from typing import Any
+
+import httpx
 
 from gitops_bg.core.text.masking import hidden
 
@@ -45,12 +48,25 @@ class Secrets:
         self._hidden.add(text)
 
     def fill(self, value: Any) -> Any:
-        """Resolve every reference ``{{secret:NAME/KEY}}`` in JSON."""
+        """Resolve every reference ``{{secret:NAME/KEY}}`` in JSON. What HTTP makes of such a URL is hidden, too."""
         if isinstance(value, str):
-            return REFERENCE.sub(lambda found: self.value(found[1], found[2]), value)
+            filled = REFERENCE.sub(lambda found: self.value(found[1], found[2]), value)
+            if filled != value:
+                self._hide_login(filled)
+            return filled
         if isinstance(value, Mapping):
             return {key: self.fill(item) for key, item in value.items()}
         return [self.fill(item) for item in value] if isinstance(value, list) else value
+
+    def _hide_login(self, text: str) -> None:
+        """Hide the password of a URL without its percent-encoding, and what is sent of its user and password."""
+        try:
+            url = httpx.URL(text)
+        except (httpx.InvalidURL, ValueError):
+            return
+        if url.userinfo:
+            self.hide(url.password)
+            self.hide(b64encode(f"{url.username}:{url.password}".encode()).decode())
 
     def clean(self, text: str) -> str:
         """The text without hidden parts."""

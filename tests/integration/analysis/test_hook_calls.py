@@ -1,5 +1,6 @@
 """Calls of hooks over real HTTP and TLS: payload, what comes back, deadlines, and that none waits for another."""
 
+import base64
 import json
 import logging
 import socket
@@ -44,7 +45,7 @@ class Heard:
 def read_secret(namespace: str, name: str) -> dict[str, bytes]:
     if (namespace, name) != ("shop", "hooks"):
         raise Refused(f"there is no Secret {namespace}/{name}")
-    return {"token": b"s3cr3t-t0ken\n"}
+    return {"token": b"s3cr3t-t0ken\n", "user": b"ann", "encoded": b"p%C3%A4%2Fss", "both": b"ann:p%C3%A4%2Fss"}
 
 
 @contextmanager
@@ -249,6 +250,22 @@ class TestSecrets:
         called = answer(call(server.url("/hook"), headers={"Authorization": "{{secret:hooks/token}}"}))
         assert called.text == "bad token ***"
         assert "s3cr3t" not in caplog.text
+
+    @pytest.mark.parametrize(
+        ("login", "pair"),
+        [
+            ("ann:{{secret:hooks/token}}", "ann:s3cr3t-t0ken"),
+            ("{{secret:hooks/user}}:{{secret:hooks/token}}", "ann:s3cr3t-t0ken"),
+            ("ann:{{secret:hooks/encoded}}", "ann:pä/ss"),
+            ("{{secret:hooks/both}}", "ann:pä/ss"),
+        ],
+    )
+    def test_what_http_makes_of_the_user_and_the_password_of_a_url_is_hidden(self, server, login, pair):
+        sent = base64.b64encode(pair.encode()).decode()
+        server.reply("/hook", 401, f"neither {pair.removeprefix('ann:')} nor Basic {sent} is right")
+        called = answer(call(server.url("/hook").replace("://", f"://{login}@")))
+        assert server.asked[0].headers["Authorization"] == f"Basic {sent}"
+        assert called.text == "neither *** nor Basic *** is right"
 
     @pytest.mark.parametrize("body", ["x" * 92 + "s3cr3t-t0ken", "s3cr3t-t0ken" * 9000])
     def test_they_are_hidden_also_where_a_body_is_cut(self, server, body):
