@@ -5,8 +5,11 @@ which speak of histories (I4, I5, I6) are checked against.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Self
 
 from gitops_bg.core import names
 from gitops_bg.core.checks.git.reverts import asks_for_provenance, asks_what_passed
@@ -53,6 +56,7 @@ class Crash(Exception):
     """The agent died right after a write."""
 
 
+@cache
 def template(tag: str) -> Snapshot:
     """The snapshot of the app at an image tag; ``2+a`` is image 2 with the ConfigMap ``settings`` that holds a."""
     image, _, held = tag.partition("+")
@@ -166,6 +170,15 @@ class Simulation:
     born: int = 0
     refuses: Callable[[act.Action], bool] = lambda action: False
     """What the API server does not take, as the act loop bears it: what depends on it is not tried in that pass."""
+
+    def copied(self) -> Self:
+        """One that goes its own way from here on; what both hold is immutable."""
+        own = copy(self)
+        for each in fields(self):
+            if isinstance(value := getattr(self, each.name), list | dict | set):
+                setattr(own, each.name, copy(value))
+        own.pods = {name: replace(pods, members=[*pods.members]) for name, pods in self.pods.items()}
+        return own
 
     # --- what people do -------------------------------------------------------------------------------------
 
@@ -628,6 +641,12 @@ class Simulation:
 
 def deployed(spec: AppSpec, tag: str = "1") -> Simulation:
     """An app whose first version is live."""
+    return _deployed(spec, tag).copied()
+
+
+@cache
+def _deployed(spec: AppSpec, tag: str) -> Simulation:
+    """Rolled out once for all tests that begin with it."""
     world = Simulation(spec)
     world.push(tag)
     world.settle()
