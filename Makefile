@@ -22,7 +22,8 @@ demo: .venv/.installed
 test: .venv/.installed
 	$(IN_MEMORY) $(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow" $(TESTS)
 
-# Those, too, that prove the same again at size, over time, with a crash after every write, under attack or with rivals.
+# Those, too, that prove the same again at size, on other clusters, with deaths, under attack or with rivals
+# (tests/selection.py).
 test-all: .venv/.installed
 	$(IN_MEMORY) $(BIN)/pytest -n $(WORKERS) --dist worksteal $(TESTS)
 

@@ -16,29 +16,34 @@ from hypothesis import HealthCheck, settings
 
 from gitops_bg.cli.demo.gitea import gitea_at_hand
 from tests.counts import seconds
+from tests.selection import ON_OTHERS, is_first, is_shown
 from tests.support.cluster.clusters import ControlPlaneCluster, SandboxCluster, TestCluster
 from tests.support.cluster.control_plane import HOW_TO_GET_THEM, assets
 from tests.support.forges import gitea
 from tests.support.git.remote import GitRemote
+
+ROOT = Path(__file__).parents[1]
 
 # No test depends on speed: by itself a property fails where one example takes 200 ms, or where making them is slow.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 
 
-SLOW_FOLDERS = ("tests/attacks/", "tests/integration/leases/")
-"""Whose tests are all `slow`: who tries to harm the agent, and agents in rivalry, each a process of its own."""
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import what `make test` will not run: a seventh of its time."""
+    unwanted = config.option.markexpr == "not slow" and collection_path.name.startswith("test_")
+    return True if unwanted and not is_shown(collection_path.relative_to(ROOT).as_posix()) else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip what needs the real control plane, or forge, where the machine has none, with the way to get it.
 
-    The slow tests come first: no worker is left alone with one of them while the others have nothing to do.
+    The slowest tests come first: no worker is left alone with one of them while the others have nothing to do.
     """
-    for item in items:
-        if item.nodeid.startswith(SLOW_FOLDERS):
-            item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    for item in items:
+        if not is_first(item.nodeid) or any(map(item.get_closest_marker, ON_OTHERS)):
+            item.add_marker(pytest.mark.slow)
     needs = {"control_plane": (assets(), HOW_TO_GET_THEM), "real_forge": (gitea_at_hand(), gitea.HOW_TO_GET_IT)}
     for marker, (found, how_to_get_it) in needs.items():
         if found is None:

@@ -89,14 +89,15 @@ ROOMS = (
 """What begins the dotted name of a module. `spec.x` and `analysis.x` alone are fields of app.yaml as well."""
 
 
-@pytest.mark.parametrize("path", [path for path in REPOSITORY.texts if path.startswith(("gitops_bg/", ARCHITECTURE))])
-def test_every_module_that_a_text_names_is_there(path: str):
+def test_every_module_that_a_text_names_is_there():
     """By its name within the package: ``core.model.auxiliary``, or with something that is in it."""
-    if path.startswith(PEERS):  # git has a setting core.fsmonitor
-        return
-    rooms = "|".join(map(re.escape, ROOMS))
-    named = re.findall(rf"`((?:{rooms})\.[a-z][\w.]+)`", REPOSITORY.texts[path])
-    assert not [name for name in named if not _is_there(name)]
+    # Pages about peers speak of git's own core.fsmonitor.
+    name = re.compile(rf"`((?:{'|'.join(map(re.escape, ROOMS))})\.[a-z][\w.]+)`")
+    read = [path for path in REPOSITORY.texts if path.startswith(("gitops_bg/", ARCHITECTURE))]
+    named = {
+        (path, each) for path in read if not path.startswith(PEERS) for each in name.findall(REPOSITORY.texts[path])
+    }
+    assert not [(path, each) for path, each in sorted(named) if not _is_there(each)]
 
 
 def _is_there(name: str) -> bool:

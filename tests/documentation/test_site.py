@@ -100,6 +100,7 @@ MISTAKES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake_fails_the_build(name: str, tmp_path: Path) -> None:
     file, text, said = MISTAKES[name]

@@ -39,13 +39,13 @@ def version_of(found: Json) -> Version:
 
 
 def entries_in(text: str) -> Iterator[dict[str, str]]:
-    """The blocks of trailers in messages; each begins with `Bg-App`, or with `Bg-Group`."""
+    """The blocks of trailers in messages; each begins with `Bg-App`, `Bg-Group`, or `Bg-Event` (of all policies)."""
     entry: dict[str, str] = {}
     for line in text.splitlines():
         name, colon, value = line.partition(": ")
         if not colon or not name.startswith("Bg-"):
             continue
-        if name in ("Bg-App", "Bg-Group"):
+        if name in ("Bg-App", "Bg-Group") or (name == "Bg-Event" and "Event" in entry):
             if entry:
                 yield entry
             entry = {}

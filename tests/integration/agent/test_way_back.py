@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.fixtures.repos.texts import policy
+from tests.integration.agent.test_policies import CLOSED, publish, wait_shut
 from tests.support.cluster.clusters import TestCluster
 from tests.support.scenario import App, Scenario, scenario
 from tests.support.sightings import Sightings
@@ -36,3 +38,22 @@ def test_revert_of_a_push_never_leads_to_a_version_that_was_rolled_back_as_bad(w
     assert web.live_tag() == "v3"
     assert [hold.digest for hold in web.record.holds] == [web.digest("v2")]
     assert not web.offered()
+
+
+def test_a_primary_that_names_a_version_that_was_bad_is_a_promotion_through_every_gate(web: App) -> None:
+    promoted = web.promote("v2")
+    web.revert(promoted)
+    web.wait_live("v1")
+    web.push_image("v3")
+    web.merge_promotion("v3")
+    web.wait_live("v3")
+    web.wait_told("promoted", times=2)
+    publish(web, "Stop the line", policies__freeze=policy("freeze", CLOSED))
+    primary = f"{web.folder}/primary.yaml"
+    web.scenario.publish("Back to v2", {primary: web.scenario.remote.show(promoted, primary)})
+    wait_shut(web, "INC-4711")
+    web.scenario.wait_idle()
+    assert web.live_tag() == "v3", "nothing moves at once"
+    publish(web, "Go on", policies__freeze=None)
+    web.wait_live("v2")
+    web.wait_told("promoted", times=3)
