@@ -29,9 +29,6 @@ STORIES: Mapping[tuple[str, str], str] = {
     ("`gitops-bg freeze --reason …`, `unfreeze`", "–"): (
         "tests/integration/cli/test_policies.py::test_freeze_stops_a_promotion_and_unfreeze_lets_it_go_on"
     ),
-    ("`gitops-bg approve APP`", "–"): (
-        "tests/integration/cli/test_policies.py::test_an_approval_by_signature_needs_git_alone_and_is_taken_back"
-    ),
     ("`git revert` the promotion", "O is still up"): (
         "tests/integration/agent/desired/test_reverts.py::test_revert_of_the_promotion_moves_traffic_back"
     ),
