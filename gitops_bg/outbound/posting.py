@@ -26,7 +26,7 @@ class Poster:
     ) -> Answer:
         """The response, with at most ``most`` bytes of its body. Raises PostFailed."""
         try:
-            refused = self._rules.refusal_of_literal(httpx.URL(url).host)
+            refused = self._rules.refusal_of_literal(httpx.URL(url).host)  # also where a proxy would be asked for it
             if refused:
                 raise PostFailed(refused)
             sent = self._client(trust).stream("POST", url, content=content, headers=headers)

@@ -3,7 +3,7 @@
 When something is a fight, and how long the next repair waits, is decided in the core (``core.model.drift``).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from gitops_bg.core.model.change_set import ChangeSetEntry
@@ -21,7 +21,7 @@ class Contests:
         """The present ones of an app or a group."""
         return self._known.get(subject, ())
 
-    def note(self, subject: Subject, entries: Iterable[ChangeSetEntry], now: datetime) -> tuple[Contest, ...]:
+    def note(self, subject: Subject, entries: Sequence[ChangeSetEntry], now: datetime) -> tuple[Contest, ...]:
         """Count the repairs among these writes; return the fights that are to be said now."""
         contests = self.of(subject)
         for entry in entries:
