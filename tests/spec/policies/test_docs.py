@@ -12,7 +12,7 @@ from gitops_bg.spec.policies.models import Rule
 from gitops_bg.spec.yaml.reader import read
 
 PAGE = (Path(__file__).parents[3] / "docs" / "features" / "policies.md").read_text()
-POLICY, PEOPLE, RULES, ACCOUNTS, SIGNERS, CASES = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+POLICY, PEOPLE, SIGNERS, RULES, ACCOUNTS, CASES = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 
 
 def test_the_examples_are_good() -> None:
