@@ -15,12 +15,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from gitops_bg.cli.demo.gitea import gitea_at_hand
-from tests.counts import seconds
 from tests.selection import ON_OTHERS, is_first, is_shown
 from tests.support.cluster.clusters import ControlPlaneCluster, SandboxCluster, TestCluster
 from tests.support.cluster.control_plane import HOW_TO_GET_THEM, assets
 from tests.support.forges import gitea
 from tests.support.git.remote import GitRemote
+from tests.support.runs import seconds
+from tests.support.runs.failures import FailuresAtOnce
 
 ROOT = Path(__file__).parents[1]
 
@@ -61,6 +62,13 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(5_000)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Tell of failed tests at once; the workers of a run have no terminal."""
+    if terminal := config.pluginmanager.getplugin("terminalreporter"):
+        config.pluginmanager.register(FailuresAtOnce(terminal))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
