@@ -1,4 +1,4 @@
-"""The fixtures that all tests share: above all `cluster`, by which a test runs on both clusters of DESIGN §9.
+"""The fixtures that all tests share: above all `cluster`, which is one of the two clusters of DESIGN §9.
 
 Each pytest-xdist worker has clusters of its own, made when first asked for (the control plane takes about four
 seconds); each test has a namespace of its own.
@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from gitops_bg.cli.demo.gitea import gitea_at_hand
-from tests.selection import ON_OTHERS, is_first, is_shown
+from tests.selection import ON_OTHERS, is_first, is_shown, is_told_twice
 from tests.support.cluster.clusters import ControlPlaneCluster, SandboxCluster, TestCluster
 from tests.support.cluster.control_plane import HOW_TO_GET_THEM, assets
 from tests.support.forges import gitea
@@ -24,6 +24,8 @@ from tests.support.runs import seconds
 from tests.support.runs.failures import FailuresAtOnce
 
 ROOT = Path(__file__).parents[1]
+FIRST = "not slow"
+"""The expression of marks by which `make test` chooses."""
 
 # No test depends on speed: by itself a property fails where one example takes 200 ms, or where making them is slow.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -32,15 +34,20 @@ settings.load_profile("any machine")
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Do not import what `make test` will not run: a seventh of its time."""
-    unwanted = config.option.markexpr == "not slow" and collection_path.name.startswith("test_")
+    unwanted = config.option.markexpr == FIRST and collection_path.name.startswith("test_")
     return True if unwanted and not is_shown(collection_path.relative_to(ROOT).as_posix()) else None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Skip what needs the real control plane, or forge, where the machine has none, with the way to get it.
 
-    The slowest tests come first: no worker is left alone with one of them while the others have nothing to do.
+    A story is told on one cluster, the real one where it is there and wanted. The slowest tests come first: no worker
+    is left alone with one of them while the others have nothing to do.
     """
+    if assets() is not None and config.option.markexpr != FIRST:
+        left_out = {item for item in items if is_told_twice(item.nodeid, _parameter(item, "cluster"))}
+        config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+        items[:] = [item for item in items if item not in left_out]
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
     for item in items:
         if not is_first(item.nodeid) or any(map(item.get_closest_marker, ON_OTHERS)):
@@ -52,6 +59,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             for item in items:
                 if item.get_closest_marker(marker):
                     item.add_marker(skip)
+
+
+def _parameter(item: pytest.Item, name: str) -> object:
+    return item.callspec.params.get(name) if isinstance(item, pytest.Function) and hasattr(item, "callspec") else None
 
 
 def pytest_collection_finish() -> None:
@@ -128,7 +139,7 @@ def real_forge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[gitea.Gitea
 
 @pytest.fixture(params=["sandbox", pytest.param("control-plane", marks=pytest.mark.control_plane)])
 def cluster(request: pytest.FixtureRequest) -> TestCluster:
-    """One cluster after the other: a test with this fixture runs on both."""
+    """One cluster after the other; of the two, a story is told on one (`tests/selection.py`)."""
     name = {"sandbox": "sandbox_cluster", "control-plane": "control_plane_cluster"}[request.param]
     chosen: TestCluster = request.getfixturevalue(name)
     return chosen

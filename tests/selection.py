@@ -23,6 +23,9 @@ SHOWN = (
 ON_OTHERS = ("control_plane", "real_forge", "real_gateway")
 """Marks of tests that run the same again on a part that is not of this repository."""
 
+HOLD_THE_SANDBOX = ("tests/integration/cluster/", "tests/integration/sandbox/", "tests/integration/test_two_clusters")
+"""Where the sandbox is held to the real API server: what is there runs on both, so that everything else needs one."""
+
 _TOLD = frozenset(STORIES.values())
 _FILES = frozenset(node.partition("::")[0] for node in _TOLD) | frozenset(SHOWN)
 
@@ -36,3 +39,8 @@ def is_first(node: str) -> bool:
     """Say whether `make test` runs the test with the id ``node``; those of a table all run, or none."""
     file, test = node.partition("::")[0], node.partition("[")[0]
     return not file.startswith(WITH_REAL_PARTS) or file in SHOWN or test in _TOLD
+
+
+def is_told_twice(node: str, cluster: object) -> bool:
+    """Say whether the test with the id ``node`` tells on ``cluster`` what it tells on the real one as well."""
+    return cluster == "sandbox" and not node.startswith(HOLD_THE_SANDBOX)

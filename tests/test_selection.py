@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.selection import is_first, is_shown
+from tests.selection import HOLD_THE_SANDBOX, is_first, is_shown, is_told_twice
 from tests.stories import STORIES
 
 ROOT = Path(__file__).parents[1]
@@ -38,3 +38,16 @@ def test_make_test_runs_the_story(node: str) -> None:
     assert not [each for each in marks if "slow" in each]
     assert is_shown(file)
     assert is_first(node)
+
+
+def test_a_story_is_told_on_the_real_cluster_and_what_holds_the_sandbox_to_it_on_both() -> None:
+    story = "tests/conformance/argo/test_functional.py::test[sandbox]"
+    assert is_told_twice(story, "sandbox")
+    assert not is_told_twice(story, "control-plane")
+    assert not is_told_twice(story, None)
+    assert not is_told_twice("tests/integration/test_two_clusters_watches.py::test[sandbox]", "sandbox")
+
+
+@pytest.mark.parametrize("start", HOLD_THE_SANDBOX)
+def test_what_holds_the_sandbox_to_the_real_cluster_is_there(start: str) -> None:
+    assert [file for file in (ROOT / "tests").rglob("test_*.py") if file.relative_to(ROOT).as_posix().startswith(start)]

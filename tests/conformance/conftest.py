@@ -1,4 +1,4 @@
-"""Each conformance test is a story of its own, told on both clusters."""
+"""Each conformance test is a story of its own, told on either cluster."""
 
 from collections.abc import Iterator
 from pathlib import Path
