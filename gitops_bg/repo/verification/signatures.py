@@ -232,7 +232,7 @@ class Signatures:
                 *walk,
                 stdin=asked,
                 longest=_LONGEST,
-                environment={"GNUPGHOME": str(home)},
+                environment={"GNUPGHOME": str(home), "TMPDIR": str(home)},  # where a git that is killed leaves files
                 limits=openpgp.LIMITS,
                 seconds=_SECONDS,
             ) as parts:

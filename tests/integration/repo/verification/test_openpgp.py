@@ -386,6 +386,22 @@ def test_one_that_takes_all_the_time_takes_no_answer_from_those_before_it_and_be
     assert list(again.values()) == [good, NO_ANSWER, good, good], "git never came to those behind it"
 
 
+def test_a_git_that_is_stopped_leaves_no_file(
+    reading: Repository, signed: Signed, grace: GpgKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Found: git writes each signature to a temporary file, and one that is killed leaves it there."""
+    commit = push(signed, grace)
+    assert reading.poll().commit == commit
+    temporary = signed.folder / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    monkeypatch.setattr(openpgp, "PROGRAM", program(signed, 'case "$*" in *--verify*) exec sleep 600;; esac'))
+    monkeypatch.setattr(signatures, "_SECONDS", 1.0)
+    assert reading._signatures.of([commit], Keys(openpgp=grace.public.encode()), anew=True) == {commit: NO_ANSWER}
+    assert list(temporary.iterdir()) == []
+
+
 @pytest.mark.parametrize("when", ["--import", "--verify"])
 def test_gpg_runs_within_limits(
     reading: Repository, signed: Signed, grace: GpgKey, monkeypatch: pytest.MonkeyPatch, when: str
