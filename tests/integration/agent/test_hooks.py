@@ -7,7 +7,7 @@ import pytest
 
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from tests.support.agent.mortality import Mortals
-from tests.support.scenario import App, Scenario
+from tests.support.scenario import App
 from tests.support.servers.hook_server import HookServer, hook_server
 
 
@@ -53,21 +53,7 @@ def test_secret_of_a_header_reaches_the_backend_and_nobody_else(web: App, backen
     assert "s3cr3t" not in str(everything)
 
 
-def test_backend_that_is_down_is_asked_again_until_it_is_up(web: App, backend: HookServer) -> None:
-    backend.reply("/pre-rollout", 503, "starting")
-    with_hooks(web, hook(backend, "pre-rollout"))
-
-    web.push_image("v2")
-    web.wait(lambda: len(backend.asked_at("/pre-rollout")) >= 2, "asked again by itself after a second")
-    assert web.live_tag() == "v1"
-    assert web.record.holds == ()
-    backend.reply("/pre-rollout", 204)
-
-    web.wait_live("v2")
-    assert len({asked.key for asked in backend.asked_at("/pre-rollout")}) == 1
-
-
-def test_hook_that_hangs_holds_up_no_other_app(web: App, backend: HookServer) -> None:
+def test_hook_that_hangs_holds_up_no_other_app_and_no_abort(web: App, backend: HookServer) -> None:
     backend.hang("/pre-rollout")
     with_hooks(web, hook(backend, "pre-rollout", timeout="5m"))
     other = web.scenario.app("api").deploy("v1")
@@ -80,37 +66,18 @@ def test_hook_that_hangs_holds_up_no_other_app(web: App, backend: HookServer) ->
 
     other.wait_live("v2")
     assert web.live_tag() == "v1"
+    web.ask(Request("1", OperatorCommand.ABORT, "ada", web.scenario.clock(), "it hangs"))
+    web.wait_phase("Held")
 
 
-def test_abort_and_rollback_wait_for_no_hook(web: App, backend: HookServer) -> None:
-    for path in ("/pre-rollout", "/confirm-promotion", "/rollback", "/post-rollout", "/event"):
-        backend.hang(path)
-    with_hooks(web, hook(backend, "post-rollout"), hook(backend, "event"))
-    web.push_image("v2")
-    web.wait_live("v2")
-    hooks = [hook(backend, name) for name in ("pre-rollout", "confirm-promotion", "rollback", "post-rollout", "event")]
-    with_hooks(web, *hooks)
-
-    web.ask(Request("1", OperatorCommand.ROLLBACK, "ada", web.scenario.clock(), "errors"))
-
-    web.wait_live("v1")
-    web.wait_primary("v1")
-
-
-@pytest.mark.parametrize("writes", [1, 2, 3, 5])
 @pytest.mark.slow
-def test_agent_that_dies_calls_a_hook_of_one_time_again_with_the_same_key_and_loses_none(
-    world: Scenario, backend: HookServer, writes: int
+def test_agent_that_dies_after_every_write_calls_a_hook_of_one_time_again_with_the_same_key_and_loses_none(
+    web: App, backend: HookServer
 ) -> None:
-    web = world.app()
-    web.strategy |= {
-        "autoPromotionEnabled": True,
-        "webhooks": [hook(backend, name) for name in ("confirm-rollout", "pre-rollout", "post-rollout")],
-    }
-    web.add("v1")
-    mortals = Mortals(world, writes)
-    mortals.until(lambda: web.live_tag() == "v1" and web.is_told(), "v1 is live")
+    with_hooks(web, *(hook(backend, name) for name in ("confirm-rollout", "pre-rollout", "post-rollout")))
+    web.scenario.stop()
     web.push_image("v2")
+    mortals = Mortals(web.scenario, writes=1)
 
     mortals.until(lambda: web.live_tag() == "v2" and web.is_told(), "v2 is live")
     mortals.until(lambda: backend.asked_at("/post-rollout"), "the end is told")

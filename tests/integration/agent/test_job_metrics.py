@@ -31,9 +31,8 @@ def world(cluster: TestCluster, tmp_path: Path) -> Iterator[Scenario]:
         yield made
 
 
-def measuring(web: App, duration: str = "infinity", image: str = "sleep:v1") -> App:
+def measuring(web: App, duration: str = "infinity") -> App:
     """v2 waits for a Job before its promotion."""
-    web.scenario.publish("Templates", {"analysis/sleep-pre.yaml": _with_image(web, image)})
     analysed(web, PRE, duration=duration)
     web.strategy["autoPromotionEnabled"] = True
     web.configure()
@@ -65,59 +64,33 @@ def run_of(web: App) -> AnalysisRun:
     return found
 
 
-def test_a_restarted_agent_goes_on_with_the_job_that_runs(web: App) -> None:
+def test_once_does_not_wait_for_a_job_and_one_that_ended_while_no_agent_ran_counts(web: App) -> None:
+    """`agent --once` as a CronJob."""
     measuring(web, duration="3")
-    web.scenario.restart()
-    web.wait_live("v2")
-    assert (made(web), measured(web)) == (1, ["2.pre.1.sleep-job.0"])
-
-
-def test_a_job_that_ended_while_no_agent_ran_counts(web: App) -> None:
-    measuring(web, duration="1")
     web.scenario.stop()
+    once(web)
     web.wait(lambda: live_jobs(web)[0].get("status", {}).get("succeeded"), "the Job is complete")
-    web.scenario.start()
-    web.wait_live("v2")
-    assert made(web) == 1
-
-
-def test_once_starts_a_job_and_does_not_wait_for_its_end(web: App) -> None:
-    """`agent --once` as a CronJob: a later one finds the Job and counts it."""
-    measuring(web, duration="3")
-    web.scenario.stop()
-
-    def once() -> bool:
-        assert web.scenario.start().run_once(60) == frozenset()
-        web.scenario.stop()
-        return web.live_tag() == "v2"
-
-    web.wait(once, "v2 is live")
+    web.wait(lambda: once(web) == "v2", "v2 is live")
     assert (made(web), measured(web)) == (1, ["2.pre.1.sleep-job.0"])
 
 
-def test_how_long_jobs_take_is_in_the_histogram(web: App) -> None:
-    measuring(web, duration="1")
-    web.wait_live("v2")
-    web.scenario.wait_idle()
-    agent = web.scenario.agent
-    assert agent is not None
-    name = "gitops_bg_analysis_measurement_seconds"
-    count, total = (
-        agent.metrics.registry.get_sample_value(f"{name}_{each}", {"provider": "job"}) for each in ("count", "sum")
-    )
-    assert (count, total is not None and total >= 1) == (1, True)
+def once(web: App) -> str:
+    """What is live after a run of the CronJob."""
+    assert web.scenario.start().run_once(60) == frozenset()
+    web.scenario.stop()
+    return web.live_tag()
 
 
 @pytest.mark.slow
-def test_an_agent_that_dies_after_every_write_measures_nothing_twice(world: Scenario) -> None:
-    web = world.app()
+def test_an_agent_that_dies_after_every_write_measures_nothing_twice(web: App) -> None:
+    world = web.scenario
+    world.stop()
     web.strategy["autoPromotionEnabled"] = True
     for field in (PRE, POST):
         analysed(web, field, duration="1")
-    agents = Mortals(world, writes=1)
-    web.add("v1")
-    agents.until(lambda: web.primary_digest() == web.digest("v1"), "v1 is in Git")
+    web.configure()
     web.push_image("v2")
+    agents = Mortals(world, writes=1)
     agents.until(
         lambda: web.condition("Healthy")["status"] == "True" and web.live_tag() == "v2", "v2 is live, and good"
     )
@@ -150,26 +123,22 @@ def test_an_image_that_cannot_be_had_pauses_and_a_promotion_measures_anew(web: A
     assert measured(web) == ["2.pre.2.sleep-job.0"]
 
 
-@pytest.mark.parametrize("by", ["an abort", "no analysis any more"])
-def test_a_run_that_is_dropped_ends_its_job(web: App, by: str) -> None:
-    measuring(web)
-    if by == "an abort":
-        abort(web)
-    else:
-        del web.strategy[PRE]
-        web.configure()
-    wait_ended(web)
-    assert made(web) == 1
-
-
-def test_a_newer_target_ends_the_job_of_the_one_before(web: App) -> None:
+def test_a_run_that_is_dropped_ends_its_job(web: App) -> None:
+    """By a newer target, by an abort, and where there is no analysis any more."""
     measuring(web)
     web.push_image("v3")
     web.wait(lambda: runs(web) == ["3.pre.1"], "only the Job of v3 is there")
-    assert made(web) == 2
+    abort(web)
+    wait_ended(web)
+    web.push_image("v4")
+    web.wait(lambda: runs(web) == ["4.pre.1"], "the Job of v4 is there")
+    del web.strategy[PRE]
+    web.configure()
+    wait_ended(web)
+    assert made(web) == 3
 
 
-def test_a_job_outlives_a_suspension(web: App) -> None:
+def test_a_job_outlives_a_suspension_is_in_the_histogram_and_goes_with_its_app(web: App) -> None:
     measuring(web, duration="2")
     suspend(web)
     before = live_jobs(web)[0]["metadata"]["uid"]
@@ -178,6 +147,20 @@ def test_a_job_outlives_a_suspension(web: App) -> None:
     resume(web)
     web.wait_live("v2")
     assert [job["metadata"]["uid"] for job in live_jobs(web)] == [before]
+
+    web.scenario.wait_idle()
+    agent = web.scenario.agent
+    assert agent is not None
+    name = "gitops_bg_analysis_measurement_seconds"
+    count, total = (
+        agent.metrics.registry.get_sample_value(f"{name}_{each}", {"provider": "job"}) for each in ("count", "sum")
+    )
+    assert (count, total is not None and total >= 1) == (1, True)
+
+    web.scenario.stop()
+    path = f"/apis/{names.API_VERSION}/namespaces/{web.key.namespace}/{names.PLURAL}/web"
+    web.scenario.cluster.delete(path, propagationPolicy="Background")
+    web.wait(lambda: not live_jobs(web), "the Job is gone")
 
 
 def test_a_secret_reaches_a_job_as_a_reference_and_the_agent_never_has_it(web: App) -> None:
@@ -199,11 +182,3 @@ def test_a_secret_reaches_a_job_as_a_reference_and_the_agent_never_has_it(web: A
     assert job["spec"]["template"]["spec"]["containers"][0]["env"] == [
         {"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "api", "key": "token"}}}
     ]
-
-
-def test_jobs_go_with_their_app(web: App) -> None:
-    measuring(web)
-    web.scenario.stop()
-    path = f"/apis/{names.API_VERSION}/namespaces/{web.key.namespace}/{names.PLURAL}/web"
-    web.scenario.cluster.delete(path, propagationPolicy="Background")
-    web.wait(lambda: not live_jobs(web), "the Job is gone")
