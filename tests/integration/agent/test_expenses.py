@@ -62,21 +62,22 @@ def live_reads(tag: str, web: App) -> list[str]:
     return [f"GET replicasets/{name}", "GET services/web", "GET bluegreendeployments/web"]
 
 
-def test_a_promotion_moves_traffic_after_one_question_one_fetch_and_one_save(web: App, expenses: Expenses) -> None:
-    web.merge_offer()
-    web.wait_live("v2")
-    before = expenses.until(MOVES)
-    assert before.processes() == ["ls-remote", "fetch"]
-    assert before.requests() == ["PATCH bluegreendeployments/web/status", *live_reads("v2", web)]
-
-
-def test_a_promotion_is_two_saves_and_what_is_only_noted_a_third_a_minute_later(web: App, expenses: Expenses) -> None:
-    """The switch that is decided, and that it is true. That endpoints have followed, and what Git did, is noted."""
+def test_a_promotion_and_a_rollback_cost_one_question_one_fetch_and_two_saves_each(
+    web: App, expenses: Expenses
+) -> None:
+    """The switch that is decided, before traffic moves, and that it is true. That endpoints have followed, and what Git
+    did, is noted, and saved a minute later.
+    """
+    told = [each["reason"] for each in web.scenario.events()]
     promoted = [SAVED, *live_reads("v2", web), "PATCH services/web", SAVED]
     merged = web.merge_offer()
     finish(web, "promoted")
     web.wait(lambda: is_complete(web), "the endpoints have followed")
+    before = expenses.until(MOVES)
+    assert before.processes() == ["ls-remote", "fetch"]
+    assert before.requests() == [SAVED, *live_reads("v2", web)]
     assert expenses.requests(OF_THE_APP) == promoted
+    assert events_since(told, web, "RolloutCompleted") == ["Promoted", "RolloutCompleted"]
     web.scenario.settle()
     assert expenses.requests(OF_THE_APP) == [*promoted, SAVED]
     assert not web.record.ledger, "Git has it"
@@ -86,22 +87,39 @@ def test_a_promotion_is_two_saves_and_what_is_only_noted_a_third_a_minute_later(
     expenses.begin()
     web.revert(merged)
     finish(web, "rolled-back")
+    before = expenses.until(MOVES)
+    assert before.processes() == ["ls-remote", "fetch"]
+    assert before.requests() == [SAVED, *live_reads("v1", web)]
     assert expenses.requests(OF_THE_APP) == [SAVED, *live_reads("v1", web), "PATCH services/web", SAVED]
+    assert events_since([*told, "Promoted", "RolloutCompleted"], web, "RolledBack") == ["Held", "RolledBack"]
 
 
-def test_a_push_is_two_saves_until_it_waits_for_its_promotion_and_notes_go_with_the_next(
+def test_a_push_is_three_processes_until_its_pods_are_asked_for_and_two_saves_until_it_waits_for_its_promotion(
     web: App, expenses: Expenses
 ) -> None:
+    """Notes go with the next save. A wake without news is one question."""
+    web.scenario.wake()
+    web.scenario.wait_idle()
+    assert expenses.processes() == ["ls-remote"]
+    assert expenses.requests() == []
+
+    expenses.begin()
+    told = [each["reason"] for each in web.scenario.events()]
     web.push_image("v3")
     web.wait_offered("v3")
     web.wait_phase("AwaitingPromotion")
     settle(web.scenario, Expenses())
+    before = expenses.until(lambda each: each.what.startswith("PATCH replicasets/"))
+    assert before.processes() == ["ls-remote", "fetch", "fetch"]  # the branch, then the file: a partial clone
+    assert len(before.requests(SAVE)) == 1
     made = web.replica_set(web.digest("v3"))["metadata"]["name"]
     at_zero, scaled = f"PATCH replicasets/{made}", f"PATCH replicasets/{made}"
     assert expenses.requests(SAVED) == [SAVED, SAVED]
     names = [each for each in expenses.requests("replicasets") if made.rpartition("-")[2] in each]
     assert names == [f"GET replicasets/{made}", at_zero, scaled], "no other name is asked for"
     assert expenses.requests("web-preview") == ["PATCH services/web-preview"]
+    events = events_since(told, web, "PreviewSwitched")
+    assert sorted(events) == ["Candidate", "PreviewSwitched", "RolloutNotCompleted", "RolloutPaused", "Superseded"]
     assert web.record.ledger, "that the ledger has them is noted"
     web.merge_offer()
     finish(web, "promoted")
@@ -121,7 +139,9 @@ def is_complete(web: App) -> bool:
     return any(f"rollout {rollout} " in each["message"] for each in told)
 
 
-def test_a_promotion_long_after_the_last_one_costs_no_more(web: App, expenses: Expenses) -> None:
+def test_a_promotion_long_after_the_last_one_costs_no_more_and_a_rollback_some_pushes_later_one_process(
+    web: App, expenses: Expenses
+) -> None:
     """Main has moved on a lot since `primary.yaml` changed, all of it before the eyes of the agent."""
     world, commits = web.scenario, 30
     world.pull()
@@ -132,18 +152,13 @@ def test_a_promotion_long_after_the_last_one_costs_no_more(web: App, expenses: E
     world.wait_idle()
     web.wait_offered("v2")
     settle(world, expenses)
-    web.merge_offer()
+    merged = web.merge_offer()
     web.wait_live("v2")
     assert expenses.until(MOVES).processes() == ["ls-remote", "fetch"]
 
-
-def test_a_rollback_some_pushes_after_the_promotion_costs_one_process_more(web: App, expenses: Expenses) -> None:
-    world = web.scenario
-    merged = web.merge_offer()
-    web.wait_live("v2")
     web.wait_told("promoted")
     for number in range(5):
-        world.publish(f"Tell more: {number}", {"README.md": f"{number}\n"})
+        world.publish(f"Tell more again: {number}", {"README.md": f"again {number}\n"})
         world.wait_idle()
     settle(world, expenses)
     web.revert(merged)
@@ -159,50 +174,3 @@ def test_a_promotion_whose_branch_the_forge_deletes_costs_one_process_more(web: 
     web.scenario.wake()
     web.wait_live("v2")
     assert expenses.until(MOVES).processes() == ["ls-remote", "fetch", "update-ref"]
-
-
-def test_a_rollback_moves_traffic_after_one_question_one_fetch_and_one_save(web: App, expenses: Expenses) -> None:
-    merged = web.merge_offer()
-    web.wait_live("v2")
-    web.wait_told("promoted")
-    settle(web.scenario, expenses)
-    web.revert(merged)
-    web.wait_live("v1")
-    before = expenses.until(MOVES)
-    assert before.processes() == ["ls-remote", "fetch"]
-    assert before.requests() == ["PATCH bluegreendeployments/web/status", *live_reads("v1", web)]
-
-
-def test_a_promotion_is_two_events_and_a_rollback_two(web: App) -> None:
-    before = [each["reason"] for each in web.scenario.events()]
-    merged = web.merge_offer()
-    web.wait_live("v2")
-    promoted = events_since(before, web, "RolloutCompleted")
-    assert promoted == ["Promoted", "RolloutCompleted"]
-    web.wait_told("promoted")
-    web.revert(merged)
-    web.wait_live("v1")
-    assert events_since([*before, *promoted], web, "RolledBack") == ["Held", "RolledBack"]
-
-
-def test_the_beginning_of_a_rollout_is_one_event_and_so_are_its_preview_and_its_wait(web: App) -> None:
-    before = [each["reason"] for each in web.scenario.events()]
-    web.push_image("v3")
-    web.wait_offered("v3")
-    told = events_since(before, web, "PreviewSwitched")
-    assert sorted(told) == ["Candidate", "PreviewSwitched", "RolloutNotCompleted", "RolloutPaused", "Superseded"]
-
-
-def test_a_new_image_costs_three_processes_until_its_pods_are_asked_for(web: App, expenses: Expenses) -> None:
-    web.push_image("v3")
-    web.wait(lambda: "v3" in web.versions(), "the candidate is there")
-    before = expenses.until(lambda each: each.what.startswith("PATCH replicasets/"))
-    assert before.processes() == ["ls-remote", "fetch", "fetch"]  # the branch, then the file: a partial clone
-    assert len(before.requests(SAVE)) == 1
-
-
-def test_a_wake_without_news_costs_one_question(web: App, expenses: Expenses) -> None:
-    web.scenario.wake()
-    web.scenario.wait_idle()
-    assert expenses.processes() == ["ls-remote"]
-    assert expenses.requests() == []

@@ -1,22 +1,9 @@
 """No rollback goes to a version that was bad: with real Git, on both clusters (decision 16)."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-
 from tests.fixtures.repos.texts import policy
 from tests.integration.agent.test_policies import CLOSED, publish, wait_shut
-from tests.support.cluster.clusters import TestCluster
-from tests.support.scenario import App, Scenario, scenario
+from tests.support.scenario import App
 from tests.support.sightings import Sightings
-
-
-@pytest.fixture
-def world(cluster: TestCluster, tmp_path: Path) -> Iterator[Scenario]:
-    """The story is told on both clusters."""
-    with scenario(cluster, tmp_path) as made:
-        yield made
 
 
 def test_revert_of_a_push_never_leads_to_a_version_that_was_rolled_back_as_bad(web: App) -> None:

@@ -2,8 +2,6 @@
 
 from datetime import UTC, datetime
 
-import pytest
-
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from tests.integration.agent.desired.test_files_that_left import written
 from tests.support.scenario import App, Scenario
@@ -69,18 +67,16 @@ def _moves(web: App) -> list[str]:
     return [one["Event"] for one in web.ledger() if one["Event"] in ("deployed", "promoted", "rolled-back")]
 
 
-@pytest.mark.parametrize("automatic", [False, True])
-def test_a_rewind_of_a_promotion_rolls_nothing_back(web: App, automatic: bool) -> None:
+def test_a_rewind_of_a_promotion_rolls_nothing_back_and_an_emergency_does(web: App) -> None:
     """Found: every app was rolled back within two seconds, and no screen said why."""
     world = web.scenario
     web.promote("v2")
-    if automatic:
-        web.strategy["autoPromotionEnabled"] = True
-        web.configure()
-        world.wait_idle()
+    web.strategy["autoPromotionEnabled"] = True
+    web.configure()
+    world.wait_idle()
     moves, branches = _moves(web), world.remote.branches()
 
-    _rewind(world, commits=3 if automatic else 2)
+    _rewind(world, commits=3)
     _wait_frozen(web)
     _polls(world, 5)
     _wait_told(web)
@@ -91,6 +87,9 @@ def test_a_rewind_of_a_promotion_rolls_nothing_back(web: App, automatic: bool) -
     events = [event for event in world.events() if event["reason"] == "MainMovedBackwards"]
     assert events
     assert "accept-history" in events[0]["message"]
+
+    web.ask(Request("1", OperatorCommand.ROLLBACK, "ada", datetime.now(UTC), "an emergency"))
+    web.wait_live("v1")
 
 
 def test_a_rewind_that_heals_within_a_few_polls_leaves_no_trace_but_an_event(web: App) -> None:
@@ -111,77 +110,48 @@ def test_a_rewind_that_heals_within_a_few_polls_leaves_no_trace_but_an_event(web
     assert any(event["reason"] == "MainMovedBackwards" for event in world.events())
 
 
-def test_a_force_push_of_something_else_holds_promotions_and_leaves_traffic_alone(web: App) -> None:
-    web.strategy["autoPromotionEnabled"] = True
-    web.strategy["autoPromotionSeconds"] = 10
-    web.configure()
-    web.push_image("v2", "about to be lost")
-    web.wait_preview("v2")
-
-    _rewrite(web, "v3")
-    _wait_frozen(web)
-    web.scenario.advance(60)
-    web.scenario.wait_idle()
-
-    assert web.live_tag() == "v1"
-    assert "v3" not in web.versions()
-    shut = {gate["kind"] for gate in web.status["gates"] if not gate["open"]}
-    assert "history" in shut
-
-
-def test_history_of_the_next_generation_is_followed(web: App) -> None:
-    web.push_image("v2", "about to be lost")
-    web.wait_offered("v2")
-    _rewrite(web, "v3")
-    _wait_told(web)
-
-    web.scenario.publish("Accept", {"gitops-bg.yaml": f"{SETTINGS}historyGeneration: 1\n"})
-
-    web.wait_told("history-accepted")
-    web.wait_offered("v3")
-    web.merge_offer()
-    web.wait_live("v3")
-    assert web.record.git.main.generation == 1
-
-
-def test_a_revert_on_a_rewritten_main_moves_nothing_and_an_emergency_of_the_record_does(web: App) -> None:
+def test_a_rewritten_main_moves_nothing_until_it_is_back_or_accepted(web: App) -> None:
+    """Not even a revert on it does."""
+    world = web.scenario
     promotion = web.promote("v2")
     web.push_image("v3", "about to be lost")
     web.wait_offered("v3")
+    before = world.remote.head()
+    _rewrite(web, "v4")
+    _wait_told(web)
+    web.revert(promotion)
+    _polls(world, 2)
+    assert web.live_tag() == "v2"
+    assert "v4" not in web.versions()
+    assert "history" in {gate["kind"] for gate in web.status["gates"] if not gate["open"]}
+
+    _restore(world, str(before))
+    web.wait_told("history-accepted")
+    web.wait_offered("v3")
+
     _rewrite(web, "v4")
     _wait_frozen(web)
-
-    web.revert(promotion)
-    _polls(web.scenario, 2)
-    assert web.live_tag() == "v2"
-
-    web.ask(Request("1", OperatorCommand.ROLLBACK, "ada", datetime.now(UTC), "an emergency"))
-    web.wait_live("v1")
+    world.publish("Accept", {"gitops-bg.yaml": f"{SETTINGS}historyGeneration: 1\n"})
+    web.wait_offered("v4")
+    web.merge_offer()
+    web.wait_live("v4")
+    assert web.record.git.main.generation == 1
 
 
-@pytest.mark.parametrize("fresh_mirror", [True, False])
-def test_history_that_was_rewritten_while_no_agent_looked_is_noticed_by_the_next(web: App, fresh_mirror: bool) -> None:
-    """Where neither the process nor its mirror remembers what main was, the record does."""
+def test_a_history_that_was_rewritten_while_no_agent_looked_is_noticed_by_the_next_and_followed_once_accepted(
+    web: App,
+) -> None:
+    """Neither the process nor its mirror remembers what main was; the record does."""
     web.promote("v2")
     world = web.scenario
     world.stop()
-    before = _rewind(world, commits=2)
-    world.start(fresh_mirror=fresh_mirror)
-
+    _rewind(world, commits=2)
+    world.start(fresh_mirror=True)
     _wait_frozen(web)
     _polls(world, 2)
     assert web.live_tag() == "v2"
 
-    _restore(world, before)
-    _wait_free(web)
-    web.promote("v3")
-
-
-def test_a_history_that_begins_anew_is_followed_by_a_new_agent_once_it_is_accepted(web: App) -> None:
-    web.promote("v2")
-    world = web.scenario
     world.stop()
-    world.pull()
     world.remote.run("checkout", "--quiet", "--orphan", "other")
     world.remote.commit("A new beginning")
     world.remote.force_push()
@@ -195,22 +165,6 @@ def test_a_history_that_begins_anew_is_followed_by_a_new_agent_once_it_is_accept
     web.wait_told("history-accepted")
     world.restart(fresh_mirror=True)
     web.promote("v3")
-
-
-def test_main_that_comes_back_as_it_was_ends_the_hold(web: App) -> None:
-    world = web.scenario
-    web.push_image("v2")
-    web.wait_offered("v2")
-    before = world.remote.head()
-    _rewrite(web, "v3")
-    _wait_told(web)
-
-    _restore(world, str(before))
-
-    web.wait_told("history-accepted")
-    web.wait_offered("v2")
-    web.merge_offer()
-    web.wait_live("v2")
 
 
 def _take_out_a_secret(web: App) -> None:
@@ -235,18 +189,23 @@ def _accept(web: App) -> None:
     world.settle()
 
 
-@pytest.fixture
-def shop(world: Scenario) -> App:
-    """An app in a history that has a secret."""
+def test_a_history_from_which_a_secret_was_taken_out_tells_authors_and_reverts(world: Scenario) -> None:
+    """To an agent whose mirror has no other one, also of a version that was there before it was accepted."""
     world.remote.publish("Oops", {"secret.txt": "hunter2\n"})
     world.start()
-    return world.app().deploy("v1")
-
-
-def test_a_revert_counts_in_a_history_from_which_a_secret_was_taken_out(shop: App) -> None:
-    shop.promote("v2")
+    shop = world.app().deploy("v1")
+    _push_as(shop, "Ada <ada@example.com>", "v2")
     _take_out_a_secret(shop)
-    shop.revert(next(each.sha for each in shop.scenario.remote.log() if each.subject == "web v2"))
+    world.restart(fresh_mirror=True)
+    world.settle()
+    assert _authors(shop) == {"Ada"}
+    shop.merge_offer()
+    shop.wait_live("v2")
+    shop.wait_told()
+    _push_as(shop, "Ben <ben@example.com>", "v3")
+    assert _authors(shop) == {"Ben"}
+    pushed = {each.subject: each.sha for each in world.remote.log()}
+    shop.revert(pushed["web v3"], pushed["web v2"])
     shop.wait_live("v1")
 
 
@@ -281,24 +240,6 @@ def _push_as(web: App, author: str, tag: str) -> None:
 
 def _authors(web: App) -> set[str]:
     return {each.author.name for each in written(web)}
-
-
-def test_authors_are_told_by_the_accepted_history_where_the_mirror_has_no_other(shop: App) -> None:
-    _push_as(shop, "Ada <ada@example.com>", "v2")
-    shop.merge_offer()
-    shop.wait_live("v2")
-    _take_out_a_secret(shop)
-    shop.scenario.restart(fresh_mirror=True)
-    _push_as(shop, "Ben <ben@example.com>", "v3")
-    assert _authors(shop) == {"Ben"}
-
-
-def test_authors_of_a_version_that_was_there_before_its_history_was_accepted_are_told(shop: App) -> None:
-    _push_as(shop, "Ada <ada@example.com>", "v2")
-    _take_out_a_secret(shop)
-    shop.scenario.restart(fresh_mirror=True)
-    shop.scenario.settle()
-    assert _authors(shop) == {"Ada"}
 
 
 def test_merging_an_offer_brings_nothing_back_that_main_dropped_by_consent(world: Scenario) -> None:

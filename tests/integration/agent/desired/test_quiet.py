@@ -1,6 +1,6 @@
 """A converged agent is quiet, also after a restart: no write, no fetch, no commit (DESIGN §5 I5, §8)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,86 +17,46 @@ def world(own_sandbox: SandboxCluster, tmp_path: Path) -> Iterator[Scenario]:
         yield made
 
 
-def _healthy(web: App) -> None:
-    web.wait_phase("Healthy")
+def test_restarted_agent_writes_nothing_in_whatever_state_the_app_is(web: App) -> None:
+    world = web.scenario
 
+    def restart() -> None:
+        web.wait_told()
+        world.settle()
+        before = (world.writes(), world.remote.branches())
+        world.restart()
+        world.wait_idle()
+        world.restart(fresh_mirror=True)
+        world.wait_idle()
+        assert (world.writes(), world.remote.branches()) == before, web.phase()
 
-def _awaiting(web: App) -> None:
     web.push_image("v2")
-    web.wait_offered("v2")
     web.wait_phase("AwaitingPromotion")
-
-
-def _held(web: App) -> None:
-    web.revert(web.promote("v2"))
+    restart()
+    promotion = web.merge_offer()
+    web.wait_live("v2")
+    web.wait_phase("Healthy")
+    restart()
+    web.revert(promotion)
     web.wait_live("v1")
     web.wait_phase("Held")
-
-
-def _archived(web: App) -> None:
-    web.promote("v2")
-    web.scenario.advance(301)
-    web.wait(lambda: web.versions()["v1"].replicas == 0, "v1 is archived")
-    web.wait(
-        lambda: web.status["replicas"] == web.status["desiredReplicas"], "its pods are gone, and the status says so"
-    )
-
-
-def _suspended(web: App) -> None:
+    restart()
+    web.push_image("bad")
+    web.wait_phase("Progressing")
+    restart()
     web.spec["suspend"] = {"reason": "incident"}
     web.configure()
     web.wait_phase("Suspended")
-
-
-def _invalid(web: App) -> None:
+    restart()
+    del web.spec["suspend"]
+    web.configure()
+    web.wait_phase("Progressing")
     web.scenario.publish("Break it", {f"{web.folder}/target.yaml": "{"})
     web.wait_phase("Invalid")
-
-
-def _orphaned(web: App) -> None:
+    restart()
     web.scenario.publish("Remove it", {web.folder: None})
     web.wait_told("orphaned")
-
-
-def _progressing(web: App) -> None:
-    web.push_image("bad")
-    web.wait(lambda: "bad" in web.versions(), "the candidate is there")
-
-
-def _merge(web: App, git_commands: list[str]) -> None:
-    web.push_image("v2")
-    web.wait_offered("v2")
-    web.scenario.wait_idle()
-    git_commands.clear()
-    web.merge_offer()
-    web.wait_told("promoted")
-
-
-def _revert(web: App, git_commands: list[str]) -> None:
-    promotion = web.promote("v2")
-    web.scenario.wait_idle()
-    git_commands.clear()
-    web.revert(promotion)
-    web.wait_told("rolled-back")
-
-
-STATES = [_healthy, _awaiting, _held, _archived, _suspended, _invalid, _orphaned, _progressing]
-
-
-@pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__.strip("_"))
-def test_restarted_agent_writes_nothing(web: App, state: Callable[[App], None]) -> None:
-    world = web.scenario
-    state(web)
-    web.wait_told()
-    world.settle()
-    before = (world.writes(), world.remote.branches())
-
-    world.restart()
-    world.wait_idle()
-    world.restart(fresh_mirror=True)
-    world.wait_idle()
-
-    assert (world.writes(), world.remote.branches()) == before
+    restart()
 
 
 @pytest.fixture
@@ -114,19 +74,6 @@ def git_commands(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(Git, "execute", recorded)
     return commands
-
-
-@pytest.mark.parametrize("move", [_merge, _revert], ids=["a promotion", "a rollback"])
-def test_git_is_started_three_times_from_the_webhook_until_traffic_has_moved(
-    web: App, move: Callable[[App, list[str]], None], git_commands: list[str]
-) -> None:
-    """What main is now, its commits, and the one file that is new; of a revert that is known already. The rest follows
-    the switch.
-    """
-    move(web, git_commands)
-
-    until_it_writes = min(map(git_commands.index, {"push", "fast-import"} & set(git_commands)))
-    assert git_commands[:until_it_writes] in (["ls-remote", "fetch", "fetch"], ["ls-remote", "fetch"])
 
 
 def test_idle_agent_asks_git_one_question_a_tick_and_the_cluster_none(

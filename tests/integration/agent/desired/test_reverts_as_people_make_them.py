@@ -1,26 +1,14 @@
 """Reverts of pushes as forges and people make them, told with everything real; the whole table is `test_provenance`."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 
-import pytest
 import yaml
 
-from tests.support.cluster.clusters import TestCluster
-from tests.support.scenario import App, Scenario, scenario
+from tests.support.scenario import App, Scenario
 from tests.support.sightings import Sightings
 from tests.support.waiting import eventually
 
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
-
-
-@pytest.fixture
-def on_both(cluster: TestCluster, tmp_path: Path) -> Iterator[App]:
-    """The app `web`, its v1 live; on the sandbox and on a real control plane."""
-    with scenario(cluster, tmp_path) as made:
-        made.start()
-        yield made.app().deploy("v1")
 
 
 def set_target(web: App, tag: str, message: str, date: datetime | None = None) -> str:
@@ -32,8 +20,7 @@ def set_target(web: App, tag: str, message: str, date: datetime | None = None) -
     return world.push()
 
 
-def test_squashed_revert_of_a_request_with_an_old_date_goes_back_at_once(on_both: App) -> None:
-    web = on_both
+def test_squashed_revert_of_a_request_with_an_old_date_goes_back_at_once(web: App) -> None:
     set_target(web, "v2", "web v2 (#12)")
     web.merge_promotion("v2")
     web.wait_live("v2")
@@ -50,8 +37,7 @@ def test_squashed_revert_of_a_request_with_an_old_date_goes_back_at_once(on_both
     assert [hold.digest for hold in web.record.holds] == [web.digest("v2")]
 
 
-def test_push_reverted_after_its_merge_and_before_traffic_moved_moves_nothing(on_both: App) -> None:
-    web = on_both
+def test_push_reverted_after_its_merge_and_before_traffic_moved_moves_nothing(web: App) -> None:
     world = web.scenario
     pushed = web.push_image("v2")
     web.wait_offered("v2")
@@ -93,26 +79,6 @@ def test_revert_of_the_revert_of_a_push_lifts_the_hold_and_of_that_one_goes_back
     web.revert(again)
     web.wait_live("v1")
     web.wait_primary("v1")
-
-
-def test_a_promotion_that_nobody_looked_at_says_that_its_version_is_wanted(web: App) -> None:
-    """v2 was rolled back; it is promoted again, then v3 in its place, then v3's push is reverted: all in one look."""
-    world = web.scenario
-    rollback = web.revert(web.promote("v2"))
-    web.wait_live("v1")
-    web.wait_told("rolled-back")
-    world.stop()
-    web.revert(rollback)
-    assert web.primary_digest() == web.digest("v2")
-    pushed = web.push_image("v3")
-    _promote(web, "v3", pushed)
-    web.revert(pushed)
-    world.start()
-
-    web.wait_live("v2")
-    web.wait_primary("v2")
-    web.wait_phase("Healthy")
-    assert [hold.digest for hold in web.record.holds] == [web.digest("v3")]
 
 
 def test_a_retry_is_older_than_a_revert_whatever_changed_app_yaml_later(web: App) -> None:
