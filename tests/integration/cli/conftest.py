@@ -27,6 +27,14 @@ def web(world: Scenario) -> App:
 
 
 @pytest.fixture
+def on_main(world: Scenario) -> App:
+    """The folder of `web` is on main; no agent runs."""
+    web = world.app()
+    web.add()
+    return web
+
+
+@pytest.fixture
 def cli(world: Scenario, tmp_path: Path) -> Cli:
     """The command line for that world."""
     return Cli(world.remote, world.cluster.kubeconfig, tmp_path)

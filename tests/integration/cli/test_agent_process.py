@@ -19,7 +19,7 @@ import pytest
 from tests.integration.cli.conftest import Cli
 from tests.support.cluster.clusters import SandboxCluster
 from tests.support.growing_files import GrowingFile
-from tests.support.scenario import App, Scenario
+from tests.support.scenario import Scenario
 from tests.support.waiting import PATIENCE, eventually, stretched
 
 SCRIPT = Path(sys.executable).with_name("gitops-bg")
@@ -54,10 +54,7 @@ def is_listening(folder: Path) -> str:
     return found[0].removeprefix("listening on ") if found else ""
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_an_agent_deploys_serves_http_and_stops_within_five_seconds(
-    world: Scenario, tmp_path: Path, number: signal.Signals
-) -> None:
+def test_an_agent_deploys_serves_http_and_stops_within_five_seconds(world: Scenario, tmp_path: Path) -> None:
     app = world.app()
     app.add("v1")
     arguments = command(world, tmp_path, "--http", "127.0.0.1:0", "--log-format", "json", "--poll", "1s")
@@ -68,7 +65,7 @@ def test_an_agent_deploys_serves_http_and_stops_within_five_seconds(
         assert json.load(urllib.request.urlopen(f"{url}/readyz", timeout=5))["ok"] is True
         assert b"gitops_bg_" in urllib.request.urlopen(f"{url}/metrics", timeout=5).read()
         began = time.monotonic()
-        agent.send_signal(number)
+        agent.send_signal(signal.SIGTERM)
         assert agent.wait(PATIENCE) == 0
         assert time.monotonic() - began < stretched(5)
     assert not [line for line in log_of(tmp_path) if line["level"] in ("error", "critical")]
@@ -84,17 +81,9 @@ def test_an_agent_stops_within_five_seconds_while_it_still_starts(world: Scenari
         with process(arguments, tmp_path, GITOPS_BG_LOG_FORMAT="json") as agent:
             eventually(lambda: is_listening(tmp_path), what="it listens")
             began = time.monotonic()
-            agent.send_signal(signal.SIGTERM)
+            agent.send_signal(signal.SIGINT)
             assert agent.wait(PATIENCE) == 0
             assert time.monotonic() - began < stretched(5)
-
-
-def test_once_brings_every_app_as_near_as_can_be_and_ends(world: Scenario, tmp_path: Path) -> None:
-    app = world.app()
-    app.add("v1")
-    done = subprocess.run(command(world, tmp_path, "--once"), capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    assert "v1" in app.versions()
 
 
 def test_once_with_a_remote_that_is_away_is_something_passing(world: Scenario, tmp_path: Path) -> None:
@@ -120,20 +109,13 @@ def test_once_fails_where_an_app_fails_and_names_it(
     assert f"error: not brought to Git: {app.key}" in done.stderr
 
 
-def test_once_leaves_an_object_of_somebody_else_alone_and_says_whose_it_is(world: Scenario, tmp_path: Path) -> None:
-    app = world.app()
+def test_once_by_the_environment_brings_every_app_as_near_as_can_be_and_ends(world: Scenario, tmp_path: Path) -> None:
+    """An object of somebody else is left alone, and whose it is is said."""
+    app, conflict = world.app("api"), world.app("web")
     app.add("v1")
+    conflict.add("v1")
     foreign = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": world.namespace}}
     world.cluster.apply({**foreign, "spec": {"ports": [{"port": 80}]}})
-    done = subprocess.run(command(world, tmp_path, "--once"), capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    assert app.condition("Conflict")["status"] == "True"
-    assert app.selected() == ""
-
-
-def test_options_come_from_the_environment_too(world: Scenario, tmp_path: Path) -> None:
-    app = world.app()
-    app.add("v1")
     env = {
         "GITOPS_BG_REPO": world.remote.url,
         "GITOPS_BG_KUBECONFIG": str(world.cluster.kubeconfig),
@@ -146,6 +128,8 @@ def test_options_come_from_the_environment_too(world: Scenario, tmp_path: Path) 
         assert agent.wait(60) == 0
     assert (tmp_path / ".cache/gitops-bg").is_dir()
     assert "v1" in app.versions()
+    assert conflict.condition("Conflict")["status"] == "True"
+    assert conflict.selected() == ""
 
 
 @pytest.mark.parametrize(
@@ -176,11 +160,9 @@ def test_bad_options_end_with_one_message(cli: Cli, arguments: list[str], code: 
     assert "Traceback" not in shown
 
 
-def test_a_port_that_is_taken_says_so(web: App, tmp_path: Path) -> None:
+def test_a_port_that_is_taken_says_so(world: Scenario, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        done = subprocess.run(
-            command(web.scenario, tmp_path, "--http", address), capture_output=True, text=True, timeout=60
-        )
+        done = subprocess.run(command(world, tmp_path, "--http", address), capture_output=True, text=True, timeout=60)
     assert done.returncode == 3
     assert "another process has this port" in done.stderr

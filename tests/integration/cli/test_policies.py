@@ -49,7 +49,7 @@ def test_the_library_passes_its_cases_as_the_page_shows(cli: Cli) -> None:
     demand_as_shown(PAGE, "gitops-bg policies test policies", cli("policies", "test", str(ROOT / "policies")))
 
 
-def test_a_freeze_is_told_as_the_page_shows(cli: Cli, web: App) -> None:
+def test_a_freeze_is_told_as_the_page_shows(cli: Cli, on_main: App) -> None:
     told = cli("freeze", "--reason", "INC-4711, ask Ada", "--until", "4h")
     demand_as_shown(PAGE, "gitops-bg freeze --reason 'INC-4711, ask Ada' --until 4h", told)
 
@@ -74,14 +74,13 @@ def test_freeze_stops_a_promotion_and_unfreeze_lets_it_go_on(cli: Cli, web: App)
     assert "no freeze is on main" in cli("unfreeze", code=1)
 
 
-def test_a_freeze_of_a_namespace_ends_by_itself(cli: Cli, web: App) -> None:
+def test_a_freeze_of_a_namespace_is_a_file_with_its_end(cli: Cli, on_main: App) -> None:
     answer = cli.json("freeze", "--reason", "load test", "--namespace", "other", "--until", "2h")
     assert answer["file"] == "policies/gitops-bg-freeze-other.yaml"
-    web.scenario.pull()
-    text = web.scenario.remote.read("policies/gitops-bg-freeze-other.yaml")
+    on_main.scenario.pull()
+    text = on_main.scenario.remote.read("policies/gitops-bg-freeze-other.yaml")
     assert 'match: {namespaces: ["other"]}' in text
     assert "end: " in text
-    web.promote("v2")
 
 
 LIBRARY = (ROOT / "policies" / "freeze.yaml").read_text()
@@ -113,12 +112,12 @@ YEARLY = policy("freeze", '- windows: {deny: [{start: "2020-01-01", reason: by t
     ids=["the library's policy", "a policy of a person", "a former freeze that is over", "a freeze that is over"],
 )
 def test_freeze_works_beside_policies_and_in_place_of_a_freeze_that_is_over(
-    cli: Cli, web: App, path: str, standing: str, left: set[str]
+    cli: Cli, on_main: App, path: str, standing: str, left: set[str]
 ) -> None:
     files: dict[str, str | None] = {path: standing, "policies/people.yaml": PEOPLE}
-    web.scenario.publish("Policies", files)
+    on_main.scenario.publish("Policies", files)
     cli("freeze", "--reason", "INC-2")
-    remote = web.scenario.remote
+    remote = on_main.scenario.remote
     assert {each for each in (FORMER_FILE, OWN) if remote.show("main", each)} == left
     assert "INC-2" in (remote.show("main", OWN) or "")
     if path in left - {OWN}:
@@ -128,39 +127,41 @@ def test_freeze_works_beside_policies_and_in_place_of_a_freeze_that_is_over(
 
 
 @pytest.mark.parametrize("path", [FORMER_FILE, OWN])
-def test_freeze_names_who_froze_before_and_what_is_in_its_place(cli: Cli, web: App, path: str) -> None:
+def test_freeze_names_who_froze_before_and_what_is_in_its_place(cli: Cli, on_main: App, path: str) -> None:
     end = '\n        end: "2099-01-02T00:00:00"'
-    web.scenario.publish("Freeze", {path: FORMER % end})
+    on_main.scenario.publish("Freeze", {path: FORMER % end})
     assert "frozen already until 2099-01-02T00:00:00Z by " in cli("freeze", "-r", "INC-2", code=1)
     cli("freeze", "-r", "INC-2", "--force")
-    assert "INC-2" in (web.scenario.remote.show("main", OWN) or "")
-    assert web.scenario.remote.show("main", FORMER_FILE) is None
+    assert "INC-2" in (on_main.scenario.remote.show("main", OWN) or "")
+    assert on_main.scenario.remote.show("main", FORMER_FILE) is None
     cli("unfreeze")
-    web.scenario.pull()
-    web.scenario.publish("More", {path: FORMER % end + "  override: {by: [grace]}\n", "policies/people.yaml": PEOPLE})
+    on_main.scenario.pull()
+    on_main.scenario.publish(
+        "More", {path: FORMER % end + "  override: {by: [grace]}\n", "policies/people.yaml": PEOPLE}
+    )
     if path == OWN:
         assert f"{OWN} is not as `freeze` writes it" in cli("freeze", "-r", "INC-2", code=1)
 
 
 @pytest.mark.parametrize("standing", [YEARLY, FORMER % "" + "  override: {by: [grace]}\n"], ids=["whole", "added"])
-def test_unfreeze_leaves_a_policy_that_freeze_did_not_write_and_names_it(cli: Cli, web: App, standing: str) -> None:
-    web.scenario.publish("The yearly freeze", {FORMER_FILE: standing, "policies/people.yaml": PEOPLE})
+def test_unfreeze_leaves_a_policy_that_freeze_did_not_write_and_names_it(cli: Cli, on_main: App, standing: str) -> None:
+    on_main.scenario.publish("The yearly freeze", {FORMER_FILE: standing, "policies/people.yaml": PEOPLE})
     told = cli("unfreeze", code=1)
     assert "all apps: no freeze is on main that `gitops-bg freeze` wrote" in told
     assert f"{FORMER_FILE} (freeze: " in told
     cli("freeze", "-r", "INC-2")
     told = cli("unfreeze")
     assert f"removed {OWN}; promotions are still stopped by {FORMER_FILE} (freeze: " in told
-    assert web.scenario.remote.show("main", FORMER_FILE) == standing
+    assert on_main.scenario.remote.show("main", FORMER_FILE) == standing
 
 
-def test_unfreeze_removes_what_freeze_wrote_in_former_versions(cli: Cli, web: App) -> None:
-    web.scenario.publish("Freeze", {FORMER_FILE: FORMER % ""})
+def test_unfreeze_removes_what_freeze_wrote_in_former_versions(cli: Cli, on_main: App) -> None:
+    on_main.scenario.publish("Freeze", {FORMER_FILE: FORMER % ""})
     assert f"removed {FORMER_FILE}" in cli("unfreeze")
-    assert web.scenario.remote.show("main", FORMER_FILE) is None
+    assert on_main.scenario.remote.show("main", FORMER_FILE) is None
 
 
-def test_freeze_wants_an_end_that_is_to_come(cli: Cli, web: App) -> None:
+def test_freeze_wants_an_end_that_is_to_come(cli: Cli, on_main: App) -> None:
     assert "is over already" in cli("freeze", "-r", "INC-1", "--until", "2020-01-01T00:00:00Z", code=2)
 
 

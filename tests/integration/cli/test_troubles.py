@@ -30,7 +30,7 @@ def variable(kind: str, key: str = "url") -> dict[str, Any]:
 
 def push_with(app: App, container: dict[str, Any], **pod: Any) -> None:
     """Push v2 with these fields in its container and its pod."""
-    app.container = container
+    app.container, app.template = container, {}
     template = app.pod_template("v2")
     app.template = {"spec": template["spec"] | pod}
     app.push_image("v2")
@@ -43,87 +43,69 @@ def troubles(shell: Cli, app: App) -> list[dict[str, Any]]:
 
 MOUNT = {"volumeMounts": [{"name": "config", "mountPath": "/etc/web"}]}
 VOLUME = {"volumes": [{"name": "config", "configMap": {"name": "settings"}}]}
-
-
-@pytest.mark.parametrize(
-    ("container", "pod", "reason", "message", "advice"),
-    [
-        (
-            variable("configMap"),
-            {},
-            "CreateContainerConfigError",
-            'configmap "settings" not found',
-            "commit the ConfigMap settings as apps/{app}/configmap-settings.yaml, or: "
-            "kubectl --namespace {namespace} create configmap settings …",
-        ),
-        (
-            variable("secret"),
-            {},
-            "CreateContainerConfigError",
-            'secret "settings" not found',
-            "commit the Secret settings as apps/{app}/secret-settings.yaml, or: "
-            "kubectl --namespace {namespace} create secret generic settings …",
-        ),
-        (
-            MOUNT,
-            VOLUME,
-            "ContainerCreating",
-            'MountVolume.SetUp failed for volume "config" : configmap "settings" not found',
-            "commit the ConfigMap settings as apps/{app}/configmap-settings.yaml, or: "
-            "kubectl --namespace {namespace} create configmap settings …",
-        ),
-        (
-            {},
-            {"initContainers": [{"name": "init", "image": "registry.example/init:v1", **variable("configMap")}]},
-            "Init:CreateContainerConfigError",
-            'configmap "settings" not found',
-            "commit the ConfigMap settings as apps/{app}/configmap-settings.yaml, or: "
-            "kubectl --namespace {namespace} create configmap settings …",
-        ),
-        (
-            {},
-            {"nodeSelector": {"disk": "fast"}},
-            "Unschedulable",
-            "0/4 nodes are available: 4 node(s) didn't match Pod's node affinity/selector.",
-            "",
-        ),
-    ],
-    ids=["ConfigMap", "Secret", "volume", "init container", "node"],
+UNMADE = 'configmap "settings" not found'
+COMMIT = (
+    "commit the {kind} settings as apps/{app}/{lower}-settings.yaml, or: "
+    "kubectl --namespace {namespace} create {words} settings …"
 )
-def test_a_missing_object_is_named_with_what_to_do(
-    shell: Cli, shop: App, container: dict[str, Any], pod: dict[str, Any], reason: str, message: str, advice: str
-) -> None:
-    push_with(shop, container, **pod)
-    shop.wait(lambda: troubles(shell, shop) and len(troubles(shell, shop)[0]["pods"]) == 2, "both pods are in trouble")
-    [trouble] = troubles(shell, shop)
-    assert (trouble["reason"], trouble["message"]) == (reason, message)
-    assert trouble["advice"] == advice.format(app=shop.key, namespace=shop.key.namespace)
-    assert f"2 pods: {reason}: {message}" in shell("explain", str(shop.key))
+MISSING: dict[str, tuple[dict[str, Any], dict[str, Any], str, str, str]] = {
+    "ConfigMap": (variable("configMap"), {}, "CreateContainerConfigError", UNMADE, "configmap"),
+    "Secret": (variable("secret"), {}, "CreateContainerConfigError", 'secret "settings" not found', "secret generic"),
+    "volume": (
+        MOUNT,
+        VOLUME,
+        "ContainerCreating",
+        f'MountVolume.SetUp failed for volume "config" : {UNMADE}',
+        "configmap",
+    ),
+    "init container": (
+        {},
+        {"initContainers": [{"name": "init", "image": "registry.example/init:v1", **variable("configMap")}]},
+        "Init:CreateContainerConfigError",
+        UNMADE,
+        "configmap",
+    ),
+    "node": (
+        {},
+        {"nodeSelector": {"disk": "fast"}},
+        "Unschedulable",
+        "0/4 nodes are available: 4 node(s) didn't match Pod's node affinity/selector.",
+        "",
+    ),
+}
 
 
-def test_a_missing_key_is_named_with_what_to_do(shell: Cli, shop: App) -> None:
-    namespace = shop.key.namespace
+def test_what_is_missing_is_named_with_what_to_do(shell: Cli, shop: App) -> None:
+    """One target after the other: objects, a node, an image, and at last a key, which somebody then adds."""
+    namespace, key = shop.key.namespace, str(shop.key)
+    for of, (container, pod, reason, message, words) in MISSING.items():
+        push_with(shop, container, **pod)
+
+        def is_told(reason: str = reason, message: str = message) -> bool:
+            told = [(each["reason"], each["message"], len(each["pods"])) for each in troubles(shell, shop)]
+            return told == [(reason, message, 2)]
+
+        shop.wait(is_told, f"both pods are in trouble: {of}")
+        kind = "Secret" if of == "Secret" else "ConfigMap"
+        advice = COMMIT.format(kind=kind, lower=kind.lower(), words=words, app=shop.key, namespace=namespace)
+        assert troubles(shell, shop)[0]["advice"] == (advice if words else "")
+        assert f"2 pods: {reason}: {message}" in shell("explain", key)
+        if of == "ConfigMap":
+            assert reason in shell("get", key)
+            assert message in shell("get", key)
+
+    shop.container, shop.template = {}, {}
+    shop.push_image("bad")
+    shop.wait(lambda: [each["reason"] for each in troubles(shell, shop)] == ["ImagePullBackOff"], "no image")
+    assert f"gitops-bg set-image {key} CONTAINER=IMAGE" in shell("explain", key)
+
     path = collection("v1", "ConfigMap", namespace)
     shop.scenario.cluster.create(path, {"metadata": {"name": "settings"}, "data": {"another": "key"}})
     push_with(shop, variable("configMap"))
-    shop.wait(lambda: troubles(shell, shop), "pods are in trouble")
-    assert troubles(shell, shop)[0]["message"] == f"couldn't find key url in ConfigMap {namespace}/settings"
+    without = f"couldn't find key url in ConfigMap {namespace}/settings"
+    shop.wait(lambda: [each["message"] for each in troubles(shell, shop)] == [without], "the key is missing")
     wanted = "give the ConfigMap settings the key url, or correct the reference in the target"
     assert troubles(shell, shop)[0]["advice"] == wanted
     shop.scenario.cluster.patch(f"{path}/settings", {"data": {"url": "here"}})
     shop.wait_offered("v2")
     assert troubles(shell, shop) == []
-
-
-def test_an_image_that_cannot_be_had_is_named_with_what_to_do(shell: Cli, shop: App) -> None:
-    shop.push_image("bad")
-    shop.wait(lambda: troubles(shell, shop), "pods are in trouble")
-    assert troubles(shell, shop)[0]["reason"] == "ImagePullBackOff"
-    assert f"gitops-bg set-image {shop.key} CONTAINER=IMAGE" in shell("explain", str(shop.key))
-
-
-def test_the_tree_says_what_a_pod_waits_for(shell: Cli, shop: App) -> None:
-    push_with(shop, variable("configMap"))
-    shop.wait(lambda: troubles(shell, shop), "pods are in trouble")
-    assert "CreateContainerConfigError" in shell("get", str(shop.key))
-    assert 'configmap "settings" not found' in shell("get", str(shop.key))

@@ -12,7 +12,6 @@ from tests.support.cluster.clusters import TestCluster
 from tests.support.scenario import App, Scenario
 
 BARE = "apiVersion: gitops-bg.dev/v1alpha1\nkind: Settings\n"
-SETTINGS = "# ours\napiVersion: gitops-bg.dev/v1alpha1\nkind: Settings\n"
 
 
 def author_of(world: Scenario, ref: str = "main") -> str:
@@ -28,60 +27,75 @@ def waiting(web: App) -> App:
     return web
 
 
+def test_what_cannot_be_done_is_said_and_commits_nothing(cli: Cli, web: App) -> None:
+    before, key, nobody = web.scenario.remote.head(), str(web.key), f"{web.key.namespace}/nobody"
+    assert "the target is live" in cli("promote", key, code=1)
+    assert "the target is live" in cli("retry", key, code=1)
+    assert "no good version" in cli("rollback", key, code=1)
+    assert "has a version 9" in cli("rollback", key, "--to", "9", code=5)
+    assert "nothing was rewritten" in cli("accept-history", "-m", "just in case", code=1)
+    assert "main does not contain" in cli("accept-history", "--commit", "0" * 40, code=1)
+    assert "does not exist" in cli("reconcile", nobody, code=5)
+    assert "has no zone" in cli("suspend", key, "-r", "x", "--until", "2030-01-01T00:00:00", code=2)
+    assert "is not a duration" in cli("suspend", key, "-r", "x", "--until", "soon", code=2)
+    assert web.scenario.remote.head() == before
+
+
+def test_a_protected_main_is_told_and_has_its_offers_on_a_branch(cli: Cli, waiting: App) -> None:
+    waiting.scenario.remote.protect()
+    assert "open a pull request" in cli("set-image", str(waiting.key), "web=x:1", code=3)
+    shown = cli("promote", str(waiting.key), code=3)
+    assert f"git merge --no-ff origin/{waiting.promotion_branch}" in shown
+    waiting.merge_offer()
+    waiting.wait_live("v2")
+    waiting.wait_told()
+    waiting.wait(lambda: not waiting.offered(), "the promotion branch goes")
+    shown = cli("rollback", str(waiting.key), code=3)
+    assert f"gitops-bg rollback {waiting.key} --offline" in shown
+    waiting.scenario.wake()
+    waiting.scenario.wait_idle()
+    assert waiting.offered(), "the agent leaves it there"
+    waiting.merge_offer()
+    waiting.wait_live("v1")
+
+
 # --- set-image ---
 
 
-def test_set_image_changes_one_value_and_is_a_commit_of_the_person(cli: Cli, web: App) -> None:
-    before = web.scenario.remote.show("main", f"{web.folder}/target.yaml") or ""
-    shown = cli("set-image", str(web.key), "web=registry.example/web:v2", "-m", "new colors")
-    assert "committed" in shown
-    after = web.scenario.remote.show("main", f"{web.folder}/target.yaml")
+NO_IMAGES = [
+    (["web"], 2, "write CONTAINER=IMAGE"),
+    (["web=a b"], 2, "write CONTAINER=IMAGE"),
+    (["web=Registry/Web:1"], 2, "'Registry/Web:1' is no image: the name"),
+    (["web=web:" + "a" * 129], 2, "up to 128"),
+    (["web=web@sha256:12"], 2, "64 hexadecimal digits"),
+    (["nobody=x:1"], 1, "there is no container nobody with an image (the containers are: web)"),
+]
+
+
+def test_set_image_changes_one_value_and_is_a_commit_of_the_person(cli: Cli, on_main: App) -> None:
+    key, remote = str(on_main.key), on_main.scenario.remote
+    head, before = remote.head(), remote.show("main", f"{on_main.folder}/target.yaml") or ""
+    for arguments, code, words in NO_IMAGES:
+        assert words in cli("set-image", key, *arguments, code=code)
+    assert "main has no app" in cli("set-image", f"{on_main.key.namespace}/nobody", "web=x:1", code=5)
+    assert "already" in cli("set-image", key, "web=registry.example/web:v1")
+    assert cli.json("set-image", key, "web=registry.example/web:v1")["changed"] is False
+    assert remote.head() == head
+    assert "committed" in cli("set-image", key, "web=registry.example/web:v2", "-m", "new colors")
+    after = remote.show("main", f"{on_main.folder}/target.yaml")
     assert after == before.replace("registry.example/web:v1", "registry.example/web:v2")
-    assert author_of(web.scenario) == AUTHOR
-    assert "Reason: new colors" in web.scenario.remote.message()
-    web.scenario.wake()
-    web.wait_preview("v2")
+    assert author_of(on_main.scenario) == AUTHOR
+    assert "Reason: new colors" in remote.message()
 
 
-def test_set_image_to_what_it_is_makes_no_commit(cli: Cli, web: App) -> None:
-    head = web.scenario.remote.head()
-    assert "already" in cli("set-image", str(web.key), "web=registry.example/web:v1")
-    assert web.scenario.remote.head() == head
-    assert cli.json("set-image", str(web.key), "web=registry.example/web:v1")["changed"] is False
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [
-        (["web"], 2, "write CONTAINER=IMAGE"),
-        (["web=a b"], 2, "write CONTAINER=IMAGE"),
-        (["web=Registry/Web:1"], 2, "'Registry/Web:1' is no image: the name"),
-        (["web=web:" + "a" * 129], 2, "up to 128"),
-        (["web=web@sha256:12"], 2, "64 hexadecimal digits"),
-        (["nobody=x:1"], 1, "there is no container nobody with an image (the containers are: web)"),
-    ],
-)
-def test_set_image_refuses_what_makes_no_sense(cli: Cli, web: App, arguments: list[str], code: int, words: str) -> None:
-    assert words in cli("set-image", str(web.key), *arguments, code=code)
-
-
-def test_set_image_pushes_nothing_that_check_refuses(cli: Cli, web: App) -> None:
-    world = web.scenario
-    text = (world.remote.show("main", f"{web.folder}/app.yaml") or "").replace("activeService", "activService")
-    head = world.publish("a typing error", {f"{web.folder}/app.yaml": text})
-    shown = cli("set-image", str(web.key), "web=registry.example/web:v2", code=1)
-    assert f"{web.folder}/app.yaml:" in shown
+def test_set_image_pushes_nothing_that_check_refuses(cli: Cli, on_main: App) -> None:
+    world = on_main.scenario
+    text = (world.remote.show("main", f"{on_main.folder}/app.yaml") or "").replace("activeService", "activService")
+    head = world.publish("a typing error", {f"{on_main.folder}/app.yaml": text})
+    shown = cli("set-image", str(on_main.key), "web=registry.example/web:v2", code=1)
+    assert f"{on_main.folder}/app.yaml:" in shown
     assert "activService" in shown
     assert world.remote.head() == head
-
-
-def test_set_image_on_a_protected_main_says_to_open_a_pull_request(cli: Cli, web: App) -> None:
-    web.scenario.remote.protect()
-    assert "open a pull request" in cli("set-image", str(web.key), "web=x:1", code=3)
-
-
-def test_set_image_of_an_unknown_app(cli: Cli, web: App) -> None:
-    assert "main has no app" in cli("set-image", f"{web.key.namespace}/nobody", "web=x:1", code=5)
 
 
 # --- promote ---
@@ -99,11 +113,17 @@ def test_promote_commits_the_checked_snapshot_and_traffic_follows(cli: Cli, wait
     assert waiting.ledger()[-1]["Commit"] == answer["commit"]
 
 
-def test_promote_copies_what_was_checked_and_not_a_later_edit(cli: Cli, waiting: App) -> None:
+def test_promote_copies_what_was_checked_and_not_a_later_edit_and_twice_makes_one_commit(
+    cli: Cli, waiting: App
+) -> None:
     waiting.scenario.stop()
     waiting.push_image("v3")
     assert "no candidate of the target yet" in cli("promote", str(waiting.key), code=1)
     assert waiting.primary_digest() == waiting.digest("v1")
+    waiting.push_image("v2")
+    assert cli.json("promote", str(waiting.key))["changed"] is True
+    assert waiting.primary_digest() == waiting.digest("v2")
+    assert cli.json("promote", str(waiting.key))["changed"] is False
 
 
 def test_promote_needs_an_available_candidate_unless_forced(cli: Cli, web: App) -> None:
@@ -114,24 +134,6 @@ def test_promote_needs_an_available_candidate_unless_forced(cli: Cli, web: App) 
     assert web.primary_digest() == web.digest("bad")
     web.wait_phase("Promoting")
     assert web.live_tag() == "v1"
-
-
-def test_promote_with_nothing_to_promote(cli: Cli, web: App) -> None:
-    assert "the target is live" in cli("promote", str(web.key), code=1)
-
-
-def test_promote_twice_makes_one_commit(cli: Cli, waiting: App) -> None:
-    waiting.scenario.stop()
-    cli("promote", str(waiting.key))
-    assert cli.json("promote", str(waiting.key))["changed"] is False
-
-
-def test_promote_on_a_protected_main_offers_it_on_the_branch(cli: Cli, waiting: App) -> None:
-    waiting.scenario.remote.protect()
-    shown = cli("promote", str(waiting.key), code=3)
-    assert f"git merge --no-ff origin/{waiting.promotion_branch}" in shown
-    waiting.merge_offer()
-    waiting.wait_live("v2")
 
 
 # --- rollback ---
@@ -148,33 +150,27 @@ def test_rollback_commits_the_older_primary_byte_for_byte(cli: Cli, web: App) ->
     assert "Bg-Event: rolled-back" in web.scenario.remote.message()
 
 
-def test_rollback_to_a_version_by_number(cli: Cli, web: App) -> None:
+def test_rollback_to_a_held_version_says_so_and_needs_force(cli: Cli, web: App) -> None:
+    """Through Git and offline; and any version may be named by its digest."""
+    key, remote = str(web.key), web.scenario.remote
     web.promote("v2")
     web.promote("v3")
-    answer = cli.json("rollback", str(web.key), "--to", web.digest("v1")[:9], "--wait")
+    for offline in ([], ["--offline"]):
+        cli("rollback", key, "--to", "2", "--offline", "-r", "v3 loses orders")
+        web.wait_live("v2")
+        web.wait_primary("v2")
+        head = remote.head()
+        shown = cli("rollback", key, "--to", "3", *offline, code=1)
+        assert "v3 (" in shown
+        assert "is on hold (rolled-back): v3 loses orders" in shown
+        assert "--force" in shown
+        assert (web.live_tag(), remote.head()) == ("v2", head)
+        cli("rollback", key, "--to", "3", *offline, "--force", "-r", "it was the database")
+        web.wait_live("v3")
+        web.wait_primary("v3")
+    answer = cli.json("rollback", key, "--to", web.digest("v1")[:9], "--wait")
     assert (answer["from"], answer["to"]) == (3, 1)
     assert web.live_tag() == "v1"
-
-
-def test_rollback_to_a_version_that_never_was(cli: Cli, web: App) -> None:
-    assert "has a version 9" in cli("rollback", str(web.key), "--to", "9", code=5)
-
-
-@pytest.mark.parametrize("offline", [[], ["--offline"]], ids=["through git", "offline"])
-def test_rollback_to_a_held_version_says_so_and_needs_force(cli: Cli, web: App, offline: list[str]) -> None:
-    web.promote("v2")
-    web.promote("v3")
-    cli("rollback", str(web.key), "--to", "2", "--offline", "-r", "v3 loses orders")
-    web.wait_live("v2")
-    web.wait_primary("v2")
-    head = web.scenario.remote.head()
-    shown = cli("rollback", str(web.key), "--to", "3", *offline, code=1)
-    assert "v3 (" in shown
-    assert "is on hold (rolled-back): v3 loses orders" in shown
-    assert "--force" in shown
-    assert (web.live_tag(), web.scenario.remote.head()) == ("v2", head)
-    cli("rollback", str(web.key), "--to", "3", *offline, "--force", "-r", "it was the database")
-    web.wait_live("v3")
 
 
 def test_rollback_to_what_the_record_forgot_but_knows_to_be_bad_needs_force(cli: Cli, web: App) -> None:
@@ -191,23 +187,6 @@ def test_rollback_to_what_the_record_forgot_but_knows_to_be_bad_needs_force(cli:
     shown = cli("rollback", str(web.key), "--to", "2", code=1)
     assert "v2 loses orders" in shown
     assert "--force" in shown
-
-
-def test_rollback_with_nowhere_to_go(cli: Cli, web: App) -> None:
-    assert "no good version" in cli("rollback", str(web.key), code=1)
-
-
-def test_rollback_on_a_protected_main_offers_it_and_the_agent_leaves_it_there(cli: Cli, web: App) -> None:
-    web.promote("v2")
-    web.wait(lambda: not web.offered(), "the promotion branch goes")
-    web.scenario.remote.protect()
-    shown = cli("rollback", str(web.key), code=3)
-    assert f"gitops-bg rollback {web.key} --offline" in shown
-    web.scenario.wake()
-    web.scenario.wait_idle()
-    assert web.offered()
-    web.merge_offer()
-    web.wait_live("v1")
 
 
 # --- suspend, resume, retry, accept-history, reconcile ---
@@ -227,10 +206,7 @@ def test_suspend_and_resume_are_commits_that_keep_the_file(cli: Cli, web: App) -
     suspended, resumed = (entry for entry in web.ledger() if entry["Event"] in ("suspended", "resumed"))
     assert (suspended["By"], resumed["By"]) == (AUTHOR, AUTHOR)
     assert resumed["Commit"] == web.scenario.remote.head()
-
-
-def test_pause_is_another_word_for_suspend(cli: Cli, web: App) -> None:
-    assert "suspended by commit" in cli("pause", str(web.key))
+    assert "suspended by commit" in cli("pause", str(web.key)), "another word for it"
     web.scenario.wake()
     web.wait_phase("Suspended")
     assert f"{AUTHOR}: suspended by hand" in cli("status", str(web.key), "--until-asked", code=6)
@@ -238,7 +214,7 @@ def test_pause_is_another_word_for_suspend(cli: Cli, web: App) -> None:
 
 def test_several_apps_are_suspended_resumed_and_retried_by_one_commit_each(cli: Cli, world: Scenario) -> None:
     world.start()
-    apps = [world.app(name).deploy("v1") for name in ("api", "web")]
+    apps = api, web = [world.app(name).deploy("v1") for name in ("api", "web")]
     names = [str(app.key) for app in apps]
 
     def in_one_commit(verb: str, *arguments: str) -> None:
@@ -255,55 +231,38 @@ def test_several_apps_are_suspended_resumed_and_retried_by_one_commit_each(cli: 
     in_one_commit("resume")
     for app in apps:
         app.wait_phase("Healthy")
-        app.push_image("v2")
-        app.wait_offered("v2")
+    api.push_image("v2")
+    api.wait_offered("v2")
+    head = world.remote.head()
+    assert f"{web.key}: there is nothing to try again" in cli("retry", *names, code=1)
+    assert world.remote.head() == head, "all or none"
+    web.push_image("v2")
+    web.wait_offered("v2")
+    rollouts = [app.record.rollout for app in apps]
     in_one_commit("retry", "-m", "once more")
     for app in apps:
         app.wait_told("retried")
-
-
-def test_of_several_apps_each_says_what_became_of_it(cli: Cli, world: Scenario) -> None:
-    world.start()
-    names = [str(world.app(name).deploy("v1").key) for name in ("api", "web")]
-    cli("suspend", names[0], "-r", "x")
-    shown = cli("suspend", *names, "-r", "x")
-    assert f"{names[0]}: suspended already" in shown
-    assert f"{names[1]}: suspended by commit" in shown
-
-
-def test_several_apps_of_which_one_cannot_be_retried_are_left_alone(cli: Cli, waiting: App) -> None:
-    world = waiting.scenario
-    live = world.app("api").deploy("v1")
-    head = world.remote.head()
-    assert f"{live.key}: there is nothing to try again" in cli("retry", str(waiting.key), str(live.key), code=1)
-    assert world.remote.head() == head
+    assert [app.record.rollout for app in apps] == [each + 1 for each in rollouts]
 
 
 ADA, BOB = ("--author", "Ada <ada@example.com>"), ("--author", "Bob <bob@example.com>")
 
 
-def test_suspend_replaces_the_suspension_of_a_colleague_only_by_force(cli: Cli, world: Scenario) -> None:
-    world.start()
-    web, api = (world.app(name).deploy("v1") for name in ("web", "api"))
+def test_suspend_replaces_the_suspension_of_a_colleague_only_by_force(cli: Cli, on_main: App) -> None:
+    world, web, api = on_main.scenario, on_main, on_main.scenario.app("api")
+    api.spec["suspend"] = {"reason": "INC-0", "by": "Ada", "until": "2020-01-01T00:00:00Z"}
+    api.add()
     cli("suspend", str(web.key), "-r", "INC-1, until Ada says so", *ADA)
     head, again = world.remote.head(), ("-r", "maintenance", "--until", "1h", *BOB)
     told = cli("suspend", str(api.key), str(web.key), *again, code=1)
     assert f"{web.key}: suspended already by Ada <ada@example.com>, until it is resumed: INC-1, until Ada" in told
     assert "--force" in told
     assert world.remote.head() == head, "all or none"
+    told = cli("suspend", str(web.key), str(api.key), "-r", "INC-1, until Ada says so", *ADA)
+    assert f"{web.key}: suspended already" in told
+    assert f"{api.key}: suspended by commit" in told, "one that is over is replaced"
     cli("suspend", str(web.key), *again, "--force")
     assert "maintenance" in (world.remote.show("main", f"{web.folder}/app.yaml") or "")
-
-
-def test_suspend_replaces_a_suspension_that_is_over(cli: Cli, web: App) -> None:
-    web.spec["suspend"] = {"reason": "INC-1", "by": "Ada", "until": "2020-01-01T00:00:00Z"}
-    web.configure()
-    assert "suspended by commit" in cli("suspend", str(web.key), "-r", "INC-2")
-
-
-def test_suspend_wants_a_time_with_a_zone(cli: Cli, web: App) -> None:
-    assert "has no zone" in cli("suspend", str(web.key), "-r", "x", "--until", "2030-01-01T00:00:00", code=2)
-    assert "is not a duration" in cli("suspend", str(web.key), "-r", "x", "--until", "soon", code=2)
 
 
 def test_resume_lifts_the_hold_of_a_rollback(cli: Cli, web: App) -> None:
@@ -316,62 +275,35 @@ def test_resume_lifts_the_hold_of_a_rollback(cli: Cli, web: App) -> None:
     web.wait_offered("v2")
 
 
-def test_retry_is_a_new_rollout(cli: Cli, web: App) -> None:
+def test_accept_history_lets_promotions_go_on(cli: Cli, web: App) -> None:
+    remote, rewritten = web.scenario.remote, "HistoryRewritten"
+
+    def rewrite() -> None:
+        web.scenario.pull()
+        remote.run("commit", "--quiet", "--amend", "-m", "web v2, with other words")
+        remote.force_push()
+        web.scenario.wake()
+        web.wait_condition(rewritten)
+
     web.push_image("v2")
     web.wait_offered("v2")
-    rollout = web.record.rollout
-    cli("retry", str(web.key), "-m", "once more")
-    web.wait(lambda: web.record.rollout == rollout + 1, "a new rollout")
-    web.wait_told("retried")
-
-
-def test_retry_of_what_is_live_has_nothing_to_do(cli: Cli, web: App) -> None:
-    assert "the target is live" in cli("retry", str(web.key), code=1)
-
-
-@pytest.mark.parametrize("settings", [SETTINGS, None], ids=["settings", "no settings"])
-def test_accept_history_lets_promotions_go_on(cli: Cli, web: App, settings: str | None) -> None:
-    remote = web.scenario.remote
-    if settings:
-        web.scenario.publish("settings", {"gitops-bg.yaml": settings})
-    web.push_image("v2")
-    web.wait_offered("v2")
-    web.scenario.pull()
-    remote.run("commit", "--quiet", "--amend", "-m", "web v2, with other words")
-    remote.force_push()
-    web.scenario.wake()
-    web.wait(lambda: web.condition("HistoryRewritten")["status"] == "True", "the condition says so")
+    rewrite()
     assert "gitops-bg accept-history" in cli("explain", str(web.key))
     head = remote.head()
     assert "would commit to main: accept the history" in cli("accept-history", "-m", "a typo", "--dry-run")
     assert remote.head() == head
     assert cli.json("accept-history", "-m", "a typo")["accepted"] == head
-    assert remote.show("main", "gitops-bg.yaml") == f"{settings or BARE}historyGeneration: 1\n"
+    assert remote.show("main", "gitops-bg.yaml") == f"{BARE}historyGeneration: 1\n"
     web.scenario.wake()
-    web.wait(lambda: web.condition("HistoryRewritten")["status"] == "False", "it is over")
+    web.wait_condition(rewritten, "False")
     web.wait_offered("v2")
-
-
-def test_accept_history_where_nothing_was_rewritten(cli: Cli, web: App) -> None:
-    before = web.scenario.remote.head()
-    assert "nothing was rewritten" in cli("accept-history", "-m", "just in case", code=1)
-    assert web.scenario.remote.head() == before
-
-
-def test_accept_history_of_a_commit_that_main_lacks(cli: Cli, web: App) -> None:
-    assert "main does not contain" in cli("accept-history", "--commit", "0" * 40, code=1)
-
-
-def test_reconcile_has_the_agent_read_git_at_once(cli: Cli, web: App) -> None:
-    wake, web.scenario.wake = web.scenario.wake, lambda: None  # type: ignore[method-assign]
-    web.push_image("v2")
-    web.scenario.wake = wake  # type: ignore[method-assign]
-    cli("reconcile", str(web.key))
-    web.wait_preview("v2")
-
-
-def test_reconcile_of_an_app_that_does_not_run(cli: Cli, web: App) -> None:
-    assert "does not exist" in cli("reconcile", f"{web.key.namespace}/nobody", code=5)
+    web.scenario.publish("settings", {"gitops-bg.yaml": f"# ours\n{BARE}historyGeneration: 1\n"})
+    web.scenario.wait_idle()
+    rewrite()
+    cli("accept-history", "-m", "another typo")
+    assert remote.show("main", "gitops-bg.yaml") == f"# ours\n{BARE}historyGeneration: 2\n"
+    web.scenario.wake()
+    web.wait_condition(rewritten, "False")
 
 
 # --- on both clusters ---
@@ -413,9 +345,6 @@ def test_restart_is_a_commit_that_the_agent_carries_out(cli: Cli, web: App) -> N
     web.scenario.wake()
     web.wait(lambda: web.condition("Restarting")["reason"] == "Scheduled", "it is scheduled")
     assert "are restarted at that time" in cli("explain", str(web.key))
-
-
-def test_restart_without_a_time_is_now(cli: Cli, web: App) -> None:
-    assert "restarts its pods by commit" in cli("restart", str(web.key))
+    assert "restarts its pods by commit" in cli("restart", str(web.key)), "without a time it is now"
     web.scenario.wake()
     web.wait(lambda: web.record.operator.restarted is not None, "the restart is carried out")

@@ -23,6 +23,16 @@ def promoted(web: App) -> App:
     return web
 
 
+def test_what_cannot_be_done_is_said_and_moves_nothing(cli: Cli, web: App) -> None:
+    key = str(web.key)
+    assert "nothing to abort" in cli("abort", key, "-r", "x", code=1)
+    assert "no good version" in cli("rollback", key, "--offline", code=1)
+    assert "version 9 never served" in cli("rollback", key, "--offline", "--to", "9", code=1)
+    assert "runs no app" in cli("rollback", f"{web.key.namespace}/nobody", "--offline", code=5)
+    assert cli.json("rollback", key, "--offline", "--to", "1")["changed"] is False, "it is live"
+    assert web.live_tag() == "v1"
+
+
 def test_abort_puts_the_candidate_on_hold(cli: Cli, web: App) -> None:
     web.push_image("v2")
     web.wait_offered("v2")
@@ -35,10 +45,6 @@ def test_abort_puts_the_candidate_on_hold(cli: Cli, web: App) -> None:
     assert web.live_tag() == "v1"
 
 
-def test_abort_with_nothing_on_its_way(cli: Cli, web: App) -> None:
-    assert "nothing to abort" in cli("abort", str(web.key), "-r", "x", code=1)
-
-
 def test_abort_of_several_apps_goes_on_after_one_that_cannot_be_aborted(cli: Cli, web: App) -> None:
     web.push_image("v2")
     web.wait_offered("v2")
@@ -47,14 +53,8 @@ def test_abort_of_several_apps_goes_on_after_one_that_cannot_be_aborted(cli: Cli
     assert [each["app"] for each in json.loads(result.stdout)["apps"]] == [str(web.key)]
     assert "runs no app" in result.stderr
     web.wait_phase("Held")
-
-
-def test_abort_is_in_a_hurry_and_needs_no_reason(cli: Cli, web: App) -> None:
-    web.push_image("v2")
-    web.wait_offered("v2")
-    cli("abort", str(web.key))
     web.wait_told("aborted")
-    assert web.ledger()[-1]["Reason"] == "aborted by hand"
+    assert web.ledger()[-1]["Reason"] == "aborted by hand", "who is in a hurry needs no reason"
 
 
 def test_abort_without_an_agent_is_told_in_the_ledger_by_the_next_one(cli: Cli, web: App) -> None:
@@ -68,12 +68,20 @@ def test_abort_without_an_agent_is_told_in_the_ledger_by_the_next_one(cli: Cli, 
     web.wait_told("aborted")
 
 
-def test_an_offline_rollback_is_carried_out_by_the_agent_and_then_committed(cli: Cli, promoted: App) -> None:
+def test_an_offline_rollback_beside_a_running_agent_moves_traffic_once_and_is_committed(
+    cli: Cli, promoted: App
+) -> None:
+    """By the agent, and by who does not wait for it."""
     answer = cli.json("rollback", str(promoted.key), "--offline", "-m", "errors", "--grace", "20s")
     assert (answer["to"], answer["byAgent"]) == (1, True)
-    assert promoted.live_tag() == "v1"
-    promoted.wait_primary("v1")
-    promoted.wait_told("rolled-back")
+    for times, tag in ((1, "v3"), (2, "")):
+        assert promoted.live_tag() == "v1"
+        promoted.wait_primary("v1")
+        promoted.wait_told("rolled-back", times)
+        assert promoted.ledger_events().count("rolled-back") == times
+        if tag:
+            promoted.promote(tag)
+            cli("rollback", str(promoted.key), "--offline", *ALONE)
 
 
 def test_an_offline_rollback_without_agent_and_git_moves_traffic_and_loses_nothing(cli: Cli, promoted: App) -> None:
@@ -127,45 +135,13 @@ def test_an_offline_rollback_goes_on_where_an_autoscaler_may_not_be_written_to_a
     assert ["cannot patch" in each["message"] for each in refused] == [True]
 
 
-def test_an_offline_rollback_beside_a_running_agent_moves_traffic_once(cli: Cli, promoted: App) -> None:
-    cli("rollback", str(promoted.key), "--offline", *ALONE)
-    assert promoted.live_tag() == "v1"
-    promoted.wait_primary("v1")
-    promoted.wait_told("rolled-back")
-    assert promoted.ledger_events().count("rolled-back") == 1
-
-
-def test_an_offline_rollback_to_what_is_live_changes_nothing(cli: Cli, promoted: App) -> None:
-    assert cli.json("rollback", str(promoted.key), "--offline", "--to", "2")["changed"] is False
-
-
-def test_an_offline_rollback_with_nowhere_to_go(cli: Cli, web: App) -> None:
-    assert "no good version" in cli("rollback", str(web.key), "--offline", code=1)
-    assert "version 9 never served" in cli("rollback", str(web.key), "--offline", "--to", "9", code=1)
-
-
-def test_an_offline_rollback_of_an_app_that_does_not_run(cli: Cli, web: App) -> None:
-    assert "runs no app" in cli("rollback", f"{web.key.namespace}/nobody", "--offline", code=5)
-
-
-def test_an_offline_rollback_on_both_clusters(either_world: Scenario, cluster: TestCluster, tmp_path: Path) -> None:
-    cli = Cli(either_world.remote, cluster.kubeconfig, tmp_path)
-    either_world.start()
-    web = either_world.app().deploy("v1")
-    web.promote("v2")
-    either_world.stop()
-    cli("rollback", str(web.key), "--offline", *ALONE)
-    assert web.live_tag() == "v1"
-    either_world.start()
-    web.wait_primary("v1")
-
-
 # --- abort, of what is not proven and of everything ---
 
 
 def test_abort_names_what_it_stops_and_goes_back_to_the_last_proven_version(
     either_world: Scenario, cluster: TestCluster, tmp_path: Path
 ) -> None:
+    """And what it gave up is live again by an offline rollback, without an agent."""
     cli = Cli(either_world.remote, cluster.kubeconfig, tmp_path)
     either_world.start()
     web = either_world.app().deploy("v1")
@@ -178,6 +154,11 @@ def test_abort_names_what_it_stops_and_goes_back_to_the_last_proven_version(
     assert {hold.digest for hold in web.record.holds} == {web.digest("v2"), web.digest("v3")}
     web.wait_primary("v1")
     web.wait_told("rolled-back")
+    either_world.stop()
+    cli("rollback", str(web.key), "--offline", "--to", "2", "--force", *ALONE)
+    assert web.live_tag() == "v2"
+    either_world.start()
+    web.wait_primary("v2")
 
 
 def test_abort_all_shows_what_it_stops_asks_and_leaves_apps_at_rest_in_peace(cli: Cli, world: Scenario) -> None:

@@ -42,18 +42,12 @@ def v3_on_its_way(web: App) -> App:
 
 def test_an_abort_that_is_repeated_finds_nothing_to_abort(cli: Cli, v3_on_its_way: App) -> None:
     web = v3_on_its_way
-    cli("abort", str(web.key), "-r", "v3 is bad")
+    said = cli("abort", str(web.key), web.name, "-n", web.key.namespace, "-r", "v3 is bad")
+    assert said.count("aborted v3") == 1, "an app that is named twice is aborted once"
     said = cli("abort", str(web.key), "-r", "v3 is bad", code=1)
     assert "there was nothing to abort; v2" in said
     web.scenario.wait_idle()
     assert (web.live_tag(), [hold.digest for hold in web.record.holds]) == ("v2", [web.digest("v3")])
-
-
-def test_an_app_that_is_named_twice_is_aborted_once(cli: Cli, v3_on_its_way: App) -> None:
-    web = v3_on_its_way
-    said = cli("abort", str(web.key), web.name, "-n", web.key.namespace, "-r", "v3 is bad")
-    assert said.count("aborted v3") == 1
-    assert web.live_tag() == "v2"
 
 
 def test_abort_all_does_what_its_question_said(cli: Cli, v3_on_its_way: App, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,29 +64,30 @@ def test_abort_all_does_what_its_question_said(cli: Cli, v3_on_its_way: App, mon
     assert web.live_tag() == "v2"
 
 
-@pytest.mark.parametrize("answered", [False, True])
 def test_an_abort_is_told_as_done_whatever_others_ask_for_meanwhile(
-    cli: Cli, web: App, monkeypatch: pytest.MonkeyPatch, *, answered: bool
+    cli: Cli, web: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An older command overwrites what waits, before an agent has seen it or after."""
-    web.push_image("v2")
-    web.wait_offered("v2")
-    web.wait_told()
-    write, once = Cluster.request, []
+    write = Cluster.request
+    answered_first: list[bool] = []
 
     def overwritten(self: Cluster, app: AppKey, request: Request) -> None:
         write(self, app, request)
-        if not once:
-            once.append(request)
-            if answered:
+        if answered_first:
+            if answered_first.pop():
                 web.wait(lambda: web.record.operator.has_answered(request.id), "the abort is answered")
             overwrite(web, new_request(OperatorCommand.PROMOTE, "bob", "measure again"))
 
     monkeypatch.setattr(Cluster, "request", overwritten)
-    said = cli("abort", str(web.key), "-r", "errors", "--grace", "20s")
-    assert "aborted v2" in said
-    assert "no agent answered" not in said
-    assert web.record.held(web.digest("v2"))
+    for after, tag in ((False, "v2"), (True, "v3")):
+        web.push_image(tag)
+        web.wait_offered(tag)
+        web.wait_told()
+        answered_first.append(after)
+        said = cli("abort", str(web.key), "-r", "errors", "--grace", "20s")
+        assert f"aborted {tag}" in said
+        assert "no agent answered" not in said
+        assert web.record.held(web.digest(tag))
 
 
 def test_a_command_that_is_interrupted_takes_its_request_back(

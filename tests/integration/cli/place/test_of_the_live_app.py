@@ -55,7 +55,9 @@ def clone(both: Environments, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> GitR
     return both.remote
 
 
-def test_reading_verbs_answer_from_the_branch_of_the_app(cli: Cli, both: Environments, clone: GitRemote) -> None:
+def test_reading_verbs_answer_from_the_branch_of_the_app_and_refuse_what_contradicts_it(
+    cli: Cli, both: Environments, clone: GitRemote
+) -> None:
     for app, branch, ledger in ((both.web, "main", "test"), (both.staged, "staging", "staging")):
         name = str(app.key)
         assert "Healthy" in cli("explain", name, "--exit-code")
@@ -65,9 +67,12 @@ def test_reading_verbs_answer_from_the_branch_of_the_app(cli: Cli, both: Environ
         assert cli.json("plan", name)["commit"] == clone.head(branch)
         assert cli.json("history", name)["ledger"] == f"gitops-bg/state/{ledger}"
         assert cli.json("diff", name)["differences"] == []
+    _get_shows_the_branch_where_something_follows_another_than_main(cli, both)
+    _what_several_follow_is_named_in_full(cli, both)
+    _what_contradicts_the_app_is_refused(cli, both, clone)
 
 
-def test_get_shows_the_branch_where_something_follows_another_than_main(cli: Cli, both: Environments) -> None:
+def _get_shows_the_branch_where_something_follows_another_than_main(cli: Cli, both: Environments) -> None:
     title, *rows = (line.split() for line in cli("get").splitlines()[:3])
     assert title[:3] == ["NAMESPACE", "NAME", "BRANCH"]
     assert {row[0]: row[2] for row in rows} == {both.web.key.namespace: "main", both.staging.namespace: "staging"}
@@ -75,6 +80,33 @@ def test_get_shows_the_branch_where_something_follows_another_than_main(cli: Cli
     assert "Branch:    staging" in cli("get", str(both.staged.key))
     assert "Branch:" not in cli("get", str(both.web.key))
     assert {each["branch"] for each in cli.json("get")["apps"]} == {"main", "staging"}
+
+
+def _what_several_follow_is_named_in_full(cli: Cli, both: Environments) -> None:
+    said = cli("plan", code=2)
+    assert "(cluster staging)" in said
+    assert "(cluster test)" in said
+    assert [each["app"] for each in cli.json("plan", "-n", both.staging.namespace)["apps"]] == [str(both.staged.key)]
+    assert [each["app"] for each in cli.json("plan", "--cluster", "test")["apps"]] == [str(both.web.key)]
+    assert [each["app"] for each in cli.json("plan", "--branch", "staging")["apps"]] == [str(both.staged.key)]
+    assert "in full" in cli("explain", "web", code=2)
+    assert "Healthy" in cli("explain", "web", "-n", both.staging.namespace)
+    assert cli.json("history", str(both.web.key), "--cluster", "test")["ledger"] == "gitops-bg/state/test"
+    assert "there are ledgers of test" in cli("history", str(both.web.key), "--cluster", "staging", code=5)
+
+
+def _what_contradicts_the_app_is_refused(cli: Cli, both: Environments, clone: GitRemote) -> None:
+    before = clone.head("main")
+    for option in (("--branch", "main"), ("--cluster", "test")):
+        said = cli("explain", str(both.staged.key), *option, code=2)
+        assert f"{' '.join(option)} (or GITOPS_BG_" in said
+        assert f"follows branch staging of {clone.bare.parent}" in said
+        assert "(cluster staging)" in said
+        cli("set-image", str(both.staged.key), "web=registry.example/web:v2", *option, code=2)
+        assert clone.head("main") == before
+    cli.env["GITOPS_BG_BRANCH"] = "main"
+    assert "GITOPS_BG_BRANCH" in cli("plan", str(both.staged.key), code=2)
+    assert "Healthy" in cli("explain", str(both.web.key))
 
 
 def test_verbs_that_commit_do_so_on_the_branch_of_the_app(cli: Cli, both: Environments, clone: GitRemote) -> None:
@@ -92,44 +124,6 @@ def test_verbs_that_commit_do_so_on_the_branch_of_the_app(cli: Cli, both: Enviro
     for verb in ("suspend", "resume", "restart"):
         cli(verb, str(both.staged.key))
     assert clone.head("main") == main
-
-
-@pytest.mark.parametrize("option", [("--branch", "main"), ("--cluster", "test")], ids=["branch", "cluster"])
-def test_an_option_that_contradicts_the_app_is_refused(
-    cli: Cli, both: Environments, clone: GitRemote, option: tuple[str, str]
-) -> None:
-    said = cli("explain", str(both.staged.key), *option, code=2)
-    assert f"{' '.join(option)} (or GITOPS_BG_" in said
-    assert f"follows branch staging of {clone.bare.parent}" in said
-    assert "(cluster staging)" in said
-    before = clone.head("main")
-    cli("set-image", str(both.staged.key), "web=registry.example/web:v2", *option, code=2)
-    assert clone.head("main") == before
-
-
-def test_a_variable_of_the_shell_contradicts_as_an_option_does(cli: Cli, both: Environments, clone: GitRemote) -> None:
-    cli.env["GITOPS_BG_BRANCH"] = "main"
-    assert "GITOPS_BG_BRANCH" in cli("plan", str(both.staged.key), code=2)
-    assert "Healthy" in cli("explain", str(both.web.key))
-
-
-def test_what_is_about_all_apps_asks_where_they_follow_several(cli: Cli, both: Environments, clone: GitRemote) -> None:
-    said = cli("plan", code=2)
-    assert "(cluster staging)" in said
-    assert "(cluster test)" in said
-    assert [each["app"] for each in cli.json("plan", "-n", both.staging.namespace)["apps"]] == [str(both.staged.key)]
-    assert [each["app"] for each in cli.json("plan", "--cluster", "test")["apps"]] == [str(both.web.key)]
-    assert [each["app"] for each in cli.json("plan", "--branch", "staging")["apps"]] == [str(both.staged.key)]
-
-
-def test_two_apps_of_one_name_are_named_in_full(cli: Cli, both: Environments, clone: GitRemote) -> None:
-    assert "in full" in cli("explain", "web", code=2)
-    assert "Healthy" in cli("explain", "web", "-n", both.staging.namespace)
-
-
-def test_the_ledger_of_another_cluster_may_be_asked_for(cli: Cli, both: Environments, clone: GitRemote) -> None:
-    assert cli.json("history", str(both.web.key), "--cluster", "test")["ledger"] == "gitops-bg/state/test"
-    assert "there are ledgers of test" in cli("history", str(both.web.key), "--cluster", "staging", code=5)
 
 
 def test_an_app_of_another_repository_changes_no_answer(
