@@ -20,27 +20,6 @@ def test_candidate_past_its_deadline_is_aborted_held_and_scaled_down(web: App) -
     assert "ProgressDeadlineExceeded" in web.ledger()[-1]["Reason"]
 
 
-def test_abort_switched_on_later_takes_a_stuck_promotion_back(web: App) -> None:
-    web.spec |= {"progressDeadlineSeconds": 60}
-    web.configure()
-    web.push_image("v2")
-    web.wait_offered("v2")
-    web.scenario.stop()
-    web.scenario.cluster.set_ready(web.scenario.namespace, {"gitops-bg.dev/digest": web.versions()["v2"].digest}, False)
-    web.merge_offer()
-    web.scenario.start()
-    web.wait_phase("Promoting")
-    web.scenario.advance(61)
-    web.wait_phase("Degraded")
-
-    web.spec |= {"progressDeadlineAbort": True}
-    web.configure()
-
-    web.wait_told("aborted")
-    web.wait_primary("v1")
-    assert web.live_tag() == "v1"
-
-
 def test_candidate_that_nobody_promotes_expires_and_its_branch_goes(web: App) -> None:
     web.strategy |= {"expireAfterSeconds": 3600}
     web.configure()
@@ -53,20 +32,6 @@ def test_candidate_that_nobody_promotes_expires_and_its_branch_goes(web: App) ->
     web.wait_phase("Held")
     web.wait_told("aborted")
     assert web.live_tag() == "v1"
-
-
-def test_candidate_that_nobody_promotes_is_promoted_where_that_is_asked_for(web: App) -> None:
-    web.strategy |= {"expireAfterSeconds": 3600, "onExpire": "promote"}
-    web.configure()
-    web.push_image("v2")
-    web.wait_offered("v2")
-    assert web.live_tag() == "v1"
-
-    web.scenario.advance(3601)
-
-    web.wait_live("v2")
-    web.wait_primary("v2")
-    web.wait(lambda: not web.offered(), "the branch is gone")
 
 
 def test_pods_that_fail_after_the_switch_bring_traffic_back_with_a_commit_and_a_hold(web: App) -> None:

@@ -19,55 +19,6 @@ def wait_shut(web: App, said: str) -> None:
     web.wait(lambda: any(said in reason for reason in policy_gates(web)), f"a policy says {said}")
 
 
-def test_a_shut_window_holds_a_merged_promotion_and_the_rollback_passes_through_it(web: App) -> None:
-    promotion = web.promote("v2")
-    publish(web, "Stop the line", policies__freeze=policy("freeze", CLOSED))
-    web.push_image("v3")
-    merged = web.merge_promotion("v3")
-    wait_shut(web, "freeze: INC-4711: shut with no end within a year (UTC)")
-    web.scenario.wait_idle()
-    assert (web.live_tag(), web.primary_digest()) == ("v2", web.digest("v3"))
-    assert any(wait["gate"] == "policy" for wait in web.status["waits"])
-
-    web.revert(merged, promotion)
-    web.wait_live("v1")
-
-
-def test_a_promotion_goes_through_once_the_freeze_is_over(web: App) -> None:
-    publish(web, "Stop the line", policies__freeze=policy("freeze", CLOSED))
-    web.push_image("v2")
-    web.merge_promotion("v2")
-    wait_shut(web, "INC-4711")
-    publish(web, "Go on", policies__freeze=None)
-    web.wait_live("v2")
-
-
-def test_a_required_policy_that_is_broken_shuts_and_a_broken_one_keeps_what_it_said(web: App) -> None:
-    head = "apiVersion: gitops-bg.dev/v1alpha1\nkind: Settings\n"
-    publish(web, "Calm", policies__calm=policy("calm", "- soak: {for: 1s}"))
-    publish(web, "Break it", policies__calm=policy("calm", "- soak: {for: soon}"))
-    assert "policies/calm.yaml:6" in web.wait_condition("InvalidPolicy")["message"]
-    web.promote("v2")
-
-    web.scenario.publish("Require it", {"gitops-bg.yaml": head + "require: [calm]\n"})
-    web.push_image("v3")
-    web.merge_promotion("v3")
-    wait_shut(web, "calm: policies/calm.yaml cannot be read")
-    assert web.live_tag() == "v2"
-
-
-def test_a_commit_that_changes_its_own_policy_waits(web: App) -> None:
-    publish(web, "Stop the line", policies__freeze=policy("freeze", CLOSED))
-    web.push_image("v2")
-    web.wait_offered("v2")
-    remote = web.scenario.remote
-    web.scenario.pull()
-    offered = remote.show(web.promotion_branch, f"{web.folder}/primary.yaml")
-    web.scenario.publish("Loosen and promote", {FILE: None, f"{web.folder}/primary.yaml": offered})
-    wait_shut(web, "promotes it and changes its own policy")
-    assert web.live_tag() == "v1"
-
-
 def test_a_promotion_branch_that_carries_other_files_waits_until_it_comes_alone(web: App) -> None:
     """Also where the squash keeps nothing of what the branch said, because the agent had seen it."""
     publish(web, "Calm", policies__calm=policy("calm", "- soak: {for: 1s}"))
@@ -125,12 +76,3 @@ def test_an_app_waits_for_another_and_goes_on_by_itself_when_that_is_healthy(web
     wait_shut(web, "order: nobody has looked at")
     web.scenario.app("api").deploy("v1").wait_phase("Healthy")
     web.wait_live("v2")
-
-
-def test_one_app_at_a_time_in_the_order_in_which_they_were_merged(web: App) -> None:
-    publish(web, "Not all at once", policies__turns=policy("turns", "- concurrency: {max: 1}"))
-    web.promote("v2")
-    api = web.scenario.app("api").deploy("v1")
-    web.promote("v3")
-    api.promote("v2")
-    assert (web.live_tag(), api.live_tag()) == ("v3", "v2")

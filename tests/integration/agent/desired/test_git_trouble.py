@@ -4,34 +4,41 @@ from datetime import UTC, datetime
 
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from tests.support.cluster.paths import replica_sets
-from tests.support.scenario import STATE_BRANCH, App, Scenario
+from tests.support.scenario import App, Scenario
 from tests.support.waiting import eventually
 
 
-def test_remote_that_is_down_is_a_condition_and_its_return_is_noticed(web: App) -> None:
+def test_while_the_remote_is_down_live_objects_are_repaired_and_a_rollback_moves_traffic_and_git_follows(
+    web: App,
+) -> None:
+    web.promote("v2")
     world = web.scenario
     world.remote.go_down()
     world.wake()
-
     unreachable = web.wait_condition("GitReachable", "False")
     assert unreachable["reason"] == "Unreachable"
-    assert web.live_tag() == "v1"
+    assert web.live_tag() == "v2"
 
+    world.cluster.delete(f"{replica_sets(world.namespace)}/{web.versions()['v2'].name}")
+    web.wait(lambda: "v2" in web.versions() and web.versions()["v2"].available == 2, "v2 is back")
+
+    web.ask(Request("1", OperatorCommand.ROLLBACK, "ada", datetime.now(UTC), "5xx"))
+    web.wait_live("v1")
+    web.wait_condition("Diverged")
+    web.wait(
+        lambda: [entry.event for entry in web.record.ledger][-2:] == ["held", "rolled-back"],
+        "the record keeps what the ledger cannot be told yet",
+    )
+
+    world.restart()
     world.remote.come_back()
     world.wake()
     web.wait_condition("GitReachable")
-    web.promote("v2")
-
-
-def test_live_objects_are_repaired_while_the_remote_is_down(web: App) -> None:
-    world = web.scenario
-    world.remote.go_down()
-    world.wake()
-    web.wait_condition("GitReachable", "False")
-
-    world.cluster.delete(f"{replica_sets(world.namespace)}/{web.versions()['v1'].name}")
-
-    web.wait(lambda: "v1" in web.versions() and web.versions()["v1"].available == 2, "v1 is back")
+    web.wait_primary("v1")
+    web.wait_told("rolled-back")
+    web.wait_condition("Diverged", "False")
+    rolled_back = [entry for entry in web.ledger() if entry["Event"] == "rolled-back"]
+    assert [(entry["By"], entry["Reason"]) for entry in rolled_back] == [("ada", "5xx")]
 
 
 def test_agent_that_starts_while_the_remote_is_down_keeps_everything_serving(web: App) -> None:
@@ -49,48 +56,6 @@ def test_agent_that_starts_while_the_remote_is_down_keeps_everything_serving(web
     world.remote.come_back()
     world.wake()
     web.wait_condition("GitReachable")
-
-
-def test_rollback_without_git_moves_traffic_at_once_and_git_follows(web: App) -> None:
-    web.promote("v2")
-    world = web.scenario
-    world.remote.go_down()
-    world.wake()
-    web.wait_condition("GitReachable", "False")
-
-    web.ask(Request("1", OperatorCommand.ROLLBACK, "ada", datetime.now(UTC), "5xx"))
-
-    web.wait_live("v1")
-    web.wait_condition("Diverged")
-    web.wait(
-        lambda: [entry.event for entry in web.record.ledger][-2:] == ["held", "rolled-back"],
-        "the record keeps what the ledger cannot be told yet",
-    )
-    world.remote.come_back()
-    world.wake()
-    web.wait_primary("v1")
-    web.wait_told("rolled-back")
-    web.wait_condition("Diverged", "False")
-    rolled_back = [entry for entry in web.ledger() if entry["Event"] == "rolled-back"]
-    assert [(entry["By"], entry["Reason"]) for entry in rolled_back] == [("ada", "5xx")]
-
-
-def test_ledger_of_what_happened_without_git_survives_a_restart(web: App) -> None:
-    web.promote("v2")
-    world = web.scenario
-    world.remote.go_down()
-    world.wake()
-    web.wait_condition("GitReachable", "False")
-    web.ask(Request("1", OperatorCommand.ROLLBACK, "ada", datetime.now(UTC), "5xx"))
-    web.wait_live("v1")
-    web.wait(lambda: web.record.routing.traffic == web.digest("v1"), "the record says so")
-
-    world.restart()
-    world.remote.come_back()
-    world.wake()
-
-    web.wait_told("rolled-back")
-    assert web.ledger_events().count("rolled-back") == 1
 
 
 def test_slow_remote_does_not_keep_live_objects_waiting(web: App) -> None:
@@ -139,24 +104,4 @@ def test_branch_that_is_deleted_is_an_unreachable_remote_not_the_end_of_all_apps
     world.remote.run("push", "--quiet", "origin", "main:main")
     world.wake()
     web.wait_condition("GitReachable")
-    web.promote("v2")
-
-
-def test_state_branch_that_is_deleted_is_written_on_and_traffic_never_notices(web: App) -> None:
-    web.promote("v2")
-    world = web.scenario
-    before = web.ledger_events()
-
-    world.remote.delete_branch(STATE_BRANCH)
-    web.promote("v3")
-
-    assert web.ledger_events() == [*before, "candidate", "promoted"]
-
-
-def test_mirror_that_is_damaged_is_cloned_again(web: App) -> None:
-    world = web.scenario
-    mirror = world.settings.repository.directory
-    for pack in [*mirror.rglob("*.pack"), *mirror.rglob("*.idx")]:
-        pack.unlink()
-
     web.promote("v2")

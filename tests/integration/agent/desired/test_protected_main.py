@@ -34,7 +34,7 @@ def test_first_deployment_serves_and_is_offered(world: Scenario) -> None:
     web.wait_told("deployed")
 
 
-def test_automatic_promotion_is_offered_with_the_reason(web: App) -> None:
+def test_automatic_promotion_is_offered_once_with_the_reason(web: App) -> None:
     web.strategy["autoPromotionEnabled"] = True
     web.configure()
     web.push_image("v2")
@@ -42,6 +42,13 @@ def test_automatic_promotion_is_offered_with_the_reason(web: App) -> None:
     web.wait_offered("v2")
     web.wait(lambda: "main refuses" in web.status["message"], "the gate says why")
     assert web.live_tag() == "v1"
+    web.scenario.wait_idle()
+    before = web.scenario.remote.head(web.promotion_branch)
+    for _ in range(3):
+        web.scenario.wake()
+        web.scenario.advance(60)
+        web.scenario.wait_idle()
+    assert web.scenario.remote.head(web.promotion_branch) == before, "it is not written again and again"
 
     web.merge_offer()
     web.wait_live("v2")
@@ -64,40 +71,3 @@ def test_emergency_rollback_moves_traffic_and_shows_diverged_until_it_is_merged(
     web.wait_told("converged")
     assert web.live_tag() == "v1"
     assert web.ledger_events().count("rolled-back") == 1
-
-
-def test_reverted_target_moves_traffic_and_is_offered(web: App) -> None:
-    pushed = web.push_image("v2")
-    web.merge_promotion("v2")
-    web.wait_live("v2")
-    web.wait_told("promoted")
-
-    web.revert(pushed)
-
-    web.wait_live("v1")
-    web.merge_promotion("v1")
-    web.wait_condition("Diverged", "False")
-    web.wait_phase("Healthy")
-
-
-def test_revert_of_a_merged_promotion_needs_nothing_of_the_agent(web: App) -> None:
-    web.revert(web.promote("v2"))
-
-    web.wait_live("v1")
-    web.wait_told("rolled-back")
-
-
-def test_offer_is_not_written_again_and_again(web: App) -> None:
-    web.strategy["autoPromotionEnabled"] = True
-    web.configure()
-    web.push_image("v2")
-    web.wait_offered("v2")
-    web.scenario.wait_idle()
-    before = web.scenario.remote.head(web.promotion_branch)
-
-    for _ in range(3):
-        web.scenario.wake()
-        web.scenario.advance(60)
-        web.scenario.wait_idle()
-
-    assert web.scenario.remote.head(web.promotion_branch) == before

@@ -7,7 +7,6 @@ import yaml
 
 from gitops_bg.repo.read.polling import Poll
 from tests.support.scenario import App, Scenario
-from tests.support.sightings import Sightings
 from tests.support.waiting import eventually
 
 
@@ -87,65 +86,6 @@ def test_newer_target_supersedes_a_candidate_and_updates_the_offer_in_place(web:
     web.scenario.advance(301)
     web.wait(lambda: web.versions()["v2"].replicas == 0, "v2 is archived")
     assert web.live_tag() == "v1"
-
-
-def test_target_set_back_by_hand_cancels_the_candidate(web: App) -> None:
-    web.push_image("v2")
-    web.wait_offered("v2")
-    web.push_image("v1", "never mind")
-
-    web.wait_phase("Healthy")
-    web.wait_told("cancelled")
-    web.wait(lambda: not web.offered(), "the offer is gone")
-    assert web.preview_tag() == "v1"
-
-
-def test_automatic_promotion_commits_first_and_moves_traffic_then(web: App) -> None:
-    web.strategy["autoPromotionEnabled"] = True
-    web.configure()
-    with Sightings(web.scenario.cluster, web.scenario.namespace) as seen:
-        web.push_image("v2")
-        web.wait_primary("v2")
-        web.wait_live("v2")
-        web.wait_told("promoted")
-    assert len(seen.moves("web")) == 1
-    (commit, *_) = web.scenario.remote.log()
-    assert commit.author == "gitops-bg"
-    assert not web.offered()
-
-
-def test_fifty_pushes_in_one_go_end_with_the_newest_live(web: App) -> None:
-    web.strategy["autoPromotionEnabled"] = True
-    web.configure()
-    world = web.scenario
-    world.pull()
-    for number in range(50):
-        world.remote.write(f"{web.folder}/target.yaml", web.target_yaml(f"v1.{number}"))
-        world.remote.commit(f"web v1.{number}")
-    world.push()
-
-    web.wait_live("v1.49")
-    web.wait_told("promoted")
-    assert web.ledger_events().count("promoted") == 1
-
-
-@pytest.mark.slow
-def test_many_apps_changed_in_one_commit_are_all_switched(world: Scenario) -> None:
-    world.start()
-    apps = [world.app(f"app-{number}") for number in range(12)]
-    for app in apps:
-        app.strategy["autoPromotionEnabled"] = True
-    world.publish("Add all", {f"{app.folder}/app.yaml": app.app_yaml() for app in apps})
-    world.publish("Deploy all", {f"{app.folder}/target.yaml": app.target_yaml("v1") for app in apps})
-    for app in apps:
-        app.wait_primary("v1")
-
-    world.publish("Change all", {f"{app.folder}/target.yaml": app.target_yaml("v2") for app in apps})
-
-    for app in apps:
-        app.wait_live("v2")
-        app.wait_told("promoted")
-        assert app.ledger_events().count("promoted") == 1
 
 
 def test_a_flood_of_webhooks_is_one_poll_at_a_time_and_each_is_followed_by_one(

@@ -1,23 +1,15 @@
 """A remote that refuses a branch: every view shows its message, retries get rarer, and no other branch is affected."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from gitops_bg.agent.agent import Agent
-from tests.support.cluster.clusters import SandboxCluster, TestCluster
+from tests.support.cluster.clusters import SandboxCluster
 from tests.support.scenario import App, Scenario, scenario
 from tests.support.waiting import eventually
 
 LEDGERS, OFFERS = "gitops-bg/state/*", "gitops-bg/promote/*"
-
-
-@pytest.fixture
-def either(cluster: TestCluster, tmp_path: Path) -> Iterator[Scenario]:
-    """On both clusters, one after the other."""
-    with scenario(cluster, tmp_path) as made:
-        yield made
 
 
 def busily(agent: Agent, web: App, passes: int) -> None:
@@ -52,11 +44,11 @@ def test_a_ledger_that_cannot_be_read_says_so_and_not_what_comes_of_it(
         assert web.condition("LedgerWritable")["status"] == "False"
 
 
-def test_a_ledger_that_is_refused_is_said_and_hardly_tried_and_written_when_it_may_be(either: Scenario) -> None:
-    agent = either.start()
-    web = either.app().deploy("v1")
+def test_a_ledger_that_is_refused_is_said_and_hardly_tried_and_written_when_it_may_be(world: Scenario) -> None:
+    agent = world.start()
+    web = world.app().deploy("v1")
     web.wait_told("deployed")
-    either.remote.refuse(LEDGERS)
+    world.remote.refuse(LEDGERS)
     bring_live(web, "v2")
 
     condition = web.wait_condition("LedgerWritable", "False")
@@ -67,11 +59,11 @@ def test_a_ledger_that_is_refused_is_said_and_hardly_tried_and_written_when_it_m
     assert agent.metrics.registry.get_sample_value("gitops_bg_git_refs_refused", {"kind": "ledger"}) == 1
 
     busily(agent, web, 20)
-    assert len(either.remote.refusals()) <= 5, "each time after twice as long"
+    assert len(world.remote.refusals()) <= 5, "each time after twice as long"
     bring_live(web, "v3")  # Traffic and main never wait for it.
 
-    either.remote.unprotect()
-    either.advance(600)
+    world.remote.unprotect()
+    world.advance(600)
     agent.git.try_again()
     web.wait_told("promoted")
     web.wait_condition("LedgerWritable")
@@ -93,13 +85,12 @@ def test_a_refused_branch_is_tried_again_when_its_time_has_come_without_anybody_
     web.wait_told("promoted")
 
 
-@pytest.mark.parametrize("whole", [False, True], ids=["branch by branch", "each push as a whole"])
-def test_an_offer_that_is_refused_keeps_no_other_app_and_no_ledger_from_being_written(
-    world: Scenario, whole: bool
+def test_an_offer_for_which_the_whole_push_is_refused_keeps_no_other_app_and_no_ledger_from_being_written(
+    world: Scenario,
 ) -> None:
     agent = world.start()
     apps = {name: world.app(name).deploy("v1") for name in ("api", "web", "mail")}
-    world.remote.refuse(f"gitops-bg/promote/{world.namespace}/web", whole=whole)
+    world.remote.refuse(f"gitops-bg/promote/{world.namespace}/web", whole=True)
     files = {f"{app.folder}/target.yaml": app.target_yaml("v2") for app in apps.values()}
     world.publish("v2 of all", files)
 

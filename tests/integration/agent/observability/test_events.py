@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from prometheus_client.parser import text_string_to_metric_families
 
 from gitops_bg.agent.agent import Agent
 from gitops_bg.web.metrics import render
-from tests.support.cluster.clusters import TestCluster
-from tests.support.scenario import App, scenario
+from tests.support.scenario import App
 from tests.support.waiting import eventually
 
 STRETCHES = ["available", "promoted", "switched", "settled", "total"]
@@ -34,36 +31,28 @@ def told(web: App) -> list[str]:
     return [each["reason"] for each in web.scenario.events()]
 
 
-def test_each_stage_of_a_rollout_is_measured_once_and_not_again_after_a_restart(
-    cluster: TestCluster, tmp_path: Path
-) -> None:
-    with scenario(cluster, tmp_path) as world:
-        world.start()
-        web = world.app().deploy("v1")
-        merged = web.promote("v2")
-        world.settle()
-        assert web.record.rollouts[-1].settled_at, "the rollout is settled"
-        first = dict.fromkeys(STRETCHES, 2.0)
-        eventually(
-            lambda: counted(web, "rollout_stage_duration_seconds_count", "stage") == first, what="both are counted"
-        )
-        assert counted(web, "rollout_duration_seconds_count", "outcome") == {"Promoted": 2}
+def test_each_stage_of_a_rollout_is_measured_once_and_not_again_after_a_restart(web: App) -> None:
+    world = web.scenario
+    merged = web.promote("v2")
+    world.settle()
+    assert web.record.rollouts[-1].settled_at, "the rollout is settled"
+    first = dict.fromkeys(STRETCHES, 2.0)
+    eventually(lambda: counted(web, "rollout_stage_duration_seconds_count", "stage") == first, what="both are counted")
+    assert counted(web, "rollout_duration_seconds_count", "outcome") == {"Promoted": 2}
 
-        world.restart()
-        world.wait_idle()
-        assert counted(web, "rollout_stage_duration_seconds_count", "stage") == {}
+    world.restart()
+    world.wait_idle()
+    assert counted(web, "rollout_stage_duration_seconds_count", "stage") == {}
 
-        web.revert(merged)
-        web.wait_live("v1")
-        web.wait_told("rolled-back")
-        eventually(
-            lambda: counted(web, "rollout_duration_seconds_count", "outcome") == {"RolledBack": 1}, what="counted"
-        )
-        shown = web.status["rollouts"][0]
-        assert shown["outcome"] == "RolledBack"
-        assert shown["commit"] == merged
-        moments = [shown[name] for name in ("startedAt", "availableAt", "promotedAt", "switchedAt", "settledAt")]
-        assert moments == sorted(moments)
+    web.revert(merged)
+    web.wait_live("v1")
+    web.wait_told("rolled-back")
+    eventually(lambda: counted(web, "rollout_duration_seconds_count", "outcome") == {"RolledBack": 1}, what="counted")
+    shown = web.status["rollouts"][0]
+    assert shown["outcome"] == "RolledBack"
+    assert shown["commit"] == merged
+    moments = [shown[name] for name in ("startedAt", "availableAt", "promotedAt", "switchedAt", "settledAt")]
+    assert moments == sorted(moments)
 
 
 EVENTS = [
