@@ -52,6 +52,9 @@ def wait_for(chat: HookServer, store: Store, words: str, times: int = 1) -> list
 
 
 def test_a_promotion_and_its_way_back_are_told_once_with_facts(store: Store, chat: HookServer) -> None:
+    """Also where an app has the name of the group, and messages of its own."""
+    store.world.app("store").deploy("v1")
+    wait_for(chat, store, "is live, the first version")
     commit = store.activate("v2")
     store.wait("v1L v2A")
     (promoted,) = wait_for(chat, store, "promoted v2; v1 is kept warm")
@@ -76,22 +79,3 @@ def test_what_a_dead_chat_was_not_told_the_next_agent_tells(store: Store, chat: 
     tries = [each for each in told(chat, store) if "promotion from v1 to v2" in text(each)]
     assert len({text(each) for each in tries}) == 1
     assert [text(each) for each in told(chat, store)].count(text(told(chat, store)[-1])) == 1
-
-
-def test_a_group_with_the_name_of_an_app_has_calls_of_its_own(store: Store, chat: HookServer) -> None:
-    store.world.app("store").deploy("v1")
-    store.activate("v2")
-    store.wait("v1L v2A")
-    wait_for(chat, store, "promoted v2; v1 is kept warm")
-    wait_for(chat, store, "is live, the first version")
-
-
-def test_a_gate_that_waits_for_a_person_is_told_once(store: Store, chat: HookServer) -> None:
-    store.spec["suspend"] = {"reason": "a holiday", "by": "ada"}
-    store.activate("v2")
-    store.wait("v1A v2C", "Waiting")
-    (waits,) = wait_for(chat, store, "v2 waits for somebody: suspended by ada: a holiday")
-    assert waits.payload["type"] == "warning"
-    store.world.restart()
-    store.world.wait_idle()
-    assert len(wait_for(chat, store, "waits for somebody")) == 1

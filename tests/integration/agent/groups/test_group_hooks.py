@@ -56,23 +56,6 @@ def test_a_group_moves_once_its_hooks_agree_and_they_learn_which_version_it_is_a
     assert (after.payload["phase"], after.payload["checksum"]) == ("Succeeded", "v2")
 
 
-def test_a_refusal_holds_the_group_and_its_revert_goes_back_without_asking(store: Store, backend: HookServer) -> None:
-    backend.reply("/pre-rollout", 500, "2 of 9 checks failed")
-    promote_with(store, backend, "pre-rollout")
-    store.wait("v1A v2C", "Held")
-    (gate,) = store.shut_gates()
-    assert gate["kind"] == "hook"
-    assert "refused (500): 2 of 9 checks failed" in gate["reason"]
-    store.activate("v1")
-    store.wait("v1A v2C", "Healthy")
-    backend.reply("/pre-rollout", 200)
-    store.activate("v2")
-    store.wait("v1L v2A")
-    store.activate("v1")
-    store.wait("v1A v2C")
-    assert len(backend.asked_at("/pre-rollout")) == 2
-
-
 def test_a_hook_that_hangs_holds_up_no_app_of_the_group(store: Store, backend: HookServer) -> None:
     backend.hang("/pre-rollout")
     promote_with(store, backend, "pre-rollout", timeout="5m")

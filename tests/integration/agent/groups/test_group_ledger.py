@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-from gitops_bg.agent.agent import Agent
 from tests.support.groups import Store
 from tests.support.scenario import STATE_BRANCH, Scenario
 from tests.support.waiting import eventually
@@ -25,21 +24,6 @@ def live_a_day(store: Store) -> None:
         store.wait(stages)
 
 
-def test_each_event_is_in_git_once_across_a_restart(world: Scenario) -> None:
-    store = Store(world)
-    store.begin()
-    store.activate("v2")
-    store.wait("v1L v2A")
-    world.restart()
-    store.activate("v1")
-    store.wait("v1A v2C")
-    store.wait_for_ledger("RollbackFinished")
-    assert store.ledger() == A_DAY
-    world.restart()
-    world.wait_idle()
-    assert store.ledger() == A_DAY
-
-
 def test_what_the_remote_refuses_holds_up_nothing_and_is_written_later(world: Scenario) -> None:
     store = Store(world)
     store.begin()
@@ -55,7 +39,9 @@ def test_what_the_remote_refuses_holds_up_nothing_and_is_written_later(world: Sc
     assert store.ledger() == A_DAY
 
 
-def test_a_group_whose_object_is_lost_goes_on_with_its_history(world: Scenario) -> None:
+def test_a_group_whose_object_is_lost_goes_on_with_its_history_and_a_dead_ledger_thread_is_said(
+    world: Scenario,
+) -> None:
     store = Store(world)
     store.begin()
     store.activate("v2")
@@ -71,8 +57,14 @@ def test_a_group_whose_object_is_lost_goes_on_with_its_history(world: Scenario) 
     store.wait_for_ledger("RollbackFinished")
     assert store.ledger()[: len(before)] == before
 
+    agent = world.agent
+    agent.group_ledger.stop(5)
+    eventually(
+        lambda: "the thread that writes the ledger of groups ended" in agent.liveness_problems(), what="it says so"
+    )
 
-def test_what_somebody_else_wrote_is_said_of_the_group_moves_nothing_and_is_gone_with_the_next_event(
+
+def test_what_others_wrote_or_set_back_is_said_of_the_group_moves_nothing_and_is_mended_by_the_next_event(
     world: Scenario,
 ) -> None:
     store, remote, path = Store(world), world.remote, f"groups/{world.namespace}/store.json"
@@ -94,29 +86,11 @@ def test_what_somebody_else_wrote_is_said_of_the_group_moves_nothing_and_is_gone
     eventually(lambda: store.condition("LedgerTrusted")["status"] == "True", what="it is mended")
     assert store.condition("LedgerTrusted")["reason"] == "Trusted"
 
-
-def test_a_branch_that_was_set_back_is_said_of_the_group(world: Scenario) -> None:
-    store, remote = Store(world), world.remote
-    store.begin()
-    store.activate("v2")
-    store.wait("v1L v2A")
-    store.wait_for_ledger("PromotionFinished")
     world.wait_idle()
-    path = f"groups/{world.namespace}/store.json"
     last = remote.run("log", "-1", "--format=%H", STATE_BRANCH, "--", path, cwd=remote.bare).strip()
     remote.run("update-ref", f"refs/heads/{STATE_BRANCH}", f"{last}~1", cwd=remote.bare)
     world.wake()
-    eventually(lambda: store.condition("LedgerTrusted")["reason"] == "Behind", what="it is said")
+    eventually(lambda: store.condition("LedgerTrusted")["reason"] == "Behind", what="that it was set back is said")
     store.activate("v1")
     store.wait("v1A v2C")
     eventually(lambda: store.condition("LedgerTrusted")["reason"] == "Trusted", what="the next event mends it")
-
-
-def test_an_agent_whose_ledger_thread_ended_is_not_alive(world: Scenario) -> None:
-    Store(world).begin()
-    agent = world.agent
-    assert isinstance(agent, Agent)
-    agent.group_ledger.stop(5)
-    eventually(
-        lambda: "the thread that writes the ledger of groups ended" in agent.liveness_problems(), what="it says so"
-    )

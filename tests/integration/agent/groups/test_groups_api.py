@@ -72,10 +72,13 @@ def asking(store: Store) -> Iterator[Api]:
 
 def test_a_group_is_promoted_rolled_back_and_a_version_deleted_by_commits(api: Api, store: Store) -> None:
     assert api.versions() == "v1A v2C"
-    status, asked = api("POST", "/promote/v2")
+    status, asked = api("POST", "/promote/v2?archiveSize=3")
     assert (status, [row["version"] for row in asked["versions"]]) == (202, ["v1", "v2"])
     assert store.world.remote.head() == asked["commit"]
     assert store.world.remote.log()[0].subject == "store: promote v2"
+    assert "archiveSize: 3" in (store.world.remote.show("main", f"{store.folder}/group.yaml") or "")
+    status, again = api("POST", "/promote/v2?archiveSize=3")
+    assert (status, again.get("commit", "")) in ((202, ""), (409, ""))
     store.wait("v1L v2A")
     status, asked = api("POST", "/rollback")
     assert (status, bool(asked["commit"])) == (202, True)
@@ -86,29 +89,8 @@ def test_a_group_is_promoted_rolled_back_and_a_version_deleted_by_commits(api: A
     assert api.versions() == "v1A"
 
 
-def test_a_rollback_of_a_promotion_that_waits_asks_for_what_is_active(api: Api, store: Store) -> None:
-    store.activate("v2")
-    store.wait("v1L v2A")
-    store.spec["active"] = "v3"
-    store.world.publish("v3", {**store.group(), **store.version("v3", tag="bad-image", cart="/cart")})
-    store.wait("v1L v2A v3C", "Waiting")
-    status, asked = api("POST", "/rollback")
-    assert (status, bool(asked["commit"])) == (202, True)
-    assert store.world.remote.log()[0].subject == "store: roll back to v2"
-    store.wait("v1L v2A v3C", "Progressing")
-
-
-def test_the_size_of_the_archive_is_part_of_the_commit(api: Api, store: Store) -> None:
-    assert api("POST", "/promote/v2?archiveSize=3")[0] == 202
-    written = store.world.remote.show("main", f"{store.folder}/group.yaml") or ""
-    assert "archiveSize: 3" in written
-    status, again = api("POST", "/promote/v2?archiveSize=3")
-    assert (status, again.get("commit", "")) in ((202, ""), (409, ""))
-
-
-@pytest.mark.parametrize(("method", "path"), [("POST", "/promote/v3"), ("DELETE", "/versions/v2")])
 def test_of_two_requests_at_once_the_second_is_told_that_main_has_changed(
-    store: Store, method: str, path: str, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Row 44 of B9: exactly one 202. Both come before the agent has read what the first one made of main."""
     store.world.publish("The next one", store.version("v3", cart="/cart"))
@@ -121,9 +103,10 @@ def test_of_two_requests_at_once_the_second_is_told_that_main_has_changed(
         assert api("POST", "/promote/v2")[0] == 202
         head = store.world.remote.head()
         assert api("POST", "/promote/v2")[0] == 202, "the same again is no other wish"
-        code, said = api(method, path)
-        assert (code, said["reason"]) == (409, "WorldChanged")
-        assert "group.yaml names v2 and no longer v1" in said["message"]
+        for method, path in (("POST", "/promote/v3"), ("DELETE", "/versions/v2")):
+            code, said = api(method, path)
+            assert (code, said["reason"]) == (409, "WorldChanged")
+            assert "group.yaml names v2 and no longer v1" in said["message"]
         assert store.world.remote.head() == head
     store.world.wake()
     store.wait("v1L v2A")
@@ -153,19 +136,19 @@ def test_what_the_lifecycle_rejects_has_its_status_and_commits_nothing(api: Api,
     assert store.world.remote.head() == head
 
 
-def test_where_main_takes_no_commit_from_the_agent_a_branch_has_it_for_people_to_merge(api: Api, store: Store) -> None:
-    remote, branch = store.world.remote, f"gitops-bg/promote-groups/{store.world.namespace}/store"
-    remote.protect()
-    head = remote.head()
+def test_where_no_branch_takes_a_commit_and_where_group_yaml_has_a_mistake_nothing_is_done(
+    api: Api, store: Store
+) -> None:
+    store.world.remote.refuse("*")
     status, said = api("POST", "/promote/v2")
-    assert (status, said["branch"], said["commit"]) == (202, branch, remote.head(branch))
-    assert api("POST", "/promote/v2")[1]["commit"] == said["commit"], "asked again, it is the same commit"
-    assert "pullRequest" not in said, "without a forge there is none"
-    assert (remote.head(), store.stages()) == (head, "v1A v2C")
-    remote.merge(branch)
-    store.world.wake()
-    store.wait("v1L v2A")
-    eventually(lambda: remote.head(branch) is None, what="the branch that main has is gone")
+    assert (status, said["reason"]) == (403, "PushRefused")
+    assert "make the change yourself" in said["message"]
+    store.world.remote.unprotect()
+    store.spec["archiveSize"] = -1
+    store.activate("v1")
+    store.wait("v1A v2C", "Invalid")
+    status, said = api("POST", "/promote/v2")
+    assert (status, said["reason"]) == (409, "InvalidInput")
 
 
 def test_of_two_requests_at_once_on_a_protected_main_the_second_is_told_that_the_branch_has_changed(
@@ -195,12 +178,15 @@ def test_of_two_requests_at_once_on_a_protected_main_the_second_is_told_that_the
     assert 'active: "v3"' in (remote.show(branch, f"{store.folder}/group.yaml") or "")
 
 
-def test_what_a_branch_asks_for_is_not_wiped_by_another_wish(api: Api, store: Store) -> None:
+def test_where_main_takes_no_commit_from_the_agent_a_branch_has_every_wish_for_people_to_merge(
+    api: Api, store: Store
+) -> None:
     """Nobody has merged the first one yet, and both were answered."""
     store.world.publish("More", store.version("v3", cart="/cart") | store.version("v4", cart="/cart"))
     store.wait("v1A v2C v3C v4C")
     remote, branch = store.world.remote, f"gitops-bg/promote-groups/{store.world.namespace}/store"
     remote.protect()
+    head = remote.head()
     for method, path, code in (
         ("DELETE", "/versions/v3", 202),
         ("POST", "/promote/v3", 409),
@@ -209,6 +195,11 @@ def test_what_a_branch_asks_for_is_not_wiped_by_another_wish(api: Api, store: St
         ("DELETE", "/versions/v4", 202),
     ):
         assert api(method, path)[0] == code, (method, path)
+    status, said = api("POST", "/promote/v2")
+    assert (status, said["branch"], said["commit"]) == (202, branch, remote.head(branch))
+    assert api("POST", "/promote/v2")[1]["commit"] == said["commit"], "asked again, it is the same commit"
+    assert "pullRequest" not in said, "without a forge there is none"
+    assert (remote.head(), store.stages()) == (head, "v1A v2C v3C v4C")
     assert 'active: "v2"' in (remote.show(branch, f"{store.folder}/group.yaml") or "")
     assert remote.show(branch, f"{store.folder}/v3/cart/target.yaml") is None
     assert remote.show(branch, f"{store.folder}/v4/cart/target.yaml") is None
@@ -216,18 +207,4 @@ def test_what_a_branch_asks_for_is_not_wiped_by_another_wish(api: Api, store: St
     remote.merge(branch)
     store.world.wake()
     store.wait("v1L v2A")
-
-
-def test_where_no_branch_takes_it_either_nothing_is_done(api: Api, store: Store) -> None:
-    store.world.remote.refuse("*")
-    status, said = api("POST", "/promote/v2")
-    assert (status, said["reason"]) == (403, "PushRefused")
-    assert "make the change yourself" in said["message"]
-
-
-def test_a_group_with_a_mistake_takes_no_command(api: Api, store: Store) -> None:
-    store.spec["archiveSize"] = -1
-    store.activate("v1")
-    store.wait("v1A v2C", "Invalid")
-    status, said = api("POST", "/promote/v2")
-    assert (status, said["reason"]) == (409, "InvalidInput")
+    eventually(lambda: remote.head(branch) is None, what="the branch that main has is gone")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +12,23 @@ from gitops_bg.core import names
 from tests.integration.traffic.moves.test_group_moves import rename
 from tests.support.cluster.clusters import TestCluster
 from tests.support.groups import API, Store
-from tests.support.scenario import scenario
+from tests.support.scenario import Scenario, scenario
 from tests.support.waiting import eventually
 
 SETTINGS = {"apiVersion": API, "kind": "Settings", "maxDeletedAppsPercent": 100}
 
 
+def ending(world: Scenario) -> Store:
+    """A group that is to end with its folder."""
+    found = Store(world)
+    found.spec["deletionPolicy"] = "delete"
+    world.remote.write("gitops-bg.yaml", yaml.safe_dump(SETTINGS))
+    return found
+
+
 @pytest.fixture
-def store(cluster: TestCluster, tmp_path: Path) -> Iterator[Store]:
-    with scenario(cluster, tmp_path) as world:
-        found = Store(world)
-        found.spec["deletionPolicy"] = "delete"
-        world.remote.write("gitops-bg.yaml", yaml.safe_dump(SETTINGS))
-        yield found
+def store(world: Scenario) -> Store:
+    return ending(world)
 
 
 def left(store: Store) -> dict[str, list[str]]:
@@ -49,19 +52,25 @@ def remove(store: Store) -> str:
     return store.world.publish("The store closes", {store.folder: None})
 
 
-def test_it_ends_with_its_routes_its_services_and_all_versions(store: Store) -> None:
-    store.begin()
-    remove(store)
-    eventually(lambda: left(store) == nothing(), what="nothing of it is left")
-    eventually(lambda: "Deleted" in {each["reason"] for each in store.world.events()}, what="an Event tells it")
+def test_it_ends_with_all_that_it_has_also_for_a_new_agent_unless_its_folder_comes_back(
+    cluster: TestCluster, tmp_path: Path
+) -> None:
+    with scenario(cluster, tmp_path) as world:
+        store = ending(world)
+        store.begin()
+        world.stop()
+        commit = remove(store)
+        world.start()
+        eventually(lambda: left(store)["routes"] == [], what="no request is led to it")
+        world.pull()
+        world.remote.revert(commit)
+        world.push()
+        eventually(lambda: store.ask("/cart") == "cart-v1", what="it answers again")
+        store.wait("v1A v2C")
 
-
-def test_it_ends_although_its_agent_was_away_when_the_folder_went(store: Store) -> None:
-    store.begin()
-    store.world.stop()
-    remove(store)
-    store.world.start()
-    eventually(lambda: left(store) == nothing(), what="nothing of it is left")
+        remove(store)
+        eventually(lambda: left(store) == nothing(), what="nothing of it is left")
+        eventually(lambda: "Deleted" in {each["reason"] for each in world.events()}, what="an Event tells it")
 
 
 def test_a_policy_that_left_with_its_folder_counts_as_the_file_said_last(store: Store) -> None:
@@ -70,17 +79,6 @@ def test_a_policy_that_left_with_its_folder_counts_as_the_file_said_last(store: 
     remove(store)
     eventually(lambda: store.status().get("phase") == "Degraded", what="the group says that it serves on")
     assert "v1 serves on, with its Services and routes" in store.status()["message"]
-    assert store.ask("/cart") == "cart-v1"
-
-
-def test_a_suspended_one_is_kept_until_that_is_over(store: Store) -> None:
-    store.begin()
-    store.spec["suspend"] = {"reason": "a holiday", "until": "2099-01-01T00:00:00Z"}
-    store.world.publish("On holiday", store.group())
-    eventually(lambda: "suspend" in live_spec(store), what="the cluster knows of the holiday")
-    remove(store)
-    eventually(lambda: "it is suspended" in store.status().get("message", ""), what="the group says why it is kept")
-    store.world.wait_idle()
     assert store.ask("/cart") == "cart-v1"
 
 
@@ -104,17 +102,6 @@ def test_another_name_is_no_end(store: Store) -> None:
     eventually(lambda: not store.status(), what="the former ReleaseGroup is gone")
     assert market.ask("/cart") == "cart-v1"
     assert {"cart-v1", "cart-v2", "auth-v1"} <= set(left(store)["apps"])
-
-
-def test_a_folder_that_comes_back_is_followed_again(store: Store) -> None:
-    store.begin()
-    commit = remove(store)
-    eventually(lambda: left(store)["routes"] == [], what="no request is led to it")
-    store.world.pull()
-    store.world.remote.revert(commit)
-    store.world.push()
-    eventually(lambda: store.ask("/cart") == "cart-v1", what="it answers again")
-    store.wait("v1A v2C")
 
 
 def test_one_that_another_agent_follows_by_now_is_left_to_that(store: Store) -> None:

@@ -48,7 +48,7 @@ def deploy(world: Scenario, *apps: App) -> None:
         app.wait_told()
 
 
-def test_two_versions_of_a_service_are_live_side_by_side(world: Scenario) -> None:
+def test_two_versions_of_a_service_are_live_side_by_side_and_a_fix_is_a_rollout_within_one(world: Scenario) -> None:
     world.start()
     one, two = member(world, "v1"), member(world, "v2")
     deploy(world, one, two)
@@ -65,14 +65,14 @@ def test_two_versions_of_a_service_are_live_side_by_side(world: Scenario) -> Non
     assert names.APP not in cart["metadata"]["labels"], "it belongs to the group, and to no app"
     assert world.remote.show("main", f"apps/{world.namespace}/cart-v1/primary.yaml") is None
 
-
-def test_a_fix_in_one_version_is_a_rollout_within_it(world: Scenario) -> None:
-    world.start()
-    one, two = member(world, "v1"), member(world, "v2")
-    deploy(world, one, two)
+    versions = {each.digest for each in one.versions().values()}
+    world.publish("Routes", {f"{one.folder}/routes.yaml": "routes: []\n"})
     world.settle()
-    before = two.object()["status"]["record"], two.selected()
+    assert {each.digest for each in one.versions().values()} == versions, "a change of its routes makes no version"
+    assert not one.offered()
+    assert one.condition("InvalidSpec")["status"] != "True"
 
+    before = two.object()["status"]["record"], two.selected()
     path = f"{one.folder}/target.yaml"
     world.publish("Fix v1", {path: folder(one, "fixed")[path]})
     one.wait_offered("fixed")
@@ -80,21 +80,8 @@ def test_a_fix_in_one_version_is_a_rollout_within_it(world: Scenario) -> None:
     one.merge_offer()
     one.wait_live("fixed")
     one.wait_told("promoted")
-
     assert one.primary_digest() == one.digest("fixed")
     assert (two.object()["status"]["record"], two.selected()) == before
-
-
-def test_a_change_of_its_routes_makes_no_version(world: Scenario) -> None:
-    world.start()
-    one = member(world, "v1")
-    deploy(world, one)
-    version = {each.digest for each in one.versions().values()}
-    world.publish("Routes", {f"{one.folder}/routes.yaml": "routes: []\n"})
-    world.wait_idle()
-    assert {each.digest for each in one.versions().values()} == version
-    assert not one.offered()
-    assert one.condition("InvalidSpec")["status"] != "True"
 
 
 def test_an_app_in_two_places_stays_as_it_is(world: Scenario) -> None:
