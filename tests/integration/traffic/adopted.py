@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from gitops_bg.core import names
@@ -67,33 +68,29 @@ def be_adopted(on: Stage, scale_down: str = "progressively") -> None:
     on.web.wait(lambda: is_over(on), "the adoption is over")
 
 
-def each_death(
+@contextmanager
+def dying(
     folder: Path,
     fewest: int,
     prepare: Callable[[Stage], None] = lambda _: None,
     begin: Callable[[Stage], None] = live,
-) -> Iterator[tuple[Stage, Mortals, str]]:
-    """For every n: a stage on which something serves (`begin`), people who use it, and an agent that `prepare`s the
-    story; then one dies after its n-th write, and another one goes on. The story is told by whoever iterates; no
-    request of it may fail.
+) -> Iterator[tuple[Stage, Mortals]]:
+    """A stage on which something serves (`begin`), people who use it, and an agent that `prepare`s the story; then
+    each agent dies after its first write, so that each write of the story is the last one of somebody, and whoever
+    comes next knows what is in Git and in the cluster. No request of it may fail.
 
-    Ends with the first story that nobody had to die in, whose n must be more than ``fewest``.
+    More than ``fewest`` die.
     """
-    n, died = 0, True
-    while died:
-        n += 1
-        place = folder / str(n)
-        place.mkdir()
-        with stage(place) as on:
-            begin(on)
-            on.load.start()
-            prepare(on)
-            if on.world.agent is not None:
-                on.world.wait_idle()
-                on.world.stop()
-            agents = Mortals(on.world, writes=n, mortal=1)
-            yield on, agents, f"death after write {n}"
-            died = agents.deaths == 1
-            assert not [each.failure for each in on.load.failures()], f"death after write {n}"
+    with stage(folder) as on:
+        begin(on)
+        on.load.start()
+        prepare(on)
+        if on.world.agent is not None:
+            on.world.wait_idle()
             on.world.stop()
-    assert n > fewest
+        agents = Mortals(on.world, writes=1)
+        yield on, agents
+        assert not [each.failure for each in on.load.failures()], agents.done
+        print(f"{agents.deaths} deaths: {agents.done}")
+        assert agents.deaths > fewest, agents.done
+        on.world.stop()

@@ -17,7 +17,7 @@ from tests.integration.traffic.adopted import (
     adopt,
     be_adopted,
     deployment_size,
-    each_death,
+    dying,
     hand_over,
     is_over,
     labels_of_pods,
@@ -134,28 +134,28 @@ def test_live_traffic_goes_back_to_the_deployment_without_a_lost_request(tmp_pat
 
 @pytest.mark.slow
 def test_whatever_write_the_agent_dies_after_the_hand_over_loses_no_request(tmp_path: Path) -> None:
-    """One agent dies after its n-th write, another one goes on and finishes the adoption."""
-    for on, agents, death in each_death(tmp_path, fewest=8):
+    """Each agent dies after its first write, and the last one finishes the adoption."""
+    with dying(tmp_path, fewest=8) as (on, agents):
         adopt(on, "progressively")
-        agents.until(lambda on=on: is_over(on), "the adoption is over")
-        agents.until(lambda on=on: labels_of_pods(on) == {"web"}, "the labels are back, in place")
+        agents.until(lambda: is_over(on), "the adoption is over")
+        agents.until(lambda: labels_of_pods(on) == {"web"}, "the labels are back, in place")
         agents.until(on.web.is_told, "the ledger has everything")
         on.wait_used("v1")
         assert deployment_size(on) == 0
         assert on.web.ledger_events().count("deployed") == 1
         lag = stretched(0.5)
         early = [each for each in on.load.since(0) if each.version == "v1" and each.at < moved_at(on) - lag]
-        assert not early, f"{death}: ours answered before the hand-over"
+        assert not early, "ours answered before the hand-over"
 
 
 @pytest.mark.slow
 def test_whatever_write_the_agent_dies_after_the_way_back_loses_no_request(tmp_path: Path) -> None:
-    """The app is adopted; one agent dies after its n-th write on the way back, another one goes on."""
-    for on, agents, _ in each_death(tmp_path, fewest=6, prepare=be_adopted):
+    """The app is adopted; each agent dies after its first write on the way back."""
+    with dying(tmp_path, fewest=6, prepare=be_adopted) as (on, agents):
         on.web.spec["release"] = {"deployment": "web"}
         on.web.configure()
-        agents.until(lambda on=on: on.web.condition("Released")["status"] == "True", "it is released")
-        agents.until(lambda on=on: pods_of_ours(on) == 0, "our pods have gone")
+        agents.until(lambda: on.web.condition("Released")["status"] == "True", "it is released")
+        agents.until(lambda: pods_of_ours(on) == 0, "our pods have gone")
         agents.until(on.web.is_told, "the ledger has everything")
         on.wait_used(OLD)
         assert deployment_size(on) == 2

@@ -11,7 +11,7 @@ from tests.integration.traffic.adopted import (
     OLD,
     be_adopted,
     deployment_size,
-    each_death,
+    dying,
     labels_of_pods,
     live,
     pods_of_ours,
@@ -133,12 +133,12 @@ def test_whatever_write_the_agent_dies_after_leaving_loses_no_request(tmp_path: 
         be_adopted(on)
 
     serves = "v1" if policy == "orphan" else OLD
-    for on, agents, death in each_death(tmp_path, fewest=4, prepare=prepare):
+    with dying(tmp_path, fewest=4, prepare=prepare) as (on, agents):
         remove(on)
-        agents.until(lambda on=on: is_gone(on), "the app is gone")
-        agents.until(lambda on=on: on.web.ledger_events()[-1] == "deleted", "the ledger says so")
+        agents.until(lambda: is_gone(on), "the app is gone")
+        agents.until(lambda: on.web.ledger_events()[-1] == "deleted", "the ledger says so")
         on.wait_used(serves)
-        assert marks(service_of(on)) == {}, death
-        assert pods_of_ours(on) == (2 if policy == "orphan" else 0), death
-        assert deployment_size(on) == (0 if policy == "orphan" else 2), death
-        assert on.web.ledger_events().count("deleted") == 1, death
+        assert marks(service_of(on)) == {}
+        assert pods_of_ours(on) == (2 if policy == "orphan" else 0)
+        assert deployment_size(on) == (0 if policy == "orphan" else 2)
+        assert on.web.ledger_events().count("deleted") == 1

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.core import names
-from tests.integration.traffic.adopted import each_death
+from tests.integration.traffic.adopted import dying
 from tests.integration.traffic.stage import Stage, stage
 from tests.support.cluster.paths import replica_sets, services
 from tests.support.scenario import App
@@ -34,10 +34,15 @@ def has_it(on: Stage, app: str = "shop") -> bool:
 
 
 def is_gone(on: Stage, app: str = "web") -> bool:
-    """Whether the former app is gone; an agent looks at every app, as its timers would have it."""
+    """Whether the former app is gone; the agent looks for it."""
+    return looked(on) and on.world.live(names.PLURAL, app) is None
+
+
+def looked(on: Stage) -> bool:
+    """An agent, if one runs, looks at every app, as its timers would have it."""
     if on.world.agent is not None:
         on.world.agent.wake_apps(on.world.agent.cluster.apps())
-    return on.world.live(names.PLURAL, app) is None
+    return True
 
 
 def preview_of(on: Stage) -> str:
@@ -126,12 +131,12 @@ def test_a_rename_that_is_reverted_ends_nothing_that_serves_whatever_its_policy(
         on.web.wait(lambda: has_it(on), "the Service is taken over", 60)
         new.wait(lambda: new.condition("Adopting")["reason"] == "Adopted", "the adoption is over")
         on.web.revert(renamed)
-        new.wait(lambda: "it serves until the app web" in new.condition("FolderInMain")["message"], "it serves on")
-        said = on.web.wait_condition("Conflict")
-        assert "app: shop" in said["message"], said["message"]
+        until = "it serves until the app web"
+        eventually(lambda: looked(on) and until in new.condition("FolderInMain")["message"], what="it serves on")
+        eventually(lambda: looked(on) and "app: shop" in on.web.condition("Conflict")["message"], what="it is said")
         on.web.spec["adopt"] = {"app": "shop"}
         on.world.publish("Take it back", {f"{on.web.folder}/app.yaml": on.web.app_yaml()})
-        on.web.wait(lambda: has_it(on, "web"), "the Service is taken back", 60)
+        eventually(lambda: looked(on) and has_it(on, "web"), what="the Service is taken back")
         on.wait_used("v2")
         on.world.advance(WARM + 1)
         eventually(lambda: is_gone(on, "shop") and not left(on, "shop"), what="what had the name in between is gone")
@@ -142,14 +147,14 @@ def test_a_rename_that_is_reverted_ends_nothing_that_serves_whatever_its_policy(
 
 @pytest.mark.slow
 def test_whatever_write_the_agent_dies_after_a_rename_loses_no_request(tmp_path: Path) -> None:
-    for on, agents, death in each_death(tmp_path, fewest=5, begin=serving):
+    with dying(tmp_path, fewest=5, begin=serving) as (on, agents):
         on.web.rename("shop")
-        agents.until(lambda on=on: has_it(on), "the Service is taken over")
+        agents.until(lambda: has_it(on), "the Service is taken over")
         on.wait_used("v2")
-        agents.until(lambda on=on: on.world.app("shop").record.routing.traffic, "the record knows")
-        agents.until(lambda on=on: on.web.record.moved_at, "and that of the former app: its pods are warm from then on")
+        agents.until(lambda: on.world.app("shop").record.routing.traffic, "the record knows")
+        agents.until(lambda: on.web.record.moved_at, "and that of the former app: its pods are warm from then on")
         on.world.clock.ahead += timedelta(seconds=WARM + 1)
-        agents.until(lambda on=on: is_gone(on), "the former app is gone")
-        eventually(lambda on=on: not left(on), what="and its pods")
-        assert on.web.ledger_events().count("deleted") == 1, death
-        assert on.load.shares(0).keys() == {"v2"}, death
+        agents.until(lambda: is_gone(on), "the former app is gone")
+        eventually(lambda: not left(on), what="and its pods")
+        assert on.web.ledger_events().count("deleted") == 1
+        assert on.load.shares(0).keys() == {"v2"}
