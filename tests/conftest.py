@@ -18,6 +18,7 @@ from gitops_bg.cli.demo.gitea import gitea_at_hand
 from tests.selection import ON_OTHERS, is_first, is_shown, is_told_twice
 from tests.support.cluster.clusters import ControlPlaneCluster, SandboxCluster, TestCluster
 from tests.support.cluster.control_plane import HOW_TO_GET_THEM, assets
+from tests.support.cluster.traefik import why_not
 from tests.support.forges import gitea
 from tests.support.git.remote import GitRemote
 from tests.support.runs import seconds
@@ -41,11 +42,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Skip what needs the real control plane, or forge, where the machine has none, with the way to get it.
 
-    A story is told on one cluster, the real one where it is there and wanted. The slowest tests come first: no worker
-    is left alone with one of them while the others have nothing to do.
+    A story is told on one cluster, or behind one Gateway: the real one where it is there and wanted. The slowest tests
+    come first: no worker is left alone with one of them while the others have nothing to do.
     """
     if assets() is not None and config.option.markexpr != FIRST:
-        left_out = {item for item in items if is_told_twice(item.nodeid, _parameter(item, "cluster"))}
+        twice = ["cluster"] if why_not() else ["cluster", "gateway"]
+        left_out = {item for item in items if any(is_told_twice(item.nodeid, _parameter(item, each)) for each in twice)}
         config.hook.pytest_deselected(items=[item for item in items if item in left_out])
         items[:] = [item for item in items if item not in left_out]
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)

@@ -42,5 +42,7 @@ def is_first(node: str) -> bool:
 
 
 def is_told_twice(node: str, cluster: object) -> bool:
-    """Say whether the test with the id ``node`` tells on ``cluster`` what it tells on the real one as well."""
+    """Say whether the test with the id ``node`` tells on ``cluster``, or behind its Gateway, what it tells on the real
+    one as well.
+    """
     return cluster == "sandbox" and not node.startswith(HOLD_THE_SANDBOX)

@@ -46,6 +46,7 @@ def test_a_story_is_told_on_the_real_cluster_and_what_holds_the_sandbox_to_it_on
     assert not is_told_twice(story, "control-plane")
     assert not is_told_twice(story, None)
     assert not is_told_twice("tests/integration/test_two_clusters_watches.py::test[sandbox]", "sandbox")
+    assert is_told_twice("tests/integration/traffic/test_groups.py::test[sandbox]", "sandbox")
 
 
 @pytest.mark.parametrize("start", HOLD_THE_SANDBOX)

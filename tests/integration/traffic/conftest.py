@@ -1,4 +1,4 @@
-"""The implementations of the Gateway API that the same stories are told on: the sandbox's router, and Traefik."""
+"""The implementations of the Gateway API that stories are told on: the sandbox's router, or Traefik."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def traefik(tmp_path: Path) -> Iterator[TraefikCluster]:
 
 @pytest.fixture(params=["sandbox", pytest.param("traefik", marks=(pytest.mark.real_gateway, pytest.mark.slow))])
 def gateway(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GatewayCluster]:
-    """A cluster whose Gateways carry traffic; a test with this fixture runs on both."""
+    """A cluster whose Gateways carry traffic; of the two, a story is told on one (`tests/selection.py`)."""
     if request.param == "traefik":
         yield request.getfixturevalue("traefik")
         return
