@@ -204,16 +204,6 @@ def _unreadable(web: App) -> str:
     return str(said["message"]) if said["reason"] == "ServicesUnreadable" else ""
 
 
-def test_nobody_fights_over_a_deployment_that_is_scaled_up_again(either: Scenario) -> None:
-    web = adopted(either, "progressively")
-    web.wait(lambda: web.condition("Adopting")["reason"] == "Adopted", "the adoption is over")
-    path = f"{collection('apps/v1', 'Deployment', either.namespace)}/old"
-    either.cluster.patch(f"{path}/scale", {"spec": {"replicas": 1}})
-    either.advance(700)
-    either.wait_idle()
-    assert size_of_old(either) == 1
-
-
 def budget_of(world: Scenario) -> Json:
     return {
         "apiVersion": world.cluster.preferred("policy"),
@@ -337,20 +327,6 @@ def test_everything_that_is_in_the_way_is_said_at_once_and_nothing_is_taken(eith
     assert len(behind(either, "web")) == 2
 
 
-def test_a_deployment_that_did_not_serve_keeps_its_pods(either: Scenario) -> None:
-    live(either)
-    either.cluster.apply(manifests.deployment(either.namespace, "cart", 1, app="cart"), manager="kubectl")
-    either.start()
-    web = adopting(either, "progressively")
-    web.spec["adopt"]["deployment"] = "cart"
-    web.add("v1", "Adopt web")
-    web.wait(lambda: handed_over(web), "the Service is handed over")
-    web.wait(lambda: web.condition("Adopting")["reason"] == "OtherDeployment", "it says so")
-    either.wait_idle()
-    path = f"{collection('apps/v1', 'Deployment', either.namespace)}/cart"
-    assert either.cluster.get(path)["spec"]["replicas"] == 1
-
-
 def test_a_service_that_was_taken_over_keeps_what_it_said_of_its_pods_and_takes_nothing_more(world: Scenario) -> None:
     live(world)
     path = f"{services(world.namespace)}/web"
@@ -368,18 +344,3 @@ def test_a_service_that_was_taken_over_keeps_what_it_said_of_its_pods_and_takes_
         lambda: any("kubectl-edit changed spec.publishNotReadyAddresses" in each["message"] for each in world.events()),
         what="it is said",
     )
-
-
-def test_a_released_app_makes_no_service_anew_that_its_owner_replaces(world: Scenario) -> None:
-    web = adopted(world)
-    web.spec["release"] = {"deployment": "old"}
-    web.configure()
-    web.wait(lambda: web.record.released, "released")
-    world.wait_idle()
-    world.cluster.delete(f"{services(world.namespace)}/web")
-    web.spec["minReadySeconds"] = 1
-    web.configure()
-    for _ in range(5):
-        world.advance(120)
-        world.wait_idle()
-    assert not [each for each in world.cluster.list(services(world.namespace)) if each["metadata"]["name"] == "web"]

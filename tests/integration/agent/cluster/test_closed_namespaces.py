@@ -40,8 +40,11 @@ def world(control_plane_cluster: ControlPlaneCluster, closed: str, tmp_path: Pat
 def test_the_others_go_on_and_its_apps_do_once_the_rights_are_there(
     world: Scenario, closed: str, control_plane_cluster: ControlPlaneCluster
 ) -> None:
+    """Nor is any app deleted until then: how many left main at once cannot be told."""
     agent = world.start()
-    world.app().deploy("v1")
+    web = world.app().deploy("v1")
+    web.spec["deletionPolicy"] = "delete"
+    web.configure()
     pay = world.elsewhere(closed).app()
     pay.add("v1")
     with pytest.raises(Refused, match=f"in namespace {closed}: gitops-bg install --namespace gitops-bg"):
@@ -50,27 +53,15 @@ def test_the_others_go_on_and_its_apps_do_once_the_rights_are_there(
     assert pay.scenario.live("bluegreendeployments", "web") is None
     assert agent.readiness_problems() == []
 
-    rights.bind(control_plane_cluster, closed)
-    pay.wait_live("v1")
-    assert agent.cluster.troubles() == []
-
-
-def test_no_app_is_deleted_while_a_namespace_is_unknown(
-    world: Scenario, closed: str, control_plane_cluster: ControlPlaneCluster
-) -> None:
-    """How many apps left main at once cannot be told: what is in that namespace cannot be counted."""
-    agent = world.start()
-    web = world.app().deploy("v1")
-    web.spec["deletionPolicy"] = "delete"
-    web.configure()
-    world.wait_idle()
     world.publish("Remove web", {web.folder: None})
     web.wait_told("orphaned")
     world.wait_idle()
     assert web.live_tag() == "v1"
 
     rights.bind(control_plane_cluster, closed)
+    pay.wait_live("v1")
     eventually(lambda: agent.cluster.knows_all, timeout=PATIENCE, what="all is known")
+    assert agent.cluster.troubles() == []
     agent.wake_apps([web.key])
     eventually(lambda: world.live("bluegreendeployments", "web") is None, what="it is deleted")
 

@@ -32,7 +32,7 @@ def _numbers(app: App) -> dict[str, str]:
     return {tag: version.number for tag, version in app.versions().items()}
 
 
-@pytest.mark.parametrize("cascade", ["orphan", "foreground", "background"])
+@pytest.mark.parametrize("cascade", ["foreground", "background"])
 def test_deletion_by_hand_is_no_outage_no_entry_and_no_new_number(either: Scenario, cascade: str) -> None:
     either.start()
     web = either.app().deploy("v1")
@@ -67,21 +67,6 @@ def _owned(web: App, world: Scenario) -> Iterator[bool]:
         owners = each["metadata"].get("ownerReferences", []) if each else []
         kinds = sorted(owner["kind"] for owner in owners)
         yield kinds == ["BlueGreenDeployment", "Namespace"] and uid in {owner["uid"] for owner in owners}
-
-
-def test_a_deletion_that_is_meant_still_takes_everything_along(either: Scenario) -> None:
-    either.start()
-    web = either.app().deploy("v1")
-    web.spec["deletionPolicy"] = "delete"
-    web.configure()
-    either.wait_idle()
-    either.publish("Remove web", {web.folder: None})
-
-    def is_gone() -> bool:
-        services = (either.live("services", name) for name in ("web", "web-preview"))
-        return not (either.live("bluegreendeployments", "web") or any(services) or web.versions())
-
-    web.wait(is_gone, "everything is gone")
 
 
 def test_without_the_right_to_read_namespaces_all_else_works(own_sandbox: SandboxCluster, tmp_path: Path) -> None:

@@ -25,7 +25,6 @@ CLIENT_SIDE = ("apply", "--validate=false")
 SERVER_SIDE = ("apply", "--validate=false", "--server-side", "--force-conflicts")
 TOOLS: dict[str, tuple[str, Sequence[str]]] = {
     "Argo CD": ("argocd-controller", CLIENT_SIDE),
-    "Argo CD with ServerSideApply": ("argocd-controller", SERVER_SIDE),
     "Flux": ("kustomize-controller", SERVER_SIDE),
 }
 
@@ -128,22 +127,9 @@ def _delete(web: App) -> Callable[[], object]:
     return lambda: web.scenario.cluster.delete(f"{services(web.key.namespace)}/web-preview")
 
 
-def _preview(web: App) -> Callable[[], object]:
-    patch = {"spec": {"selector": names.selector(web.key, web.digest("v1"))}}
-    return lambda: web.scenario.cluster.patch(
-        f"{services(web.key.namespace)}/web-preview", patch, MERGE, fieldManager="kubectl-patch"
-    )
-
-
 def _size(web: App) -> Callable[[], object]:
     path = f"{replica_sets(web.key.namespace)}/{_candidate(web)}"
     return lambda: web.scenario.cluster.patch(path, {"spec": {"replicas": 7}}, MERGE, fieldManager="kubectl-patch")
-
-
-def _labels(web: App) -> Callable[[], object]:
-    path = f"{replica_sets(web.key.namespace)}/{_candidate(web)}"
-    patch = {"metadata": {"labels": {names.COLOR: "red"}}}
-    return lambda: web.scenario.cluster.patch(path, patch, MERGE, fieldManager="kubectl-patch")
 
 
 def _candidate(web: App) -> str:
@@ -151,14 +137,8 @@ def _candidate(web: App) -> str:
 
 
 OTHERS: dict[str, tuple[Callable[[App], Callable[[], object]], str, str]] = {
-    "the preview": (
-        _preview,
-        "web-preview",
-        "Service web-preview: kubectl-patch changes spec.selector",
-    ),
     "a deletion": (_delete, "web-preview", "Service web-preview: somebody deletes it"),
     "the size of a candidate": (_size, "", "kubectl-patch changes spec.replicas"),
-    "the labels of a candidate": (_labels, "", "kubectl-patch changes metadata.labels"),
 }
 
 
@@ -192,15 +172,14 @@ def test_there_is_peace_with_a_tool_that_leaves_alone_what_the_recipe_says(web: 
     """The other tool still applies what it may: annotations and labels of its own, without selector and ports."""
     metadata = {"name": "web", "namespace": web.key.namespace, "annotations": {"team": "shop"}}
     rest = {"apiVersion": "v1", "kind": "Service", "metadata": metadata}
-    for tool in ("Argo CD with ServerSideApply", "Flux"):
-        sync(web, tool, rest)
-        web.scenario.wait_idle()
-        before = len(of_the_agent(web))
-        for team in range(6):
-            metadata["annotations"] = {"team": f"shop-{team}"}
-            sync(web, tool, rest)
-        web.scenario.wait_idle()
-        assert of_the_agent(web)[before:] == [], events(web, "ServiceApplied")
+    sync(web, "Flux", rest)
+    web.scenario.wait_idle()
+    before = len(of_the_agent(web))
+    for team in range(6):
+        metadata["annotations"] = {"team": f"shop-{team}"}
+        sync(web, "Flux", rest)
+    web.scenario.wait_idle()
+    assert of_the_agent(web)[before:] == [], events(web, "ServiceApplied")
     found = web.scenario.live("services", "web")
     assert found is not None
     assert found["metadata"]["annotations"]["team"] == "shop-5"

@@ -22,26 +22,6 @@ def another(web: App, tmp_path: Path) -> Iterator[Scenario]:
         yield made
 
 
-def test_active_version_of_main_is_live_not_the_newest_target(web: App, another: Scenario) -> None:
-    web.promote("v2")
-    web.push_image("v3")
-    web.wait_offered("v3")
-    web.wait_told()
-    web.scenario.stop()
-
-    another.start()
-    rebuilt = another.app()
-
-    rebuilt.wait_live("v2")
-    rebuilt.wait_offered("v3")
-    rebuilt.wait_preview("v3")
-    assert rebuilt.versions()["v2"].number == "2"
-    assert rebuilt.primary_digest() == rebuilt.digest("v2")
-    rebuilt.wait_told()
-    rebuilt.merge_offer()
-    rebuilt.wait_live("v3")
-
-
 def test_holds_and_numbers_are_restored(web: App, another: Scenario) -> None:
     web.revert(web.promote("v2"))
     web.wait_live("v1")
@@ -70,19 +50,3 @@ def test_main_alone_is_enough_where_the_ledger_is_lost_too(web: App, another: Sc
     rebuilt.wait_live("v2")
     rebuilt.wait_told("deployed")
     assert rebuilt.versions()["v2"].number == "2"
-
-
-def test_live_objects_that_lost_their_record_are_taken_up_again(web: App) -> None:
-    """Somebody deleted the BlueGreenDeployment and left the rest: nothing is scaled, nothing moves."""
-    world = web.scenario
-    web.promote("v2")
-    world.stop()
-    before = web.versions()["v2"]
-    path = f"/apis/gitops-bg.dev/v1alpha1/namespaces/{world.namespace}/bluegreendeployments/web"
-    world.cluster.delete(path, propagationPolicy="Orphan")
-    web.wait(lambda: world.live("bluegreendeployments", "web") is None, "it is gone")
-    world.start()
-
-    web.wait_phase("Healthy")
-    assert web.live_tag() == "v2"
-    assert web.versions()["v2"].uid == before.uid

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from gitops_bg.core import names
 from tests.support import manifests
 from tests.support.cluster.clusters import TestCluster
@@ -33,7 +31,8 @@ def test_deleted_primary_yaml_changes_nothing_live_and_is_not_written_again(web:
 
 
 def test_folder_that_leaves_main_without_a_policy_keeps_serving_and_says_so(web: App) -> None:
-    web.scenario.publish("Remove web", {web.folder: None})
+    """Where it comes back, it is followed again."""
+    removed = web.scenario.publish("Remove web", {web.folder: None})
 
     web.wait_told("orphaned")
     web.wait(lambda: web.condition("FolderInMain")["reason"] == "Orphaned", "the condition says so")
@@ -41,13 +40,6 @@ def test_folder_that_leaves_main_without_a_policy_keeps_serving_and_says_so(web:
     web.scenario.wait_idle()
     assert web.live_tag() == "v1"
     assert web.versions()["v1"].available == 2
-
-
-def test_folder_that_comes_back_is_followed_again(web: App) -> None:
-    world = web.scenario
-    removed = world.publish("Remove web", {web.folder: None})
-    web.wait_told("orphaned")
-
     web.revert(removed)
     web.wait_told("adopted")
     web.promote("v2")
@@ -64,11 +56,10 @@ def test_folder_that_leaves_with_deletion_policy_delete_takes_everything_along(w
     web.wait(lambda: web.ledger_events()[-1] == "deleted", "the ledger says so")
 
 
-@pytest.mark.parametrize("policy", ["delete", "orphan"])
-def test_a_service_that_had_another_name_goes_as_the_policy_says(web: App, policy: str) -> None:
+def test_a_service_that_had_another_name_goes_as_the_policy_says(web: App) -> None:
     """Found so: with `delete` it stayed, with our labels, and led to pods that were gone."""
     world = web.scenario
-    web.spec["deletionPolicy"] = policy
+    web.spec["deletionPolicy"] = "delete"
     web.strategy |= {"activeService": "shop"}
     web.configure()
     web.wait(lambda: bool(web.selected("shop")), "the Service of the new name is made")
@@ -78,9 +69,7 @@ def test_a_service_that_had_another_name_goes_as_the_policy_says(web: App, polic
     web.wait(lambda: world.live("bluegreendeployments", web.name) is None, "the app goes")
     world.settle()
 
-    left = [live for name in ("web", "shop") if (live := world.live("services", name))]
-    assert len(left) == (0 if policy == "delete" else 2)
-    assert not [live for live in left if names.APP in live["metadata"].get("labels", {})]
+    assert not [name for name in ("web", "shop") if world.live("services", name)]
 
 
 def test_policy_that_comes_with_the_deletion_itself_does_not_count(web: App) -> None:
@@ -178,26 +167,16 @@ def test_an_app_is_kept_while_the_folder_of_its_former_name_is_back_and_cannot_b
     assert service["spec"]["selector"]["gitops-bg.dev/app"] == "shop"
 
 
-def test_a_neighbour_that_serves_and_is_broken_keeps_nobody(world: Scenario) -> None:
+def test_two_apps_may_always_leave_and_a_neighbour_that_serves_and_is_broken_keeps_nobody(world: Scenario) -> None:
     world.start()
-    web, other = world.app("web"), world.app("other")
-    web.spec["deletionPolicy"] = "delete"
-    web.deploy("v1")
-    other.deploy("v1")
-    world.publish("Break other", {f"{other.folder}/app.yaml": "spec: ["})
-    other.wait_condition("InvalidSpec")
-
-    world.publish("Remove web", {web.folder: None})
-    web.wait(lambda: _is_gone(web), "everything is gone")
-
-
-def test_two_apps_may_always_leave(world: Scenario) -> None:
-    world.start()
-    apps = [world.app(f"app-{number}") for number in range(2)]
+    apps, other = [world.app(f"app-{number}") for number in range(2)], world.app("other")
     for app in apps:
         app.spec["deletionPolicy"] = "delete"
         app.deploy("v1")
+    other.deploy("v1")
     world.wait_idle()
+    world.publish("Break other", {f"{other.folder}/app.yaml": "spec: ["})
+    other.wait_condition("InvalidSpec")
 
     world.publish("Remove both", {app.folder: None for app in apps})
 

@@ -11,8 +11,7 @@ import yaml
 
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from tests.support.cluster.clusters import TestCluster
-from tests.support.cluster.paths import services
-from tests.support.cluster.rawapi import MERGE, Json
+from tests.support.cluster.rawapi import Json
 from tests.support.scenario import App, scenario
 
 
@@ -108,44 +107,6 @@ def test_port_that_the_live_version_serves_follows_main_at_once(web: App) -> Non
     web.wait(lambda: ports(web) == [(80, "http"), (81, 8080)], "the new port is live")
 
 
-def test_ports_edited_by_hand_are_repaired(web: App) -> None:
-    edited = {"spec": {"ports": [{"name": "port-0", "port": 81, "targetPort": 9999}]}}
-    web.scenario.cluster.patch(f"{services(web.key.namespace)}/web", edited, MERGE)
-    web.wait(lambda: ports(web) == [(80, "http")], "the ports are repaired")
-    web.wait_phase("Healthy")
-
-
-def test_derived_ports_of_a_renamed_port_move_with_traffic(cluster: TestCluster, tmp_path: Path) -> None:
-    with scenario(cluster, tmp_path) as world:
-        web = world.app()
-        world.start()
-        web.deploy("v1")
-        web.container = {"ports": [{"name": "web", "containerPort": 8080}]}
-        web.push_image("v2")
-        web.wait_offered("v2")
-        world.wait_idle()
-        before = len(to_service(web))
-        web.merge_offer()
-        web.wait_live("v2")
-        assert ports(web) == [(8080, "web")]
-        web.wait_told("promoted")
-        world.wait_idle()
-        assert len(to_service(web)) == before + 1
-
-
-def test_rollback_without_git_brings_the_ports_back_that_the_record_knows(web: App) -> None:
-    rename_port(web, "web", "v2")
-    web.merge_promotion("v2")
-    web.wait_live("v2")
-    web.wait_told("promoted")
-    web.scenario.remote.go_down()
-    web.scenario.wake()
-    web.wait_condition("GitReachable", "False")
-    web.ask(Request("1", OperatorCommand.ROLLBACK, "ada", datetime.now(UTC), "it burns"))
-    web.wait_live("v1")
-    assert ports(web) == [(80, "http")]
-
-
 def test_ports_that_no_pod_of_the_target_has_change_nothing_and_are_said(web: App) -> None:
     web.push_object("services.yaml", manifest(web, "htpp"))
     web.wait_condition("InvalidSpec")
@@ -153,19 +114,15 @@ def test_ports_that_no_pod_of_the_target_has_change_nothing_and_are_said(web: Ap
     assert ports(web) == [(80, "http")]
 
 
-@pytest.mark.parametrize("how", ["offline", "revert"])
-def test_way_back_without_the_record_leaves_the_port_that_clients_call(web: App, how: str) -> None:
+def test_way_back_without_the_record_leaves_the_port_that_clients_call(web: App) -> None:
     """Found so: v1's ports were only in the record, and the live Service got the number of its container."""
     rename_port(web, "web", "v2")
-    promotion = web.merge_promotion("v2")
+    web.merge_promotion("v2")
     web.wait_live("v2")
     web.wait_told()
     web.lose_record()
     assert ports(web) == [(80, "web")]
-    if how == "revert":
-        web.revert(promotion)
-    else:
-        web.ask(Request("r1", OperatorCommand.ROLLBACK, "ada", datetime.now(UTC), "5xx"))
+    web.ask(Request("r1", OperatorCommand.ROLLBACK, "ada", datetime.now(UTC), "5xx"))
     web.container = {"ports": [{"name": "http", "containerPort": 8080}]}
     web.wait_live("v1")
     assert ports(web) == [(80, "http")]
